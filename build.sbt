@@ -1,0 +1,105 @@
+// The Spark extension: Scala and Java sources in jvm-shim/, packed as one jar without dependencies.
+// It is compiled against the jars of an installed pyspark, so that it is built for exactly the Spark
+// that it is tested with; ./sbt finds them.
+
+val sparkJars = file(
+  sys.props.getOrElse("tamis.spark.jars", sys.error("start sbt through ./sbt: it finds Spark's jars"))
+)
+val python = sys.props.getOrElse("tamis.python", "python3")
+
+// Spark's own Scala, to the patch level: 4.0 has 2.13.16, 4.1 2.13.17, 4.2 and 4.3 2.13.18.
+val sparkScalaVersion = {
+  val Library = """scala-library-(\d+\.\d+\.\d+)\.jar""".r
+  sparkJars.list().toSeq.collectFirst { case Library(version) => version }
+    .getOrElse(sys.error(s"no scala-library jar in $sparkJars"))
+}
+
+// The one place of the version; pyproject.toml reads the same file.
+val tamisVersion = {
+  val Line = """__version__ = "(.+)"""".r
+  IO.readLines(file("python/tamis/_version.py")).collectFirst { case Line(version) => version }
+    .getOrElse(sys.error("no __version__ in python/tamis/_version.py"))
+}
+
+// What Spark needs opened on JDK 17 and newer (org.apache.spark.launcher.JavaModuleOptions).
+val moduleOptions = Seq(
+  "java.base/java.lang",
+  "java.base/java.lang.invoke",
+  "java.base/java.lang.reflect",
+  "java.base/java.io",
+  "java.base/java.net",
+  "java.base/java.nio",
+  "java.base/java.util",
+  "java.base/java.util.concurrent",
+  "java.base/java.util.concurrent.atomic",
+  "java.base/jdk.internal.ref",
+  "java.base/sun.nio.ch",
+  "java.base/sun.nio.cs",
+  "java.base/sun.security.action",
+  "java.base/sun.util.calendar",
+  "java.security.jgss/sun.security.krb5"
+).map(module => s"--add-opens=$module=ALL-UNNAMED") ++ Seq(
+  "-XX:+IgnoreUnrecognizedVMOptions",
+  "--add-modules=jdk.incubator.vector",
+  "-Djdk.reflect.useDirectMethodHandle=false",
+  "-Dio.netty.tryReflectionSetAccessible=true"
+)
+
+ThisBuild / organization := "io.tamis"
+ThisBuild / version := tamisVersion
+ThisBuild / scalaVersion := sparkScalaVersion
+
+lazy val root = project
+  .in(file("."))
+  .aggregate(shim)
+  .settings(name := "tamis-build", publish / skip := true)
+
+lazy val shim = project
+  .in(file("jvm-shim"))
+  .settings(
+    name := "tamis",
+    Compile / unmanagedJars ++= (sparkJars * "*.jar").classpath,
+    scalacOptions ++= Seq(
+      "-encoding", "utf-8", "-release", "17", "-deprecation", "-feature", "-unchecked", "-Xlint"
+    ),
+    javacOptions ++= Seq("-encoding", "utf-8", "--release", "17", "-Xlint:all,-processing"),
+
+    // The conf registry is Python's file; both sides read the same bytes.
+    Compile / resourceGenerators += Def.task {
+      val target = (Compile / resourceManaged).value / "io" / "tamis"
+      val conf = target / "conf.json"
+      IO.copyFile(file("python/tamis/conf.json"), conf)
+      val properties = target / "version.properties"
+      IO.write(properties, s"version=$tamisVersion\n")
+      Seq(conf, properties)
+    },
+
+    // A fixed name, and a copy inside the Python package, where `python -m tamis jar` finds it.
+    Compile / packageBin / artifactPath := target.value / "tamis.jar",
+    Compile / packageBin := {
+      val jar = (Compile / packageBin).value
+      val packaged = file("python/tamis/jars/tamis.jar")
+      // Renamed into place: a running Spark keeps the old file open and whole.
+      val fresh = file("python/tamis/jars/tamis.jar.new")
+      IO.copyFile(jar, fresh)
+      IO.move(fresh, packaged)
+      jar
+    },
+
+    libraryDependencies += "org.scalameta" %% "munit" % "1.2.4" % Test,
+    Test / fork := true,
+    Test / parallelExecution := false,
+    Test / envVars ++= Map(
+      "PYSPARK_PYTHON" -> file(python).getAbsolutePath,
+      "PYTHONPATH" -> file("python").getAbsolutePath
+    ),
+    Test / javaOptions ++= moduleOptions ++ Seq(
+      "-Xmx1g",
+      "-Dspark.ui.enabled=false",
+      "-Dspark.sql.shuffle.partitions=2",
+      "-Dspark.driver.host=127.0.0.1",
+      "-Dspark.driver.bindAddress=127.0.0.1",
+      s"-Dspark.sql.warehouse.dir=${target.value / "warehouse"}",
+      s"-Dderby.system.home=${target.value / "derby"}"
+    )
+  )
