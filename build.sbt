@@ -3,21 +3,26 @@
 // that it is tested with; ./sbt finds them.
 
 val sparkJars = file(
-  sys.props.getOrElse("tamis.spark.jars", sys.error("start sbt through ./sbt: it finds Spark's jars"))
+  sys.props
+    .getOrElse("tamis.spark.jars", sys.error("start sbt through ./sbt: it finds Spark's jars"))
 )
 val python = sys.props.getOrElse("tamis.python", "python3")
 
 // Spark's own Scala, to the patch level: 4.0 has 2.13.16, 4.1 2.13.17, 4.2 and 4.3 2.13.18.
 val sparkScalaVersion = {
   val Library = """scala-library-(\d+\.\d+\.\d+)\.jar""".r
-  sparkJars.list().toSeq.collectFirst { case Library(version) => version }
+  sparkJars
+    .list()
+    .toSeq
+    .collectFirst { case Library(version) => version }
     .getOrElse(sys.error(s"no scala-library jar in $sparkJars"))
 }
 
 // The one place of the version; pyproject.toml reads the same file.
 val tamisVersion = {
   val Line = """__version__ = "(.+)"""".r
-  IO.readLines(file("python/tamis/_version.py")).collectFirst { case Line(version) => version }
+  IO.readLines(file("python/tamis/_version.py"))
+    .collectFirst { case Line(version) => version }
     .getOrElse(sys.error("no __version__ in python/tamis/_version.py"))
 }
 
@@ -60,7 +65,14 @@ lazy val shim = project
     name := "tamis",
     Compile / unmanagedJars ++= (sparkJars * "*.jar").classpath,
     scalacOptions ++= Seq(
-      "-encoding", "utf-8", "-release", "17", "-deprecation", "-feature", "-unchecked", "-Xlint"
+      "-encoding",
+      "utf-8",
+      "-release",
+      "17",
+      "-deprecation",
+      "-feature",
+      "-unchecked",
+      "-Xlint"
     ),
     javacOptions ++= Seq("-encoding", "utf-8", "--release", "17", "-Xlint:all,-processing"),
 
