@@ -1,0 +1,80 @@
+# `make help` lists the targets. Everything runs in .venv, which `make setup` creates.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+export PYTHON := $(abspath $(PYTHON))
+export PYTHONPATH := $(abspath python)
+SBT := ./sbt
+INSTALLED := $(VENV)/.installed
+JAR := python/tamis/jars/tamis.jar
+JAR_SOURCES := build.sbt project/build.properties project/plugins.sbt \
+	python/tamis/conf.json python/tamis/_version.py \
+	$(shell find jvm-shim/src -type f 2>/dev/null)
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## "; print "make TARGET, where TARGET is one of\n" } \
+	  /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(INSTALLED) $(JAR) ## Create .venv, install everything, build the jar (needs Java 17, Python 3.11)
+	@$(PYTHON) -c "import tamis, pyspark, pyarrow; print('tamis', tamis.__version__, 'with pyspark', pyspark.__version__, 'is ready')"
+
+.PHONY: demo
+demo: setup ## Run a dozen queries on TPC-H with tamis on and off, and compare
+	@$(PYTHON) bench/demo.py
+
+.PHONY: check
+check: setup ## Lint, types, layers, formatting, doctests, tests without Spark (under two minutes)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(SBT) scalafmtCheckAll scalafmtSbtCheck </dev/null
+	$(PYTHON) -m pytest --doctest-modules -m "not spark" -q python/tamis tests
+
+.PHONY: test
+test: check ## Everything: check, the tests of the Scala side, the whole of pytest
+	$(SBT) test </dev/null
+	$(PYTHON) -m pytest --doctest-modules python/tamis tests
+
+.PHONY: format
+format: setup ## Format Python and Scala sources
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+	$(SBT) scalafmtAll scalafmtSbt </dev/null
+
+.PHONY: clean
+clean: ## Remove what was built (keeps .venv)
+	rm -rf build dist target project/target project/project jvm-shim/target python/tamis/jars
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse
+	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# A fresh pip, since 25.1 is the first that reads dependency groups.
+$(INSTALLED): export TAMIS_JAR := later
+$(INSTALLED): pyproject.toml
+	@if command -v uv >/dev/null; then \
+	  set -ex; \
+	  [ -x $(PYTHON) ] || uv venv --python '>=3.11' $(VENV); \
+	  uv pip install --quiet --python $(PYTHON) --group dev; \
+	  uv pip install --quiet --python $(PYTHON) --no-build-isolation --no-deps --editable .; \
+	else \
+	  set -e; \
+	  [ -x $(PYTHON) ] || for python in python3 python3.13 python3.12 python3.11 none; do \
+	    [ $$python != none ] || { echo "no Python 3.11 or newer found" >&2; exit 1; }; \
+	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    (set -x; $$python -m venv $(VENV)); break; \
+	  done; \
+	  set -x; \
+	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'; \
+	  $(PYTHON) -m pip install --quiet --group dev; \
+	  $(PYTHON) -m pip install --quiet --no-build-isolation --no-deps --editable .; \
+	fi
+	@touch $@
+
+# The jar is compiled against the pyspark of .venv, hence after it.
+$(JAR): $(JAR_SOURCES) | $(INSTALLED)
+	$(SBT) shim/package </dev/null
