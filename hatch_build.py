@@ -18,7 +18,13 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 JAR = Path("python/tamis/jars/tamis.jar")
-SOURCES = ("build.sbt", "project", "jvm-shim/src", "python/tamis/conf.json", "python/tamis/_version.py")
+SOURCES = (
+    "build.sbt",
+    "project",
+    "jvm-shim/src",
+    "python/tamis/conf.json",
+    "python/tamis/_version.py",
+)
 
 
 class ExtensionJarHook(BuildHookInterface[Any]):
@@ -54,6 +60,8 @@ def is_current(root: Path) -> bool:
         return False
     files = (f for s in SOURCES for f in [root / s, *(root / s).rglob("*")])
     newest = max(
-        f.stat().st_mtime for f in files if f.is_file() and "target" not in f.relative_to(root).parts
+        f.stat().st_mtime
+        for f in files
+        if f.is_file() and "target" not in f.relative_to(root).parts
     )
     return jar.stat().st_mtime >= newest
