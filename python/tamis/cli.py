@@ -1,0 +1,95 @@
+"""The command line, `python -m tamis`.
+
+Results go to stdout, plain where stdout is no terminal; what went wrong goes to stderr. Exit codes:
+0 done, 1 tamis could not do it (a TamisError: its sentence, no traceback), 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from tamis import conf as confs
+from tamis import jar as jars
+from tamis._version import __version__
+from tamis.errors import TamisError
+
+# Groups of commands that other packages bring: imported when asked for, so that `jar` stays fast.
+_GROUPS = {"index": "tamis.index.commands"}
+
+app = typer.Typer(
+    name="tamis",
+    help="Makes Spark read only the files a query needs, and says why.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def jar() -> None:
+    """Print the path of the extension jar, for spark-submit --jars."""
+    typer.echo(jars.path())
+
+
+@app.command()
+def conf(
+    markdown: Annotated[bool, typer.Option("--markdown", help="As docs/conf.md.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON array.")] = False,
+) -> None:
+    """List the confs: what is allowed, the default, the meaning."""
+    if markdown:
+        typer.echo(confs.to_markdown(), nl=False)
+    elif as_json:
+        typer.echo(json.dumps(confs.documents(), indent=2))
+    elif sys.stdout.isatty():
+        _print_conf_table()
+    else:
+        for e in confs.registry().values():
+            typer.echo(f"{e.key}\t{confs.default_text(e)}\t{e.doc}")
+
+
+def _print_conf_table() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("conf", "meaning", show_lines=True)
+    for e in confs.registry().values():
+        head = f"[bold]{e.key}[/]\n{e.allowed}\n[dim]default: {confs.default_text(e)}[/]"
+        table.add_row(head, e.doc)
+    Console().print(table)
+
+
+def main() -> None:
+    """Run the command line of this process, and exit."""
+    asked = sys.argv[1:]
+    for name, module in _GROUPS.items():
+        if name in asked or asked in ([], ["--help"]):  # the list of commands has them all
+            app.add_typer(importlib.import_module(module).app, name=name)
+    try:
+        app()
+    except TamisError as error:
+        typer.echo(f"tamis: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,59 @@
+"""What every test may ask for: a Spark session of its own, the paths of the tree."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SPARK_FIXTURES = {"_spark_session", "spark_context", "spark_session", "spark"}
+
+# Spark and the processes that it starts import this tree, installed or not.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(REPOSITORY / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+
+# No deadlines: a loaded machine is not a failure. HYPOTHESIS_PROFILE=long looks for rare cases.
+_SLOW_IS_FINE = [HealthCheck.too_slow]
+settings.register_profile("default", deadline=None, suppress_health_check=_SLOW_IS_FINE)
+settings.register_profile(
+    "long", deadline=None, suppress_health_check=_SLOW_IS_FINE, max_examples=5000
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever uses Spark bears the mark, so that `-m "not spark"` runs without a JVM."""
+    for item in items:
+        if SPARK_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The top of the tree."""
+    return REPOSITORY
+
+
+@pytest.fixture
+def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
+    """A session with confs and temporary views of its own, over the one Spark of this run.
+
+    The extension is loaded and on; `spark.conf.set("spark.tamis.enabled", "false")` turns it off
+    for this test only.
+    """
+    session = spark_session.newSession()
+    yield session
+    session.catalog.clearCache()

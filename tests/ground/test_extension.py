@@ -1,0 +1,32 @@
+"""The jar, the confs and Spark together."""
+
+import pytest
+from pyspark.errors import PySparkException
+
+import tamis.conf
+
+
+def test_the_extension_is_loaded(spark):
+    assert spark.conf.get("spark.sql.extensions") == "io.tamis.TamisExtensions"
+    assert spark.range(3).count() == 3
+
+
+def test_every_conf_is_known_to_spark_with_its_default(spark):
+    listed = {row.key: row.value for row in spark.sql("SET -v").collect()}
+    for entry in tamis.conf.registry().values():
+        default = "<undefined>" if entry.default is None else tamis.conf.default_text(entry)
+        assert listed.get(entry.key) == default, entry.key
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.tamis.enabled", "maybe"),
+        ("spark.tamis.mode", "on"),
+        ("spark.tamis.timeoutMs", "0"),
+        ("spark.tamis.timeoutMs", "soon"),
+    ],
+)
+def test_spark_refuses_what_the_registry_refuses(spark, key, value):
+    with pytest.raises(PySparkException, match=key):
+        spark.sql(f"SET {key} = {value}")
