@@ -14,7 +14,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tamis._version import __version__
+from tamis._version import __version__ as __version__
 
 # Public name -> the module that defines it. Everything else is private.
 _DEFINED_IN = {
@@ -24,8 +24,12 @@ _DEFINED_IN = {
     "Explanation": "tamis.report",
     "Expr": "tamis.expr",
     "Index": "tamis.index",
+    "LiftingRule": "tamis.classify",
     "PartitionField": "tamis.files",
+    "Pushdown": "tamis.classify",
+    "Reason": "tamis.reasons",
     "TamisError": "tamis.errors",
+    "Verdict": "tamis.evaluate",
     "classify": "tamis.classify",
     "configure": "tamis.session",
     "evaluate": "tamis.evaluate",

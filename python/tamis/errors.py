@@ -1,0 +1,48 @@
+"""The exceptions of tamis, as a tree: catch the branch that you can act on.
+
+    TamisError
+    ├── ConfError            a configuration value that cannot be used
+    ├── WireError            a message that cannot be read
+    │   └── WireVersionError the two halves of tamis are of different versions
+    └── StatisticsIndexError the statistics index cannot be built, read or dropped
+
+None of them leaves `tamis.evaluate`, nor the edge between Spark and Python: there, a failure means
+"keep every file and every filter". Every message says what, where, and what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ConfError", "StatisticsIndexError", "TamisError", "WireError", "WireVersionError"]
+
+
+class TamisError(Exception):
+    """Anything that tamis raises on purpose."""
+
+
+class ConfError(TamisError):
+    """A configuration value that cannot be used."""
+
+
+class WireError(TamisError):
+    """A message between the shim and Python that cannot be read."""
+
+
+class WireVersionError(WireError):
+    """The shim and the package speak different versions of the protocol.
+
+    >>> str(WireVersionError(3, 1))
+    'the shim speaks 3, this package speaks 1: install a tamis whose jar and package match \
+(python -m tamis doctor)'
+    """
+
+    def __init__(self, theirs: object, ours: int) -> None:
+        super().__init__(
+            f"the shim speaks {theirs}, this package speaks {ours}: "
+            "install a tamis whose jar and package match (python -m tamis doctor)"
+        )
+        self.theirs = theirs
+        self.ours = ours
+
+
+class StatisticsIndexError(TamisError):
+    """The statistics index of a directory cannot be built, read or dropped."""

@@ -1,0 +1,154 @@
+"""The Spark types whose values tamis can compare, under Spark's own names.
+
+A type that is not here (collated strings, intervals, structs, arrays, char and varchar) has no
+`DataType`: what has such a type is not understood, and an expression over it stays opaque.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = [
+    "BINARY",
+    "BOOLEAN",
+    "BYTE",
+    "DATE",
+    "DOUBLE",
+    "FLOAT",
+    "INTEGER",
+    "LONG",
+    "SHORT",
+    "STRING",
+    "TIMESTAMP",
+    "TIMESTAMP_NTZ",
+    "DataType",
+    "decimal",
+]
+
+#: Decimals up to this precision have unscaled values that fit 64 bits.
+MAX_LONG_DIGITS: Final = 18
+MAX_PRECISION: Final = 38
+
+_DECIMAL = re.compile(r"decimal(?:\(\s*(\d+)\s*,\s*(\d+)\s*\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """One of Spark's atomic types.
+
+    `precision` and `scale` are those of a decimal, and None for every other type.
+    """
+
+    name: str
+    precision: int | None = None
+    scale: int | None = None
+
+    @staticmethod
+    def parse(text: object) -> DataType | None:
+        """Read a type as Spark's `DataType.json` writes it; None for what is not understood.
+
+        >>> DataType.parse("decimal(10,2)")
+        DataType(name='decimal', precision=10, scale=2)
+        >>> DataType.parse("string collate UNICODE_CI") is None
+        True
+        """
+        if not isinstance(text, str):
+            return None
+        if text in _BY_NAME:
+            return _BY_NAME[text]
+        match = _DECIMAL.fullmatch(text)
+        if match is None:
+            return None
+        # Spark's bare `decimal` is decimal(10,0).
+        precision, scale = int(match[1] or 10), int(match[2] or 0)
+        if not (1 <= precision <= MAX_PRECISION and 0 <= scale <= precision):
+            return None
+        return decimal(precision, scale)
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})" if self.is_decimal else self.name
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.name == "decimal"
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether NaN is one of its values."""
+        return self.name in ("float", "double")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values are compared as byte strings."""
+        return self.name in ("string", "binary")
+
+    @property
+    def is_integral(self) -> bool:
+        return self.name in _INTEGRAL_BITS
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether its values are whole numbers held in 64 bits, each next to v being v + 1.
+
+        True of booleans, whole numbers, dates (days), timestamps (microseconds), and decimals of
+        at most 18 digits (their unscaled values).
+        """
+        if self.is_decimal:
+            return self.precision is not None and self.precision <= MAX_LONG_DIGITS
+        return not (self.is_floating or self.is_text)
+
+    @property
+    def domain(self) -> tuple[int, int]:
+        """The least and the greatest value of a discrete type, as it is held in 64 bits.
+
+        Decimals answer the whole 64 bits: files have been seen that hold more digits than their
+        type says, and a bound that is too wide is never wrong.
+
+        >>> BYTE.domain
+        (-128, 127)
+        """
+        if self.name == "boolean":
+            return 0, 1
+        bits = _INTEGRAL_BITS.get(self.name, 32 if self.name == "date" else 64)
+        return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+_INTEGRAL_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+
+BOOLEAN: Final = DataType("boolean")
+BYTE: Final = DataType("byte")
+SHORT: Final = DataType("short")
+INTEGER: Final = DataType("integer")
+LONG: Final = DataType("long")
+FLOAT: Final = DataType("float")
+DOUBLE: Final = DataType("double")
+STRING: Final = DataType("string")
+BINARY: Final = DataType("binary")
+DATE: Final = DataType("date")
+TIMESTAMP: Final = DataType("timestamp")
+TIMESTAMP_NTZ: Final = DataType("timestamp_ntz")
+
+_BY_NAME: Final = {
+    each.name: each
+    for each in (
+        BOOLEAN,
+        BYTE,
+        SHORT,
+        INTEGER,
+        LONG,
+        FLOAT,
+        DOUBLE,
+        STRING,
+        BINARY,
+        DATE,
+        TIMESTAMP,
+        TIMESTAMP_NTZ,
+    )
+}
+
+
+def decimal(precision: int, scale: int) -> DataType:
+    """The decimal type of that many digits, `scale` of them behind the point."""
+    return DataType("decimal", precision, scale)

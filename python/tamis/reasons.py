@@ -1,0 +1,127 @@
+"""Why something was not pruned, not exact or left alone: one registry of reasons.
+
+A reason is a stable code, its arguments, one sentence and the fix. Docs are generated from
+`REASONS`; a test holds that every template takes the arguments that its example gives.
+
+>>> why = reason("NO_STATISTICS", column="price")
+>>> why.text
+'no statistics are known for price'
+>>> why.fix
+'build the statistics index: tamis.index(spark, path).build(columns=["price"])'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+__all__ = ["REASONS", "Argument", "Reason", "ReasonKind", "reason"]
+
+Argument: TypeAlias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One "no" and its explanation; `fix` is None where nothing can be done."""
+
+    code: str
+    arguments: Mapping[str, Argument]
+    text: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonKind:
+    """A line of the registry: templates of the sentence and of the fix, and example arguments."""
+
+    code: str
+    text: str
+    fix: str | None
+    example: Mapping[str, Argument]
+
+
+REASONS: Final[Mapping[str, ReasonKind]] = {
+    kind.code: kind
+    for kind in (
+        ReasonKind(
+            "NO_STATISTICS",
+            "no statistics are known for {column}",
+            'build the statistics index: tamis.index(spark, path).build(columns=["{column}"])',
+            {"column": "l_quantity"},
+        ),
+        ReasonKind(
+            "NO_NULL_COUNTS",
+            "the number of NULLs is not known for {column}",
+            'build the statistics index: tamis.index(spark, path).build(columns=["{column}"])',
+            {"column": "l_quantity"},
+        ),
+        ReasonKind(
+            "RANGES_OVERLAP",
+            "files may hold rows on both sides of {predicate}",
+            "cluster the table by {column}, so that the ranges of its files overlap less",
+            {"predicate": "l_quantity < 24", "column": "l_quantity"},
+        ),
+        ReasonKind(
+            "NOT_ON_PARTITION_BOUNDARY",
+            "the constant of {predicate} lies inside a {transform} partition of {column}",
+            "compare {column} with the start of a partition",
+            {"predicate": "ts < TIMESTAMP '2024-03-15 07:00'", "transform": "day", "column": "ts"},
+        ),
+        ReasonKind(
+            "TRANSFORM_IS_NOT_ORDERED",
+            "{transform} partitions of {column} say nothing about {predicate}",
+            'build the statistics index: tamis.index(spark, path).build(columns=["{column}"])',
+            {"predicate": "id > 5", "transform": "bucket[16]", "column": "id"},
+        ),
+        ReasonKind(
+            "COLUMNS_ARE_COMPARED",
+            "{predicate} compares columns: their ranges prove little about single rows",
+            None,
+            {"predicate": "l_shipdate < l_commitdate"},
+        ),
+        ReasonKind(
+            "FUNCTION_NOT_UNDERSTOOD",
+            "no rule is known for {function} in {predicate}",
+            "compare the column itself with a constant",
+            {"function": "Soundex", "predicate": "soundex(name) = 'A100'"},
+        ),
+        ReasonKind(
+            "EXPRESSION_NOT_UNDERSTOOD",
+            "{predicate} is not understood",
+            "compare a column with a constant of its own type",
+            {"predicate": "rand() < 0.5"},
+        ),
+        ReasonKind(
+            "CONSTANTS_NOT_COMPARABLE",
+            "the sides of {predicate} have types that are not compared with each other",
+            "cast the constant to the type of the column",
+            {"predicate": "d = 'x'"},
+        ),
+        ReasonKind(
+            "AND_KEEPS_BRANCH",
+            "part of the AND is applied by the engine: {because}",
+            None,
+            {"because": "rand() < 0.5 is not understood"},
+        ),
+        ReasonKind(
+            "OR_NEEDS_EVERY_BRANCH",
+            "an OR prunes only if each of its branches does: {because}",
+            "rewrite the OR as a UNION ALL, or make each branch prunable",
+            {"because": "rand() < 0.5 is not understood"},
+        ),
+        ReasonKind(
+            "INTERNAL_ERROR",
+            "tamis failed and kept everything: {error}",
+            "report it with the query plan; results are not affected",
+            {"error": "ValueError: …"},
+        ),
+    )
+}
+
+
+def reason(code: str, **arguments: Argument) -> Reason:
+    """The reason of that code with these arguments; KeyError for a code that is not registered."""
+    kind = REASONS[code]
+    fix = None if kind.fix is None else kind.fix.format(**arguments)
+    return Reason(code, arguments, kind.text.format(**arguments), fix)

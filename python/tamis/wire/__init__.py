@@ -1,0 +1,1 @@
+"""What travels between Spark and Python: messages, and the documents of expressions."""

@@ -1,0 +1,183 @@
+"""The messages between the shim and Python: versioned JSON, one request and one answer a scan.
+
+The schema of both is the structs below, field for field. Paths never travel: files are ordinals of
+the snapshot that both sides have mapped, and `fingerprint` says which snapshot that is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from tamis.errors import WireError, WireVersionError
+
+__all__ = [
+    "VERSION",
+    "ConjunctAnswer",
+    "Failure",
+    "IndexOptions",
+    "Kept",
+    "KeptAll",
+    "KeptBitmap",
+    "KeptNone",
+    "KeptRanges",
+    "PartitionColumn",
+    "PlanAnswer",
+    "PlanFailure",
+    "PlanRequest",
+    "ReasonDocument",
+    "Snapshot",
+    "Table",
+    "Warning_",
+    "read_request",
+    "write_answer",
+]
+
+VERSION: Final = 1
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """Where the file table of one listing is mapped from: `<directory>/<fingerprint>.*.arrow`."""
+
+    fingerprint: str
+    directory: str
+    files: int
+
+
+class PartitionColumn(msgspec.Struct, frozen=True):
+    name: str
+    type: str
+
+
+class Table(msgspec.Struct, frozen=True):
+    name: str = ""
+    roots: list[str] = []
+    partition_columns: list[PartitionColumn] = []
+    case_sensitive: bool = False
+
+
+class IndexOptions(msgspec.Struct, frozen=True):
+    """`epoch` counts the changes of the index that this session made, so that caches notice."""
+
+    enabled: bool = True
+    location: str | None = None
+    epoch: int = 0
+
+
+class PlanRequest(msgspec.Struct, frozen=True):
+    """Which files does this scan need? `conjuncts` are expression documents: see wire.catalyst."""
+
+    version: int
+    id: str
+    snapshot: Snapshot
+    table: Table = Table()
+    index: IndexOptions = IndexOptions()
+    storage: dict[str, str] = {}
+    cache_directory: str | None = None
+    conjuncts: list[Any] = []
+    detail: bool = False
+
+
+class KeptAll(msgspec.Struct, frozen=True, tag_field="form", tag="all"):
+    """Every file."""
+
+
+class KeptNone(msgspec.Struct, frozen=True, tag_field="form", tag="none"):
+    """No file."""
+
+
+class KeptBitmap(msgspec.Struct, frozen=True, tag_field="form", tag="bitmap"):
+    """One bit a file, least significant first, in base64."""
+
+    data: str
+
+
+class KeptRanges(msgspec.Struct, frozen=True, tag_field="form", tag="ranges"):
+    """Ordinals from the first of a pair up to, and without, the second."""
+
+    data: list[tuple[int, int]]
+
+
+Kept: TypeAlias = KeptAll | KeptNone | KeptBitmap | KeptRanges
+
+
+class ReasonDocument(msgspec.Struct, frozen=True):
+    code: str
+    arguments: dict[str, str | int]
+    text: str
+    fix: str | None = None
+
+
+class ConjunctAnswer(msgspec.Struct, frozen=True):
+    """What became of the conjunct at the same place of the request."""
+
+    pushdown: str
+    reason: ReasonDocument | None = None
+    pruned_files: int | None = None
+
+
+class Warning_(msgspec.Struct, frozen=True):  # noqa: N801 - Warning is a builtin
+    code: str
+    text: str
+
+
+class PlanAnswer(msgspec.Struct, frozen=True):
+    id: str
+    fingerprint: str
+    files: int
+    kept: Kept
+    kept_records: int | None = None
+    total_records: int | None = None
+    conjuncts: list[ConjunctAnswer] = []
+    warnings: list[Warning_] = []
+    milliseconds: float = 0.0
+    version: int = VERSION
+
+
+class Failure(msgspec.Struct, frozen=True):
+    code: str
+    text: str
+
+
+class PlanFailure(msgspec.Struct, frozen=True):
+    """No answer: the shim keeps every file and every filter."""
+
+    id: str
+    error: Failure
+    version: int = VERSION
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    version: int | None = None
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_request = msgspec.json.Decoder(PlanRequest)
+_encoder = msgspec.json.Encoder()
+
+
+def read_request(text: str | bytes) -> PlanRequest:
+    """Read a request; WireVersionError if it is of another version, WireError if it is malformed.
+
+    >>> read_request('{"version": 3}')
+    Traceback (most recent call last):
+    tamis.errors.WireVersionError: the shim speaks 3, this package speaks 1: install ...
+    """
+    try:
+        # The version first: what else is in a message of another version is not ours to judge.
+        version = _envelope.decode(text).version
+        if version != VERSION:
+            raise WireVersionError(version, VERSION)
+        return _request.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise WireError(f"the request of the shim cannot be read: {error}") from error
+
+
+def write_answer(answer: PlanAnswer | PlanFailure) -> str:
+    """Write an answer as JSON.
+
+    >>> write_answer(PlanFailure("q1", Failure("INTERNAL_ERROR", "no luck")))
+    '{"id":"q1","error":{"code":"INTERNAL_ERROR","text":"no luck"},"version":1}'
+    """
+    return _encoder.encode(answer).decode()
