@@ -1,0 +1,22 @@
+package io.tamis
+
+import io.tamis.bridge.SidecarSupervisor
+import io.tamis.conf.TamisConf
+import io.tamis.rules.UseTamisTables
+import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
+
+/** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
+  *
+  * Injection points, in the order in which Spark reaches them:
+  *   1. none at analysis: the analysed plan stays as it was, so that writes, caching, views and
+  *      streaming never meet tamis;
+  *   1. pre-CBO rule: file relations become tables of tamis, after the operator optimizer and before
+  *      V2ScanRelationPushDown.
+  */
+class TamisExtensions extends SparkSessionExtensionsProvider {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    TamisConf.register
+    SidecarSupervisor.warmUp() // in the background: importing pyarrow takes longer than planning
+    extensions.injectPreCBORule(session => new UseTamisTables(session))
+  }
+}

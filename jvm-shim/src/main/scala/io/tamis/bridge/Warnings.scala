@@ -1,0 +1,23 @@
+package io.tamis.bridge
+
+import java.util.concurrent.ConcurrentHashMap
+
+import org.slf4j.LoggerFactory
+
+/** One warning for one trouble: repeated only after the trouble was over and came back. */
+object Warnings {
+  private val log = LoggerFactory.getLogger("io.tamis")
+  private val Kept = 1000
+  private val said = ConcurrentHashMap.newKeySet[String]()
+
+  def once(key: String, text: String, cause: Throwable = null): Unit = {
+    if (said.size > Kept) said.clear()
+    if (said.add(key)) {
+      log.warn(s"tamis: $text")
+      if (cause != null) log.debug("tamis: cause of the warning above", cause)
+    }
+  }
+
+  /** The trouble behind these keys is over. */
+  def over(prefix: String): Unit = said.removeIf(_.startsWith(prefix))
+}

@@ -1,0 +1,60 @@
+package io.tamis.conf
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.internal.SQLConf
+
+/** The confs of tamis, read from the one registry (conf.json, which Python reads too). */
+object TamisConf {
+  private val Resource = "/io/tamis/conf.json"
+
+  /** Keys and their default text; a key without a default maps to None. */
+  private lazy val defaults: Map[String, Option[String]] =
+    entries.map(e => e.get("key").asText -> text(e, "default")).toMap
+
+  private lazy val entries: Seq[JsonNode] = {
+    val stream = getClass.getResourceAsStream(Resource)
+    try {
+      val root = new ObjectMapper().readTree(stream)
+      val list = if (root.isArray) root else root.get("entries")
+      list.elements.asScala.toSeq
+    } finally stream.close()
+  }
+
+  /** Makes every key known to Spark: SET then refuses a value that is not allowed. */
+  lazy val register: Unit = entries.foreach { e =>
+    val key = e.get("key").asText
+    val values = Option(e.get("values")).filter(_.isArray).map(_.elements.asScala.map(_.asText).toSet)
+    val min = Option(e.get("min")).filter(_.isNumber).map(_.asLong)
+    val requirement = (values, min) match {
+      case (Some(vs), _) => s"$key must be one of ${vs.toSeq.sorted.mkString(", ")}."
+      case (_, Some(m)) => s"$key must be at least $m."
+      case _ => s"$key is not valid."
+    }
+    ConfEntries.register(
+      key,
+      e.get("type").asText,
+      text(e, "default").orNull,
+      e.get("doc").asText,
+      text(e, "since").getOrElse("0.1.0"),
+      value => values.forall(_.contains(value.toString)) && min.forall(_ <= value.toString.toLong),
+      requirement
+    )
+  }
+
+  private def text(e: JsonNode, field: String): Option[String] =
+    Option(e.get(field)).filterNot(_.isNull).map(_.asText)
+
+  private def string(conf: SQLConf, key: String): Option[String] =
+    Option(conf.getConfString(key, null)).filter(_.nonEmpty).orElse(defaults.getOrElse(key, None))
+
+  def enabled(conf: SQLConf): Boolean = string(conf, "spark.tamis.enabled").forall(_.toBoolean) && mode(conf) != "off"
+  def mode(conf: SQLConf): String = string(conf, "spark.tamis.mode").getOrElse("apply")
+  def timeoutMs(conf: SQLConf): Long = string(conf, "spark.tamis.timeoutMs").map(_.toLong).getOrElse(5000L)
+  def startTimeoutMs(conf: SQLConf): Long = string(conf, "spark.tamis.startTimeoutMs").map(_.toLong).getOrElse(20000L)
+  def python(conf: SQLConf): Option[String] = string(conf, "spark.tamis.python")
+  def indexEnabled(conf: SQLConf): Boolean = string(conf, "spark.tamis.index.enabled").forall(_.toBoolean)
+  def indexLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.index.location")
+  def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
+}

@@ -1,0 +1,75 @@
+package io.tamis.source
+
+import java.util.BitSet
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
+
+/** A subset of the files of one listing. */
+final class Kept private (val listing: Listing, private val bits: BitSet) {
+  val count: Int = bits.cardinality()
+  def isAll: Boolean = count == listing.size
+  def contains(ordinal: Int): Boolean = bits.get(ordinal)
+
+  lazy val bytes: Long = if (isAll) listing.totalBytes else files.map(_.getLen).sum
+
+  /** The surviving files in listing order. */
+  def files: Seq[FileStatusWithMetadata] =
+    if (isAll) listing.files.toSeq else { val out = Array.newBuilder[FileStatusWithMetadata]; foreach(i => out += listing.files(i)); out.result().toSeq }
+
+  def foreach(f: Int => Unit): Unit = { var i = bits.nextSetBit(0); while (i >= 0) { f(i); i = bits.nextSetBit(i + 1) } }
+
+  def and(other: Kept): Kept = {
+    require(listing eq other.listing, "two subsets of different listings")
+    val both = bits.clone().asInstanceOf[BitSet]
+    both.and(other.bits)
+    new Kept(listing, both)
+  }
+
+  /** Keeps the files whose group passes; groups are few, files many. */
+  def whereGroup(passes: Array[Boolean]): Kept = {
+    val some = new BitSet(listing.size)
+    foreach(i => if (passes(listing.groupOf(i))) some.set(i))
+    new Kept(listing, some)
+  }
+
+  /** What Spark's file index interface wants; in listing order. Only survivors are touched. */
+  lazy val directories: Seq[PartitionDirectory] =
+    if (isAll) listing.directories
+    else {
+      val out = mutable.ArrayBuffer.empty[PartitionDirectory]
+      var group = -1
+      var files = mutable.ArrayBuffer.empty[FileStatusWithMetadata]
+      def flush(): Unit = if (files.nonEmpty) {
+        out += PartitionDirectory(listing.groups(group).values, files.toSeq)
+        files = mutable.ArrayBuffer.empty
+      }
+      foreach { i =>
+        if (listing.groupOf(i) != group) { flush(); group = listing.groupOf(i) }
+        files += listing.files(i)
+      }
+      flush()
+      out.toSeq
+    }
+
+  /** Equal when the same files of an equal listing are kept: then two scans read the same rows. */
+  override def equals(other: Any): Boolean = other match {
+    case k: Kept => (listing eq k.listing) && bits == k.bits || bits == k.bits && listing.fingerprint == k.listing.fingerprint
+    case _ => false
+  }
+  override def hashCode(): Int = bits.hashCode()
+}
+
+object Kept {
+  def all(listing: Listing): Kept = {
+    val bits = new BitSet(listing.size)
+    bits.set(0, listing.size)
+    new Kept(listing, bits)
+  }
+
+  def of(listing: Listing, bits: BitSet): Kept = {
+    require(bits.length <= listing.size, s"${bits.length} files in the answer, ${listing.size} in the listing")
+    new Kept(listing, bits)
+  }
+}

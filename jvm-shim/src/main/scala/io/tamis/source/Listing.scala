@@ -1,0 +1,96 @@
+package io.tamis.source
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.XXH64
+import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.Platform
+
+/** One directory with one tuple of partition values.
+  *
+  * @param directory URL-encoded absolute URI without a trailing slash
+  * @param values partition values in the order of the partition schema
+  */
+final case class ListingGroup(directory: String, values: InternalRow)
+
+/** Spark's listing of a relation, as Spark gave it, with an ordinal for every file.
+  *
+  * An answer of the planner speaks of these ordinals and of nothing else.
+  */
+final class Listing(
+    val directories: Seq[PartitionDirectory],
+    val partitionSchema: StructType,
+    val groups: Array[ListingGroup],
+    val files: Array[FileStatusWithMetadata],
+    val groupOf: Array[Int]
+) {
+  def size: Int = files.length
+
+  lazy val totalBytes: Long = { var sum = 0L; files.foreach(f => sum += f.getLen); sum }
+
+  /** Hash of every directory, partition value, file name, size and modification time, in order. */
+  lazy val fingerprint: String = {
+    val a = new Listing.Hash(Listing.SeedA)
+    val b = new Listing.Hash(Listing.SeedB)
+    groups.foreach { g =>
+      val values = g.values.toSeq(partitionSchema).map(v => if (v == null) "\u0000" else v.toString + "\u0001").mkString
+      Seq(a, b).foreach { h => h.add(g.directory); h.add(values) }
+    }
+    var i = 0
+    while (i < files.length) {
+      val name = Listing.nameOf(files(i))
+      a.add(name); b.add(name)
+      a.add(files(i).getLen, files(i).getModificationTime, groupOf(i))
+      b.add(files(i).getLen, files(i).getModificationTime, groupOf(i))
+      i += 1
+    }
+    f"${a.value}%016x${b.value}%016x"
+  }
+}
+
+object Listing {
+  private val SeedA = 0x74616d6973L
+  private val SeedB = 0x7369657665L
+
+  private final class Hash(seed: Long) {
+    private var state = seed
+    def value: Long = state
+    def add(text: String): Unit = {
+      val bytes = text.getBytes(java.nio.charset.StandardCharsets.UTF_8)
+      state = XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong, bytes.length, state)
+    }
+    def add(size: Long, time: Long, group: Int): Unit =
+      state = XXH64.hashLong(group.toLong, XXH64.hashLong(time, XXH64.hashLong(size, state)))
+  }
+
+  /** URL-encoded URI of a file; java.net.URI keeps the string, so this costs nothing the second time. */
+  def uriOf(file: FileStatusWithMetadata): String = file.getPath.toUri.toString
+
+  def nameOf(file: FileStatusWithMetadata): String = { val uri = uriOf(file); uri.substring(uri.lastIndexOf('/') + 1) }
+
+  val empty: Listing = new Listing(Nil, new StructType(), Array.empty, Array.empty, Array.empty)
+
+  def of(directories: Seq[PartitionDirectory], partitionSchema: StructType): Listing = {
+    val groups = mutable.ArrayBuffer.empty[ListingGroup]
+    val files = Array.newBuilder[FileStatusWithMetadata]
+    val groupOf = Array.newBuilder[Int]
+    directories.foreach { partition =>
+      val seen = mutable.HashMap.empty[String, Int] // a partition may hold files of several directories
+      var last = ""
+      var lastGroup = -1
+      partition.files.foreach { file =>
+        val uri = uriOf(file)
+        val slash = uri.lastIndexOf('/')
+        if (lastGroup < 0 || last.length != slash || !uri.startsWith(last)) {
+          last = uri.substring(0, slash)
+          lastGroup = seen.getOrElseUpdate(last, { groups += ListingGroup(last, partition.values); groups.length - 1 })
+        }
+        files += file
+        groupOf += lastGroup
+      }
+    }
+    new Listing(directories, partitionSchema, groups.toArray, files.result(), groupOf.result())
+  }
+}

@@ -1,0 +1,37 @@
+package io.tamis.source
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.datasources.v2.FileScanBuilder
+import org.apache.spark.sql.types.StructType
+
+/** Asks the planner which files survive and which conjuncts Spark still has to apply.
+  *
+  * A FileScanBuilder: on 4.0 only its subclasses are handed whole Catalyst expressions; the other
+  * interfaces lose casts, functions, intervals and collations.
+  */
+final class TamisScanBuilder(table: TamisTable)
+    extends FileScanBuilder(table.session, new FixedFileIndex(table, Kept.all(Listing.empty)), table.relation.dataSchema) {
+
+  private var decision: Option[Decision] = None
+  private var required: StructType = table.schema
+
+  /** @return the conjuncts that Spark applies to the rows of the scan */
+  override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
+    val decided = ScanPlanner.decide(table, filters)
+    decision = Some(decided)
+    decided.residual
+  }
+
+  /** Spark only shows these; the scan's own description says more. */
+  override def pushedFilters: Array[V2Predicate] = Array.empty
+
+  override def pruneColumns(requiredSchema: StructType): Unit = required = requiredSchema
+
+  override def build(): Scan = {
+    val scan = new TamisScan(table, decision.getOrElse(ScanPlanner.everything(table)), required)
+    table.built = Some(scan.index)
+    scan
+  }
+}

@@ -1,0 +1,40 @@
+"""What the shim calls. The edge never raises: any failure becomes a document that says so."""
+
+from __future__ import annotations
+
+import re
+import sys
+import traceback
+
+from tamis.errors import TamisError
+from tamis.wire.messages import Failure, PlanFailure, write_answer
+
+
+class Handler:
+    """Implements io.tamis.bridge.Planner. Strings only."""
+
+    def plan(self, request: str) -> str:
+        """Answer a PlanRequest with a PlanAnswer, or with a PlanFailure: then the shim keeps everything."""
+        try:
+            from tamis.serve.planning import plan
+
+            return plan(request)
+        except BaseException as error:  # SystemExit would leave the caller waiting for its deadline
+            traceback.print_exc(file=sys.stderr)
+            code = "refused" if isinstance(error, TamisError) else "internal_error"
+            text = f"{type(error).__name__}: {error}"
+            return write_answer(PlanFailure(_id_of(request), Failure(code, text)))
+
+    def ping(self) -> str:
+        """Answer at once: the process runs."""
+        return "pong"
+
+    class Java:
+        """How py4j knows the interface."""
+
+        implements = ("io.tamis.bridge.Planner",)
+
+
+def _id_of(request: str) -> str:
+    found = re.search(r'"id"\s*:\s*"([^"]*)"', request)
+    return found.group(1) if found else ""

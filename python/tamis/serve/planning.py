@@ -1,0 +1,73 @@
+"""One request, one answer: read it, find the statistics, decide, write down what was decided."""
+
+from __future__ import annotations
+
+import base64
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.plan.scan import ScanDecision, decide
+from tamis.reasons import Reason
+from tamis.tables.parquet import ScanInput, open_scan
+from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.messages import (
+    ConjunctAnswer,
+    Kept,
+    KeptAll,
+    KeptBitmap,
+    KeptNone,
+    PlanAnswer,
+    PlanRequest,
+    ReasonDocument,
+    read_request,
+    write_answer,
+)
+
+
+def plan(text: str) -> str:
+    """Plan one scan. Raises TamisError for a request that cannot be read."""
+    started = time.perf_counter()
+    request = read_request(text)
+    found = open_scan(request)
+    decision = decide(
+        decode_conjuncts(request.conjuncts),
+        found.segments,
+        request.snapshot.files,
+        detail=request.detail,
+    )
+    return write_answer(_answer(request, found, decision, time.perf_counter() - started))
+
+
+def _answer(
+    request: PlanRequest, found: ScanInput, decision: ScanDecision, seconds: float
+) -> PlanAnswer:
+    return PlanAnswer(
+        id=request.id,
+        fingerprint=request.snapshot.fingerprint,
+        files=request.snapshot.files,
+        kept=_kept(decision.kept),
+        kept_records=found.records(decision.kept),
+        total_records=found.total_records,
+        conjuncts=[
+            ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
+            for c in decision.conjuncts
+        ],
+        warnings=list(found.warnings),
+        milliseconds=seconds * 1000,
+    )
+
+
+def _kept(kept: npt.NDArray[np.bool_]) -> Kept:
+    if kept.all():
+        return KeptAll()
+    if not kept.any():
+        return KeptNone()
+    return KeptBitmap(base64.b64encode(np.packbits(kept, bitorder="little").tobytes()).decode())
+
+
+def _reason(reason: Reason | None) -> ReasonDocument | None:
+    if reason is None:
+        return None
+    return ReasonDocument(reason.code, dict(reason.arguments), reason.text, reason.fix)
