@@ -25,7 +25,7 @@ setup: $(INSTALLED) $(JAR) ## Create .venv, install everything, build the jar (n
 
 .PHONY: demo
 demo: setup ## Run a dozen queries on TPC-H with tamis on and off, and compare
-	@$(PYTHON) bench/demo.py
+	@$(PYTHON) -m bench.demo
 
 .PHONY: check
 check: setup ## Lint, types, layers, formatting, doctests, tests without Spark (under two minutes)
