@@ -1,0 +1,245 @@
+"""The one place where raw statistics become Bounds.
+
+A null cell is "not known", never "no bound" and never 0. A container whose statistics contradict
+each other (min > max, a NaN bound, negative counts, more NULLs than rows, a bound of a column that
+holds only NULL, a bound outside of the type) is *corrupt*: nothing is known of that column there,
+so it is neither skipped nor taken as fully matching.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import NO, YES, Bounds, Flags
+from tamis.expr.types import DataType
+from tamis.files.columns import (
+    NotLossless,
+    Side,
+    bytes_edge,
+    count_column,
+    decimal_edge,
+    known,
+    number_edge,
+    plain,
+)
+
+__all__ = ["column_bounds", "constant_bounds", "simplified"]
+
+
+def column_bounds(
+    data_type: DataType,
+    minimum: pa.Array | None,
+    maximum: pa.Array | None,
+    null_count: pa.Array | None,
+    nan_count: pa.Array | None,
+    num_records: pa.Array | None,
+) -> Bounds:
+    """What the statistics of one column say, one entry a container.
+
+    None: there is no such statistics column. Bounds may be wider than the data (truncated strings);
+    counts are exact. A type that does not fit, or an Arrow failure, gives unknown; never raises.
+
+    >>> from tamis.expr.types import LONG
+    >>> low, high = pa.array([3, None]), pa.array([7, 9])
+    >>> bounds = column_bounds(LONG, low, high, pa.array([0, None]), None, pa.array([10, 10]))
+    >>> bounds.lower.tolist(), bounds.can_be_null.tolist()
+    ([3, -9223372036854775808], [False, True])
+    """
+    arrays = (minimum, maximum, null_count, nan_count, num_records)
+    try:
+        return _column_bounds(
+            data_type, *(None if each is None else plain(each) for each in arrays)
+        )
+    except (NotLossless, pa.ArrowException, ValueError, OverflowError, TypeError):
+        return Bounds.unknown(data_type)
+
+
+def constant_bounds(data_type: DataType, values: pa.Array) -> Bounds:
+    """Every row of container i holds values[i]; a null cell here says that every row is NULL.
+
+    This is what a Hive partition column is. Never raises: a type that does not fit gives unknown.
+
+    >>> from tamis.expr.types import LONG
+    >>> constant_bounds(LONG, pa.array([5, None])).can_be_null.tolist()
+    [False, True]
+    """
+    values = plain(values)
+    ones = pa.array(np.ones(len(values), np.int64))
+    null_count = pa.array(_nulls(values).astype(np.int64))
+    if not data_type.is_floating:
+        return column_bounds(data_type, values, values, null_count, None, ones)
+    try:
+        is_nan = pc.fill_null(pc.is_nan(values), False)
+    except pa.ArrowException:
+        return Bounds.unknown(data_type)
+    nan_count = is_nan.cast(pa.int64())
+    edge = pc.if_else(is_nan, pa.scalar(None, values.type), values)
+    return column_bounds(data_type, edge, edge, null_count, nan_count, ones)
+
+
+def _nulls(array: pa.Array) -> npt.NDArray[np.bool_]:
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+
+
+def _column_bounds(
+    data_type: DataType,
+    minimum: pa.Array | None,
+    maximum: pa.Array | None,
+    null_count: pa.Array | None,
+    nan_count: pa.Array | None,
+    num_records: pa.Array | None,
+) -> Bounds:
+    counts = _count_flags(
+        count_column(null_count),
+        count_column(nan_count) if data_type.is_floating else (NO.astype(np.int64), YES),
+        count_column(num_records),
+    )
+    if data_type.is_discrete or data_type.is_floating:
+        return _numpy_bounds(data_type, minimum, maximum, *counts)
+    return _arrow_bounds(data_type, minimum, maximum, *counts)
+
+
+Counts = tuple[npt.NDArray[np.int64], Flags] | None
+
+
+def _count_flags(nulls: Counts, nans: Counts, records: Counts) -> tuple[Flags, Flags, Flags, Flags]:
+    """can_be_null, can_be_nan, can_be_value, and where the counts contradict each other."""
+    corrupt: Flags = NO
+    can_be_null, can_be_nan, can_be_value = YES, YES, YES
+    null_total: npt.NDArray[np.int64] | int = 0
+    nan_total: npt.NDArray[np.int64] | int = 0
+    if nulls is not None:
+        values, valid = nulls
+        corrupt = corrupt | (valid & (values < 0))
+        can_be_null = ~(valid & (values == 0))
+        null_total = np.where(valid, values, 0)  # at least this many
+    if nans is not None:
+        values, valid = nans
+        corrupt = corrupt | (valid & (values < 0))
+        can_be_nan = ~(valid & (values == 0))
+        nan_total = np.where(valid, values, 0)
+    if records is not None:
+        values, valid = records
+        valid = valid & (values >= 0)  # a negative number of rows: not known
+        # Sums of counts that are not negative; each is at most `values`, or else it is corrupt.
+        too_many = (null_total > values) | (nan_total > values - null_total)
+        corrupt = corrupt | (valid & too_many)
+        # NULLs and NaNs fill the container: no ordinary value is left. A count that is not known
+        # stands as 0 in its total, so the totals fill it only if those that are known do.
+        can_be_value = ~(valid & (null_total + nan_total == values))
+        if nulls is not None:
+            can_be_nan = can_be_nan & ~(valid & (null_total == values))
+        if nans is not None:
+            can_be_null = can_be_null & ~(valid & (nan_total == values))
+    return can_be_null, can_be_nan, can_be_value, corrupt
+
+
+def _numpy_bounds(
+    data_type: DataType,
+    minimum: pa.Array | None,
+    maximum: pa.Array | None,
+    can_be_null: Flags,
+    can_be_nan: Flags,
+    can_be_value: Flags,
+    corrupt: Flags,
+) -> Bounds:
+    lower, lower_known = _edge(minimum, data_type, Side.LOWER)
+    upper, upper_known = _edge(maximum, data_type, Side.UPPER)
+    least, greatest = (-np.inf, np.inf) if data_type.is_floating else data_type.domain
+    for values, valid in ((lower, lower_known), (upper, upper_known)):
+        if values is not None:
+            # NaN compares false with everything, so it is outside as well.
+            inside = (values >= least) & (values <= greatest)
+            corrupt = corrupt | ~(inside | ~valid) | (valid & ~can_be_value)
+    if lower is not None and upper is not None:
+        corrupt = corrupt | (lower_known & upper_known & (lower > upper))
+    trusted = ~corrupt
+    trusted_lower, trusted_lower_known = _trusted_edge(lower, lower_known, trusted, least)
+    trusted_upper, trusted_upper_known = _trusted_edge(upper, upper_known, trusted, greatest)
+    return Bounds(
+        data_type,
+        trusted_lower,
+        trusted_upper,
+        simplified(can_be_null | corrupt),
+        simplified(can_be_nan | corrupt) if data_type.is_floating else NO,
+        simplified(can_be_value | corrupt),
+        trusted_lower_known,
+        trusted_upper_known,
+    )
+
+
+def _edge(array: pa.Array | None, data_type: DataType, side: Side) -> tuple[Any, Flags]:
+    if array is None or pa.types.is_null(array.type):
+        return None, NO
+    values, valid = number_edge(array, data_type, side)
+    return values, YES if valid is None else valid
+
+
+def _trusted_edge(
+    values: Any, valid: Flags, trusted: Flags, extreme: float
+) -> tuple[Any, Flags | None]:
+    if values is None:
+        return None, None
+    valid = valid & trusted
+    if valid.all():
+        return values, None
+    return np.where(valid, values, extreme).astype(values.dtype), valid
+
+
+def _arrow_bounds(
+    data_type: DataType,
+    minimum: pa.Array | None,
+    maximum: pa.Array | None,
+    can_be_null: Flags,
+    can_be_nan: Flags,
+    can_be_value: Flags,
+    corrupt: Flags,
+) -> Bounds:
+    lower = _arrow_edge(minimum, data_type, Side.LOWER)
+    upper = _arrow_edge(maximum, data_type, Side.UPPER)
+    for edge in (lower, upper):
+        if edge is not None:
+            corrupt = corrupt | (~_nulls(edge) & ~can_be_value)
+    if lower is not None and upper is not None:
+        crossed = pc.fill_null(pc.greater(lower, upper), False)
+        corrupt = corrupt | np.asarray(crossed.to_numpy(zero_copy_only=False))
+    return Bounds(
+        data_type,
+        _without(lower, corrupt),
+        _without(upper, corrupt),
+        simplified(can_be_null | corrupt),
+        NO,
+        simplified(can_be_value | corrupt),
+        None if lower is None else known(_without(lower, corrupt)),
+        None if upper is None else known(_without(upper, corrupt)),
+    )
+
+
+def _arrow_edge(array: pa.Array | None, data_type: DataType, side: Side) -> pa.Array | None:
+    if array is None or pa.types.is_null(array.type):
+        return None
+    if data_type.is_decimal:
+        return decimal_edge(array, data_type, side)
+    return bytes_edge(array, data_type)
+
+
+def _without(edge: pa.Array | None, corrupt: Flags) -> pa.Array | None:
+    """The edge, null where it is not to be trusted."""
+    if edge is None or not corrupt.any():
+        return edge
+    mask = np.broadcast_to(corrupt, (len(edge),))
+    return pc.if_else(pa.array(mask), pa.scalar(None, edge.type), edge)
+
+
+def simplified(flags: Flags) -> Flags:
+    """The same flags, as a single one where they are all alike: what is constant costs nothing."""
+    if len(flags) <= 1:
+        return flags
+    if flags.all():
+        return YES
+    return flags if flags.any() else NO

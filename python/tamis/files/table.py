@@ -1,0 +1,160 @@
+"""The public `files` table as Statistics: one row a container, statistics by column name.
+
+    num_records                 int64, rows of the container
+    min.c  max.c                the type of column c (dots for struct fields); bounds may be wider
+    null_count.c  nan_count.c   int64
+    partition.<field>           the value of a partition field of the spec
+
+A null cell and an absent column both mean "not known". So does a name that occurs twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import NO, Bounds, Flags
+from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.expr.nodes import Column
+from tamis.files.bounds import column_bounds
+from tamis.files.columns import count_column, plain
+from tamis.files.intersection import forget, intersect
+from tamis.files.partition import PartitionField, Transform
+from tamis.files.transforms import partition_bounds
+
+__all__ = ["ArrowStatistics", "dotted"]
+
+#: Statistics that witness a row: where one of them is known, the container is not empty.
+_WITNESSES = ("min.", "max.")
+_COUNTS = ("null_count.", "nan_count.")
+
+
+def dotted(path: tuple[str, ...]) -> str:
+    """The name of a column in the file table: dots between struct fields.
+
+    A part that holds a dot itself is quoted, so that the column `b.c` is not taken for the field c
+    of the struct b.
+
+    >>> dotted(("b", "c")), dotted(("b.c",))
+    ('b.c', '`b.c`')
+    """
+    return ".".join(f"`{part}`" if "." in part else part for part in path)
+
+
+class ArrowStatistics:
+    """Statistics over a table in memory; bounds of a column are computed when first asked for."""
+
+    def __init__(self, table: pa.Table, partition_spec: Sequence[PartitionField] = ()) -> None:
+        self._table = table
+        self._fields = tuple(partition_spec)
+        self._bounds: dict[Column, Bounds] = {}
+        self._num_records: pa.Array | None = None
+        self._empty: Flags | None = None
+        self._count_records()
+
+    @property
+    def num_containers(self) -> int:
+        return int(self._table.num_rows)
+
+    def empty(self) -> Flags | None:
+        return self._empty
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return BlockStatistics(self, start, min(stop, self.num_containers))
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return SelectedStatistics(self, ordinals)
+
+    def bounds(self, column: Column) -> Bounds:
+        if column not in self._bounds:
+            self._bounds[column] = self._column_bounds(column)
+        return self._bounds[column]
+
+    def _column_bounds(self, column: Column) -> Bounds:
+        name = dotted(column.path)
+        minimum, maximum = self._column("min." + name), self._column("max." + name)
+        nulls, nans = self._column("null_count." + name), self._column("nan_count." + name)
+        bounds = column_bounds(column.type, minimum, maximum, nulls, nans, self._num_records)
+        for field in self._fields:
+            if field.source != name:
+                continue
+            transform = Transform.parse(field.transform)
+            values = self._column("partition." + field.name)
+            if transform is None or values is None:
+                continue
+            partition = partition_bounds(column.type, transform, values)
+            denied = _denied(partition, (minimum, maximum), nulls, nans)
+            bounds = forget(intersect(bounds, partition), denied)
+        return bounds
+
+    def _column(self, name: str) -> pa.Array | None:
+        """The column of that name; None if it is absent, ambiguous, or in no readable form."""
+        ordinals = self._table.schema.get_all_field_indices(name)
+        if len(ordinals) != 1:
+            return None
+        try:
+            return plain(self._table.column(ordinals[0]))
+        except (pa.ArrowException, ValueError, TypeError):
+            return None
+
+    def _count_records(self) -> None:
+        """Learn which containers are empty, and where the number of rows is to be trusted.
+
+        No rows, and yet a bound or a positive count: the number is wrong, so it is not known there.
+        """
+        counted = count_column(self._column("num_records"))
+        if counted is None:
+            return
+        counts, valid = counted
+        valid = valid & (counts >= 0)
+        empty = valid & (counts == 0)
+        if empty.any():
+            witnessed = self._witnessed()
+            valid, empty = valid & ~(empty & witnessed), empty & ~witnessed
+            self._empty = empty
+        self._num_records = pa.array(counts, mask=~valid)
+
+    def _witnessed(self) -> Flags:
+        """Where some statistic says that there are rows."""
+        witnessed = np.zeros(self.num_containers, np.bool_)
+        for name in set(self._table.column_names):
+            if not name.startswith((*_WITNESSES, *_COUNTS)):
+                continue
+            array = self._column(name)
+            if array is None:  # in doubt there are rows
+                witnessed |= True
+            elif name.startswith(_WITNESSES):
+                witnessed |= _valid(array)
+            else:
+                witnessed |= _positive(array)
+        return witnessed
+
+
+def _valid(array: pa.Array | None) -> Flags:
+    if array is None:
+        return NO
+    return np.asarray(pc.is_valid(array).to_numpy(zero_copy_only=False))
+
+
+def _positive(array: pa.Array | None) -> Flags:
+    """Where a count is known and is not 0: rows of that kind are there, or the count is corrupt."""
+    counted = count_column(array)
+    return NO if counted is None else counted[1] & (counted[0] != 0)
+
+
+def _denied(
+    partition: Bounds,
+    edges: tuple[pa.Array | None, pa.Array | None],
+    nulls: pa.Array | None,
+    nans: pa.Array | None,
+) -> Flags:
+    """Where the statistics count rows of a kind that the partition value rules out."""
+    has_value = _valid(edges[0]) | _valid(edges[1])
+    denied = (has_value & ~partition.can_be_value) | (_positive(nulls) & ~partition.can_be_null)
+    if partition.type.is_floating:
+        denied = denied | (_positive(nans) & ~partition.can_be_nan)
+    return denied

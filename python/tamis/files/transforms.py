@@ -1,0 +1,260 @@
+"""What the value of a partition field tells of its source column, transform by transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Context, Decimal
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import NO, YES, Bounds, Flags
+from tamis.expr.types import DataType
+from tamis.files.bounds import column_bounds, simplified
+from tamis.files.columns import NotLossless, Side, bytes_edge, decimal_edge, known, number_edge
+from tamis.files.columns import plain as plain_array
+from tamis.files.partition import Transform, TransformKind
+
+__all__ = ["partition_bounds"]
+
+Longs = npt.NDArray[np.int64]
+
+#: Digits enough for every step with a decimal of 38.
+_EXACT: Final = Context(prec=80)
+
+MICROSECONDS_PER_DAY: Final = 86_400_000_000
+MICROSECONDS_PER_HOUR: Final = 3_600_000_000
+
+#: Days whose every microsecond 64 bits can count, and with a day to spare at either end.
+_GREATEST_DAY: Final = (1 << 63) // MICROSECONDS_PER_DAY - 1
+#: Hours likewise.
+_GREATEST_HOUR: Final = _GREATEST_DAY * 24
+
+
+def partition_bounds(data_type: DataType, transform: Transform, values: pa.Array) -> Bounds:
+    """What partition values tell of their source, a column of `data_type`; null cells: not known.
+
+    Never raises: values of another type than the transform's, or out of its range, tell nothing.
+
+    >>> from tamis.expr.types import DATE
+    >>> month = partition_bounds(DATE, Transform.parse("month"), pa.array([-1], pa.int32()))
+    >>> month.lower.tolist(), month.upper.tolist()  # December 1969
+    ([-31], [-1])
+    """
+    try:
+        return _RULES[transform.kind](data_type, transform.parameter, plain_array(values))
+    except (NotLossless, pa.ArrowException, ValueError, OverflowError, TypeError):
+        return Bounds.unknown(data_type)
+
+
+def _void(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
+    return Bounds.unknown(data_type)  # its value is NULL whatever the source holds
+
+
+def _identity(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
+    """Every row holds the value itself; of NaN, every row is NaN."""
+    unknown = values.is_null()
+    nan = _nan_cells(values) if data_type.is_floating else None
+    ordinary = values if nan is None else pc.if_else(nan, pa.scalar(None, values.type), values)
+    one = pa.array(np.ones(len(values), np.int64))
+    nulls = pc.if_else(unknown, pa.scalar(None, pa.int64()), pa.scalar(0, pa.int64()))
+    nans = None
+    if nan is not None:
+        nans = pc.if_else(unknown, pa.scalar(None, pa.int64()), nan.cast(pa.int64()))
+    # As if each container held one row, which is that value.
+    return column_bounds(data_type, ordinary, ordinary, nulls, nans, one)
+
+
+def _nan_cells(values: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.is_nan(values), False)
+
+
+def _bucket(data_type: DataType, buckets: int | None, values: pa.Array) -> Bounds:
+    """The hash of a value does not bound it; but it is not NULL."""
+    ordinals, valid = _ordinals(values)
+    assert buckets is not None
+    valid = valid & (ordinals >= 0) & (ordinals < buckets)
+    nan = YES if data_type.is_floating else NO
+    return Bounds(data_type, None, None, simplified(~valid), nan, YES)
+
+
+def _ordinals(values: pa.Array) -> tuple[Longs, Flags]:
+    if not pa.types.is_integer(values.type):
+        raise NotLossless(f"{values.type} is no type of ordinals")
+    valid = known(values)
+    filled = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    return np.asarray(filled), np.ones(len(values), np.bool_) if valid is None else valid
+
+
+def _time(first_day: Callable[[Longs], Longs], greatest: int, dates: bool = False) -> Any:
+    """The rule of a transform whose ordinals are periods of whole days.
+
+    Ordinals count periods since 1970-01-01 and are floors, before 1970 too: the period of ordinal o
+    starts at first_day(o), and its last day is the one before first_day(o + 1). `dates`: ordinals
+    may be given as dates, as some writers give days.
+    """
+
+    def rule(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
+        if dates and values.type == pa.date32():
+            values = values.cast(pa.int32())
+        ordinals, valid = _ordinals(values)
+        valid = valid & (ordinals >= -greatest) & (ordinals <= greatest)
+        ordinals = np.where(valid, ordinals, 0)
+        first, after = first_day(ordinals), first_day(ordinals + 1)
+        if data_type.name == "date":
+            return _between(data_type, first, after - 1, valid)
+        if data_type.name in ("timestamp", "timestamp_ntz"):
+            # 64 bits of microseconds reach 292,000 years: what is beyond is not known.
+            valid = valid & (first >= -_GREATEST_DAY) & (after <= _GREATEST_DAY)
+            first, after = np.where(valid, first, 0), np.where(valid, after, 0)
+            return _between(
+                data_type, first * MICROSECONDS_PER_DAY, after * MICROSECONDS_PER_DAY - 1, valid
+            )
+        raise NotLossless(f"{data_type} has no such transform")
+
+    return rule
+
+
+def _month_to_day(months: Longs) -> Longs:
+    """The first day of a month since 1970, in the proleptic Gregorian calendar."""
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+
+
+def _hour(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
+    if data_type.name not in ("timestamp", "timestamp_ntz"):
+        raise NotLossless(f"{data_type} has no hours")
+    ordinals, valid = _ordinals(values)
+    valid = valid & (ordinals >= -_GREATEST_HOUR) & (ordinals <= _GREATEST_HOUR)
+    lower = np.where(valid, ordinals, 0) * MICROSECONDS_PER_HOUR
+    return _between(data_type, lower, lower + (MICROSECONDS_PER_HOUR - 1), valid)
+
+
+def _between(data_type: DataType, lower: Longs, upper: Longs, valid: Flags) -> Bounds:
+    """Not NULL, and between the two; unknown where not valid, and cut to the type's domain."""
+    least, greatest = data_type.domain
+    # A period that lies outside of the type altogether is corrupt.
+    valid = valid & (upper >= least) & (lower <= greatest)
+    lower = np.where(valid, np.maximum(lower, least), least)
+    upper = np.where(valid, np.minimum(upper, greatest), greatest)
+    some_known = None if valid.all() else valid
+    nulls = simplified(~valid)
+    return Bounds(data_type, lower, upper, nulls, NO, YES, some_known, some_known)
+
+
+def _truncate(data_type: DataType, width: int | None, values: pa.Array) -> Bounds:
+    assert width is not None
+    if data_type.is_text:
+        return _prefix(data_type, width, values)
+    if data_type.is_decimal and not data_type.is_discrete:
+        return _truncated_decimal(data_type, width, values)
+    if not (data_type.is_integral or data_type.is_decimal):
+        raise NotLossless(f"{data_type} has no such transform")
+    lower, cells = number_edge(values, data_type, Side.LOWER)
+    # v = floor(x / width) * width, also below zero: v <= x <= v + width - 1. A value that is no
+    # multiple of the width is corrupt, or wrapped around at the end of the type.
+    valid = (YES if cells is None else cells) & (lower % width == 0)
+    greatest = data_type.domain[1]
+    upper = np.where(lower > greatest - (width - 1), greatest, lower + np.int64(width - 1))
+    return _between(data_type, lower, upper, np.broadcast_to(valid, lower.shape))
+
+
+def _truncated_decimal(data_type: DataType, width: int, values: pa.Array) -> Bounds:
+    """Decimals of more than 18 digits: the same, on their unscaled values."""
+    lower = decimal_edge(values, data_type, Side.LOWER)
+    scale = data_type.scale or 0
+
+    def last(text: str) -> str | None:
+        unscaled = _unscaled(text, scale)
+        return None if unscaled % width else _decimal_text(unscaled + width - 1, scale)
+
+    upper = _each_distinct(lower.cast(pa.string()), last, pa.string()).cast(lower.type)
+    lower = pc.if_else(upper.is_valid(), lower, pa.scalar(None, lower.type))
+    return _of_arrow(data_type, lower, upper, None)
+
+
+def _unscaled(text: str, scale: int) -> int:
+    return int(Decimal(text).scaleb(scale, _EXACT))
+
+
+def _decimal_text(unscaled: int, scale: int) -> str:
+    return format(Decimal(unscaled).scaleb(-scale, _EXACT), "f")
+
+
+def _prefix(data_type: DataType, width: int, values: pa.Array) -> Bounds:
+    """The first `width` characters of a string, or bytes of a binary value.
+
+    v is shorter than the width: it is the value itself.
+    v has the full width: v <= x, and x < the next prefix, which is v with its last byte that is not
+    0xFF raised by one and what follows it dropped. (In UTF-8 no byte is 0xFF, so that even
+    U+10FFFF, F4 8F BF BF, has a next prefix among byte strings: F4 8F BF C0.) All 0xFF: no upper
+    bound.
+    v is longer than the width: corrupt.
+    """
+    lower = bytes_edge(values, data_type)
+
+    def length(value: bytes) -> int:
+        return len(value.decode()) if data_type.name == "string" else len(value)
+
+    lengths = np.asarray(
+        pc.fill_null(_each_distinct(lower, length, pa.int64()), width + 1).to_numpy(
+            zero_copy_only=False
+        )
+    )
+    valid = lengths <= width
+    full = lengths == width
+    upper = pc.if_else(pa.array(full), _each_distinct(lower, next_prefix, pa.large_binary()), lower)
+    keep = pa.array(valid)
+    nothing = pa.scalar(None, pa.large_binary())
+    return _of_arrow(
+        data_type, pc.if_else(keep, lower, nothing), pc.if_else(keep, upper, nothing), full
+    )
+
+
+def next_prefix(prefix: bytes) -> bytes | None:
+    """The least byte string that is greater than every one that starts with `prefix`; None: none.
+
+    >>> next_prefix(b"ab"), next_prefix(b"a\\xff"), next_prefix(b"\\xff")
+    (b'ac', b'b', None)
+    """
+    head = prefix.rstrip(b"\xff")
+    return head[:-1] + bytes([head[-1] + 1]) if head else None
+
+
+def _each_distinct(array: pa.Array, function: Callable[[Any], Any], data_type: pa.DataType) -> Any:
+    """A Python function of each distinct value: partition values are few."""
+    encoded = array.dictionary_encode()
+    results = pa.array(
+        [function(value) for value in encoded.dictionary.to_pylist()], type=data_type
+    )
+    return results.take(encoded.indices)
+
+
+def _of_arrow(
+    data_type: DataType, lower: pa.Array, upper: pa.Array, upper_open: Flags | None
+) -> Bounds:
+    valid = known(lower)
+    nulls = NO if valid is None else simplified(~valid)
+    return Bounds(data_type, lower, upper, nulls, NO, YES, valid, known(upper), upper_open)
+
+
+def _day_to_day(days: Longs) -> Longs:
+    return days
+
+
+def _year_to_day(years: Longs) -> Longs:
+    return _month_to_day(years * 12)
+
+
+_RULES: Final[dict[TransformKind, Callable[[DataType, int | None, pa.Array], Bounds]]] = {
+    TransformKind.IDENTITY: _identity,
+    TransformKind.BUCKET: _bucket,
+    TransformKind.TRUNCATE: _truncate,
+    TransformKind.YEAR: _time(_year_to_day, 10_000_000),
+    TransformKind.MONTH: _time(_month_to_day, 120_000_000),
+    TransformKind.DAY: _time(_day_to_day, 1 << 31, dates=True),
+    TransformKind.HOUR: _hour,
+    TransformKind.VOID: _void,
+}
