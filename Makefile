@@ -41,6 +41,22 @@ test: check ## Everything: check, the tests of the Scala side, the whole of pyte
 	$(SBT) test </dev/null
 	$(PYTHON) -m pytest --doctest-modules python/tamis tests
 
+.PHONY: differential
+differential: setup ## Compare with Spark on random data and queries, for longer
+	HYPOTHESIS_PROFILE=long $(PYTHON) -m pytest tests/properties tests/differential
+
+.PHONY: verdicts
+verdicts: setup ## Show every case of the tables of hits and misses
+	$(PYTHON) -m pytest -v tests/cases
+
+.PHONY: test-versions
+test-versions: setup ## Run the tests that use Spark with 4.0, 4.1, 4.2 and 4.3
+	.ci/test-versions
+
+.PHONY: bench
+bench: setup ## Measure planning, bridge and scans (bench/)
+	@echo "no measurements yet: make demo compares queries" && exit 1
+
 .PHONY: format
 format: setup ## Format Python and Scala sources
 	$(VENV)/bin/ruff check --fix .

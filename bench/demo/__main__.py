@@ -57,7 +57,8 @@ def spark_submit() -> list[str]:
         *("--jars", jar.stdout.strip()),
         *("--conf", "spark.sql.extensions=io.tamis.TamisExtensions"),
         *("--master", "local[2]", "--driver-memory", "2g"),
-        *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=4"),
+        *("--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"),
+        *("--conf", "spark.sql.shuffle.partitions=4"),
         str(REPOSITORY / "bench" / "demo" / "app.py"),
         *(str(DATA), str(ROUNDS)),
     ]
