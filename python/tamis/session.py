@@ -87,11 +87,13 @@ def parse(spark: SparkSession, sql: str, schema: str | StructType) -> Expr:
 
 def _shim(spark: SparkSession) -> object:
     """The object io.tamis.Tamis of the driver. TamisError where there is none."""
+    from py4j.java_gateway import JavaClass
+
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
         raise TamisError("this is a Spark Connect session: it has no JVM in reach. Use a classic session.")
     shim = jvm.io.tamis.Tamis
-    if not callable(getattr(shim, "wireVersion", None)):
+    if not isinstance(shim, JavaClass):  # a name that no class has is a JavaPackage
         raise TamisError(
             "this session runs without tamis: make it with tamis.configure(SparkSession.builder), "
             "in a process that has no session yet"

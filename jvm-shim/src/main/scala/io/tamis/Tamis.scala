@@ -2,6 +2,7 @@ package io.tamis
 
 import java.nio.file.Paths
 
+import io.tamis.bridge.{SidecarSupervisor, Warnings}
 import io.tamis.report.ScanReport
 import io.tamis.source.{AnswerMemo, ListingCache, Listing, Snapshots}
 import io.tamis.wire.{Messages, PredicateParser}
@@ -18,6 +19,12 @@ object Tamis {
 
   /** An index of this root was built, refreshed or dropped: the next query asks anew. */
   def invalidate(root: String): Unit = AnswerMemo.invalidate()
+
+  /** The sidecar is started anew and earlier failures are forgotten: after what was wrong was mended. */
+  def restart(): Unit = SidecarSupervisor.restart()
+
+  /** The warnings of this driver, oldest first. */
+  def warnings(): Array[String] = Warnings.all.toArray
 
   /** Lists a Parquet directory or table as a query would, and writes the listing for Python to map.
     *

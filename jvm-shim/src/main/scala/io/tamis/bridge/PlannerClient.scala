@@ -17,7 +17,6 @@ object PlannerClient {
 
   /** @param timeoutMs for everything: waiting for the sidecar to start included */
   def plan(request: PlanRequest, python: Option[String], timeoutMs: Long, startTimeoutMs: Long): PlanAnswer = {
-    SidecarSupervisor.closed.foreach(why => throw new PlannerUnavailable(why))
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     var asked: Option[Sidecar] = None
     try {
@@ -31,16 +30,16 @@ object PlannerClient {
       val read = Messages.readAnswer(answer, request)
       SidecarSupervisor.succeeded()
       read
-    } catch { case e if NonFatal(e) || e.isInstanceOf[InterruptedException] => throw unavailable(e, asked, timeoutMs) }
+    } catch {
+      case closed: PlannerUnavailable => throw closed
+      case e if NonFatal(e) || e.isInstanceOf[InterruptedException] => throw unavailable(e, asked, timeoutMs)
+    }
   }
 
   private def unavailable(e: Throwable, asked: Option[Sidecar], timeoutMs: Long): PlannerUnavailable = {
     val cause = e match { case x: ExecutionException => x.getCause; case x => x }
     val (code, why, lasting) = cause match {
-      case start: PlannerUnavailable => start.getCause match {
-          case failure: SidecarStartFailure => ("start", failure.getMessage, failure.lasting)
-          case _ => ("start", start.getMessage, false)
-        }
+      case start: SidecarStartFailure => ("start", start.getMessage, start.lasting)
       case _: TimeoutException =>
         asked.foreach(SidecarSupervisor.hung)
         ("deadline", s"no answer within $timeoutMs ms. If the storage of the index is slow, raise spark.tamis.timeoutMs.", false)

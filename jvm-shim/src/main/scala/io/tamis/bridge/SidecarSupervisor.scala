@@ -19,17 +19,24 @@ object SidecarSupervisor {
   private val LongestPauseMs = 60000L
   private val PingMs = 1000L
   private val HangsBeforeRestart = 3
+  private val DeathsBeforePause = 3
   private val StartMs = 20000L
 
   private val background: ExecutorService = Executors.newCachedThreadPool { (task: Runnable) =>
     val thread = new Thread(task, "tamis-supervisor"); thread.setDaemon(true); thread
   }
 
-  private var starting: Option[(String, CompletableFuture[Sidecar])] = None
+  /** One start of the sidecar: done when it is ready, or failed. */
+  private final case class Run(python: String, future: CompletableFuture[Sidecar]) {
+    def sidecar: Option[Sidecar] = Try(future.getNow(null)).toOption.flatMap(Option(_))
+    def isUsable: Boolean = !future.isDone || sidecar.exists(_.isAlive)
+  }
+
+  private var run: Option[Run] = None
   private var failures = 0
-  private var closedUntil = 0L // System.nanoTime
-  private var lastFailure = ""
   private var hangs = 0
+  private var closedUntil = System.nanoTime()
+  private var lastFailure = ""
 
   /** Where snapshots are exchanged: readable by this user only, removed at exit. */
   lazy val privateDirectory: Path = {
@@ -46,48 +53,47 @@ object SidecarSupervisor {
   def warmUp(): Unit = background.execute { () =>
     privateDirectory
     val python = SidecarPython.choose(SidecarPython.sparkConf("spark.tamis.python"))
-    synchronized(if (starting.isEmpty) launch(python, StartMs))
+    synchronized(if (run.isEmpty) launch(python, StartMs))
   }
 
-  /** The running sidecar, waiting for it to be ready until the deadline. */
+  /** Forgets every failure and starts anew: for whoever mended what was wrong. */
+  def restart(): Unit = synchronized {
+    current.foreach(_.kill())
+    run = None
+    succeeded()
+    Warnings.over("bridge:")
+  }
+
+  /** The running sidecar, waiting until the deadline for it to be ready. PlannerUnavailable: do not ask now. */
   def await(configuredPython: Option[String], deadlineNanos: Long, startTimeoutMs: Long): Sidecar = {
     val python = SidecarPython.choose(configuredPython)
-    val ready = synchronized {
-      starting match {
-        case Some((started, future)) if started == python && isUsable(future) => future
-        case _ if System.nanoTime() < closedUntil => throw new PlannerUnavailable(lastFailure)
-        case old =>
-          old.foreach { case (_, future) => if (future.isDone) Try(future.getNow(null)).toOption.filter(_ != null).foreach(_.kill()) }
-          launch(python, startTimeoutMs)
-      }
+    val wanted = synchronized {
+      if (!run.exists(_.python == python)) restart() // what failed was another Python
+      if (System.nanoTime() - closedUntil < 0) throw new PlannerUnavailable(lastFailure)
+      run.filter(_.isUsable).getOrElse(launch(python, startTimeoutMs))
     }
-    try ready.get(math.max(1L, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS)
+    try wanted.future.get(math.max(1L, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS)
     catch {
-      case e: ExecutionException => throw new PlannerUnavailable(e.getCause.getMessage, e.getCause)
-      case _: TimeoutException => throw new PlannerUnavailable("the sidecar is still starting")
+      case e: ExecutionException => throw e.getCause
+      case _: TimeoutException => throw new SidecarStartFailure(s"the Python '$python' is still starting.", lasting = false)
     }
   }
-
-  /** None: ask. Some(why): a failure a moment ago, so do not. */
-  def closed: Option[String] = synchronized(if (System.nanoTime() < closedUntil) Some(lastFailure) else None)
 
   def succeeded(): Unit = synchronized {
     if (failures > 0) Warnings.over("bridge:")
     failures = 0
     hangs = 0
-    closedUntil = 0L
+    closedUntil = System.nanoTime()
   }
 
-  /** A call failed. @return the text that was not yet said */
-  def failed(sidecar: Option[Sidecar], why: String, lasting: Boolean): Unit = synchronized {
+  /** A question failed: the breaker opens, unless the process died for the first time and is started again at once. */
+  def failed(asked: Option[Sidecar], why: String, lasting: Boolean): Unit = synchronized {
     failures += 1
     lastFailure = why
-    val pause = if (lasting) LongestPauseMs else math.min(LongestPauseMs, FirstPauseMs << math.min(failures - 1, 6))
-    closedUntil = System.nanoTime() + pause * 1000000L
-    sidecar.filterNot(_.isAlive).foreach { dead =>
-      if (failures < 3) closedUntil = 0L
-      starting.filter(_._2.getNow(null) eq dead).foreach { case (python, _) => dead.kill(); launch(python, StartMs) }
-    }
+    val pauseMs = if (lasting) LongestPauseMs else math.min(LongestPauseMs, FirstPauseMs << math.min(failures - 1, 6))
+    val died = asked.exists(!_.isAlive)
+    if (!died || failures >= DeathsBeforePause) closedUntil = System.nanoTime() + pauseMs * 1000000L
+    if (died) run.filter(_.sidecar == asked).foreach(r => launch(r.python, StartMs))
   }
 
   /** A call did not end in time. A process that does not even answer a ping is ended; a slow one is given time. */
@@ -104,14 +110,12 @@ object SidecarSupervisor {
     }
   }
 
-  def current: Option[Sidecar] = synchronized(starting.flatMap { case (_, future) => Try(future.getNow(null)).toOption.flatMap(Option(_)) })
+  /** The sidecar that is ready. */
+  def current: Option[Sidecar] = synchronized(run.flatMap(_.sidecar))
 
-  private def isUsable(future: CompletableFuture[Sidecar]): Boolean =
-    !future.isDone || Try(future.getNow(null)).toOption.exists(s => s != null && s.isAlive)
-
-  private def launch(python: String, timeoutMs: Long): CompletableFuture[Sidecar] = {
-    val future = CompletableFuture.supplyAsync[Sidecar](() => Sidecar.start(python, timeoutMs), background)
-    starting = Some(python -> future)
-    future
+  private def launch(python: String, timeoutMs: Long): Run = {
+    val started = Run(python, CompletableFuture.supplyAsync[Sidecar](() => Sidecar.start(python, timeoutMs), background))
+    run = Some(started)
+    started
   }
 }

@@ -8,15 +8,20 @@ import org.slf4j.LoggerFactory
 object Warnings {
   private val log = LoggerFactory.getLogger("io.tamis")
   private val Kept = 1000
+  private val recent = new java.util.ArrayDeque[String]()
   private val said = ConcurrentHashMap.newKeySet[String]()
 
   def once(key: String, text: String, cause: Throwable = null): Unit = {
     if (said.size > Kept) said.clear()
     if (said.add(key)) {
+      recent.synchronized { recent.add(text); if (recent.size > Kept) recent.removeFirst() }
       log.warn(s"tamis: $text")
       if (cause != null) log.debug("tamis: cause of the warning above", cause)
     }
   }
+
+  /** What was said in this driver, oldest first. */
+  def all: Seq[String] = recent.synchronized(recent.toArray(Array.empty[String]).toSeq)
 
   /** The trouble behind these keys is over. */
   def over(prefix: String): Unit = said.removeIf(_.startsWith(prefix))

@@ -19,7 +19,10 @@ object PartitionPredicate {
   }
 
   private def isPlainThroughout(e: Expression): Boolean =
-    !e.exists(x => !ExpressionWriter.isPlain(x) || x.isInstanceOf[Unevaluable])
+    !e.exists {
+      case _: AttributeReference => false // unevaluable until it is bound
+      case x => !ExpressionWriter.isPlain(x) || x.isInstanceOf[Unevaluable]
+    }
 
   /** A test of the values of one partition; None where Spark's evaluation raises: then the rows shall raise it. */
   def of(conjuncts: Seq[Expression], partitionSchema: StructType): InternalRow => Boolean = {
