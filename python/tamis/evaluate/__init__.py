@@ -1,0 +1,74 @@
+"""What statistics prove of a predicate: none, some or all rows of each container."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.evaluate import operators as operators  # fills the registry
+from tamis.evaluate.bounds import Flags
+from tamis.evaluate.interpreter import truth
+from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.verdict import Verdict
+from tamis.expr.nodes import Expr
+
+if TYPE_CHECKING:
+    from tamis.files.partition import PartitionField
+
+__all__ = ["Verdict", "evaluate", "verdicts"]
+
+_NAMES = [str(verdict) for verdict in (Verdict.NONE, Verdict.SOME, Verdict.ALL)]
+_NONE, _SOME, _ALL = range(3)
+
+
+def evaluate(
+    expr: Expr, files: pa.Table, partition_spec: Sequence[PartitionField] = ()
+) -> pa.Array:
+    """What the statistics of each file prove of a predicate: "none", "some" or "all" of its rows.
+
+    "none": no row satisfies it, the file need not be read. "all": every row does, the predicate
+    need not be applied. "some": neither is proven. A file that is known to be empty is "none".
+
+    `files` is one row a file, with columns `num_records`, `min.c`, `max.c`, `null_count.c`,
+    `nan_count.c` for a column c (dots for struct fields) and `partition.<field>`; a null cell or an
+    absent column means "not known". Never raises: what is not understood is "some".
+
+    >>> from tamis.evaluate.example import TABLE
+    >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
+    >>> from tamis.expr.types import LONG
+    >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))
+    >>> evaluate(above, TABLE).to_pylist()
+    ['none', 'some', 'some', 'all']
+    """
+    # files is a layer that builds on the bounds of this package, hence the import here.
+    from tamis.files.table import ArrowStatistics
+
+    try:
+        if isinstance(files, pa.RecordBatch):
+            files = pa.Table.from_batches([files])
+        codes = verdicts(expr, ArrowStatistics(files, partition_spec))
+    except Exception:  # whatever it was: nothing is proven, so every file is read and filtered
+        codes = np.full(getattr(files, "num_rows", 0), _SOME, np.int8)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(_NAMES)).dictionary_decode()
+
+
+def verdicts(expr: Expr, statistics: Statistics) -> npt.NDArray[np.int8]:
+    """The verdict of each container: 0 none, 1 some, 2 all."""
+    truths = truth(expr, statistics)
+    count = statistics.num_containers
+    codes = np.full(count, _SOME, np.int8)
+    codes[_each(~(truths.can_be_false | truths.can_be_null), count)] = _ALL
+    # None last: where no row can be anything, there are no rows.
+    codes[_each(~truths.can_be_true, count)] = _NONE
+    empty = statistics.empty()
+    if empty is not None:
+        codes[_each(empty, count)] = _NONE
+    return codes
+
+
+def _each(flags: Flags, count: int) -> Flags:
+    return np.broadcast_to(flags, (count,))

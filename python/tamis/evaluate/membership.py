@@ -1,0 +1,175 @@
+"""IN over constants.
+
+With x ordinary in [l, u], NaN or NULL, and a list of which NULL was set apart:
+
+    x is       matched by the list      list without NULL    list with NULL
+    ordinary   an option equals it      true                 true
+    ordinary   none does                false                NULL
+    NaN        NaN is an option         true                 true
+    NaN        it is not                false                NULL
+    NULL                                NULL                 NULL
+
+so x IN (…, NULL) is never false, and NOT IN with it never true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import NO, YES, Bounds, Edge, Flags, is_never
+from tamis.evaluate.flags import all_of, any_of
+from tamis.evaluate.interpreter import value
+from tamis.evaluate.literal import once_a_node
+from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.storage import edge_of, is_nan
+from tamis.evaluate.truth import TruthSet
+from tamis.expr.nodes import In, type_of
+from tamis.expr.types import DataType
+
+__all__ = ["is_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The distinct options in ascending order, without NaN."""
+
+    edge: Edge
+    has_nan: bool
+    data_type: DataType
+
+
+@once_a_node
+def _options(expr: In) -> _Options | None:
+    """The options of a list; None when one of them is no value of the type."""
+    data_type = type_of(expr.value)
+    if data_type is None:
+        return None
+    ordinary = [option for option in expr.options if not is_nan(option)]
+    try:
+        edge = edge_of(ordinary, data_type)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    ascending = np.unique(edge) if isinstance(edge, np.ndarray) else _distinct(edge)
+    return _Options(ascending, len(ordinary) < len(expr.options), data_type)
+
+
+def _distinct(edge: pa.Array) -> pa.Array:
+    distinct = edge.unique()
+    return distinct.take(pc.sort_indices(distinct))
+
+
+def is_in(expr: In, statistics: Statistics) -> TruthSet:
+    x = value(expr.value, statistics)
+    options = _options(expr)
+    if x is None or options is None or x.type != options.data_type:
+        return TruthSet.anything()
+
+    def can_be_matched() -> Flags:
+        nan_matches = x.can_be_nan if options.has_nan else NO
+        if is_never(x.can_be_value):
+            return nan_matches
+        return any_of((all_of((x.can_be_value, _may_match(x, options))), nan_matches))
+
+    def can_be_unmatched() -> Flags:
+        nan_misses = NO if options.has_nan else x.can_be_nan
+        if is_never(x.can_be_value):
+            return nan_misses
+        return any_of((all_of((x.can_be_value, _may_miss(x, options))), nan_misses))
+
+    if expr.has_null:
+        return TruthSet(can_be_matched, NO, lambda: any_of((x.can_be_null, can_be_unmatched())))
+    if not expr.options:
+        # Spark has a setting for NULL IN (): false or NULL. Either may be.
+        return TruthSet(NO, YES, x.can_be_null)
+    return TruthSet(can_be_matched, can_be_unmatched, x.can_be_null)
+
+
+def _may_match(x: Bounds, options: _Options) -> Flags:
+    """Where an option lies in [l, u]: the first option that is at least l is at most u."""
+    if len(options.edge) == 0:
+        return NO
+    if x.lower is None and x.upper is None:
+        return YES
+    if isinstance(options.edge, np.ndarray):
+        return _numbers_may_match(x, options.edge)
+    first = YES if x.lower is None else _at_least(options.edge, x.lower)
+    if x.upper is None:
+        return _known_or_yes(pc.less(first, len(options.edge)))
+    last = _at_most(options.edge, x.upper)
+    if x.lower is None:
+        return _known_or_yes(pc.greater(last, 0))
+    return _known_or_yes(pc.greater(last, first))
+
+
+def _at_least(options: pa.Array, edge: pa.Array) -> Any:
+    """How many options are less than the edge; null where it is not known."""
+    return _searched(options, edge, "left", pa.scalar(0, pa.uint64()))
+
+
+def _at_most(options: pa.Array, edge: pa.Array) -> Any:
+    """How many options are at most the edge."""
+    return _searched(options, edge, "right", pa.scalar(len(options), pa.uint64()))
+
+
+def _searched(options: pa.Array, edge: pa.Array, side: str, unknown: pa.Scalar) -> Any:
+    # An edge that is not known lies outside of every option.
+    found = pc.search_sorted(options, edge, side=side)
+    return pc.if_else(edge.is_null(), unknown, found)
+
+
+def _known_or_yes(flags: Any) -> Flags:
+    answer: Flags = pc.fill_null(flags, True).to_numpy(zero_copy_only=False)
+    return answer
+
+
+def _numbers_may_match(x: Bounds, options: Any) -> Flags:
+    lower, upper = x.lower, x.upper
+    if lower is None:
+        below: Flags = upper >= options[0]
+        return below
+    if upper is None:
+        above: Flags = lower <= options[-1]
+        return above
+    if len(lower) != len(upper):
+        lower, upper = np.broadcast_arrays(lower, upper)
+    # Searching is dear, so only where the list as a whole and [l, u] meet.
+    meets: Flags = (lower <= options[-1]) & (upper >= options[0])
+    rows = np.flatnonzero(meets)
+    first = options[np.searchsorted(options, lower[rows])]
+    meets[rows] = first <= upper[rows]
+    return meets
+
+
+def _may_miss(x: Bounds, options: _Options) -> Flags:
+    """Where [l, u] may hold a value that is not among the options.
+
+    It holds none when l = u is an option; and, of whole numbers, when the options between l and u
+    are u - l + 1 in number.
+    """
+    if len(options.edge) == 0 or x.lower is None or x.upper is None:
+        return YES
+    if not isinstance(options.edge, np.ndarray):
+        single = _known_or_no(pc.equal(x.lower, x.upper))
+        found = _known_or_no(pc.is_in(x.lower, value_set=options.edge))
+        return ~(single & found)
+    first = np.searchsorted(options.edge, x.lower, side="left")
+    after = np.searchsorted(options.edge, x.upper, side="right")
+    among = after - first
+    if options.data_type.is_floating:
+        # One point, and it is an option. (A single zero is two values, which are equal.)
+        single_option: Flags = (x.lower == x.upper) & (among == 1)
+        return ~single_option
+    # u - l as an unsigned number: right also where it is too large for 63 bits.
+    width = x.upper.view(np.uint64) - x.lower.view(np.uint64)
+    every_one: Flags = (among > 0) & (width == (among - 1).astype(np.uint64))
+    return ~every_one
+
+
+def _known_or_no(flags: Any) -> Flags:
+    answer: Flags = pc.fill_null(flags, False).to_numpy(zero_copy_only=False)
+    return answer

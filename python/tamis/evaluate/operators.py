@@ -1,0 +1,23 @@
+"""The registry: which rule evaluates which node, one line each.
+
+To teach an operator, write its file (what it accepts, how it maps bounds, why that is sound), add a
+line here, and a table of cases in tests/cases.
+"""
+
+from __future__ import annotations
+
+from tamis.evaluate import column, comparison, literal, logic, membership, nullness
+from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES, TRUTHS, VALUES
+from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or
+
+__all__ = ["FUNCTIONS", "PREDICATES", "TRUTHS", "VALUES"]
+
+TRUTHS[And] = logic.conjunction
+TRUTHS[Or] = logic.disjunction
+TRUTHS[Not] = logic.negation
+TRUTHS[Compare] = comparison.compare
+TRUTHS[In] = membership.is_in
+TRUTHS[IsNull] = nullness.is_null
+
+VALUES[Column] = column.column
+VALUES[Literal] = literal.literal

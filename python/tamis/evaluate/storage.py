@@ -1,0 +1,99 @@
+"""Constants in the form in which Bounds holds edges."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from decimal import Context, Decimal, Inexact
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.evaluate.bounds import Edge
+from tamis.expr.nodes import Value
+from tamis.expr.types import DataType
+
+__all__ = ["comparable", "edge_of", "is_nan"]
+
+#: Exact for every decimal of 38 digits; what would be rounded raises.
+_EXACT: Final = Context(prec=80, traps=[Inexact])
+
+
+def edge_of(values: Sequence[Value], data_type: DataType) -> Edge:
+    """The constants as an edge, in the order given; none of them NULL or NaN.
+
+    TypeError, ValueError, OverflowError or ArithmeticError for what is no value of the type.
+
+    >>> from tamis.expr.types import decimal
+    >>> edge_of([Decimal("1.50"), Decimal(2)], decimal(10, 2))
+    array([150, 200])
+    """
+    if data_type.is_text:
+        return pa.array([_bytes(value, data_type) for value in values], pa.large_binary())
+    if data_type.is_floating:
+        return np.array([_float(value, data_type) for value in values], np.float64)
+    if data_type.is_decimal and not data_type.is_discrete:
+        scale = data_type.scale or 0
+        exact = [Decimal(_unscaled(v, scale)).scaleb(-scale, _EXACT) for v in values]
+        return pa.array(exact, pa.decimal128(38, scale))
+    return np.array([_long(value, data_type) for value in values], np.int64)
+
+
+def is_nan(value: Value) -> bool:
+    return isinstance(value, float) and value != value
+
+
+def comparable(left: DataType, right: DataType) -> bool:
+    """Whether values of the two types are held in the same form and order.
+
+    Catalyst makes both sides of a comparison the same type. Beyond that whole numbers of any width
+    compare as 64-bit numbers, and floats as the doubles that they are.
+
+    >>> from tamis.expr.types import INTEGER, LONG, STRING, BINARY
+    >>> comparable(INTEGER, LONG), comparable(STRING, BINARY)
+    (True, False)
+    """
+    if left == right:
+        return True
+    if left.is_decimal and right.is_decimal:
+        return left.scale == right.scale and left.is_discrete == right.is_discrete
+    return (left.is_integral and right.is_integral) or (left.is_floating and right.is_floating)
+
+
+def _bytes(value: Value, data_type: DataType) -> bytes:
+    if data_type.name == "string" and isinstance(value, str):
+        return value.encode()
+    if data_type.name == "binary" and isinstance(value, bytes):
+        return value
+    raise TypeError(f"{value!r} is no {data_type}")
+
+
+def _float(value: Value, data_type: DataType) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no {data_type}")
+    if data_type.name == "double":
+        return float(value)
+    # The 32-bit float that the constant is: 1.1 as FLOAT is 1.10000002384185791015625.
+    rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return rounded
+
+
+def _long(value: Value, data_type: DataType) -> int:
+    if data_type.is_decimal:
+        return _unscaled(value, data_type.scale or 0)
+    if isinstance(value, bool) != (data_type.name == "boolean") or not isinstance(value, int):
+        raise TypeError(f"{value!r} is no {data_type}")
+    least, greatest = data_type.domain
+    if not least <= value <= greatest:
+        raise OverflowError(f"{value!r} is no {data_type}")
+    return int(value)
+
+
+def _unscaled(value: Value, scale: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise TypeError(f"{value!r} is no decimal")
+    unscaled = Decimal(value).scaleb(scale, _EXACT)
+    if unscaled != unscaled.to_integral_value():
+        raise ValueError(f"{value!r} has more than {scale} digits behind the point")
+    return int(unscaled)
