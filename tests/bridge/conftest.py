@@ -1,0 +1,71 @@
+"""Spark with a sidecar of the test's choice, over a table whose pruning can be seen."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FAKE = Path(__file__).parent / "fakes" / "sidecar.py"
+
+
+@pytest.fixture(scope="session")
+def table(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Four partitions p = 0 … 3, two of whose values a predicate over two columns needs."""
+    path = str(tmp_path_factory.mktemp("bridge") / "table")
+    frame = spark_session.range(400).selectExpr("id", "id % 4 AS p")
+    frame.repartition(1).write.partitionBy("p").parquet(path)
+    return path
+
+
+@pytest.fixture
+def shim(spark: SparkSession) -> Iterator[object]:
+    """io.tamis.Tamis of the driver, with a fresh sidecar and no failures remembered."""
+    shim = spark._jvm.io.tamis.Tamis
+    shim.restart()
+    yield shim
+    shim.restart()
+
+
+@pytest.fixture
+def use_fake(spark: SparkSession, tmp_path: Path) -> Callable[[str], None]:
+    """Make the fake sidecar of this mode the session's Python."""
+
+    def use(mode: str) -> None:
+        script = tmp_path / f"python-{mode}"
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" {mode}\n')
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+        spark.conf.set("spark.tamis.python", str(script))
+
+    return use
+
+
+@pytest.fixture
+def use_python(spark: SparkSession, tmp_path: Path) -> Callable[[str], None]:
+    """Make a shell script with this body the session's Python."""
+
+    def use(body: str) -> None:
+        script = tmp_path / "python-script"
+        script.write_text(f"#!/bin/sh\n{body}\n")
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+        spark.conf.set("spark.tamis.python", str(script))
+
+    return use
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs (or is stopped), and is no zombie."""
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state not in ("Z", "X")

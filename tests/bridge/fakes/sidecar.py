@@ -1,0 +1,94 @@
+"""A sidecar that misbehaves: `python sidecar.py MODE`, run in place of `python -m tamis.serve`.
+
+The process, the handshake and the token are the real ones; only what MODE names is not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from tamis.serve import handler, process
+
+MODE = sys.argv[1]
+real_plan = handler.Handler.plan
+
+
+def raising(self, request):
+    raise ValueError("boom")
+
+
+def leaving(self, request):
+    raise SystemExit(3)
+
+
+def hanging(self, request):
+    time.sleep(120)
+
+
+def dying(self, request):
+    os.kill(os.getpid(), 9)
+
+
+def garbage(self, request):
+    return "\x00 not json {"
+
+
+def nothing(self, request):
+    return None
+
+
+def array(self, request):
+    return "[]"
+
+
+def altered(**changes):
+    """A whole answer that would empty the table, but is not an answer to what was asked."""
+
+    def plan(self, request):
+        asked = json.loads(request)
+        answer = {
+            "version": asked["version"],
+            "id": asked["id"],
+            "fingerprint": asked["snapshot"]["fingerprint"],
+            "files": asked["snapshot"]["files"],
+            "kept": {"form": "none"},
+            "conjuncts": [{"pushdown": "exact"} for _ in asked["conjuncts"]],
+        }
+        return json.dumps(answer | changes)
+
+    return plan
+
+
+PLANS = {
+    "raising": raising,
+    "leaving": leaving,
+    "hanging": hanging,
+    "dying": dying,
+    "garbage": garbage,
+    "nothing": nothing,
+    "array": array,
+    "other_fingerprint": altered(fingerprint="0" * 32),
+    "other_question": altered(id="another"),
+    "other_version": altered(version=99),
+    "other_listing": altered(files=1),
+    "too_few_conjuncts": altered(conjuncts=[]),
+    "unknown_pushdown": altered(conjuncts=[{"pushdown": "maybe"}] * 2),
+    "unknown_form": altered(kept={"form": "some"}),
+    "short_bitmap": altered(kept={"form": "bitmap", "data": ""}),
+    "wild_ranges": altered(kept={"form": "ranges", "data": [[0, 1000000]]}),
+}
+
+if MODE == "other_wire":
+    process._ready = lambda port: {"port": port, "wire": 99, "tamis": "9.9.9"}
+elif MODE == "noisy":
+    os.write(1, b"Welcome to this shell\n")
+elif MODE == "silent":
+    time.sleep(120)
+elif MODE == "ending":
+    sys.exit("cannot start today")
+else:
+    handler.Handler.plan = PLANS[MODE]
+process.main()

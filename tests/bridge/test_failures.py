@@ -1,0 +1,184 @@
+"""Whatever happens to the sidecar, the query gives the right rows, in time, with one warning."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Two conjuncts: Spark itself prunes partitions by the first, only the planner by the second.
+PREDICATE = "p >= 1 AND (p = 2 OR id < 10)"
+ROWS = sorted(i for i in range(400) if i % 4 >= 1 and (i % 4 == 2 or i < 10))
+
+
+def rows(frame: DataFrame) -> list[int]:
+    return sorted(r.id for r in frame.collect())
+
+
+def query(spark: SparkSession, table: str) -> list[int]:
+    return rows(spark.read.parquet(table).where(PREDICATE))
+
+
+# what is wrong | what the warning says
+ANSWERS = [
+    ("raising", "the call failed"),
+    ("leaving", "no answer within|the call failed|died"),
+    ("hanging", "no answer within"),
+    ("dying", "died"),
+    ("garbage", "not JSON"),
+    ("nothing", "not JSON|not a JSON object|the call failed"),
+    ("array", "not a JSON object"),
+    ("other_fingerprint", "fingerprint"),
+    ("other_question", "id"),
+    ("other_version", "version"),
+    ("other_listing", "files"),
+    ("too_few_conjuncts", "conjuncts"),
+    ("unknown_pushdown", "maybe"),
+    ("unknown_form", "some"),
+    ("short_bitmap", "bitmap"),
+    ("wild_ranges", "range"),
+    ("other_wire", "speaks 99"),
+    ("noisy", "READY was expected"),
+    ("ending", "cannot start today"),
+    ("silent", "still starting"),
+]
+
+
+@pytest.mark.parametrize(("mode", "says"), ANSWERS)
+def test_a_misbehaving_sidecar_changes_no_row_and_is_warned_of_once(
+    spark: SparkSession,
+    shim: Any,
+    table: str,
+    use_fake: Callable[[str], None],
+    mode: str,
+    says: str,
+) -> None:
+    use_fake(mode)
+    spark.conf.set("spark.tamis.timeoutMs", "2500")
+    before = len(shim.warnings())
+    started = time.monotonic()
+    assert query(spark, table) == ROWS
+    assert time.monotonic() - started < 30  # one deadline, not one for every planning
+    warnings = list(shim.warnings())[before:]
+    assert len(warnings) == 1, warnings
+    assert any(part in warnings[0] for part in says.split("|")), warnings
+    assert "runs as plain Spark" in warnings[0]
+    assert query(spark, table) == ROWS
+    assert len(list(shim.warnings())[before:]) == 1, "said once"
+
+
+def test_python_that_does_not_exist(spark: SparkSession, shim: Any, table: str) -> None:
+    spark.conf.set("spark.tamis.python", "/nowhere/python")
+    before = len(shim.warnings())
+    assert query(spark, table) == ROWS
+    (warning,) = list(shim.warnings())[before:]
+    assert "'/nowhere/python' cannot be run" in warning
+    assert "Set spark.tamis.python" in warning
+
+
+def test_python_without_tamis(
+    spark: SparkSession, shim: Any, table: str, use_python: Callable[[str], None]
+) -> None:
+    # -I: neither PYTHONPATH nor the working directory; -S: no site-packages
+    use_python(f'exec "{sys.executable}" -I -S -m tamis.serve')
+    before = len(shim.warnings())
+    assert query(spark, table) == ROWS
+    (warning,) = list(shim.warnings())[before:]
+    assert "has no module 'tamis'" in warning
+    assert "pip install tamis" in warning
+
+
+def test_a_killed_sidecar_is_started_again(spark: SparkSession, shim: Any, table: str) -> None:
+    assert query(spark, table) == ROWS
+    first = _pid(spark)
+    os.kill(first, signal.SIGKILL)
+    shim.invalidate("")  # nothing remembered: the next query has to ask
+    assert query(spark, table) == ROWS
+    shim.invalidate("")
+    assert query(spark, table) == ROWS
+    assert _pid(spark) != first
+    assert _kept(spark, table) < 4
+
+
+def test_a_stopped_sidecar_costs_one_deadline(spark: SparkSession, shim: Any, table: str) -> None:
+    from tests.bridge.conftest import alive
+
+    assert query(spark, table) == ROWS
+    pid = _pid(spark)
+    os.kill(pid, signal.SIGSTOP)
+    shim.invalidate("")
+    spark.conf.set("spark.tamis.timeoutMs", "1000")
+    before = len(shim.warnings())
+    started = time.monotonic()
+    assert query(spark, table) == ROWS
+    assert time.monotonic() - started < 15
+    assert len(list(shim.warnings())[before:]) == 1
+    deadline = time.monotonic() + 20
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not alive(pid), "a process that does not answer a ping is ended"
+
+
+def test_a_kill_during_the_call(
+    spark: SparkSession, shim: Any, table: str, use_fake: Callable[[str], None]
+) -> None:
+    use_fake("hanging")
+    killer = threading.Timer(1.0, lambda: os.kill(_pid(spark), signal.SIGKILL))
+    killer.start()
+    started = time.monotonic()
+    assert query(spark, table) == ROWS
+    killer.join()
+    assert time.monotonic() - started < 15
+
+
+def test_many_queries_at_once(spark: SparkSession, shim: Any, table: str) -> None:
+    results: list[list[int]] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(query(spark, table))) for _ in range(12)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [ROWS] * 12
+
+
+def test_a_stranger_without_the_token_is_refused(
+    spark: SparkSession, shim: Any, table: str
+) -> None:
+    from py4j.java_gateway import GatewayClient, GatewayParameters
+    from py4j.protocol import Py4JError
+
+    assert query(spark, table) == ROWS
+    port = spark._jvm.io.tamis.bridge.SidecarSupervisor.current().get().port()
+    for token in ("wrong", None):
+        parameters = GatewayParameters(address="127.0.0.1", port=port, auth_token=token)
+        client = GatewayClient(gateway_parameters=parameters)
+        with pytest.raises((Py4JError, OSError)):
+            answer = client.send_command("c\nt\nping\ne\n")
+            if "pong" not in str(answer):
+                raise OSError(answer)
+    shim.invalidate("")
+    assert query(spark, table) == ROWS
+
+
+def _pid(spark: SparkSession) -> int:
+    return int(spark._jvm.io.tamis.bridge.SidecarSupervisor.current().get().pid())
+
+
+def _kept(spark: SparkSession, table: str) -> int:
+    import json
+
+    frame = spark.read.parquet(table).where(PREDICATE)
+    (scan,) = json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf))
+    assert scan["fallback"] is None, scan["fallback"]
+    return int(scan["files_kept"])
