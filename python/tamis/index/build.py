@@ -1,0 +1,125 @@
+"""The Spark job that reads footers, and what becomes of its result."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+from tamis.index import decoding, footers, harvest, leaves, storage
+from tamis.index.harvest import RESULT_SCHEMA
+from tamis.index.leaves import Leaf
+from tamis.index.progress import progress_of
+from tamis.index.snapshot import FileKeys
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+_FILES_A_TASK = 64
+_TASKS_A_CORE = 4
+# The modules that executors run. They import pyarrow and each other, and nothing else.
+_SHIPPED = (decoding, footers, harvest, leaves, storage)
+
+
+@dataclass(frozen=True, eq=False)
+class Harvest:
+    """Statistics of files, by ordinal in the listing, and of their row groups, by (file, start)."""
+
+    files: pa.Table
+    row_groups: pa.Table
+
+
+def read_footers(
+    spark: SparkSession,
+    keys: FileKeys,
+    ordinals: npt.NDArray[np.int64],
+    columns: Sequence[Leaf],
+    case_sensitive: bool,
+    settings: Mapping[str, str],
+) -> Harvest:
+    """Reads, on the executors, the footers of the listed files at these ordinals."""
+    if len(ordinals) == 0:
+        return empty_harvest(columns)
+    tasks = min(
+        -(-len(ordinals) // _FILES_A_TASK), _TASKS_A_CORE * spark.sparkContext.defaultParallelism
+    )
+    with _by_value(), _own_python(spark.sparkContext):
+        read = partial(
+            harvest.harvest,
+            leaves=list(columns),
+            case_sensitive=case_sensitive,
+            settings=dict(settings),
+        )
+        listed = pa.table(
+            {
+                "ordinal": pa.array(ordinals, pa.int64()),
+                "uri": pa.array(keys.uris(), pa.string()).take(pa.array(ordinals)),
+                "size": keys.size.combine_chunks().take(pa.array(ordinals)),
+            }
+        )
+        frame = spark.createDataFrame(listed).repartition(tasks)
+        with progress_of(spark.sparkContext, f"reading {len(ordinals)} footers"):
+            rows = frame.mapInArrow(lambda batches: read(batches), RESULT_SCHEMA).collect()
+    return Harvest(
+        _gathered([row.files for row in rows], [("ordinal", "ascending")]),
+        _gathered(
+            [row.row_groups for row in rows], [("file", "ascending"), ("start", "ascending")]
+        ),
+    )
+
+
+def own_session(settings: Mapping[str, str]) -> SparkSession:
+    """A Spark session for one command of the command line."""
+    import tamis
+
+    builder = SparkSession.builder.appName("tamis index").config("spark.ui.enabled", "false")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return cast(SparkSession, tamis.configure(builder).getOrCreate())
+
+
+def empty_harvest(columns: Sequence[Leaf]) -> Harvest:
+    """Statistics of no file."""
+    return Harvest(harvest.files_table([], [], columns), harvest.row_groups_table([], [], columns))
+
+
+def _gathered(streams: Sequence[bytes], order: list[tuple[str, str]]) -> pa.Table:
+    table = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
+    return table.sort_by(order)
+
+
+@contextmanager
+def _by_value() -> Iterator[None]:
+    """Executors get the code itself, so that they need no tamis, nor one of this version."""
+    already = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call]
+    new = [module for module in _SHIPPED if module.__name__ not in already]
+    for module in new:
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        for module in new:
+            cloudpickle.unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _own_python(context: SparkContext) -> Iterator[None]:
+    """In local mode the workers run the Python of the driver, which is known to have pyarrow."""
+    before = context.pythonExec
+    chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
+    if str(context.master).startswith("local") and not chosen:
+        context.pythonExec = sys.executable
+    try:
+        yield
+    finally:
+        context.pythonExec = before

@@ -1,0 +1,136 @@
+"""Bounds of the columns of an index, read when a query first names them."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.expr.nodes import Column
+from tamis.expr.types import DataType
+from tamis.files.bounds import column_bounds
+from tamis.index.cache import LocalCache
+from tamis.index.layout import FILES, ColumnEntry, Pointer
+from tamis.index.store import Store
+from tamis.index.unusable import IndexUnusable
+
+_INTEGERS = ("byte", "short", "integer", "long")
+
+
+class IndexStatistics:
+    """What an index knows of its files, in its own order. Never raises.
+
+    A column that cannot be read is unknown from then on, and `trouble` says why.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        pointer: Pointer,
+        cache: LocalCache,
+        num_records: npt.NDArray[np.int64],
+    ) -> None:
+        self._store = store
+        self._pointer = pointer
+        self._cache = cache
+        self._num_records = num_records
+        self._empty: Flags = num_records == 0
+        self._columns = {entry.path: entry for entry in pointer.columns}
+        if not pointer.case_sensitive:
+            # a table read with a schema of its own may spell its columns in another way
+            self._columns.update({_fold(entry.path): entry for entry in pointer.columns})
+        self._bounds: dict[tuple[tuple[str, ...], DataType], Bounds] = {}
+        self._lock = threading.Lock()
+        self.trouble: IndexUnusable | None = None
+
+    @property
+    def num_containers(self) -> int:
+        return len(self._num_records)
+
+    def has(self, path: tuple[str, ...]) -> bool:
+        """Whether the index describes a column."""
+        return self._entry(path) is not None
+
+    def bounds(self, column: Column) -> Bounds:
+        key = (tuple(column.path), column.type)
+        found = self._bounds.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key not in self._bounds:
+                self._bounds[key] = self._read(*key)
+            return self._bounds[key]
+
+    def empty(self) -> Flags | None:
+        return self._empty
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return BlockStatistics(self, start, stop)
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return SelectedStatistics(self, ordinals)
+
+    def _entry(self, path: tuple[str, ...]) -> ColumnEntry | None:
+        entry = self._columns.get(path)
+        if entry is None and not self._pointer.case_sensitive:
+            entry = self._columns.get(_fold(path))
+        return entry
+
+    def _read(self, path: tuple[str, ...], data_type: DataType) -> Bounds:
+        entry = self._entry(path)
+        if entry is None or self.trouble is not None:
+            return Bounds.unknown(data_type)
+        recorded = DataType.parse(entry.type)
+        if recorded is None or not is_widening(recorded, data_type):
+            return Bounds.unknown(data_type)
+        try:
+            name = json.dumps([entry.path, str(data_type)])
+            return self._cache.bounds(name, data_type, lambda: self._load(entry, data_type))
+        except IndexUnusable as problem:
+            self.trouble = problem
+        except Exception as problem:  # whatever it is, the query runs without this column
+            self.trouble = self._store.damaged(f"{type(problem).__name__}: {problem}")
+        return Bounds.unknown(data_type)
+
+    def _load(self, entry: ColumnEntry, data_type: DataType) -> Bounds:
+        name = entry.leaf.name
+        statistics = ("min", "max", "null_count", "nan_count")
+        checksums = self._store.checksums(self._pointer)[FILES]
+        wanted = [f"{each}.{name}" for each in statistics]
+        table = self._store.columns(self._pointer, checksums, FILES, wanted)
+        low, high, nulls, nans = (
+            table.column(each) if each in table.column_names else None for each in wanted
+        )
+        # null: not known
+        records = pa.array(self._num_records, mask=self._num_records < 0)
+        bounds = column_bounds(data_type, low, high, nulls, nans, records)
+        del table, low, high, nulls, nans, records
+        pa.default_memory_pool().release_unused()
+        return bounds
+
+
+def is_widening(recorded: DataType, wanted: DataType) -> bool:
+    """Whether every value of one type is the same value of the other, as Spark reads files.
+
+    >>> from tamis.expr.types import INTEGER, LONG
+    >>> is_widening(INTEGER, LONG), is_widening(LONG, INTEGER)
+    (True, False)
+    """
+    if recorded == wanted:
+        return True
+    if recorded.is_decimal and wanted.is_decimal:
+        assert recorded.precision is not None
+        assert wanted.precision is not None
+        return recorded.scale == wanted.scale and recorded.precision <= wanted.precision
+    if recorded.name in _INTEGERS and wanted.name in _INTEGERS:
+        return _INTEGERS.index(recorded.name) <= _INTEGERS.index(wanted.name)
+    return (recorded.name, wanted.name) == ("float", "double")
+
+
+def _fold(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part.lower() for part in path)

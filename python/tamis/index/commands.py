@@ -1,0 +1,89 @@
+"""`python -m tamis index …`: build, refresh, describe and drop an index from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from tamis.index.handle import Index
+
+app = typer.Typer(
+    name="index",
+    help="The statistics index of a directory of Parquet files, or of a table over one.",
+    no_args_is_help=True,
+)
+
+Target = Annotated[str, typer.Argument(metavar="PATH_OR_TABLE", help="A path, a URI or a table.")]
+Confs = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="KEY=VALUE", help="A conf of the Spark session; repeatable."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="NAME", help="Describe this column only; repeatable."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="As one JSON object.")]
+
+
+@app.command()
+def build(target: Target, column: Columns = None, conf: Confs = None) -> None:
+    """Build the index from the footers of all files."""
+    with _opened(target, conf) as index:
+        index.build(columns=column)
+        _show(index, as_json=False)
+
+
+@app.command()
+def refresh(target: Target, conf: Confs = None) -> None:
+    """Read the footers of new and changed files only."""
+    with _opened(target, conf) as index:
+        index.refresh()
+        _show(index, as_json=False)
+
+
+@app.command()
+def describe(target: Target, as_json: AsJson = False, conf: Confs = None) -> None:
+    """Say what the index holds, and how far it is behind the files."""
+    with _opened(target, conf) as index:
+        _show(index, as_json)
+
+
+@app.command()
+def drop(target: Target, conf: Confs = None) -> None:
+    """Remove the index."""
+    with _opened(target, conf) as index:
+        index.drop()
+
+
+def _show(index: Index, as_json: bool) -> None:
+    description = index.describe()
+    if as_json:
+        typer.echo(json.dumps(description.to_dict(), indent=2))
+        return
+    console = Console()
+    console.print(description if console.is_terminal else str(description), markup=False)
+
+
+@contextmanager
+def _opened(target: str, confs: list[str] | None) -> Iterator[Index]:
+    """The index of a target, in a session of its own that ends with the command."""
+    from tamis.index import index
+    from tamis.index.build import own_session
+
+    settings = {}
+    for each in confs or []:
+        key, separator, value = each.partition("=")
+        if not separator:
+            raise typer.BadParameter(f"{each}: write KEY=VALUE", param_hint="--conf")
+        settings[key] = value
+    spark = own_session(settings)
+    try:
+        yield index(spark, target)
+    finally:
+        spark.stop()

@@ -1,0 +1,163 @@
+"""Opening indexes, and keeping them open.
+
+An index is opened once, and its columns are mapped when a query first names them. Whether another
+generation is in force is asked at most once a second, or at once when the session says that it
+changed an index (its epoch).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.index.cache import LocalCache
+from tamis.index.columns import IndexStatistics
+from tamis.index.layout import FILES, Pointer
+from tamis.index.snapshot import FileKeys
+from tamis.index.store import Store
+from tamis.index.unusable import IndexMissing, IndexUnusable
+
+_RECHECK = 1.0  # seconds
+# A storage that did not answer is not asked again for so long: asking may take seconds itself.
+_RETRY = 30.0
+_MAX_OPEN = 32
+
+
+@dataclass(frozen=True, eq=False)
+class OpenIndex:
+    """An index in force. num_records: rows of every indexed file, -1 where not known."""
+
+    pointer: Pointer
+    files: FileKeys
+    num_records: npt.NDArray[np.int64]
+    statistics: IndexStatistics
+
+
+def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
+    """Opens the index in force in a store. Raises IndexMissing, IndexUnusable.
+
+    Reads the pointer and, once a machine and generation, the keys of the indexed files.
+    """
+    pointer = store.pointer()
+    cache = LocalCache.of(store.uri, f"{pointer.generation} {pointer.checksum}", cache_directory)
+    table = cache.table("listing", lambda: _listing(store, pointer))
+    directories = table.schema.metadata[b"directories"].decode().split("\n")
+    num_records = table.column("num_records").combine_chunks().to_numpy(zero_copy_only=False)
+    if len(num_records) != pointer.totals.files:
+        raise store.damaged(f"{len(num_records)} files instead of {pointer.totals.files}")
+    files = FileKeys(
+        tuple(directories),
+        table.column("group"),
+        table.column("name"),
+        table.column("size"),
+        table.column("mtime"),
+    )
+    statistics = IndexStatistics(store, pointer, cache, num_records)
+    return OpenIndex(pointer, files, num_records, statistics)
+
+
+def _listing(store: Store, pointer: Pointer) -> pa.Table:
+    """The keys and row counts of the indexed files, directories numbered as they first come."""
+    wanted = ["directory", "name", "size", "mtime", "num_records"]
+    table = store.columns(pointer, store.checksums(pointer)[FILES], FILES, wanted)
+    if table.column_names != wanted:
+        raise store.damaged(f"{FILES} has not all of {', '.join(wanted)}")
+    directories = table.column("directory").combine_chunks().dictionary_encode()
+    return pa.table(
+        {
+            "group": directories.indices,
+            "name": table.column("name").combine_chunks(),
+            "size": table.column("size"),
+            "mtime": table.column("mtime"),
+            "num_records": pc.fill_null(table.column("num_records"), -1),
+        }
+    ).replace_schema_metadata({"directories": "\n".join(directories.dictionary.to_pylist())})
+
+
+@dataclass(slots=True)
+class _Entry:
+    store: Store | None
+    stamp: tuple[int, int] | None
+    outcome: OpenIndex | IndexUnusable
+    checked: float
+    epoch: int
+
+
+class Indexes:
+    """The indexes that are open in this process. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._entries: OrderedDict[tuple[object, ...], _Entry] = OrderedDict()
+        self._lock = threading.Lock()
+        self._clock = clock
+
+    def find(
+        self,
+        root: str,
+        location: str | None,
+        settings: Mapping[str, str],
+        cache_directory: str | None,
+        epoch: int,
+    ) -> OpenIndex | IndexUnusable:
+        """The index of a root; IndexMissing where there is none. Never raises."""
+        key = (root, location, cache_directory, tuple(sorted(settings.items())))
+        with self._lock:
+            entry = self._entries.get(key)
+            now = self._clock()
+            if entry is None or self._is_due(entry, now, epoch):
+                entry = self._check(entry, root, location, settings, cache_directory, epoch)
+                self._entries[key] = entry
+            self._entries.move_to_end(key)
+            while len(self._entries) > _MAX_OPEN:
+                self._entries.popitem(last=False)
+            return entry.outcome
+
+    @staticmethod
+    def _is_due(entry: _Entry, now: float, epoch: int) -> bool:
+        if entry.epoch != epoch:
+            return True
+        unreachable = entry.store is None or (
+            isinstance(entry.outcome, IndexUnusable)
+            and entry.outcome.code == "index.storage_unreachable"
+        )
+        return now - entry.checked >= (_RETRY if unreachable else _RECHECK)
+
+    def _check(
+        self,
+        entry: _Entry | None,
+        root: str,
+        location: str | None,
+        settings: Mapping[str, str],
+        cache_directory: str | None,
+        epoch: int,
+    ) -> _Entry:
+        store = entry.store if entry is not None else None
+        stamp = None
+        outcome: OpenIndex | IndexUnusable
+        try:
+            store = store or Store.at(root, location, settings)
+            stamp = store.stamp()
+            if stamp is None:
+                outcome = IndexMissing("index.missing", f"no index at {store.uri}", "build one")
+            elif entry is not None and entry.stamp == stamp:
+                outcome = entry.outcome
+            else:
+                outcome = open_index(store, cache_directory)
+        except IndexUnusable as problem:
+            outcome = problem
+        except Exception as problem:  # of any storage, of any kind
+            outcome = IndexUnusable(
+                "index.storage_unreachable",
+                f"the index of {root} cannot be read ({type(problem).__name__}: {problem})",
+                "check the fs.* settings of the session, or set spark.tamis.index.location",
+            )
+        # after the work: a slow storage is not asked again at once
+        return _Entry(store, stamp, outcome, self._clock(), epoch)

@@ -1,0 +1,83 @@
+"""The listing of a table, as the JVM writes it for Python to map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+PARTITION = "partition."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileKeys:
+    """What tells data files apart, one row a file.
+
+    directories: URL-encoded, without a trailing slash.  group: the row of `directories`, int32.
+    name: the last part of the path, URL-encoded.  size: bytes.  mtime: milliseconds since 1970.
+    A file that was rewritten differs in size or mtime.
+    """
+
+    directories: tuple[str, ...]
+    group: pa.ChunkedArray
+    name: pa.ChunkedArray
+    size: pa.ChunkedArray
+    mtime: pa.ChunkedArray
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    def uris(self) -> list[str]:
+        """The URL-encoded URI of every file."""
+        groups = self.group.to_pylist()
+        names = self.name.to_pylist()
+        return [
+            f"{self.directories[group]}/{name}" for group, name in zip(groups, names, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """A listing: its files in order, and the partition values of every directory."""
+
+    files: FileKeys
+    partitions: dict[str, pa.Array]  # by partition column: one value a directory; null is NULL
+
+    @property
+    def group(self) -> npt.NDArray[np.int32]:
+        group: npt.NDArray[np.int32] = self.files.group.to_numpy()
+        return group
+
+
+def open_snapshot(directory: str, fingerprint: str) -> Snapshot:
+    """Maps the two files of a snapshot. Raises OSError, ValueError (also pyarrow's)."""
+    files = mapped(snapshot_path(directory, fingerprint, "files"))
+    groups = mapped(snapshot_path(directory, fingerprint, "groups"))
+    return Snapshot(
+        FileKeys(
+            tuple(groups.column("directory").to_pylist()),
+            files.column("group"),
+            files.column("name"),
+            files.column("size"),
+            files.column("mtime"),
+        ),
+        {
+            name[len(PARTITION) :]: groups.column(name).combine_chunks()
+            for name in groups.column_names
+            if name.startswith(PARTITION)
+        },
+    )
+
+
+def snapshot_path(directory: str, fingerprint: str, part: str) -> Path:
+    """Where the JVM writes `part` ("files" or "groups") of a snapshot."""
+    return Path(directory, f"{fingerprint}.{part}.arrow")
+
+
+def mapped(path: Path) -> pa.Table:
+    """An Arrow IPC file, mapped: it takes no memory of its own, and stays readable when removed."""
+    with pa.memory_map(str(path)) as source:
+        return pa.ipc.open_file(source).read_all()

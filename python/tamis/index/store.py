@@ -1,0 +1,308 @@
+"""Writing, reading and dropping the durable form of an index.
+
+A generation is written under a name of its own, and then the pointer is replaced in one step: an
+interrupted build leaves the old index in force, and of two concurrent builds the later one wins.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from tamis.errors import StatisticsIndexError
+from tamis.index.layout import (
+    CHECKSUMS,
+    FILES,
+    POINTER,
+    ROW_GROUPS,
+    Checksums,
+    DataFile,
+    NewerFormatError,
+    Pointer,
+    Range,
+    index_uri,
+    seal,
+    unseal,
+)
+from tamis.index.storage import StorageUnreachableError, open_file_system
+from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild
+
+# A generation that is not in force may be one that a build is writing now, until it is this old.
+YOUNG = timedelta(hours=1)
+_ROWS_A_GROUP = 1 << 17
+_STAMP = "%Y%m%dT%H%M%S%fZ"
+
+
+@dataclass(frozen=True)
+class Store:
+    """The directory of one index."""
+
+    root: str
+    uri: str
+    file_system: pafs.FileSystem
+    path: str
+
+    @staticmethod
+    def at(root: str, location: str | None, settings: Mapping[str, str]) -> Store:
+        """The store of the index of a root. Raises IndexUnusable: its storage is out of reach."""
+        uri = index_uri(root, location)
+        try:
+            return Store(root, uri, *open_file_system(uri, settings))
+        except StorageUnreachableError as problem:
+            raise IndexUnusable(
+                "index.storage_unreachable",
+                f"the index {uri} is out of reach ({problem})",
+                "set spark.tamis.index.location to a storage that pyarrow reaches",
+            ) from problem
+
+    def _inside(self, *parts: str) -> str:
+        return "/".join([self.path, *parts])
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def stamp(self) -> tuple[int, int] | None:
+        """Size and modification time (ns) of the pointer; None: there is none."""
+        info = self.file_system.get_file_info(self._inside(POINTER))
+        return (info.size, info.mtime_ns or 0) if info.type == pafs.FileType.File else None
+
+    def pointer(self) -> Pointer:
+        """The pointer in force. Raises IndexMissing, IndexUnusable."""
+        try:
+            return unseal(self._read(POINTER))
+        except FileNotFoundError as problem:
+            raise IndexMissing(
+                "index.missing", f"no index at {self.uri}", self._mend()
+            ) from problem
+        except NewerFormatError as problem:
+            raise IndexUnusable(
+                "index.newer_format",
+                f"the index {self.uri} was written by a later tamis ({problem})",
+                f"install that version, or build it anew: {self._mend()}",
+            ) from problem
+        except (OSError, ValueError) as problem:
+            raise self.damaged(f"{POINTER}: {problem}") from problem
+
+    def checksums(self, pointer: Pointer) -> dict[str, Checksums]:
+        """Checksums of the generation. Raises IndexUnusable."""
+        try:
+            content = self._read(pointer.generation, CHECKSUMS)
+            if zlib.crc32(content) != pointer.data[CHECKSUMS].checksum:
+                raise ValueError("its checksum does not match")
+            return msgspec.json.decode(content, type=dict[str, Checksums])
+        except (OSError, ValueError, KeyError) as problem:
+            raise self.damaged(f"{pointer.generation}/{CHECKSUMS}: {problem}") from problem
+
+    def columns(
+        self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
+    ) -> pa.Table:
+        """Some columns of a data file; those that it does not have are left out.
+
+        Reads, and verifies against the checksums, nothing but the footer and the chunks of these
+        columns. Raises IndexUnusable.
+        """
+        present = [column for column in wanted if column in checksums.chunks]
+        try:
+            with self.file_system.open_input_file(self._inside(pointer.generation, name)) as file:
+                size = pointer.data[name].size
+                if file.size() != size:
+                    raise ValueError(f"{file.size()} bytes long instead of {size}")
+                # Zeros where nothing is read: pages that are not touched take no memory.
+                sparse = np.zeros(size, np.uint8)
+                for start, length, checksum in _needed(checksums, present):
+                    content = file.read_at(length, start)
+                    if zlib.crc32(content) != checksum:
+                        raise ValueError(f"checksum of bytes {start} to {start + length}")
+                    sparse[start : start + length] = np.frombuffer(content, np.uint8)
+            parquet = pq.ParquetFile(
+                pa.BufferReader(pa.py_buffer(sparse)),
+                metadata=_footer(sparse, checksums.footer),
+                page_checksum_verification=True,
+                pre_buffer=False,
+            )
+            return parquet.read(columns=present, use_threads=False)
+        except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
+            raise self.damaged(f"{pointer.generation}/{name}: {problem}") from problem
+
+    def damaged(self, what: str) -> IndexUnusable:
+        return IndexUnusable(
+            "index.damaged", f"the index {self.uri} is damaged ({what})", self._mend()
+        )
+
+    def _mend(self) -> str:
+        return rebuild(self.root)
+
+    def _read(self, *parts: str) -> bytes:
+        with self.file_system.open_input_file(self._inside(*parts)) as file:
+            content: bytes = file.read()
+        return content
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def new_generation(self) -> str:
+        return f"{datetime.now(UTC).strftime(_STAMP)}-{secrets.token_hex(4)}"
+
+    def write_generation(
+        self, generation: str, files: pa.Table, row_groups: pa.Table
+    ) -> dict[str, DataFile]:
+        """Writes the data of a generation, which is not in force until `commit`."""
+        self.file_system.create_dir(self._inside(generation), recursive=True)
+        checksums: dict[str, Checksums] = {}
+        data: dict[str, DataFile] = {}
+        for name, table in ((FILES, files), (ROW_GROUPS, row_groups)):
+            with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
+                local = Path(folder, name)
+                _write_parquet(table, local)
+                checksums[name] = _checksums(local)
+                data[name] = self._upload(local, generation, name)
+        content = msgspec.json.encode(checksums)
+        self._write(content, generation, CHECKSUMS)
+        data[CHECKSUMS] = DataFile(len(content), zlib.crc32(content))
+        return data
+
+    def commit(self, pointer: Pointer) -> None:
+        """Puts a generation in force, in one step."""
+        content = seal(pointer)
+        if isinstance(self.file_system, pafs.LocalFileSystem | pafs.HadoopFileSystem):
+            draft = f".{POINTER}.{pointer.generation}"
+            self._write(content, draft)
+            self._replace(draft)
+        else:
+            # an object appears whole or not at all
+            self._write(content, POINTER)
+
+    def _replace(self, draft: str) -> None:
+        if isinstance(self.file_system, pafs.LocalFileSystem):
+            os.replace(self._inside(draft), self._inside(POINTER))
+            return
+        try:
+            self.file_system.move(self._inside(draft), self._inside(POINTER))
+        except OSError:
+            # HDFS does not rename over a file. Between the two steps there is no index, which
+            # costs pruning and nothing else.
+            self.file_system.delete_file(self._inside(POINTER))
+            self.file_system.move(self._inside(draft), self._inside(POINTER))
+
+    def remove_old_generations(self) -> None:
+        """Removes generations that are neither in force nor young. Never raises."""
+        try:
+            current = self.pointer().generation
+            now = datetime.now(UTC)
+            for info in self.file_system.get_file_info(pafs.FileSelector(self.path)):
+                born = _born(info.base_name)
+                if (
+                    info.type == pafs.FileType.Directory
+                    and info.base_name != current
+                    and born is not None
+                    and now - born > YOUNG
+                ):
+                    self.file_system.delete_dir(info.path)
+        except (OSError, StatisticsIndexError):
+            return  # what is left over costs space; the next build tries again
+
+    def drop(self) -> None:
+        """Removes the index: first the pointer, so that no query meets half of it."""
+        if self.stamp() is not None:
+            self.file_system.delete_file(self._inside(POINTER))
+        if self.file_system.get_file_info(self.path).type == pafs.FileType.Directory:
+            self.file_system.delete_dir(self.path)
+
+    def _upload(self, local: Path, *parts: str) -> DataFile:
+        size, checksum = 0, 0
+        with (
+            open(local, "rb") as source,
+            self.file_system.open_output_stream(self._inside(*parts)) as sink,
+        ):
+            while piece := source.read(1 << 22):
+                sink.write(piece)
+                size += len(piece)
+                checksum = zlib.crc32(piece, checksum)
+        return DataFile(size, checksum)
+
+    def _write(self, content: bytes, *parts: str) -> None:
+        with self.file_system.open_output_stream(self._inside(*parts)) as sink:
+            sink.write(content)
+
+
+def _born(generation: str) -> datetime | None:
+    try:
+        return datetime.strptime(generation.partition("-")[0], _STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
+    pq.write_table(
+        table,
+        path,
+        row_group_size=_ROWS_A_GROUP,
+        compression="zstd",
+        use_dictionary=[name for name in ("directory", "problem") if name in table.column_names],
+        column_encoding={
+            field.name: encoding
+            for field in table.schema
+            if (encoding := _encoding(field)) is not None
+        },
+        write_page_checksum=True,
+        write_statistics=False,
+        store_decimal_as_integer=True,
+    )
+
+
+def _encoding(field: pa.Field) -> str | None:
+    kind = field.type
+    if field.name in ("directory", "problem") or pa.types.is_boolean(kind):
+        return None
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return "DELTA_BYTE_ARRAY"
+    if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and kind.precision > 18):
+        return "BYTE_STREAM_SPLIT"
+    return "DELTA_BINARY_PACKED"
+
+
+def _checksums(path: Path) -> Checksums:
+    metadata = pq.read_metadata(path)
+    with open(path, "rb") as file:
+        chunks: dict[str, list[Range]] = {
+            name: [] for name in metadata.schema.to_arrow_schema().names
+        }
+        names = list(chunks)
+        for i in range(metadata.num_row_groups):
+            for k, name in enumerate(names):
+                chunk = metadata.row_group(i).column(k)
+                start = chunk.data_page_offset
+                if chunk.has_dictionary_page:
+                    start = min(start, chunk.dictionary_page_offset)
+                chunks[name].append(_range(file, start, chunk.total_compressed_size))
+        length = metadata.serialized_size + 8  # its length and the magic number
+        footer = _range(file, path.stat().st_size - length, length)
+    return Checksums(footer, {name: tuple(ranges) for name, ranges in chunks.items()})
+
+
+def _range(file: BinaryIO, start: int, length: int) -> Range:
+    file.seek(start)
+    return start, length, zlib.crc32(file.read(length))
+
+
+def _needed(checksums: Checksums, columns: Iterable[str]) -> Iterable[Range]:
+    yield checksums.footer
+    for column in columns:
+        yield from checksums.chunks[column]
+
+
+def _footer(sparse: np.ndarray, footer: Range) -> pq.FileMetaData:
+    start, length, _ = footer
+    content = b"PAR1" + sparse[start : start + length].tobytes()
+    return pq.read_metadata(pa.BufferReader(content))

@@ -1,0 +1,1 @@
+"""Adapters: from a table of some format to containers with statistics."""

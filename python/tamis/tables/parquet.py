@@ -1,0 +1,219 @@
+"""Parquet directories: from a plan request to the files of its listing, with what is known of them.
+
+Nothing here fails because of an index: whatever is wrong with it becomes a warning, and its files
+are left with what their directories say.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluate.statistics import Statistics
+from tamis.expr.types import DataType
+from tamis.index import freshness
+from tamis.index.layout import index_uri
+from tamis.index.reader import Indexes, OpenIndex
+from tamis.index.snapshot import Snapshot, open_snapshot, snapshot_path
+from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild
+from tamis.plan.scan import Segment
+from tamis.tables.partitions import DirectoryStatistics, FileStatistics
+from tamis.wire.messages import PlanRequest, Warning_
+
+_MAX_SNAPSHOTS = 16
+_MAX_MATCHES = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScanInput:
+    """The files of one scan.
+
+    num_records: rows of every file in listing order, -1 where not known; None: known of none.
+    total_records: their sum; None: not known.
+    """
+
+    segments: Sequence[Segment]
+    num_records: npt.NDArray[np.int64] | None
+    total_records: int | None
+    problems: tuple[IndexUnusable, ...]
+    indexes: tuple[OpenIndex, ...]
+
+    @property
+    def warnings(self) -> list[Warning_]:
+        """What kept an index from being used. Ask after deciding: columns are read meanwhile."""
+        troubles = [i.statistics.trouble for i in self.indexes if i.statistics.trouble is not None]
+        return [Warning_(each.code, each.text) for each in (*self.problems, *troubles)]
+
+    def records(self, kept: npt.NDArray[np.bool_]) -> int | None:
+        """Rows of the files that are kept; None where that is not known of one of them."""
+        if not kept.any():
+            return 0
+        if self.num_records is None:
+            return None
+        rows = self.num_records[kept]
+        return None if (rows < 0).any() else int(rows.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Match:
+    """Segments of one snapshot under one set of indexes, without the partition values."""
+
+    parts: tuple[tuple[slice | npt.NDArray[np.intp], Statistics | None], ...]
+    num_records: npt.NDArray[np.int64] | None
+    total_records: int | None
+
+
+class ParquetTables:
+    """Snapshots and indexes that are open in this process. Thread-safe."""
+
+    def __init__(self, indexes: Indexes | None = None) -> None:
+        self._indexes = indexes or Indexes()
+        self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
+        self._matches: OrderedDict[tuple[object, ...], tuple[_Match, object]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def open_scan(self, request: PlanRequest) -> ScanInput:
+        """The files that a request asks about. Raises OSError where the snapshot is not there."""
+        snapshot = self._snapshot(request)
+        found, problems = self._usable_indexes(request, snapshot)
+        match = self._match(snapshot, found)
+        table = request.table
+        types = {c.name: DataType.parse(c.type) for c in table.partition_columns}
+        partitions = DirectoryStatistics(
+            len(snapshot.files.directories),
+            snapshot.partitions,
+            {name: kind for name, kind in types.items() if kind is not None},
+            table.case_sensitive,
+        )
+        group = snapshot.group
+        segments = [
+            Segment(ordinals, FileStatistics(partitions, group[ordinals], columns))
+            for ordinals, columns in match.parts
+        ]
+        return ScanInput(segments, match.num_records, match.total_records, problems, found)
+
+    def _snapshot(self, request: PlanRequest) -> Snapshot:
+        directory, fingerprint = request.snapshot.directory, request.snapshot.fingerprint
+        # The fingerprint speaks of values and not of their types: another schema, another file.
+        status = os.stat(snapshot_path(directory, fingerprint, "groups"))
+        key = (directory, fingerprint, status.st_ino, status.st_mtime_ns, status.st_size)
+        with self._lock:
+            snapshot = self._snapshots.get(key)
+            if snapshot is None:
+                snapshot = open_snapshot(directory, fingerprint)
+                if len(snapshot.files) != request.snapshot.files:
+                    raise ValueError(
+                        f"the snapshot {fingerprint} holds {len(snapshot.files)} files instead of "
+                        f"{request.snapshot.files}"
+                    )
+                self._snapshots[key] = snapshot
+            self._snapshots.move_to_end(key)
+            while len(self._snapshots) > _MAX_SNAPSHOTS:
+                self._snapshots.popitem(last=False)
+            return snapshot
+
+    def _usable_indexes(
+        self, request: PlanRequest, snapshot: Snapshot
+    ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
+        found: dict[int, OpenIndex] = {}
+        problems: list[IndexUnusable] = []
+        options = request.index
+        if not options.enabled:
+            return (), ()
+        for root in request.table.roots:
+            for candidate in _candidates(root, snapshot):
+                outcome = self._indexes.find(
+                    candidate,
+                    options.location,
+                    request.storage,
+                    request.cache_directory,
+                    options.epoch,
+                )
+                if isinstance(outcome, IndexMissing):
+                    continue
+                if isinstance(outcome, OpenIndex):
+                    if outcome.pointer.case_sensitive == request.table.case_sensitive:
+                        found[id(outcome)] = outcome
+                    else:
+                        problems.append(_other_case(candidate, options.location))
+                else:
+                    problems.append(outcome)
+                break
+        return tuple(found.values()), tuple(problems)
+
+    def _match(self, snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
+        key = (id(snapshot), *(id(index) for index in indexes))
+        with self._lock:
+            known = self._matches.get(key)
+            if known is None:
+                # what an id names has to live as long as the entry
+                known = (_matched(snapshot, indexes), (snapshot, indexes))
+                self._matches[key] = known
+            self._matches.move_to_end(key)
+            while len(self._matches) > _MAX_MATCHES:
+                self._matches.popitem(last=False)
+            return known[0]
+
+
+def _matched(snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
+    files = len(snapshot.files)
+    everything: slice | npt.NDArray[np.intp] = slice(0, files)
+    if not indexes:
+        return _Match(((everything, None),), None, None)
+    parts: list[tuple[slice | npt.NDArray[np.intp], Statistics | None]] = []
+    num_records = np.full(files, -1, np.int64)
+    left = np.ones(files, bool)
+    for index in indexes:
+        rows = freshness.match(snapshot.files, index.files)
+        if rows is None:
+            parts = [(everything, index.statistics)]
+            num_records = index.num_records
+            left[:] = False
+            break
+        ordinals = np.flatnonzero((rows != freshness.UNMATCHED) & left)
+        if len(ordinals):
+            parts.append((ordinals, index.statistics.take(rows[ordinals])))
+            num_records[ordinals] = index.num_records[rows[ordinals]]
+            left[ordinals] = False
+    if left.any():
+        parts.append((np.flatnonzero(left), None))
+    total = None if (num_records < 0).any() else int(num_records.sum())
+    return _Match(tuple(parts), num_records, total)
+
+
+def _candidates(root: str, snapshot: Snapshot) -> Iterator[str]:
+    """Directories whose index may describe a root: itself, or what it is a partition of."""
+    root = root.rstrip("/")
+    directories = snapshot.files.directories
+    if directories and not any(d == root or d.startswith(f"{root}/") for d in directories):
+        root = root.rpartition("/")[0]  # the root is a file
+    yield root
+    while "=" in root.rpartition("/")[2]:
+        root = root.rpartition("/")[0]
+        yield root
+
+
+def _other_case(root: str, location: str | None) -> IndexUnusable:
+    return IndexUnusable(
+        "index.case_sensitivity",
+        f"the index {index_uri(root, location)} was built under another spark.sql.caseSensitive",
+        f"build it anew: {rebuild(root)}",
+    )
+
+
+_TABLES = ParquetTables()
+
+
+def open_scan(request: PlanRequest) -> ScanInput:
+    """The files that a request asks about, with what is known of each.
+
+    Raises OSError or ValueError where the snapshot of the listing cannot be read; an index that
+    cannot be used is a warning. Ask for `warnings` after deciding.
+    """
+    return _TABLES.open_scan(request)

@@ -1,0 +1,114 @@
+"""What the directories of a listing say: partition values, and whose file is whose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.expr.nodes import Column
+from tamis.expr.types import DataType
+from tamis.files.bounds import constant_bounds
+from tamis.index.leaves import Leaf, arrow_type, is_known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectoryStatistics:
+    """One container a directory: a partition column holds one value in all of its rows.
+
+    values: by column name; null says that the value *is* NULL in every row, because the listing
+    is the truth.  types: the Spark types of these columns.
+    """
+
+    directories: int
+    values: dict[str, pa.Array]
+    types: dict[str, DataType]
+    case_sensitive: bool
+    _bounds: dict[str, Bounds] = field(default_factory=dict)
+
+    @property
+    def num_containers(self) -> int:
+        return self.directories
+
+    def names(self, column: Column) -> str | None:
+        """The partition column that a column is, spelled as in the listing; None: it is none."""
+        if len(column.path) != 1:
+            return None
+        name = column.path[0]
+        if name in self.types:
+            return name
+        if self.case_sensitive:
+            return None
+        return next((each for each in self.types if each.lower() == name.lower()), None)
+
+    def bounds(self, column: Column) -> Bounds:
+        name = self.names(column)
+        values = None if name is None else self.values.get(name)
+        if name is None or values is None or self.types[name] != column.type:
+            return Bounds.unknown(column.type)
+        if name not in self._bounds:
+            self._bounds[name] = _constants(column.type, values)
+        return self._bounds[name]
+
+    def empty(self) -> Flags | None:
+        return None
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return BlockStatistics(self, start, stop)
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return SelectedStatistics(self, ordinals)
+
+
+def _constants(data_type: DataType, values: pa.Array) -> Bounds:
+    if not is_known(str(data_type)):
+        return Bounds.unknown(data_type)
+    expected = arrow_type(Leaf(("value",), str(data_type)))
+    text = data_type.is_text and (pa.types.is_string(values.type) or values.type == expected)
+    if not text and values.type != expected:
+        return Bounds.unknown(data_type)
+    return constant_bounds(data_type, values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileStatistics:
+    """Files of a listing: partition columns from their directories, the rest from an index.
+
+    directory: of every file.  columns None: there is no index for these files.
+    """
+
+    partitions: DirectoryStatistics
+    directory: npt.NDArray[np.int32]
+    columns: Statistics | None
+
+    @property
+    def num_containers(self) -> int:
+        return len(self.directory)
+
+    def bounds(self, column: Column) -> Bounds:
+        if self.partitions.names(column) is not None:
+            return self.partitions.bounds(column).take(self.directory.astype(np.intp))
+        if self.columns is None:
+            return Bounds.unknown(column.type)
+        return self.columns.bounds(column)
+
+    def empty(self) -> Flags | None:
+        return None if self.columns is None else self.columns.empty()
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return FileStatistics(
+            self.partitions,
+            self.directory[start:stop],
+            None if self.columns is None else self.columns.slice(start, stop),
+        )
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return FileStatistics(
+            self.partitions,
+            self.directory[ordinals],
+            None if self.columns is None else self.columns.take(ordinals),
+        )
