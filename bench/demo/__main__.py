@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from bench.demo import report
 
@@ -19,14 +20,15 @@ DATA = REPOSITORY / "build" / "demo"
 LOG = DATA / "spark.log"
 ROUNDS = 3
 
-console = Console(highlight=False)
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 100)
 
 
 def main() -> int:
     DATA.mkdir(parents=True, exist_ok=True)
     command = spark_submit()
     console.print(report.command_line(command, REPOSITORY), soft_wrap=True)
-    results = []
+    results: list[report.Result] = []
+    warnings: list[str] = []
     with console.status("starting Spark") as status, LOG.open("w") as log:
         application = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment()
@@ -34,6 +36,8 @@ def main() -> int:
         for document in documents(application):
             if "step" in document:
                 status.update(document["step"])
+            elif "warnings" in document:
+                warnings = document["warnings"]
             else:
                 results.append(document)
         code = application.wait()
@@ -43,8 +47,14 @@ def main() -> int:
         return 1
     console.print(report.table(results))
     console.print(report.reasons(results))
-    console.print(report.conclusion(results))
-    return 0 if all(result["equal"] for result in results) else 1
+    for warning in warnings:
+        console.print(f"[yellow]warning:[/] {escape(warning)}")
+    failures = report.failures(results)
+    for failure in failures:
+        console.print(f"[bold red]{escape(failure)}[/]")
+    if not failures:
+        console.print(f"[green]All {len(results)} answers are the same with tamis on and off.[/]")
+    return 1 if failures else 0
 
 
 def spark_submit() -> list[str]:

@@ -1,7 +1,7 @@
 """The application that spark-submit runs: `app.py DATA ROUNDS`.
 
 Writes one JSON document a line to stdout: {"step": …} as it goes on, and for every query
-{"query", "equal", "scans", "native_files", "seconds_on", "seconds_off"}.
+{"query", "equal", "scans", "native_files", "seconds_on", "seconds_off"}; last {"warnings": […]}.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ def main(data: Path, rounds: int) -> None:
     for query in QUERIES:
         say(step=f"running: {query.title}")
         say(**run(spark, query, rounds))
+    jvm: Any = spark._jvm
+    say(warnings=list(jvm.io.tamis.Tamis.warnings()))
     spark.stop()
 
 

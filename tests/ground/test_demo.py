@@ -1,0 +1,62 @@
+"""What the demonstration makes of its measurements."""
+
+import io
+
+from rich.console import Console
+
+from bench.demo import report
+from bench.demo.queries import QUERIES
+
+
+def result(*, kept=188, equal=True):
+    conjunct = {
+        "sql": "contains(l_comment, 'special')",
+        "pushdown": "unsupported",
+        "reason": {"text": "Statistics cannot tell.", "fix": None},
+        "pruned_files": 0,
+    }
+    scan = {
+        "files_kept": kept,
+        "files_total": 200,
+        "bytes_kept": 199_200_000,
+        "bytes_total": 212_400_000,
+        "conjuncts": [conjunct, {**conjunct, "pushdown": "exact", "reason": None}],
+    }
+    return {
+        "query": max((query.title for query in QUERIES), key=len),
+        "equal": equal,
+        "scans": [scan],
+        "native_files": 200,
+        "seconds_on": 0.05,
+        "seconds_off": 0.5,
+    }
+
+
+def printed(table):
+    console = Console(width=80, file=io.StringIO())
+    console.print(table)
+    return console.file.getvalue()
+
+
+def test_equal_answers_and_fewer_files_are_no_failure():
+    assert report.failures([result(), result(kept=200)]) == []
+
+
+def test_a_different_answer_is_a_failure():
+    assert len(report.failures([result(), result(equal=False)])) == 1
+
+
+def test_a_demonstration_that_skips_nothing_is_a_failure():
+    assert report.failures([result(kept=200)]) == ["tamis skipped no file at all."]
+
+
+def test_the_table_fits_80_columns_and_has_both_figures():
+    text = printed(report.table([result()]))
+    assert "188 of 200" in text
+    assert "199.2 of 212" in text
+    assert "…" not in text
+
+
+def test_a_reason_is_told_once():
+    text = printed(report.reasons([result(), result()]))
+    assert text.count("Statistics cannot tell.") == 1
