@@ -8,7 +8,12 @@ import io.tamis.source.{AnswerMemo, ListingCache, Listing, Snapshots}
 import io.tamis.wire.{Messages, PredicateParser}
 import org.apache.spark.sql.{Dataset, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  HadoopFsRelation,
+  LogicalRelation,
+  PartitioningAwareFileIndex
+}
 import org.apache.spark.sql.internal.SQLConf
 
 /** What the Python package calls in the driver. Strings in, strings (JSON) out. */
@@ -20,7 +25,9 @@ object Tamis {
   /** An index of this root was built, refreshed or dropped: the next query asks anew. */
   def invalidate(root: String): Unit = AnswerMemo.invalidate()
 
-  /** The sidecar is started anew and earlier failures are forgotten: after what was wrong was mended. */
+  /** The sidecar is started anew and earlier failures are forgotten: after what was wrong was
+    * mended.
+    */
   def restart(): Unit = SidecarSupervisor.restart()
 
   /** The warnings of this driver, oldest first. */
@@ -28,15 +35,19 @@ object Tamis {
 
   /** Lists a Parquet directory or table as a query would, and writes the listing for Python to map.
     *
-    * @return {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}
+    * @return
+    *   {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}
     */
   def exportListing(session: SparkSession, pathOrTable: String, directory: String): String = {
     val relation = fileRelation(session.asInstanceOf[ClassicSession], pathOrTable)
     relation.location.refresh()
     val index = relation.location match {
       case files: PartitioningAwareFileIndex => files
-      case catalog: CatalogFileIndex => catalog.filterPartitions(Nil)
-      case other => throw new IllegalArgumentException(s"$pathOrTable: no index can be built over a ${other.getClass.getSimpleName}")
+      case catalog: CatalogFileIndex         => catalog.filterPartitions(Nil)
+      case other                             =>
+        throw new IllegalArgumentException(
+          s"$pathOrTable: no index can be built over a ${other.getClass.getSimpleName}"
+        )
     }
     val listing: Listing = ListingCache.of(index, relation.partitionSchema)
     Snapshots.write(listing, Paths.get(directory))
@@ -45,34 +56,49 @@ object Tamis {
     val roots = out.putArray("roots")
     relation.location.rootPaths.foreach(p => roots.add(p.toUri.toString.stripSuffix("/")))
     val partitions = relation.partitionSchema.fieldNames.toSet
-    out.put("schema", org.apache.spark.sql.types.StructType(relation.dataSchema.filterNot(f => partitions(f.name))).json)
+    out.put(
+      "schema",
+      org.apache.spark.sql.types
+        .StructType(relation.dataSchema.filterNot(f => partitions(f.name)))
+        .json
+    )
     out.put("partition_schema", relation.partitionSchema.json)
     out.put("case_sensitive", SQLConf.get.caseSensitiveAnalysis)
     Messages.mapper.writeValueAsString(out)
   }
 
   /** Analyses and simplifies a predicate over a schema; @return the expression document. */
-  def parse(session: SparkSession, sql: String, schemaJson: String): String = PredicateParser.parse(session.asInstanceOf[ClassicSession], sql, schemaJson)
+  def parse(session: SparkSession, sql: String, schemaJson: String): String =
+    PredicateParser.parse(session.asInstanceOf[ClassicSession], sql, schemaJson)
 
   /** What was decided for every scan of the plan, before or after it ran; @return a JSON array. */
-  def scans(dataset: Dataset[_]): String = ScanReport.of(dataset.asInstanceOf[ClassicDataset[_]].queryExecution)
+  def scans(dataset: Dataset[_]): String =
+    ScanReport.of(dataset.asInstanceOf[ClassicDataset[_]].queryExecution)
 
   private def fileRelation(session: ClassicSession, pathOrTable: String): HadoopFsRelation = {
-    val frame = if (isPath(pathOrTable)) session.read.parquet(pathOrTable) else session.table(pathOrTable)
+    val frame =
+      if (isPath(pathOrTable)) session.read.parquet(pathOrTable) else session.table(pathOrTable)
     val relations = frame.queryExecution.analyzed.collect { case LogicalFiles(files) => files }
     relations match {
       case Seq(files) => files
-      case _ => throw new IllegalArgumentException(s"$pathOrTable is not a Parquet directory or a table over one: give the path of the directory.")
+      case _          =>
+        throw new IllegalArgumentException(
+          s"$pathOrTable is not a Parquet directory or a table over one: give the path of the directory."
+        )
     }
   }
 
   private object LogicalFiles {
-    def unapply(plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan): Option[HadoopFsRelation] = plan match {
-      case l: LogicalRelation => l.relation match { case h: HadoopFsRelation => Some(h); case _ => None }
+    def unapply(
+        plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+    ): Option[HadoopFsRelation] = plan match {
+      case l: LogicalRelation =>
+        l.relation match { case h: HadoopFsRelation => Some(h); case _ => None }
       case _ => None
     }
   }
 
   /** A path has a slash or a scheme; a table name never has. */
-  private def isPath(text: String): Boolean = text.contains("/") && !text.startsWith("`") || text.matches("^[A-Za-z][A-Za-z0-9+.-]*:.*")
+  private def isPath(text: String): Boolean =
+    text.contains("/") && !text.startsWith("`") || text.matches("^[A-Za-z][A-Za-z0-9+.-]*:.*")
 }

@@ -10,8 +10,8 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   * Injection points, in the order in which Spark reaches them:
   *   1. none at analysis: the analysed plan stays as it was, so that writes, caching, views and
   *      streaming never meet tamis;
-  *   1. pre-CBO rule: file relations become tables of tamis, after the operator optimizer and before
-  *      V2ScanRelationPushDown.
+  *   1. pre-CBO rule: file relations become tables of tamis, after the operator optimizer and
+  *      before V2ScanRelationPushDown.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {

@@ -7,16 +7,31 @@ import scala.util.control.NonFatal
 
 import io.tamis.wire.{Messages, PlanAnswer, PlanRequest, PlannerFailure}
 
-/** Asks the sidecar, within a deadline. Any failure becomes PlannerUnavailable, with one warning that says what to do. */
+/** Asks the sidecar, within a deadline. Any failure becomes PlannerUnavailable, with one warning
+  * that says what to do.
+  */
 object PlannerClient {
   private val MostCalls = 16 // beyond them the query is planned without tamis rather than queued
   private val names = new AtomicInteger()
-  private val calls = new ThreadPoolExecutor(0, MostCalls, 30, TimeUnit.SECONDS, new SynchronousQueue[Runnable], (task: Runnable) => {
-    val thread = new Thread(task, s"tamis-call-${names.incrementAndGet()}"); thread.setDaemon(true); thread
-  })
+  private val calls = new ThreadPoolExecutor(
+    0,
+    MostCalls,
+    30,
+    TimeUnit.SECONDS,
+    new SynchronousQueue[Runnable],
+    (task: Runnable) => {
+      val thread = new Thread(task, s"tamis-call-${names.incrementAndGet()}");
+      thread.setDaemon(true); thread
+    }
+  )
 
   /** @param timeoutMs for everything: waiting for the sidecar to start included */
-  def plan(request: PlanRequest, python: Option[String], timeoutMs: Long, startTimeoutMs: Long): PlanAnswer = {
+  def plan(
+      request: PlanRequest,
+      python: Option[String],
+      timeoutMs: Long,
+      startTimeoutMs: Long
+  ): PlanAnswer = {
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     var asked: Option[Sidecar] = None
     try {
@@ -31,28 +46,50 @@ object PlannerClient {
       SidecarSupervisor.succeeded()
       read
     } catch {
-      case closed: PlannerUnavailable => throw closed
-      case e if NonFatal(e) || e.isInstanceOf[InterruptedException] => throw unavailable(e, asked, timeoutMs)
+      case closed: PlannerUnavailable                               => throw closed
+      case e if NonFatal(e) || e.isInstanceOf[InterruptedException] =>
+        throw unavailable(e, asked, timeoutMs)
     }
   }
 
-  private def unavailable(e: Throwable, asked: Option[Sidecar], timeoutMs: Long): PlannerUnavailable = {
+  private def unavailable(
+      e: Throwable,
+      asked: Option[Sidecar],
+      timeoutMs: Long
+  ): PlannerUnavailable = {
     val cause = e match { case x: ExecutionException => x.getCause; case x => x }
     val (code, why, lasting) = cause match {
       case start: SidecarStartFailure => ("start", start.getMessage, start.lasting)
-      case _: TimeoutException =>
+      case _: TimeoutException        =>
         asked.foreach(SidecarSupervisor.hung)
-        ("deadline", s"no answer within $timeoutMs ms. If the storage of the index is slow, raise spark.tamis.timeoutMs.", false)
+        (
+          "deadline",
+          s"no answer within $timeoutMs ms. If the storage of the index is slow, raise spark.tamis.timeoutMs.",
+          false
+        )
       case _: RejectedExecutionException => ("busy", s"$MostCalls questions are under way.", false)
-      case failure: PlannerFailure => (failure.code, s"the planner failed: ${failure.getMessage}. Report it, or set spark.tamis.enabled=false.", false)
-      case _: InterruptedException => Thread.currentThread().interrupt(); ("interrupted", "the query was interrupted", false)
-      case other if asked.exists(!_.isAlive) => ("died", s"the sidecar died (${describe(other)}); it is started again.", false)
+      case failure: PlannerFailure       =>
+        (
+          failure.code,
+          s"the planner failed: ${failure.getMessage}. Report it, or set spark.tamis.enabled=false.",
+          false
+        )
+      case _: InterruptedException =>
+        Thread.currentThread().interrupt(); ("interrupted", "the query was interrupted", false)
+      case other if asked.exists(!_.isAlive) =>
+        ("died", s"the sidecar died (${describe(other)}); it is started again.", false)
       case other => ("call", s"the call failed (${describe(other)}).", false)
     }
     SidecarSupervisor.failed(asked, why, lasting)
-    if (code != "interrupted") Warnings.once(s"bridge:$code", s"$why This query runs as plain Spark, without pruning.", cause)
+    if (code != "interrupted")
+      Warnings.once(
+        s"bridge:$code",
+        s"$why This query runs as plain Spark, without pruning.",
+        cause
+      )
     new PlannerUnavailable(why, cause)
   }
 
-  private def describe(e: Throwable): String = s"${e.getClass.getSimpleName}: ${String.valueOf(e.getMessage).linesIterator.toSeq.headOption.getOrElse("")}"
+  private def describe(e: Throwable): String =
+    s"${e.getClass.getSimpleName}: ${String.valueOf(e.getMessage).linesIterator.toSeq.headOption.getOrElse("")}"
 }

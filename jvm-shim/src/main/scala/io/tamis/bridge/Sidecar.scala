@@ -35,11 +35,13 @@ final class Sidecar private (
 }
 
 /** The sidecar could not be started; `lasting` when trying again soon makes no sense. */
-final class SidecarStartFailure(message: String, val lasting: Boolean) extends RuntimeException(message)
+final class SidecarStartFailure(message: String, val lasting: Boolean)
+    extends RuntimeException(message)
 
 object Sidecar {
   private val log = LoggerFactory.getLogger("io.tamis.sidecar")
-  private val ReadTimeoutMs = 120000 // the deadline of a call is the client's; this only frees forgotten threads
+  private val ReadTimeoutMs =
+    120000 // the deadline of a call is the client's; this only frees forgotten threads
   private val random = new SecureRandom()
 
   def newToken(): String = {
@@ -60,8 +62,19 @@ object Sidecar {
       stdin.flush() // and left open: its end tells the sidecar that the driver is gone
       val port = handshake(process, timeoutMs, python, errors)
       // minConnectionTime 0, or the JVM never exits; a socket without TCP_NODELAY costs 44 ms for 8 kB
-      val client = new CallbackClient(port, InetAddress.getLoopbackAddress, token, 0L, TimeUnit.SECONDS, NoDelaySockets, true, ReadTimeoutMs)
-      val planner = client.getPythonServerEntryPoint(new Gateway(null, client), Array[Class[_]](classOf[Planner])).asInstanceOf[Planner]
+      val client = new CallbackClient(
+        port,
+        InetAddress.getLoopbackAddress,
+        token,
+        0L,
+        TimeUnit.SECONDS,
+        NoDelaySockets,
+        true,
+        ReadTimeoutMs
+      )
+      val planner = client
+        .getPythonServerEntryPoint(new Gateway(null, client), Array[Class[_]](classOf[Planner]))
+        .asInstanceOf[Planner]
       new Sidecar(python, process, stdin, client, planner, port)
     } catch { case e: Throwable => process.destroyForcibly(); throw translate(e, python, errors) }
   }
@@ -70,62 +83,96 @@ object Sidecar {
     // -P: the working directory is not searched for modules
     val builder = new ProcessBuilder(python, "-P", "-m", "tamis.serve")
     SidecarPython.packageRoot.foreach { root =>
-      val path = Seq(root.toString) ++ Option(builder.environment.get("PYTHONPATH")).filter(_.nonEmpty)
+      val path =
+        Seq(root.toString) ++ Option(builder.environment.get("PYTHONPATH")).filter(_.nonEmpty)
       builder.environment.put("PYTHONPATH", path.mkString(java.io.File.pathSeparator))
     }
     builder.environment.put("PYTHONUNBUFFERED", "1")
     try builder.start()
     catch {
       case e: IOException =>
-        throw new SidecarStartFailure(s"the Python '$python' cannot be run (${e.getMessage}). Set spark.tamis.python to one that has tamis installed.", lasting = true)
+        throw new SidecarStartFailure(
+          s"the Python '$python' cannot be run (${e.getMessage}). Set spark.tamis.python to one that has tamis installed.",
+          lasting = true
+        )
     }
   }
 
-  private def handshake(process: Process, timeoutMs: Long, python: String, errors: LastLines): Int = {
+  private def handshake(
+      process: Process,
+      timeoutMs: Long,
+      python: String,
+      errors: LastLines
+  ): Int = {
     val out = new BufferedReader(new InputStreamReader(process.getInputStream, UTF_8))
-    val line = CompletableFuture.supplyAsync[String](() => out.readLine()).get(timeoutMs, TimeUnit.MILLISECONDS)
+    val line = CompletableFuture
+      .supplyAsync[String](() => out.readLine())
+      .get(timeoutMs, TimeUnit.MILLISECONDS)
     if (line == null) {
       process.waitFor(1, TimeUnit.SECONDS)
       throw new SidecarStartFailure(diagnose(python, errors), lasting = true)
     }
-    if (!line.startsWith("READY ")) throw new SidecarStartFailure(s"the Python '$python' answered '${line.take(80)}' where READY was expected. Set spark.tamis.python to one that has tamis installed.", lasting = true)
+    if (!line.startsWith("READY "))
+      throw new SidecarStartFailure(
+        s"the Python '$python' answered '${line.take(80)}' where READY was expected. Set spark.tamis.python to one that has tamis installed.",
+        lasting = true
+      )
     val ready = new ObjectMapper().readTree(line.substring("READY ".length))
     val wire = ready.path("wire").asInt(-1)
     if (wire != Messages.Version)
       throw new SidecarStartFailure(
         s"the jar speaks version ${Messages.Version} of the wire, the package tamis ${ready.path("tamis").asText("?")} in '$python' speaks $wire. " +
-          "Use the jar of that package (python -m tamis jar), or install the package of this jar.", lasting = true)
+          "Use the jar of that package (python -m tamis jar), or install the package of this jar.",
+        lasting = true
+      )
     ready.path("port").asInt
   }
 
   private def diagnose(python: String, errors: LastLines): String = {
     val last = errors.text
-    val missing = "No module named '?([A-Za-z0-9_.]+)".r.findFirstMatchIn(last).map(_.group(1).stripSuffix("."))
+    val missing =
+      "No module named '?([A-Za-z0-9_.]+)".r.findFirstMatchIn(last).map(_.group(1).stripSuffix("."))
     missing match {
-      case Some(module) => s"the Python '$python' has no module '$module'. Install tamis there (pip install tamis), or set spark.tamis.python to one that has it."
-      case None => s"the Python '$python' ended before it was ready: ${if (last.isEmpty) "it said nothing" else last.linesIterator.toSeq.last}. Set spark.tamis.python to one that has tamis installed."
+      case Some(module) =>
+        s"the Python '$python' has no module '$module'. Install tamis there (pip install tamis), or set spark.tamis.python to one that has it."
+      case None =>
+        s"the Python '$python' ended before it was ready: ${if (last.isEmpty) "it said nothing"
+          else last.linesIterator.toSeq.last}. Set spark.tamis.python to one that has tamis installed."
     }
   }
 
   private def translate(e: Throwable, python: String, errors: LastLines): Throwable = e match {
     case known: SidecarStartFailure => known
-    case _: TimeoutException => new SidecarStartFailure(s"the Python '$python' was not ready in time (spark.tamis.startTimeoutMs).", lasting = false)
-    case failed: ExecutionException => new SidecarStartFailure(s"the Python '$python' could not be read: ${failed.getCause}", lasting = false)
+    case _: TimeoutException        =>
+      new SidecarStartFailure(
+        s"the Python '$python' was not ready in time (spark.tamis.startTimeoutMs).",
+        lasting = false
+      )
+    case failed: ExecutionException =>
+      new SidecarStartFailure(
+        s"the Python '$python' could not be read: ${failed.getCause}",
+        lasting = false
+      )
     // writing the token to a process that is already gone
     case _: IOException => new SidecarStartFailure(diagnose(python, errors), lasting = true)
-    case other => other
+    case other          => other
   }
 
   /** Reads the error stream to its end, logs it, and remembers the last lines for the warning. */
   private final class LastLines(process: Process) {
     private val lines = new java.util.ArrayDeque[String]()
-    private val reader = new Thread(() => {
-      val in = new BufferedReader(new InputStreamReader(process.getErrorStream, UTF_8))
-      try Iterator.continually(in.readLine()).takeWhile(_ != null).foreach { line =>
-        log.info(line)
-        lines.synchronized { lines.add(line); if (lines.size > 20) lines.removeFirst() }
-      } catch { case _: IOException => } // the process is gone
-    }, "tamis-sidecar-stderr")
+    private val reader = new Thread(
+      () => {
+        val in = new BufferedReader(new InputStreamReader(process.getErrorStream, UTF_8))
+        try
+          Iterator.continually(in.readLine()).takeWhile(_ != null).foreach { line =>
+            log.info(line)
+            lines.synchronized { lines.add(line); if (lines.size > 20) lines.removeFirst() }
+          }
+        catch { case _: IOException => } // the process is gone
+      },
+      "tamis-sidecar-stderr"
+    )
     reader.setDaemon(true)
     reader.start()
 
@@ -140,8 +187,16 @@ object Sidecar {
     private def noDelay(s: Socket): Socket = { s.setTcpNoDelay(true); s }
     override def createSocket(): Socket = noDelay(new Socket())
     override def createSocket(host: String, port: Int): Socket = noDelay(new Socket(host, port))
-    override def createSocket(host: String, port: Int, local: InetAddress, localPort: Int): Socket = noDelay(new Socket(host, port, local, localPort))
-    override def createSocket(host: InetAddress, port: Int): Socket = noDelay(new Socket(host, port))
-    override def createSocket(host: InetAddress, port: Int, local: InetAddress, localPort: Int): Socket = noDelay(new Socket(host, port, local, localPort))
+    override def createSocket(host: String, port: Int, local: InetAddress, localPort: Int): Socket =
+      noDelay(new Socket(host, port, local, localPort))
+    override def createSocket(host: InetAddress, port: Int): Socket = noDelay(
+      new Socket(host, port)
+    )
+    override def createSocket(
+        host: InetAddress,
+        port: Int,
+        local: InetAddress,
+        localPort: Int
+    ): Socket = noDelay(new Socket(host, port, local, localPort))
   }
 }

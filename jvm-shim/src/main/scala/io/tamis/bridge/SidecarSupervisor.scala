@@ -9,9 +9,9 @@ import org.slf4j.LoggerFactory
 
 /** Keeps one sidecar running, and knows when not to ask it.
   *
-  * Breaker: after a failure nobody asks for a while (1 s, doubling to 60 s with every further failure in
-  * a row), so that a query that plans a scan five times waits for one deadline and not for five. A
-  * process that died is started again at once.
+  * Breaker: after a failure nobody asks for a while (1 s, doubling to 60 s with every further
+  * failure in a row), so that a query that plans a scan five times waits for one deadline and not
+  * for five. A process that died is started again at once.
   */
 object SidecarSupervisor {
   private val log = LoggerFactory.getLogger("io.tamis.sidecar")
@@ -41,15 +41,21 @@ object SidecarSupervisor {
   /** Where snapshots are exchanged: readable by this user only, removed at exit. */
   lazy val privateDirectory: Path = {
     val directory = Files.createTempDirectory("tamis-") // mode 0700
-    Runtime.getRuntime.addShutdownHook(new Thread(() => {
-      current.foreach(_.kill())
-      Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
-      Try(Files.deleteIfExists(directory))
-    }, "tamis-shutdown"))
+    Runtime.getRuntime.addShutdownHook(
+      new Thread(
+        () => {
+          current.foreach(_.kill())
+          Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
+          Try(Files.deleteIfExists(directory))
+        },
+        "tamis-shutdown"
+      )
+    )
     directory
   }
 
-  /** Starts the sidecar in the background, so that it is ready before the first query is planned. */
+  /** Starts the sidecar in the background, so that it is ready before the first query is planned.
+    */
   def warmUp(): Unit = background.execute { () =>
     privateDirectory
     val python = SidecarPython.choose(SidecarPython.sparkConf("spark.tamis.python"))
@@ -64,8 +70,14 @@ object SidecarSupervisor {
     Warnings.over("bridge:")
   }
 
-  /** The running sidecar, waiting until the deadline for it to be ready. PlannerUnavailable: do not ask now. */
-  def await(configuredPython: Option[String], deadlineNanos: Long, startTimeoutMs: Long): Sidecar = {
+  /** The running sidecar, waiting until the deadline for it to be ready. PlannerUnavailable: do not
+    * ask now.
+    */
+  def await(
+      configuredPython: Option[String],
+      deadlineNanos: Long,
+      startTimeoutMs: Long
+  ): Sidecar = {
     val python = SidecarPython.choose(configuredPython)
     val wanted = synchronized {
       if (!run.exists(_.python == python)) restart() // what failed was another Python
@@ -75,7 +87,8 @@ object SidecarSupervisor {
     try wanted.future.get(math.max(1L, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS)
     catch {
       case e: ExecutionException => throw e.getCause
-      case _: TimeoutException => throw new SidecarStartFailure(s"the Python '$python' is still starting.", lasting = false)
+      case _: TimeoutException   =>
+        throw new SidecarStartFailure(s"the Python '$python' is still starting.", lasting = false)
     }
   }
 
@@ -86,17 +99,23 @@ object SidecarSupervisor {
     closedUntil = System.nanoTime()
   }
 
-  /** A question failed: the breaker opens, unless the process died for the first time and is started again at once. */
+  /** A question failed: the breaker opens, unless the process died for the first time and is
+    * started again at once.
+    */
   def failed(asked: Option[Sidecar], why: String, lasting: Boolean): Unit = synchronized {
     failures += 1
     lastFailure = why
-    val pauseMs = if (lasting) LongestPauseMs else math.min(LongestPauseMs, FirstPauseMs << math.min(failures - 1, 6))
+    val pauseMs =
+      if (lasting) LongestPauseMs
+      else math.min(LongestPauseMs, FirstPauseMs << math.min(failures - 1, 6))
     val died = asked.exists(!_.isAlive)
     if (!died || failures >= DeathsBeforePause) closedUntil = System.nanoTime() + pauseMs * 1000000L
     if (died) run.filter(_.sidecar == asked).foreach(r => launch(r.python, StartMs))
   }
 
-  /** A call did not end in time. A process that does not even answer a ping is ended; a slow one is given time. */
+  /** A call did not end in time. A process that does not even answer a ping is ended; a slow one is
+    * given time.
+    */
   def hung(sidecar: Sidecar): Unit = background.execute { () =>
     val ping = background.submit(() => sidecar.planner.ping())
     val answers = Try(ping.get(PingMs, TimeUnit.MILLISECONDS)).isSuccess
@@ -114,7 +133,10 @@ object SidecarSupervisor {
   def current: Option[Sidecar] = synchronized(run.flatMap(_.sidecar))
 
   private def launch(python: String, timeoutMs: Long): Run = {
-    val started = Run(python, CompletableFuture.supplyAsync[Sidecar](() => Sidecar.start(python, timeoutMs), background))
+    val started = Run(
+      python,
+      CompletableFuture.supplyAsync[Sidecar](() => Sidecar.start(python, timeoutMs), background)
+    )
     run = Some(started)
     started
   }

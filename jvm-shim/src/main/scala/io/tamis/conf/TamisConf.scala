@@ -25,12 +25,13 @@ object TamisConf {
   /** Makes every key known to Spark: SET then refuses a value that is not allowed. */
   lazy val register: Unit = entries.foreach { e =>
     val key = e.get("key").asText
-    val values = Option(e.get("values")).filter(_.isArray).map(_.elements.asScala.map(_.asText).toSet)
+    val values =
+      Option(e.get("values")).filter(_.isArray).map(_.elements.asScala.map(_.asText).toSet)
     val min = Option(e.get("min")).filter(_.isNumber).map(_.asLong)
     val requirement = (values, min) match {
       case (Some(vs), _) => s"$key must be one of ${vs.toSeq.sorted.mkString(", ")}."
-      case (_, Some(m)) => s"$key must be at least $m."
-      case _ => s"$key is not valid."
+      case (_, Some(m))  => s"$key must be at least $m."
+      case _             => s"$key is not valid."
     }
     ConfEntries.register(
       key,
@@ -49,12 +50,16 @@ object TamisConf {
   private def string(conf: SQLConf, key: String): Option[String] =
     Option(conf.getConfString(key, null)).filter(_.nonEmpty).orElse(defaults.getOrElse(key, None))
 
-  def enabled(conf: SQLConf): Boolean = string(conf, "spark.tamis.enabled").forall(_.toBoolean) && mode(conf) != "off"
+  def enabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.enabled").forall(_.toBoolean) && mode(conf) != "off"
   def mode(conf: SQLConf): String = string(conf, "spark.tamis.mode").getOrElse("apply")
-  def timeoutMs(conf: SQLConf): Long = string(conf, "spark.tamis.timeoutMs").map(_.toLong).getOrElse(5000L)
-  def startTimeoutMs(conf: SQLConf): Long = string(conf, "spark.tamis.startTimeoutMs").map(_.toLong).getOrElse(20000L)
+  def timeoutMs(conf: SQLConf): Long =
+    string(conf, "spark.tamis.timeoutMs").map(_.toLong).getOrElse(5000L)
+  def startTimeoutMs(conf: SQLConf): Long =
+    string(conf, "spark.tamis.startTimeoutMs").map(_.toLong).getOrElse(20000L)
   def python(conf: SQLConf): Option[String] = string(conf, "spark.tamis.python")
-  def indexEnabled(conf: SQLConf): Boolean = string(conf, "spark.tamis.index.enabled").forall(_.toBoolean)
+  def indexEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.index.enabled").forall(_.toBoolean)
   def indexLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.index.location")
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }

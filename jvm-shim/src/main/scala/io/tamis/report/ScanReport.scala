@@ -17,9 +17,11 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     Messages.mapper.writeValueAsString(out)
   }
 
-  /** Subqueries, adaptive stages and cached plans included; a reused exchange is read once and counted once. */
+  /** Subqueries, adaptive stages and cached plans included; a reused exchange is read once and
+    * counted once.
+    */
   private def scans(plan: SparkPlan): Seq[TamisScan] = collectWithSubqueries(plan) {
-    case b: BatchScanExec => b.scan match { case s: TamisScan => Seq(s); case _ => Nil }
+    case b: BatchScanExec         => b.scan match { case s: TamisScan => Seq(s); case _ => Nil }
     case m: InMemoryTableScanExec => scans(m.relation.cachedPlan)
   }.flatten
 
@@ -36,7 +38,8 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     d.conjuncts.foreach { c =>
       val node = conjuncts.addObject().put("sql", c.sql).put("pushdown", c.pushdown)
       c.reason match {
-        case Some(r) => node.putObject("reason").put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
+        case Some(r) =>
+          node.putObject("reason").put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
         case None => node.putNull("reason")
       }
       c.prunedFiles.fold(node.putNull("pruned_files"))(node.put("pruned_files", _))

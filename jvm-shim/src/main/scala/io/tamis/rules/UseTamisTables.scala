@@ -19,10 +19,17 @@ class UseTamisTables(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!TamisConf.enabled(conf) || Eligibility.isRowLevelWrite(plan)) plan
-    else plan.transformDown { case relation: LogicalRelation if Eligibility.refusal(relation).isEmpty => replace(relation) }
+    else
+      plan.transformDown {
+        case relation: LogicalRelation if Eligibility.refusal(relation).isEmpty => replace(relation)
+      }
 
   private def replace(relation: LogicalRelation): LogicalPlan = {
-    val table = new TamisTable(session, relation.relation.asInstanceOf[HadoopFsRelation], relation.catalogTable)
+    val table = new TamisTable(
+      session,
+      relation.relation.asInstanceOf[HadoopFsRelation],
+      relation.catalogTable
+    )
     // `create` and transformExpressions, never `copy` or the constructor: their arity differs from version to version
     // (seen to hold on 4.0 to 4.3). The original attributes keep ids, nullability and char / varchar metadata.
     val byName = relation.output.map(a => a.name -> a).toMap

@@ -7,13 +7,20 @@ import io.tamis.wire.{IndexSettings, PlanAnswer}
 
 /** Answers that were given a moment ago: one query plans a scan several times.
   *
-  * An old answer is never wrong, since it speaks of one listing; it only may not know of a newer index.
+  * An old answer is never wrong, since it speaks of one listing; it only may not know of a newer
+  * index.
   */
 object AnswerMemo {
   private val Remembered = 256
   private val LifetimeNanos = 5L * 1000 * 1000 * 1000
 
-  final case class Key(fingerprint: String, roots: Seq[String], conjuncts: String, index: IndexSettings, caseSensitive: Boolean)
+  final case class Key(
+      fingerprint: String,
+      roots: Seq[String],
+      conjuncts: String,
+      index: IndexSettings,
+      caseSensitive: Boolean
+  )
   private final case class Entry(answer: PlanAnswer, written: Long)
 
   private val entries = new util.LinkedHashMap[Key, Entry](16, 0.75f, true) {
@@ -22,10 +29,14 @@ object AnswerMemo {
   private val epochs = new AtomicLong()
 
   def get(key: Key): Option[PlanAnswer] = entries.synchronized {
-    Option(entries.get(key)).filter(e => System.nanoTime() - e.written < LifetimeNanos).map(_.answer)
+    Option(entries.get(key))
+      .filter(e => System.nanoTime() - e.written < LifetimeNanos)
+      .map(_.answer)
   }
 
-  def put(key: Key, answer: PlanAnswer): Unit = entries.synchronized { entries.put(key, Entry(answer, System.nanoTime())) }
+  def put(key: Key, answer: PlanAnswer): Unit = entries.synchronized {
+    entries.put(key, Entry(answer, System.nanoTime()))
+  }
 
   /** Counts the index builds that this driver knows of; part of every question. */
   def epoch: Long = epochs.get

@@ -4,17 +4,26 @@ import io.tamis.wire.{ExpressionWriter, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
 
 /** What was decided of one conjunct of the filter over a scan. */
-final case class Conjunct(expression: Expression, pushdown: String, reason: Option[Reason], prunedFiles: Option[Long]) {
+final case class Conjunct(
+    expression: Expression,
+    pushdown: String,
+    reason: Option[Reason],
+    prunedFiles: Option[Long]
+) {
   lazy val sql: String = ExpressionWriter.sqlOf(expression)
   def isExact: Boolean = pushdown == "exact"
 }
 
 /** Which files a scan reads and which conjuncts Spark still applies.
   *
-  * @param kept the files that may hold a row for which every conjunct is true
-  * @param conjuncts exact: true for every row of every kept file, so it leaves the plan
-  * @param keptRecords rows in the kept files, where the statistics tell
-  * @param fallback why the planner was not asked or its answer not used
+  * @param kept
+  *   the files that may hold a row for which every conjunct is true
+  * @param conjuncts
+  *   exact: true for every row of every kept file, so it leaves the plan
+  * @param keptRecords
+  *   rows in the kept files, where the statistics tell
+  * @param fallback
+  *   why the planner was not asked or its answer not used
   */
 final case class Decision(
     kept: Kept,

@@ -8,15 +8,24 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 final class FileOptions(table: TamisTable) {
   def asMap: CaseInsensitiveStringMap = new CaseInsensitiveStringMap(table.relation.options.asJava)
 
-  /** Settings of the file systems in use that somebody set; empty for local files. Hadoop's defaults are left out. */
+  /** Settings of the file systems in use that somebody set; empty for local files. Hadoop's
+    * defaults are left out.
+    */
   def storage: Map[String, String] = {
-    val schemes = table.relation.location.rootPaths.map(p => Option(p.toUri.getScheme).getOrElse("file")).toSet
+    val schemes =
+      table.relation.location.rootPaths.map(p => Option(p.toUri.getScheme).getOrElse("file")).toSet
     if (schemes.subsetOf(Set("file"))) Map.empty
     else {
-      val conf = table.relation.sparkSession.sessionState.newHadoopConfWithOptions(table.relation.options)
-      conf.asScala.map(_.getKey).filter(_.startsWith("fs."))
-        .filter(key => Option(conf.getPropertySources(key)).forall(!_.exists(_.endsWith("-default.xml"))))
-        .map(key => key -> conf.get(key)).toMap
+      val conf =
+        table.relation.sparkSession.sessionState.newHadoopConfWithOptions(table.relation.options)
+      conf.asScala
+        .map(_.getKey)
+        .filter(_.startsWith("fs."))
+        .filter(key =>
+          Option(conf.getPropertySources(key)).forall(!_.exists(_.endsWith("-default.xml")))
+        )
+        .map(key => key -> conf.get(key))
+        .toMap
     }
   }
 }

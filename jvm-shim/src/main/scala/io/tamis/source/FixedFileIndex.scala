@@ -4,7 +4,11 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.execution.datasources.{PartitionDirectory, PartitionSpec, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.{
+  PartitionDirectory,
+  PartitionSpec,
+  PartitioningAwareFileIndex
+}
 
 /** A file index that serves the surviving files of a listing and never lists anything. */
 final class FixedFileIndex(table: TamisTable, val kept: Kept)
@@ -13,7 +17,10 @@ final class FixedFileIndex(table: TamisTable, val kept: Kept)
   override def rootPaths: Seq[Path] = table.relation.location.rootPaths
   override def partitionSpec(): PartitionSpec = PartitionSpec(table.relation.partitionSchema, Nil)
 
-  override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
+  override def listFiles(
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]
+  ): Seq[PartitionDirectory] =
     kept.directories
 
   override def allFiles(): Seq[FileStatus] = kept.files.map(_.fileStatus)
@@ -28,7 +35,7 @@ final class FixedFileIndex(table: TamisTable, val kept: Kept)
 
   override def equals(other: Any): Boolean = other match {
     case index: FixedFileIndex => rootPaths.toSet == index.rootPaths.toSet && kept == index.kept
-    case _ => false
+    case _                     => false
   }
   override def hashCode(): Int = rootPaths.toSet.hashCode()
   override def toString: String = s"FixedFileIndex(${kept.count} of ${kept.listing.size} files)"

@@ -2,6 +2,7 @@ package io.tamis.source
 
 import java.util.BitSet
 
+import scala.collection.immutable.ArraySeq
 import scala.collection.mutable
 
 import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
@@ -12,13 +13,30 @@ final class Kept private (val listing: Listing, private val bits: BitSet) {
   def isAll: Boolean = count == listing.size
   def contains(ordinal: Int): Boolean = bits.get(ordinal)
 
-  lazy val bytes: Long = if (isAll) listing.totalBytes else files.map(_.getLen).sum
+  lazy val bytes: Long =
+    if (isAll) listing.totalBytes
+    else {
+      var sum = 0L
+      foreach(i => sum += listing.files(i).getLen)
+      sum
+    }
 
   /** The surviving files in listing order. */
   def files: Seq[FileStatusWithMetadata] =
-    if (isAll) listing.files.toSeq else { val out = Array.newBuilder[FileStatusWithMetadata]; foreach(i => out += listing.files(i)); out.result().toSeq }
+    ArraySeq.unsafeWrapArray(
+      if (isAll) listing.files
+      else {
+        val out = new Array[FileStatusWithMetadata](count)
+        var next = 0
+        foreach { i => out(next) = listing.files(i); next += 1 }
+        out
+      }
+    )
 
-  def foreach(f: Int => Unit): Unit = { var i = bits.nextSetBit(0); while (i >= 0) { f(i); i = bits.nextSetBit(i + 1) } }
+  def foreach(f: Int => Unit): Unit = {
+    var i = bits.nextSetBit(0)
+    while (i >= 0) { f(i); i = bits.nextSetBit(i + 1) }
+  }
 
   def and(other: Kept): Kept = {
     require(listing eq other.listing, "two subsets of different listings")
@@ -55,7 +73,8 @@ final class Kept private (val listing: Listing, private val bits: BitSet) {
 
   /** Equal when the same files of an equal listing are kept: then two scans read the same rows. */
   override def equals(other: Any): Boolean = other match {
-    case k: Kept => (listing eq k.listing) && bits == k.bits || bits == k.bits && listing.fingerprint == k.listing.fingerprint
+    case k: Kept =>
+      (listing eq k.listing) && bits == k.bits || bits == k.bits && listing.fingerprint == k.listing.fingerprint
     case _ => false
   }
   override def hashCode(): Int = bits.hashCode()
@@ -69,7 +88,10 @@ object Kept {
   }
 
   def of(listing: Listing, bits: BitSet): Kept = {
-    require(bits.length <= listing.size, s"${bits.length} files in the answer, ${listing.size} in the listing")
+    require(
+      bits.length <= listing.size,
+      s"${bits.length} files in the answer, ${listing.size} in the listing"
+    )
     new Kept(listing, bits)
   }
 }

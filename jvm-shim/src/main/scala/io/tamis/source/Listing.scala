@@ -10,8 +10,10 @@ import org.apache.spark.unsafe.Platform
 
 /** One directory with one tuple of partition values.
   *
-  * @param directory URL-encoded absolute URI without a trailing slash
-  * @param values partition values in the order of the partition schema
+  * @param directory
+  *   URL-encoded absolute URI without a trailing slash
+  * @param values
+  *   partition values in the order of the partition schema
   */
 final case class ListingGroup(directory: String, values: InternalRow)
 
@@ -35,7 +37,10 @@ final class Listing(
     val a = new Listing.Hash(Listing.SeedA)
     val b = new Listing.Hash(Listing.SeedB)
     groups.foreach { g =>
-      val values = g.values.toSeq(partitionSchema).map(v => if (v == null) "\u0000" else v.toString + "\u0001").mkString
+      val values = g.values
+        .toSeq(partitionSchema)
+        .map(v => if (v == null) "\u0000" else v.toString + "\u0001")
+        .mkString
       Seq(a, b).foreach { h => h.add(g.directory); h.add(values) }
     }
     var i = 0
@@ -65,10 +70,14 @@ object Listing {
       state = XXH64.hashLong(group.toLong, XXH64.hashLong(time, XXH64.hashLong(size, state)))
   }
 
-  /** URL-encoded URI of a file; java.net.URI keeps the string, so this costs nothing the second time. */
+  /** URL-encoded URI of a file; java.net.URI keeps the string, so this costs nothing the second
+    * time.
+    */
   def uriOf(file: FileStatusWithMetadata): String = file.getPath.toUri.toString
 
-  def nameOf(file: FileStatusWithMetadata): String = { val uri = uriOf(file); uri.substring(uri.lastIndexOf('/') + 1) }
+  def nameOf(file: FileStatusWithMetadata): String = {
+    val uri = uriOf(file); uri.substring(uri.lastIndexOf('/') + 1)
+  }
 
   val empty: Listing = new Listing(Nil, new StructType(), Array.empty, Array.empty, Array.empty)
 
@@ -77,7 +86,8 @@ object Listing {
     val files = Array.newBuilder[FileStatusWithMetadata]
     val groupOf = Array.newBuilder[Int]
     directories.foreach { partition =>
-      val seen = mutable.HashMap.empty[String, Int] // a partition may hold files of several directories
+      val seen =
+        mutable.HashMap.empty[String, Int] // a partition may hold files of several directories
       var last = ""
       var lastGroup = -1
       partition.files.foreach { file =>
@@ -85,7 +95,10 @@ object Listing {
         val slash = uri.lastIndexOf('/')
         if (lastGroup < 0 || last.length != slash || !uri.startsWith(last)) {
           last = uri.substring(0, slash)
-          lastGroup = seen.getOrElseUpdate(last, { groups += ListingGroup(last, partition.values); groups.length - 1 })
+          lastGroup = seen.getOrElseUpdate(
+            last,
+            { groups += ListingGroup(last, partition.values); groups.length - 1 }
+          )
         }
         files += file
         groupOf += lastGroup

@@ -15,11 +15,12 @@ import org.apache.spark.sql.types.StructType
   */
 object ListingCache {
 
-  private final class Key(map: AnyRef, queue: ReferenceQueue[AnyRef]) extends WeakReference[AnyRef](map, queue) {
+  private final class Key(map: AnyRef, queue: ReferenceQueue[AnyRef])
+      extends WeakReference[AnyRef](map, queue) {
     override val hashCode: Int = System.identityHashCode(map)
     override def equals(other: Any): Boolean = other match {
       case k: Key => (this eq k) || (get != null && (get eq k.get))
-      case _ => false
+      case _      => false
     }
   }
 
@@ -29,7 +30,7 @@ object ListingCache {
   def of(index: PartitioningAwareFileIndex, partitionSchema: StructType): Listing = {
     drain()
     leafFiles(index) match {
-      case None => Listing.of(index.listFiles(Nil, Nil), partitionSchema)
+      case None      => Listing.of(index.listFiles(Nil, Nil), partitionSchema)
       case Some(map) =>
         val key = new Key(map, collected)
         val known = listings.get(key)
@@ -49,7 +50,9 @@ object ListingCache {
     while (key != null) { listings.remove(key); key = collected.poll() }
   }
 
-  /** `leafFiles` is protected in Scala and public in the class file (4.0 to 4.3). None: list every time. */
+  /** `leafFiles` is protected in Scala and public in the class file (4.0 to 4.3). None: list every
+    * time.
+    */
   private def leafFiles(index: PartitioningAwareFileIndex): Option[AnyRef] =
     try Option(method.invoke(index))
     catch { case NonFatal(_) => None }

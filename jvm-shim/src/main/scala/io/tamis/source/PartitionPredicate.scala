@@ -9,7 +9,9 @@ import org.apache.spark.sql.connector.expressions.{Literal => V2Literal, NamedRe
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.types.StructType
 
-/** Conjuncts over partition columns alone, evaluated by Spark itself as its own scan would: always exact. */
+/** Conjuncts over partition columns alone, evaluated by Spark itself as its own scan would: always
+  * exact.
+  */
 object PartitionPredicate {
 
   /** Every column it reads is a partition column, and it needs nothing but the row. */
@@ -21,17 +23,23 @@ object PartitionPredicate {
   private def isPlainThroughout(e: Expression): Boolean =
     !e.exists {
       case _: AttributeReference => false // unevaluable until it is bound
-      case x => !ExpressionWriter.isPlain(x) || x.isInstanceOf[Unevaluable]
+      case x                     => !ExpressionWriter.isPlain(x) || x.isInstanceOf[Unevaluable]
     }
 
-  /** A test of the values of one partition; None where Spark's evaluation raises: then the rows shall raise it. */
+  /** A test of the values of one partition; None where Spark's evaluation raises: then the rows
+    * shall raise it.
+    */
   def of(conjuncts: Seq[Expression], partitionSchema: StructType): InternalRow => Boolean = {
     val bound = conjuncts.map(bind(_, partitionSchema)).map(Predicate.createInterpreted)
     row => bound.forall(_.eval(row))
   }
 
   /** Which conjuncts can be evaluated on every one of these rows without an error. */
-  def evaluable(conjuncts: Seq[Expression], partitionSchema: StructType, rows: Iterable[InternalRow]): Seq[Expression] =
+  def evaluable(
+      conjuncts: Seq[Expression],
+      partitionSchema: StructType,
+      rows: Iterable[InternalRow]
+  ): Seq[Expression] =
     conjuncts.filter { conjunct =>
       try { val test = of(Seq(conjunct), partitionSchema); rows.foreach(test); true }
       catch { case NonFatal(_) => false }
@@ -43,15 +51,28 @@ object PartitionPredicate {
       BoundReference(i, partitionSchema(i).dataType, nullable = true)
   }
 
-  /** Spark's run-time filters: `column IN (values)`, with values in Catalyst's own representation. Others pass everything. */
-  def ofRuntime(predicates: Seq[V2Predicate], partitionSchema: StructType): InternalRow => Boolean = {
+  /** Spark's run-time filters: `column IN (values)`, with values in Catalyst's own representation.
+    * Others pass everything.
+    */
+  def ofRuntime(
+      predicates: Seq[V2Predicate],
+      partitionSchema: StructType
+  ): InternalRow => Boolean = {
     val tests = predicates.flatMap { p =>
       p.children.headOption.collect {
-        case r: NamedReference if p.name == "IN" && r.fieldNames.length == 1 && partitionSchema.fieldNames.contains(r.fieldNames.head) =>
+        case r: NamedReference
+            if p.name == "IN" && r.fieldNames.length == 1 && partitionSchema.fieldNames.contains(
+              r.fieldNames.head
+            ) =>
           val i = partitionSchema.fieldIndex(r.fieldNames.head)
           val values = p.children.tail.collect { case l: V2Literal[_] => l.value: Any }
           if (values.length != p.children.length - 1) None // not all literals: passes everything
-          else Some(Predicate.createInterpreted(InSet(BoundReference(i, partitionSchema(i).dataType, nullable = true), values.toSet)))
+          else
+            Some(
+              Predicate.createInterpreted(
+                InSet(BoundReference(i, partitionSchema(i).dataType, nullable = true), values.toSet)
+              )
+            )
       }.flatten
     }
     row => tests.forall(_.eval(row))

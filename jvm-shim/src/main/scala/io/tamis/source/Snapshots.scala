@@ -17,8 +17,9 @@ import org.apache.spark.sql.types._
 
 /** Writes listings as Arrow IPC files, which Python maps: paths never travel through py4j.
   *
-  * `<fingerprint>.files.arrow`: group int32, name utf8, size int64, mtime int64 (milliseconds since 1970), one row a file.
-  * `<fingerprint>.groups.arrow`: directory utf8 and `partition.<name>` for every partition column, one row a group.
+  * `<fingerprint>.files.arrow`: group int32, name utf8, size int64, mtime int64 (milliseconds since
+  * 1970), one row a file. `<fingerprint>.groups.arrow`: directory utf8 and `partition.<name>` for
+  * every partition column, one row a group.
   */
 object Snapshots {
   private val BatchRows = 1 << 16
@@ -26,18 +27,24 @@ object Snapshots {
 
   private lazy val allocator = new RootAllocator(Long.MaxValue)
 
-  /** Fingerprints on disk, oldest first. Removing one only costs a new export when it is asked for again. */
+  /** Fingerprints on disk, oldest first. Removing one only costs a new export when it is asked for
+    * again.
+    */
   private val onDisk = new util.LinkedHashMap[String, Path](16, 0.75f, true)
 
   /** Makes sure that the snapshot of the listing lies in the directory. */
   def ensure(listing: Listing, directory: Path): Unit = synchronized {
-    if (onDisk.get(listing.fingerprint) != directory || !Files.exists(filesPath(listing, directory))) {
+    if (
+      onDisk.get(listing.fingerprint) != directory || !Files.exists(filesPath(listing, directory))
+    ) {
       write(listing, directory)
       onDisk.put(listing.fingerprint, directory)
       while (onDisk.size > Remembered) {
         val oldest = onDisk.entrySet.iterator.next()
         onDisk.remove(oldest.getKey)
-        Seq("files", "groups").foreach(kind => Files.deleteIfExists(oldest.getValue.resolve(s"${oldest.getKey}.$kind.arrow")))
+        Seq("files", "groups").foreach(kind =>
+          Files.deleteIfExists(oldest.getValue.resolve(s"${oldest.getKey}.$kind.arrow"))
+        )
       }
     }
   }
@@ -48,19 +55,26 @@ object Snapshots {
     atomically(filesPath(listing, directory))(writeFiles(listing, _))
   }
 
-  private def filesPath(listing: Listing, directory: Path): Path = directory.resolve(s"${listing.fingerprint}.files.arrow")
+  private def filesPath(listing: Listing, directory: Path): Path =
+    directory.resolve(s"${listing.fingerprint}.files.arrow")
 
   private def atomically(target: Path)(write: FileOutputStream => Unit): Unit = {
     val part = Files.createTempFile(target.getParent, target.getFileName.toString, ".part")
     val out = new FileOutputStream(part.toFile)
-    try write(out) finally out.close()
+    try write(out)
+    finally out.close()
     Files.move(part, target, java.nio.file.StandardCopyOption.ATOMIC_MOVE)
   }
 
   private def writeFiles(listing: Listing, out: FileOutputStream): Unit = {
-    val schema = new Schema(util.List.of(
-      field("group", new ArrowType.Int(32, true)), field("name", ArrowType.Utf8.INSTANCE),
-      field("size", new ArrowType.Int(64, true)), field("mtime", new ArrowType.Int(64, true))))
+    val schema = new Schema(
+      util.List.of(
+        field("group", new ArrowType.Int(32, true)),
+        field("name", ArrowType.Utf8.INSTANCE),
+        field("size", new ArrowType.Int(64, true)),
+        field("mtime", new ArrowType.Int(64, true))
+      )
+    )
     batches(schema, listing.size, out) { (root, from, until) =>
       val group = root.getVector("group").asInstanceOf[IntVector]
       val name = root.getVector("name").asInstanceOf[VarCharVector]
@@ -80,8 +94,12 @@ object Snapshots {
 
   private def writeGroups(listing: Listing, out: FileOutputStream): Unit = {
     // a partition column of a type that is not listed here is absent: nothing is known of it
-    val columns = listing.partitionSchema.fields.toSeq.zipWithIndex.flatMap { case (f, i) => PartitionVector.of(f, i) }
-    val schema = new Schema((field("directory", ArrowType.Utf8.INSTANCE) +: columns.map(_.field)).asJava)
+    val columns = listing.partitionSchema.fields.toSeq.zipWithIndex.flatMap { case (f, i) =>
+      PartitionVector.of(f, i)
+    }
+    val schema = new Schema(
+      (field("directory", ArrowType.Utf8.INSTANCE) +: columns.map(_.field)).asJava
+    )
     batches(schema, listing.groups.length, out) { (root, from, until) =>
       val directory = root.getVector("directory").asInstanceOf[VarCharVector]
       (from until until).foreach { i =>
@@ -96,12 +114,15 @@ object Snapshots {
   }
 
   private def setNull(vector: FieldVector, row: Int): Unit = vector match {
-    case fixed: BaseFixedWidthVector => while (fixed.getValueCapacity <= row) fixed.reAlloc(); fixed.setNull(row)
+    case fixed: BaseFixedWidthVector =>
+      while (fixed.getValueCapacity <= row) fixed.reAlloc(); fixed.setNull(row)
     case variable: BaseVariableWidthVector => variable.setNull(row)
     case other => throw new IllegalStateException(s"no null for ${other.getClass}")
   }
 
-  private def batches(schema: Schema, rows: Int, out: FileOutputStream)(fill: (VectorSchemaRoot, Int, Int) => Unit): Unit = {
+  private def batches(schema: Schema, rows: Int, out: FileOutputStream)(
+      fill: (VectorSchemaRoot, Int, Int) => Unit
+  ): Unit = {
     val root = VectorSchemaRoot.create(schema, allocator)
     val writer = new ArrowFileWriter(root, null, out.getChannel)
     try {
@@ -120,38 +141,75 @@ object Snapshots {
     } finally { writer.close(); root.close() }
   }
 
-  private def field(name: String, t: ArrowType): Field = new Field(name, FieldType.nullable(t), null)
+  private def field(name: String, t: ArrowType): Field =
+    new Field(name, FieldType.nullable(t), null)
 
   /** How one partition column is written. */
-  private final case class PartitionVector(field: Field, ordinal: Int, set: (FieldVector, Int, InternalRow) => Unit)
+  private final case class PartitionVector(
+      field: Field,
+      ordinal: Int,
+      set: (FieldVector, Int, InternalRow) => Unit
+  )
 
   private object PartitionVector {
     def of(f: StructField, i: Int): Option[PartitionVector] = {
       def make(t: ArrowType)(set: (FieldVector, Int, InternalRow) => Unit) =
         Some(PartitionVector(field(s"partition.${f.name}", t), i, set))
-      def int(bits: Int)(value: InternalRow => Long) = make(new ArrowType.Int(bits, true)) { (v, row, values) =>
-        v match {
-          case x: TinyIntVector => x.setSafe(row, value(values).toInt)
-          case x: SmallIntVector => x.setSafe(row, value(values).toInt)
-          case x: IntVector => x.setSafe(row, value(values).toInt)
-          case x: BigIntVector => x.setSafe(row, value(values))
-          case other => throw new IllegalStateException(s"no integer in ${other.getClass}")
-        }
+      def int(bits: Int)(value: InternalRow => Long) = make(new ArrowType.Int(bits, true)) {
+        (v, row, values) =>
+          v match {
+            case x: TinyIntVector  => x.setSafe(row, value(values).toInt)
+            case x: SmallIntVector => x.setSafe(row, value(values).toInt)
+            case x: IntVector      => x.setSafe(row, value(values).toInt)
+            case x: BigIntVector   => x.setSafe(row, value(values))
+            case other => throw new IllegalStateException(s"no integer in ${other.getClass}")
+          }
       }
       f.dataType match {
-        case BooleanType => make(ArrowType.Bool.INSTANCE)((v, row, r) => v.asInstanceOf[BitVector].setSafe(row, if (r.getBoolean(i)) 1 else 0))
-        case ByteType => int(8)(_.getByte(i).toLong)
-        case ShortType => int(16)(_.getShort(i).toLong)
+        case BooleanType =>
+          make(ArrowType.Bool.INSTANCE)((v, row, r) =>
+            v.asInstanceOf[BitVector].setSafe(row, if (r.getBoolean(i)) 1 else 0)
+          )
+        case ByteType    => int(8)(_.getByte(i).toLong)
+        case ShortType   => int(16)(_.getShort(i).toLong)
         case IntegerType => int(32)(_.getInt(i).toLong)
-        case LongType => int(64)(_.getLong(i))
-        case FloatType => make(new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE))((v, row, r) => v.asInstanceOf[Float4Vector].setSafe(row, r.getFloat(i)))
-        case DoubleType => make(new ArrowType.FloatingPoint(FloatingPointPrecision.DOUBLE))((v, row, r) => v.asInstanceOf[Float8Vector].setSafe(row, r.getDouble(i)))
-        case d: DecimalType => make(new ArrowType.Decimal(d.precision, d.scale, 128))((v, row, r) => v.asInstanceOf[DecimalVector].setSafe(row, r.getDecimal(i, d.precision, d.scale).toJavaBigDecimal.setScale(d.scale)))
-        case StringType => make(ArrowType.Utf8.INSTANCE)((v, row, r) => v.asInstanceOf[VarCharVector].setSafe(row, r.getUTF8String(i).getBytes))
-        case BinaryType => make(ArrowType.Binary.INSTANCE)((v, row, r) => v.asInstanceOf[VarBinaryVector].setSafe(row, r.getBinary(i)))
-        case DateType => make(new ArrowType.Date(DateUnit.DAY))((v, row, r) => v.asInstanceOf[DateDayVector].setSafe(row, r.getInt(i)))
-        case TimestampType => make(new ArrowType.Timestamp(TimeUnit.MICROSECOND, "UTC"))((v, row, r) => v.asInstanceOf[TimeStampMicroTZVector].setSafe(row, r.getLong(i)))
-        case TimestampNTZType => make(new ArrowType.Timestamp(TimeUnit.MICROSECOND, null))((v, row, r) => v.asInstanceOf[TimeStampMicroVector].setSafe(row, r.getLong(i)))
+        case LongType    => int(64)(_.getLong(i))
+        case FloatType   =>
+          make(new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE))((v, row, r) =>
+            v.asInstanceOf[Float4Vector].setSafe(row, r.getFloat(i))
+          )
+        case DoubleType =>
+          make(new ArrowType.FloatingPoint(FloatingPointPrecision.DOUBLE))((v, row, r) =>
+            v.asInstanceOf[Float8Vector].setSafe(row, r.getDouble(i))
+          )
+        case d: DecimalType =>
+          make(new ArrowType.Decimal(d.precision, d.scale, 128))((v, row, r) =>
+            v.asInstanceOf[DecimalVector]
+              .setSafe(
+                row,
+                r.getDecimal(i, d.precision, d.scale).toJavaBigDecimal.setScale(d.scale)
+              )
+          )
+        case StringType =>
+          make(ArrowType.Utf8.INSTANCE)((v, row, r) =>
+            v.asInstanceOf[VarCharVector].setSafe(row, r.getUTF8String(i).getBytes)
+          )
+        case BinaryType =>
+          make(ArrowType.Binary.INSTANCE)((v, row, r) =>
+            v.asInstanceOf[VarBinaryVector].setSafe(row, r.getBinary(i))
+          )
+        case DateType =>
+          make(new ArrowType.Date(DateUnit.DAY))((v, row, r) =>
+            v.asInstanceOf[DateDayVector].setSafe(row, r.getInt(i))
+          )
+        case TimestampType =>
+          make(new ArrowType.Timestamp(TimeUnit.MICROSECOND, "UTC"))((v, row, r) =>
+            v.asInstanceOf[TimeStampMicroTZVector].setSafe(row, r.getLong(i))
+          )
+        case TimestampNTZType =>
+          make(new ArrowType.Timestamp(TimeUnit.MICROSECOND, null))((v, row, r) =>
+            v.asInstanceOf[TimeStampMicroVector].setSafe(row, r.getLong(i))
+          )
         case _ => None
       }
     }

@@ -12,15 +12,25 @@ import org.apache.spark.sql.types.StructType
 
 /** Spark's own vectorised Parquet scan over the surviving files. */
 final class TamisScan(val table: TamisTable, val decision: Decision, required: StructType)
-    extends Scan with SupportsReportStatistics with SupportsMetadata with SupportsRuntimeV2Filtering {
+    extends Scan
+    with SupportsReportStatistics
+    with SupportsMetadata
+    with SupportsRuntimeV2Filtering {
 
   private[source] val index = new FixedFileIndex(table, decision.kept)
   private[source] val native: ParquetScan = nativeOver(index)
 
-  /** The conjuncts that Spark still applies also skip row groups and pages inside the surviving files. */
+  /** The conjuncts that Spark still applies also skip row groups and pages inside the surviving
+    * files.
+    */
   private def nativeOver(files: FixedFileIndex): ParquetScan = {
     val builder = new ParquetScanBuilder(
-      table.session, files, table.schema, table.relation.dataSchema, new FileOptions(table).asMap)
+      table.session,
+      files,
+      table.schema,
+      table.relation.dataSchema,
+      new FileOptions(table).asMap
+    )
     builder.pruneColumns(required)
     builder.pushFilters(decision.residual)
     builder.build()
@@ -34,7 +44,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     val bytes = native.estimateStatistics().sizeInBytes()
     new Statistics {
       override def sizeInBytes(): OptionalLong = bytes
-      override def numRows(): OptionalLong = decision.keptRecords.fold(OptionalLong.empty())(OptionalLong.of)
+      override def numRows(): OptionalLong =
+        decision.keptRecords.fold(OptionalLong.empty())(OptionalLong.of)
     }
   }
 
@@ -42,10 +53,16 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
 
   override def filterAttributes(): Array[NamedReference] = {
     val partitions = table.relation.partitionSchema.fieldNames.toSet
-    native.readSchema().fieldNames.filter(partitions).map(name => Expressions.column(name): NamedReference)
+    native
+      .readSchema()
+      .fieldNames
+      .filter(partitions)
+      .map(name => Expressions.column(name): NamedReference)
   }
 
-  /** Each caller's filter is its own: Spark calls `filter` and then `toBatch` in one thread, and may share a scan. */
+  /** Each caller's filter is its own: Spark calls `filter` and then `toBatch` in one thread, and
+    * may share a scan.
+    */
   private val runtimeScan = new ThreadLocal[ParquetScan]
   @volatile private var runtimeFiles: Option[Int] = None
 
@@ -53,7 +70,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     val passes = PartitionPredicate.ofRuntime(predicates.toSeq, table.relation.partitionSchema)
     val kept = decision.kept.whereGroup(decision.kept.listing.groups.map(g => passes(g.values)))
     runtimeFiles = Some(kept.count)
-    if (kept.count < decision.kept.count) runtimeScan.set(nativeOver(new FixedFileIndex(table, kept)))
+    if (kept.count < decision.kept.count)
+      runtimeScan.set(nativeOver(new FixedFileIndex(table, kept)))
   }
 
   private def takeRuntimeScan(): Option[ParquetScan] = {
@@ -68,25 +86,29 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     "Tamis " + metadata.map { case (key, value) => s"$key: $value" }.mkString(", ")
 
   override def getMetaData(): Map[String, String] =
-    native.getMetaData().filter { case (key, _) => Set("ReadSchema", "PushedFilters", "Format")(key) } ++ metadata
+    native.getMetaData().filter { case (key, _) =>
+      Set("ReadSchema", "PushedFilters", "Format")(key)
+    } ++ metadata
 
   private def metadata: Seq[(String, String)] = Seq(
     "Files" -> s"${decision.kept.count} of ${decision.kept.listing.size}",
     "Bytes" -> s"${decision.kept.bytes} of ${decision.kept.listing.totalBytes}",
     "Exact" -> decision.exactSql.mkString("[", ", ", "]"),
     "Residual" -> decision.residualSql.mkString("[", ", ", "]"),
-    "Planning" -> f"${decision.planningMillis}%.1f ms") ++
+    "Planning" -> f"${decision.planningMillis}%.1f ms"
+  ) ++
     decision.fallback.map("Fallback" -> _)
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = ScanMetrics.of(decision, runtimeFiles)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] =
+    ScanMetrics.of(decision, runtimeFiles)
 
   /** Two scans read the same rows when they read the same files and columns with the same residual;
     * what was exact is true for every row of the files and makes no difference.
     */
   override def equals(other: Any): Boolean = other match {
     case scan: TamisScan => native == scan.native
-    case _ => false
+    case _               => false
   }
   override def hashCode(): Int = native.hashCode()
 }
@@ -100,7 +122,7 @@ final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch 
   /** Run-time filters are compared by Spark itself, so the static scan stands for the batch. */
   override def equals(other: Any): Boolean = other match {
     case batch: TamisBatch => scan == batch.scan
-    case _ => false
+    case _                 => false
   }
   override def hashCode(): Int = scan.hashCode()
 }

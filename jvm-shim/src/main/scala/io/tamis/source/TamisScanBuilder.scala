@@ -12,7 +12,11 @@ import org.apache.spark.sql.types.StructType
   * interfaces lose casts, functions, intervals and collations.
   */
 final class TamisScanBuilder(table: TamisTable)
-    extends FileScanBuilder(table.session, new FixedFileIndex(table, Kept.all(Listing.empty)), table.relation.dataSchema) {
+    extends FileScanBuilder(
+      table.session,
+      new FixedFileIndex(table, Kept.all(Listing.empty)),
+      table.relation.dataSchema
+    ) {
 
   private var decision: Option[Decision] = None
   private var required: StructType = table.schema

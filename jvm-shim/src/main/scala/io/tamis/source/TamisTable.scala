@@ -10,25 +10,35 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.TableCapability
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
-import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.{
+  FileFormat,
+  HadoopFsRelation,
+  PartitioningAwareFileIndex
+}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.FileTable
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A file relation of Spark as a DataSource V2 table that can be pruned. Read only, and made for one plan.
+/** A file relation of Spark as a DataSource V2 table that can be pruned. Read only, and made for
+  * one plan.
   *
   * A FileTable, because that is what `Dataset.inputFiles` looks for.
   */
-final class TamisTable(val session: SparkSession, val relation: HadoopFsRelation, val catalogTable: Option[CatalogTable])
-    extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None) {
+final class TamisTable(
+    val session: SparkSession,
+    val relation: HadoopFsRelation,
+    val catalogTable: Option[CatalogTable]
+) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None) {
 
   /** The files of the scan that was built last. */
   @volatile private[source] var built: Option[FixedFileIndex] = None
 
   override def name(): String = catalogTable.map(_.identifier.unquotedString).getOrElse {
     val roots = relation.location.rootPaths
-    "parquet " + roots.headOption.map(_.toString).getOrElse("") + (if (roots.size > 1) s" and ${roots.size - 1} more" else "")
+    "parquet " + roots.headOption.map(_.toString).getOrElse("") + (if (roots.size > 1)
+                                                                     s" and ${roots.size - 1} more"
+                                                                   else "")
   }
 
   override lazy val schema: StructType = relation.schema
@@ -37,10 +47,14 @@ final class TamisTable(val session: SparkSession, val relation: HadoopFsRelation
   override lazy val fileIndex: PartitioningAwareFileIndex =
     built.getOrElse(new FixedFileIndex(this, ScanPlanner.everything(this).kept))
 
-  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new TamisScanBuilder(this)
+  override def capabilities(): util.Set[TableCapability] =
+    util.EnumSet.of(TableCapability.BATCH_READ)
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    new TamisScanBuilder(this)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
-    throw new UnsupportedOperationException("a table of tamis is read only: writes go to Spark's own relation")
+    throw new UnsupportedOperationException(
+      "a table of tamis is read only: writes go to Spark's own relation"
+    )
 
   override def inferSchema(files: Seq[FileStatus]): Option[StructType] = Some(relation.dataSchema)
   override def formatName: String = "parquet"
@@ -48,7 +62,7 @@ final class TamisTable(val session: SparkSession, val relation: HadoopFsRelation
 
   override def equals(other: Any): Boolean = other match {
     case table: TamisTable => relation == table.relation
-    case _ => false
+    case _                 => false
   }
   override def hashCode(): Int = relation.hashCode()
 }

@@ -13,11 +13,12 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Catalyst expressions as documents for Python. Total: what it does not know becomes opaque.
   *
-  * Every function is written the same way, by its class name, its children and its scalar options, so
-  * that teaching tamis a function takes Python only.
+  * Every function is written the same way, by its class name, its children and its scalar options,
+  * so that teaching tamis a function takes Python only.
   *
-  * @param ambiguous dotted paths that more than one column of the schema has ("b.c" beside struct b with
-  *                  field c): statistics are kept by dotted path, so such a column is opaque
+  * @param ambiguous
+  *   dotted paths that more than one column of the schema has ("b.c" beside struct b with field c):
+  *   statistics are kept by dotted path, so such a column is opaque
   */
 final class ExpressionWriter(ambiguous: Set[String]) {
   import ExpressionWriter._
@@ -28,14 +29,17 @@ final class ExpressionWriter(ambiguous: Set[String]) {
 
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
+    // before isPlain: whether a long AND is deterministic is a question as deep as the AND is long
+    case And(_, _)        => call("And", e, flatten(e, { case And(l, r) => Seq(l, r) }), depth)
+    case Or(_, _)         => call("Or", e, flatten(e, { case Or(l, r) => Seq(l, r) }), depth)
     case _ if !isPlain(e) => opaque(e)
-    case l: Literal => literal(l).getOrElse(opaque(e))
+    case l: Literal       => literal(l).getOrElse(opaque(e))
     case ColumnPath(path) => column(path, e)
-    case And(_, _) => call("And", e, flatten(e, { case And(l, r) => Seq(l, r) }), depth)
-    case Or(_, _) => call("Or", e, flatten(e, { case Or(l, r) => Seq(l, r) }), depth)
-    case In(value, list) if list.forall(_.isInstanceOf[Literal]) => membership(e, value, list.map(_.asInstanceOf[Literal].value), depth)
-    case InSet(value, set) => membership(e, value, set.toSeq, depth)
-    case _ if e.children.nonEmpty || e.foldable => call(e.getClass.getSimpleName, e, e.children, depth)
+    case In(value, list) if list.forall(_.isInstanceOf[Literal]) =>
+      membership(e, value, list.map(_.asInstanceOf[Literal].value), depth)
+    case InSet(value, set)                      => membership(e, value, set.toSeq, depth)
+    case _ if e.children.nonEmpty || e.foldable =>
+      call(e.getClass.getSimpleName, e, e.children, depth)
     case _ => opaque(e)
   }
 
@@ -53,7 +57,12 @@ final class ExpressionWriter(ambiguous: Set[String]) {
     if (Scalars.put(out, "v", l.value, l.dataType)) Some(out) else None
   }
 
-  private def membership(e: Expression, value: Expression, options: Seq[Any], depth: Int): ObjectNode = {
+  private def membership(
+      e: Expression,
+      value: Expression,
+      options: Seq[Any],
+      depth: Int
+  ): ObjectNode = {
     val out = obj("in")
     out.set[ObjectNode]("a", node(value, depth + 1))
     out.put("t", typeName(value.dataType))
@@ -62,7 +71,12 @@ final class ExpressionWriter(ambiguous: Set[String]) {
     if (known) out.put("null", options.contains(null)) else opaque(e)
   }
 
-  private def call(name: String, e: Expression, arguments: Seq[Expression], depth: Int): ObjectNode = {
+  private def call(
+      name: String,
+      e: Expression,
+      arguments: Seq[Expression],
+      depth: Int
+  ): ObjectNode = {
     val out = obj("call").put("f", name).put("t", typeName(e.dataType))
     val list = out.putArray("a")
     arguments.foreach(a => list.add(node(a, depth + 1)))
@@ -75,7 +89,8 @@ final class ExpressionWriter(ambiguous: Set[String]) {
   }
 
   private def opaque(e: Expression): ObjectNode = {
-    val out = obj("opaque").put("sql", sqlOf(e)).put("t", Try(typeName(e.dataType)).getOrElse("unknown"))
+    val out =
+      obj("opaque").put("sql", sqlOf(e)).put("t", Try(typeName(e.dataType)).getOrElse("unknown"))
     val columns = out.putArray("cols")
     Try(e.references.toSeq).getOrElse(Nil).foreach(a => columns.addArray().add(a.name))
     out
@@ -87,19 +102,23 @@ object ExpressionWriter {
   private val json = JsonNodeFactory.instance
   private def obj(kind: String): ObjectNode = json.objectNode().put("n", kind)
 
-  /** Spark's name of a type, as its JSON has it: "integer", "decimal(10,2)", "string collate UNICODE". */
+  /** Spark's name of a type, as its JSON has it: "integer", "decimal(10,2)", "string collate
+    * UNICODE".
+    */
   def typeName(t: DataType): String = t match {
     case _: StructType | _: ArrayType | _: MapType => t.catalogString
-    case _ => t.json.stripPrefix("\"").stripSuffix("\"")
+    case _                                         => t.json.stripPrefix("\"").stripSuffix("\"")
   }
 
   /** SQL of a predicate as its author would know it: no qualifiers, no ids. */
   def sqlOf(e: Expression): String =
-    Try(e.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql).orElse(Try(e.toString)).getOrElse(e.getClass.getSimpleName)
+    try e.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql
+    catch { case NonFatal(_) | _: StackOverflowError => e.getClass.getSimpleName }
 
   /** No part of it depends on anything but the row: else evaluating it elsewhere means nothing. */
   def isPlain(e: Expression): Boolean = e match {
-    case _: SubqueryExpression | _: OuterReference | _: DynamicPruning | _: UserDefinedExpression => false
+    case _: SubqueryExpression | _: OuterReference | _: DynamicPruning | _: UserDefinedExpression =>
+      false
     case _ => e.deterministic
   }
 
@@ -107,22 +126,32 @@ object ExpressionWriter {
   def ambiguousPaths(schema: StructType): Set[String] = {
     def paths(s: StructType, prefix: String): Seq[String] = s.fields.toSeq.flatMap { f =>
       val path = prefix + f.name
-      path +: (f.dataType match { case nested: StructType => paths(nested, path + "."); case _ => Nil })
+      path +: (f.dataType match {
+        case nested: StructType => paths(nested, path + "."); case _ => Nil
+      })
     }
-    paths(schema, "").groupBy(identity).collect { case (path, several) if several.size > 1 => path }.toSet
+    paths(schema, "")
+      .groupBy(identity)
+      .collect { case (path, several) if several.size > 1 => path }
+      .toSet
   }
 
-  /** A column or a struct field of one, with no existence default: a file without the column then reads as NULL. */
+  /** A column or a struct field of one, with no existence default: a file without the column then
+    * reads as NULL.
+    */
   object ColumnPath {
     def unapply(e: Expression): Option[Seq[String]] = e match {
       case a: AttributeReference if !a.metadata.contains("EXISTS_DEFAULT") => Some(Seq(a.name))
-      case g @ GetStructField(child, ordinal, _) =>
+      case g @ GetStructField(child, ordinal, _)                           =>
         unapply(child).map(_ :+ g.childSchema(ordinal).name)
       case _ => None
     }
   }
 
-  private def flatten(e: Expression, split: PartialFunction[Expression, Seq[Expression]]): Seq[Expression] = {
+  private def flatten(
+      e: Expression,
+      split: PartialFunction[Expression, Seq[Expression]]
+  ): Seq[Expression] = {
     val out = Seq.newBuilder[Expression]
     val stack = new java.util.ArrayDeque[Expression]()
     stack.push(e)
@@ -137,9 +166,10 @@ object ExpressionWriter {
   private def options(e: Expression): Seq[(String, Any)] = {
     val named = e.productElementNames.zip(e.productIterator).toSeq.flatMap {
       case (name, Some(v)) => Scalars.option(v).map(name -> _)
-      case (name, v) => Scalars.option(v).map(name -> _)
+      case (name, v)       => Scalars.option(v).map(name -> _)
     }
-    val ansi = Try(e.getClass.getMethod("evalMode").invoke(e)).toOption.map(m => "evalMode" -> m.toString)
+    val ansi =
+      Try(e.getClass.getMethod("evalMode").invoke(e)).toOption.map(m => "evalMode" -> m.toString)
     named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi
   }
 
@@ -152,17 +182,17 @@ object ExpressionWriter {
     }
 
     def add(list: ArrayNode, v: Any, t: DataType): Boolean = (v, t) match {
-      case (b: Boolean, BooleanType) => list.add(b); true
-      case (i: Byte, ByteType) => list.add(i.toInt); true
-      case (i: Short, ShortType) => list.add(i.toInt); true
-      case (i: Int, IntegerType | DateType) => list.add(i); true
+      case (b: Boolean, BooleanType)                              => list.add(b); true
+      case (i: Byte, ByteType)                                    => list.add(i.toInt); true
+      case (i: Short, ShortType)                                  => list.add(i.toInt); true
+      case (i: Int, IntegerType | DateType)                       => list.add(i); true
       case (i: Long, LongType | TimestampType | TimestampNTZType) => list.add(i); true
-      case (f: Float, FloatType) => floating(list, f.toDouble)
-      case (d: Double, DoubleType) => floating(list, d)
-      case (d: Decimal, _: DecimalType) => list.add(d.toJavaBigDecimal.toPlainString); true
+      case (f: Float, FloatType)                                  => floating(list, f.toDouble)
+      case (d: Double, DoubleType)                                => floating(list, d)
+      case (d: Decimal, _: DecimalType)   => list.add(d.toJavaBigDecimal.toPlainString); true
       case (s: UTF8String, _: StringType) => text(list, s)
-      case (b: Array[Byte], BinaryType) => list.add(Base64.getEncoder.encodeToString(b)); true
-      case _ => false
+      case (b: Array[Byte], BinaryType)   => list.add(Base64.getEncoder.encodeToString(b)); true
+      case _                              => false
     }
 
     private def floating(list: ArrayNode, d: Double): Boolean = {
@@ -179,21 +209,21 @@ object ExpressionWriter {
     }
 
     def option(v: Any): Option[Any] = v match {
-      case b: Boolean => Some(b)
-      case i: Int => Some(i)
-      case l: Long => Some(l)
-      case s: String => Some(s)
-      case u: UTF8String => Some(u.toString)
-      case t: DataType => Some(typeName(t))
+      case b: Boolean           => Some(b)
+      case i: Int               => Some(i)
+      case l: Long              => Some(l)
+      case s: String            => Some(s)
+      case u: UTF8String        => Some(u.toString)
+      case t: DataType          => Some(typeName(t))
       case e: Enumeration#Value => Some(e.toString)
-      case _ => None
+      case _                    => None
     }
 
     def putOption(o: ObjectNode, key: String, v: Any): Unit = v match {
       case b: Boolean => o.put(key, b)
-      case i: Int => o.put(key, i)
-      case l: Long => o.put(key, l)
-      case other => o.put(key, other.toString)
+      case i: Int     => o.put(key, i)
+      case l: Long    => o.put(key, l)
+      case other      => o.put(key, other.toString)
     }
   }
 }

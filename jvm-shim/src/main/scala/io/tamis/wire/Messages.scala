@@ -26,12 +26,18 @@ final case class PlanRequest(
   def toJson: String = {
     val out = Messages.mapper.createObjectNode()
     out.put("version", Messages.Version).put("id", id)
-    out.putObject("snapshot").put("fingerprint", fingerprint).put("directory", snapshotDirectory).put("files", files)
+    out
+      .putObject("snapshot")
+      .put("fingerprint", fingerprint)
+      .put("directory", snapshotDirectory)
+      .put("files", files)
     val t = out.putObject("table").put("name", table).put("case_sensitive", caseSensitive)
     val rs = t.putArray("roots")
     roots.foreach(rs.add)
     val ps = t.putArray("partition_columns")
-    partitionColumns.foreach(f => ps.addObject().put("name", f.name).put("type", ExpressionWriter.typeName(f.dataType)))
+    partitionColumns.foreach(f =>
+      ps.addObject().put("name", f.name).put("type", ExpressionWriter.typeName(f.dataType))
+    )
     index.writeTo(out.putObject("index"))
     val st = out.putObject("storage")
     storage.foreach { case (k, v) => st.put(k, v) }
@@ -42,7 +48,12 @@ final case class PlanRequest(
   }
 }
 
-final case class IndexSettings(enabled: Boolean, location: Option[String], cacheDirectory: Option[String], epoch: Long) {
+final case class IndexSettings(
+    enabled: Boolean,
+    location: Option[String],
+    cacheDirectory: Option[String],
+    epoch: Long
+) {
   def writeTo(out: ObjectNode): Unit = {
     out.put("enabled", enabled).put("epoch", epoch)
     location.fold(out.putNull("location"))(out.put("location", _))
@@ -74,37 +85,56 @@ object Messages {
 
   /** Reads an answer, and trusts it only where it speaks of the question that was asked. */
   def readAnswer(text: String, request: PlanRequest): PlanAnswer = {
-    val root = try mapper.readTree(text)
-    catch { case e: Exception => throw new PlannerFailure("garbage_answer", s"the answer is not JSON: ${e.getMessage}") }
+    val root =
+      try mapper.readTree(text)
+      catch {
+        case e: Exception =>
+          throw new PlannerFailure("garbage_answer", s"the answer is not JSON: ${e.getMessage}")
+      }
     if (root == null || !root.isObject) fail("garbage_answer", "the answer is not a JSON object")
-    if (root.has("error")) fail(root.at("/error/code").asText("error"), root.at("/error/text").asText("no text"))
+    if (root.has("error"))
+      fail(root.at("/error/code").asText("error"), root.at("/error/text").asText("no text"))
     expect(root, "version", Version.toString)
     expect(root, "id", request.id)
     expect(root, "fingerprint", request.fingerprint)
     expect(root, "files", request.files.toString)
     val outcomes = required(root, "conjuncts").elements.asScala.map(outcome).toSeq
     if (outcomes.size != request.conjuncts.size)
-      fail("garbage_answer", s"${outcomes.size} conjuncts in the answer, ${request.conjuncts.size} in the question")
-    val warnings = Option(root.get("warnings")).toSeq.flatMap(_.elements.asScala).map(w => w.path("code").asText("warning") -> w.path("text").asText(""))
-    PlanAnswer(kept(required(root, "kept"), request.files), long(root, "kept_records"), long(root, "total_records"), outcomes, warnings)
+      fail(
+        "garbage_answer",
+        s"${outcomes.size} conjuncts in the answer, ${request.conjuncts.size} in the question"
+      )
+    val warnings = Option(root.get("warnings")).toSeq
+      .flatMap(_.elements.asScala)
+      .map(w => w.path("code").asText("warning") -> w.path("text").asText(""))
+    PlanAnswer(
+      kept(required(root, "kept"), request.files),
+      long(root, "kept_records"),
+      long(root, "total_records"),
+      outcomes,
+      warnings
+    )
   }
 
   private def kept(node: JsonNode, files: Int): BitSet = {
     val bits = new BitSet(files)
     node.path("form").asText match {
-      case "all" => bits.set(0, files)
-      case "none" =>
+      case "all"    => bits.set(0, files)
+      case "none"   =>
       case "ranges" =>
         required(node, "data").elements.asScala.foreach { r =>
           val (start, stop) = (r.get(0).asInt(-1), r.get(1).asInt(-1))
-          if (start < 0 || stop < start || stop > files) fail("garbage_answer", s"a range $start to $stop of $files files")
+          if (start < 0 || stop < start || stop > files)
+            fail("garbage_answer", s"a range $start to $stop of $files files")
           bits.set(start, stop)
         }
       case "bitmap" =>
         val bytes = Base64.getDecoder.decode(required(node, "data").asText)
-        if (bytes.length != (files + 7) / 8) fail("garbage_answer", s"a bitmap of ${bytes.length} bytes for $files files")
+        if (bytes.length != (files + 7) / 8)
+          fail("garbage_answer", s"a bitmap of ${bytes.length} bytes for $files files")
         bits.or(BitSet.valueOf(bytes))
-        if (bits.length > files) fail("garbage_answer", s"a bitmap that keeps file ${bits.length - 1} of $files")
+        if (bits.length > files)
+          fail("garbage_answer", s"a bitmap that keeps file ${bits.length - 1} of $files")
       case other => fail("garbage_answer", s"kept files in the unknown form '$other'")
     }
     bits
@@ -112,8 +142,17 @@ object Messages {
 
   private def outcome(node: JsonNode): Outcome = {
     val pushdown = node.path("pushdown").asText
-    if (!Set("exact", "inexact", "unsupported")(pushdown)) fail("garbage_answer", s"the unknown push-down '$pushdown'")
-    val reason = Option(node.get("reason")).filter(_.isObject).map(r => Reason(r.path("code").asText, r.path("text").asText, Option(r.get("fix")).filterNot(_.isNull).map(_.asText)))
+    if (!Set("exact", "inexact", "unsupported")(pushdown))
+      fail("garbage_answer", s"the unknown push-down '$pushdown'")
+    val reason = Option(node.get("reason"))
+      .filter(_.isObject)
+      .map(r =>
+        Reason(
+          r.path("code").asText,
+          r.path("text").asText,
+          Option(r.get("fix")).filterNot(_.isNull).map(_.asText)
+        )
+      )
     Outcome(pushdown, reason, long(node, "pruned_files"))
   }
 
@@ -125,7 +164,8 @@ object Messages {
 
   private def expect(root: JsonNode, field: String, value: String): Unit = {
     val found = root.path(field).asText
-    if (found != value) fail("wrong_answer", s"the answer has $field '$found', the question had '$value'")
+    if (found != value)
+      fail("wrong_answer", s"the answer has $field '$found', the question had '$value'")
   }
 
   private def fail(code: String, text: String): Nothing = throw new PlannerFailure(code, text)

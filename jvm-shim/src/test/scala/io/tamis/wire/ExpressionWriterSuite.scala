@@ -1,0 +1,98 @@
+package io.tamis.wire
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+class ExpressionWriterSuite extends munit.FunSuite {
+  private val schema = StructType.fromDDL("i INT, s STRING, d DOUBLE, st STRUCT<a: INT, b: STRUCT<c: STRING>>, `st.a` INT")
+  private val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(schema))
+  private val i = AttributeReference("i", IntegerType)()
+  private val s = AttributeReference("s", StringType)()
+  private val d = AttributeReference("d", DoubleType)()
+  private val st = AttributeReference("st", schema("st").dataType)()
+
+  private def written(e: Expression): String = writer.write(e).toString
+
+  test("a comparison is a call with its class name and children") {
+    assertEquals(
+      written(GreaterThan(i, Literal(5))),
+      """{"n":"call","f":"GreaterThan","t":"boolean","a":[""" +
+        """{"n":"col","p":["i"],"t":"integer","nullable":true},{"n":"lit","t":"integer","v":5}]}"""
+    )
+  }
+
+  test("AND and OR are flat, in order") {
+    val four = And(And(IsNull(i), IsNull(s)), And(IsNull(d), IsNull(st)))
+    val names = writer.write(four).get("a")
+    assertEquals(names.size, 4)
+    assertEquals(names.get(2).get("a").get(0).get("p").get(0).asText, "d")
+  }
+
+  test("a thousand ORs do not overflow the stack") {
+    val many = (1 to 5000).map(n => EqualTo(i, Literal(n)): Expression).reduceLeft(Or(_, _))
+    assertEquals(writer.write(many).get("a").size, 5000)
+  }
+
+  test("a struct field is a path") {
+    val c = GetStructField(GetStructField(st, 1), 0)
+    assert(written(c).contains(""""p":["st","b","c"]"""))
+  }
+
+  test("a path that two columns share is opaque, whichever of them is meant") {
+    assertEquals(writer.write(GetStructField(st, 0)).get("n").asText, "opaque")
+    assertEquals(writer.write(AttributeReference("st.a", IntegerType)()).get("n").asText, "opaque")
+  }
+
+  test("a column with an existence default is opaque: older files do not read as NULL") {
+    val metadata = new MetadataBuilder().putString("EXISTS_DEFAULT", "5").build()
+    val column = AttributeReference("i", IntegerType, nullable = true, metadata)()
+    assertEquals(writer.write(EqualTo(column, Literal(5))).get("a").get(0).get("n").asText, "opaque")
+  }
+
+  test("NaN and infinities are text, other doubles numbers that read back the same") {
+    assert(written(Literal(Double.NaN)).contains(""""v":"NaN""""))
+    assert(written(Literal(Double.NegativeInfinity)).contains(""""v":"-Infinity""""))
+    assertEquals(writer.write(Literal(0.1)).get("v").asDouble, 0.1)
+    assertEquals(writer.write(Literal(Long.MinValue)).get("v").asLong, Long.MinValue)
+  }
+
+  test("a FLOAT literal is widened exactly") {
+    assertEquals(writer.write(Literal(1.1f)).get("v").asDouble, 1.1f.toDouble)
+  }
+
+  test("decimals are plain text") {
+    assertEquals(writer.write(Literal(Decimal("1E-7"), DecimalType(10, 7))).get("v").asText, "0.0000001")
+  }
+
+  test("a string that is not UTF-8 is opaque: JSON would change it") {
+    val broken = Literal.create(UTF8String.fromBytes(Array[Byte](0x61, 0xff.toByte)), StringType)
+    assertEquals(writer.write(broken).get("n").asText, "opaque")
+  }
+
+  test("IN and INSET are one form; NULL is told apart") {
+    val in = writer.write(In(i, Seq(Literal(1), Literal(null, IntegerType))))
+    assertEquals(in.get("v").size, 1)
+    assert(in.get("null").asBoolean)
+    val set = writer.write(InSet(i, Set[Any](1, 2)))
+    assertEquals(set.get("v").size, 2)
+    assert(!set.get("null").asBoolean)
+  }
+
+  test("what is not deterministic is opaque, and names its columns") {
+    val opaque = writer.write(GreaterThan(Rand(Literal(1L)), d))
+    assertEquals(opaque.get("n").asText, "opaque")
+    assertEquals(opaque.get("cols").toString, """[["d"]]""")
+  }
+
+  test("scalar options of a function travel with it") {
+    val cast = writer.write(Cast(s, DateType, Some("Europe/Berlin"), EvalMode.ANSI))
+    assertEquals(cast.get("f").asText, "Cast")
+    assertEquals(cast.at("/o/timeZoneId").asText, "Europe/Berlin")
+    assertEquals(cast.at("/o/evalMode").asText, "ANSI")
+  }
+
+  test("SQL text has no qualifiers") {
+    assertEquals(ExpressionWriter.sqlOf(IsNull(i.withQualifier(Seq("spark_catalog", "db", "t")))), "(i IS NULL)")
+  }
+}

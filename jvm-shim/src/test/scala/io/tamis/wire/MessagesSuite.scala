@@ -1,0 +1,62 @@
+package io.tamis.wire
+
+import org.apache.spark.sql.types.StructType
+
+class MessagesSuite extends munit.FunSuite {
+  private val conjuncts = Messages.mapper.createArrayNode().add(1).add(2)
+  private val request = PlanRequest("q1", "f00d", "/dir", 10, "t", Seq("file:/t"), StructType.fromDDL("p INT"), caseSensitive = false,
+    IndexSettings(enabled = true, None, None, 3), Map.empty, conjuncts, detail = false)
+
+  private def answer(kept: String, conjuncts: String = """[{"pushdown":"exact"},{"pushdown":"inexact","reason":{"code":"C","text":"T","fix":null}}]""") =
+    s"""{"version":1,"id":"q1","fingerprint":"f00d","files":10,"kept":$kept,"kept_records":7,"total_records":null,
+       |"conjuncts":$conjuncts,"warnings":[{"code":"w","text":"look"}],"milliseconds":1.5}""".stripMargin
+
+  private def refused(text: String, part: String)(implicit loc: munit.Location): Unit = {
+    val failure = intercept[PlannerFailure](Messages.readAnswer(text, request))
+    assert(failure.getMessage.contains(part), failure.getMessage)
+  }
+
+  test("a request says what it is about") {
+    val json = Messages.mapper.readTree(request.toJson)
+    assertEquals(json.get("version").asInt, Messages.Version)
+    assertEquals(json.at("/snapshot/fingerprint").asText, "f00d")
+    assertEquals(json.at("/table/partition_columns/0/type").asText, "integer")
+    assert(json.at("/index/location").isNull)
+  }
+
+  test("every form of kept files") {
+    def kept(form: String) = Messages.readAnswer(answer(form), request).kept.toString
+    assertEquals(kept("""{"form":"none"}"""), "{}")
+    assertEquals(kept("""{"form":"all"}"""), "{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}")
+    assertEquals(kept("""{"form":"ranges","data":[[0,2],[9,10]]}"""), "{0, 1, 9}")
+    assertEquals(kept("""{"form":"bitmap","data":"AwI="}"""), "{0, 1, 9}")
+  }
+
+  test("reasons, counts and warnings") {
+    val read = Messages.readAnswer(answer("""{"form":"all"}"""), request)
+    assertEquals(read.outcomes.map(_.pushdown), Seq("exact", "inexact"))
+    assertEquals(read.outcomes(1).reason, Some(Reason("C", "T", None)))
+    assertEquals(read.keptRecords, Some(7L))
+    assertEquals(read.totalRecords, None)
+    assertEquals(read.warnings, Seq("w" -> "look"))
+  }
+
+  test("an answer that is not one, or not to this question, is refused") {
+    val all = """{"form":"all"}"""
+    refused("", "not")
+    refused("{", "not JSON")
+    refused("[]", "not a JSON object")
+    refused("""{"version":1,"id":"q1","error":{"code":"c","text":"no luck"}}""", "no luck")
+    refused(answer(all).replace("f00d", "beef"), "fingerprint")
+    refused(answer(all).replace("\"q1\"", "\"q2\""), "id")
+    refused(answer(all).replace("\"version\":1", "\"version\":2"), "version")
+    refused(answer(all).replace("\"files\":10", "\"files\":11"), "files")
+    refused(answer(all, "[]"), "conjuncts")
+    refused(answer(all, """[{"pushdown":"maybe"},{"pushdown":"exact"}]"""), "maybe")
+    refused(answer("""{"form":"bitmap","data":"Aw=="}"""), "bitmap")
+    refused(answer("""{"form":"bitmap","data":"AP8="}"""), "keeps file 15")
+    refused(answer("""{"form":"ranges","data":[[5,11]]}"""), "range")
+    refused(answer("""{"form":"ranges","data":[[5,4]]}"""), "range")
+    refused(answer("""{"form":"most"}"""), "most")
+  }
+}
