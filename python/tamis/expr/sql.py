@@ -1,0 +1,168 @@
+"""Expressions as Spark SQL text, for people: reasons, explain, error messages."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Final
+
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+    Value,
+    type_of,
+)
+from tamis.expr.types import DataType
+
+__all__ = ["identifier", "to_sql", "value_sql"]
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_EPOCH: Final = datetime.datetime(1970, 1, 1)
+#: Longer lists are cut: the text is for reading.
+_SHOWN_OPTIONS: Final = 12
+
+
+def to_sql(expr: Expr) -> str:
+    """The text of an expression in Spark SQL.
+
+    >>> from tamis.expr.nodes import Comparison
+    >>> from tamis.expr.types import DATE
+    >>> to_sql(Not(Compare(Comparison.LESS, Column(("s", "ship date"), DATE), Literal(0, DATE))))
+    "NOT (s.`ship date` < DATE '1970-01-01')"
+    """
+    match expr:
+        case Literal(value=value, type=data_type):
+            return value_sql(value, data_type)
+        case Column(path=path):
+            return identifier(path)
+        case Opaque(sql=sql):
+            return sql
+        case And(parts=parts):
+            return " AND ".join(_operand(part, (Or,)) for part in parts) or "true"
+        case Or(parts=parts):
+            return " OR ".join(_operand(part, ()) for part in parts) or "false"
+        case Not(child=IsNull(child=child)):
+            return f"{_operand(child)} IS NOT NULL"
+        case Not(child=In() as child):
+            return _in_sql(child, "NOT IN")
+        case Not(child=child):
+            return f"NOT ({to_sql(child)})"
+        case IsNull(child=child):
+            return f"{_operand(child)} IS NULL"
+        case In():
+            return _in_sql(expr, "IN")
+        case Compare(op=op, left=left, right=right):
+            return f"{_operand(left)} {op} {_operand(right)}"
+        case Call(name=name, arguments=arguments):
+            return f"{name}({', '.join(to_sql(each) for each in arguments)})"
+
+
+def _operand(expr: Expr, looser: tuple[type, ...] = (And, Or, Not, Compare, In, IsNull)) -> str:
+    """The text, in parentheses where the expression binds more loosely than its place."""
+    return f"({to_sql(expr)})" if isinstance(expr, looser) else to_sql(expr)
+
+
+def _in_sql(expr: In, operator: str) -> str:
+    data_type = type_of(expr.value)
+    shown = [
+        repr(option) if data_type is None else value_sql(option, data_type)
+        for option in expr.options[:_SHOWN_OPTIONS]
+    ]
+    if len(expr.options) > _SHOWN_OPTIONS:
+        shown.append(f"… {len(expr.options) - _SHOWN_OPTIONS} more")
+    if expr.has_null:
+        shown.append("NULL")
+    return f"{_operand(expr.value)} {operator} ({', '.join(shown)})"
+
+
+def identifier(path: tuple[str, ...]) -> str:
+    """A column name, in backticks where it needs them.
+
+    >>> identifier(("a", "b.c"))
+    'a.`b.c`'
+    """
+    return ".".join(
+        part if _PLAIN.fullmatch(part) else "`" + part.replace("`", "``") + "`" for part in path
+    )
+
+
+def value_sql(value: Value, data_type: DataType) -> str:
+    """A constant of that type as a literal.
+
+    >>> from tamis.expr.types import LONG, STRING
+    >>> value_sql(5, LONG), value_sql("it's", STRING), value_sql(None, LONG)
+    ('5L', "'it\\\\'s'", 'NULL')
+    """
+    if value is None:
+        return "NULL"
+    try:
+        return _WRITERS.get(data_type.name, str)(value)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return repr(value)  # no value of its type: the text must not fail over it
+
+
+def _string(value: Value) -> str:
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _floating(suffix: str, type_name: str) -> Callable[[Value], str]:
+    def write(value: Value) -> str:
+        number = float(value)  # type: ignore[arg-type]
+        if math.isnan(number) or math.isinf(number):
+            name = "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+            return f"{type_name}('{name}')"
+        return f"{number!r}{suffix}"
+
+    return write
+
+
+def _date(value: Value) -> str:
+    days = int(value)  # type: ignore[arg-type]
+    try:
+        return f"DATE '{(_EPOCH + datetime.timedelta(days=days)).date().isoformat()}'"
+    except OverflowError:  # before the year 1 or after 9999
+        return f"DATE_FROM_UNIX_DATE({days})"
+
+
+def _timestamp(keyword: str, zone: str) -> Callable[[Value], str]:
+    def write(value: Value) -> str:
+        microseconds = int(value)  # type: ignore[arg-type]
+        try:
+            moment = _EPOCH + datetime.timedelta(microseconds=microseconds)
+        except OverflowError:
+            return f"TIMESTAMP_MICROS({microseconds})"
+        return f"{keyword} '{moment.isoformat(sep=' ')}{zone}'"
+
+    return write
+
+
+def _decimal(value: Value) -> str:
+    return f"{value:f}BD" if isinstance(value, Decimal) else f"{value!s}BD"
+
+
+_WRITERS: Final[dict[str, Callable[[Value], str]]] = {
+    "boolean": lambda value: "true" if value else "false",
+    "byte": lambda value: f"{value!s}Y",
+    "short": lambda value: f"{value!s}S",
+    "long": lambda value: f"{value!s}L",
+    "float": _floating("F", "float"),
+    "double": _floating("D", "double"),
+    "decimal": _decimal,
+    "string": _string,
+    "binary": lambda value: f"X'{value.hex().upper()}'",  # type: ignore[union-attr]
+    "date": _date,
+    "timestamp": _timestamp("TIMESTAMP", "Z"),
+    "timestamp_ntz": _timestamp("TIMESTAMP_NTZ", ""),
+}

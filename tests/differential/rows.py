@@ -1,0 +1,68 @@
+"""Spark's semantics of a predicate on one row, written as plainly as can be: the oracle.
+
+Values are the plain Python values of literals. NaN is the greatest value and equals itself, -0.0
+equals 0.0, strings compare as UTF-8 bytes, and NULL is None.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from tamis.expr.nodes import And, Call, Column, Compare, Expr, In, IsNull, Literal, Not, Opaque, Or
+
+Row = Mapping[tuple[str, ...], Any]
+
+
+def row_value(expr: Expr, row: Row) -> Any:
+    """The value of an expression on a row; True, False or None for a predicate."""
+    match expr:
+        case Literal(value=value):
+            return value
+        case Column(path=path):
+            return row[path]
+        case And(parts=parts):
+            values = [row_value(part, row) for part in parts]
+            return False if False in values else None if None in values else True
+        case Or(parts=parts):
+            values = [row_value(part, row) for part in parts]
+            return True if True in values else None if None in values else False
+        case Not(child=child):
+            value = row_value(child, row)
+            return None if value is None else not value
+        case IsNull(child=child):
+            return row_value(child, row) is None
+        case In(value=child, options=options, has_null=has_null):
+            value = row_value(child, row)
+            if value is None:
+                return None
+            if any(order_key(value) == order_key(option) for option in options):
+                return True
+            return None if has_null else False
+        case Compare(op=op, left=left, right=right):
+            return _compare(str(op), row_value(left, row), row_value(right, row))
+        case Opaque(sql=sql):
+            # Anything: a truth value that depends on the row in no way that statistics know.
+            return (True, False, None)[zlib.crc32(repr((sql, sorted(row.items()))).encode()) % 3]
+        case Call():
+            raise NotImplementedError(expr.name)
+
+
+def _compare(op: str, left: Any, right: Any) -> bool | None:
+    if op == "<=>":
+        if left is None or right is None:
+            return left is None and right is None
+        return order_key(left) == order_key(right)
+    if left is None or right is None:
+        return None
+    x, y = order_key(left), order_key(right)
+    return {"=": x == y, "<>": x != y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}[op]
+
+
+def order_key(value: Any) -> Any:
+    """A key that Python orders as Spark orders the value."""
+    if isinstance(value, float):
+        return (1, 0.0) if math.isnan(value) else (0, value)
+    return value.encode() if isinstance(value, str) else value
