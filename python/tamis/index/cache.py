@@ -34,6 +34,8 @@ _VERSION = f"{__version__}-1"
 # Generations of one index that are not the newest go when they were not opened for so long, in s.
 _IDLE = 3600.0
 _LIMIT = 20 << 30  # bytes
+# What reading damaged arrays and tables raises.
+_UNREADABLE = (OSError, ValueError, EOFError, pa.ArrowException)
 _EDGES = ("lower", "upper")
 _FLAGS = ("can_be_null", "can_be_nan", "can_be_value")
 _OPTIONAL_FLAGS = ("lower_known", "upper_known", "upper_open")
@@ -74,13 +76,13 @@ class LocalCache:
         entry = self.directory / _digest(name)
         try:
             return _load(entry, data_type)
-        except (OSError, ValueError, pa.ArrowException):
+        except _UNREADABLE:
             pass  # not there, or damaged
         made = make()
         try:
             _publish(entry, lambda draft: _dump(draft, made))
             return _load(entry, data_type)
-        except (OSError, ValueError, pa.ArrowException):
+        except _UNREADABLE:
             return made
 
     def table(self, name: str, make: Callable[[], pa.Table]) -> pa.Table:
@@ -90,13 +92,13 @@ class LocalCache:
         entry = self.directory / name
         try:
             return _map_table(entry / "table.arrow")
-        except (OSError, pa.ArrowException):
+        except _UNREADABLE:
             pass
         made = make()
         try:
             _publish(entry, lambda draft: _write_table(draft / "table.arrow", made))
             return _map_table(entry / "table.arrow")
-        except (OSError, pa.ArrowException):
+        except _UNREADABLE:
             return made
 
 
