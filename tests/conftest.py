@@ -34,6 +34,12 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """--doctest-modules imports every file; what lies beside the tests is theirs, and no module."""
+    is_script = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if is_script else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever uses Spark bears the mark, so that `-m "not spark"` runs without a JVM."""
     for item in items:
