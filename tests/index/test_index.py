@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -79,7 +79,7 @@ class TestBuild:
         assert lowers(opened(), "s", "string") is not None
 
     def test_of_a_column_that_is_not_there(self, index: LocalIndex) -> None:
-        with pytest.raises(StatisticsIndexError, match="no column sa .*: did you mean"):
+        with pytest.raises(StatisticsIndexError, match=r"no column sa .*: did you mean"):
             index.build(columns=["sa"])
 
     def test_of_an_empty_directory(self, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ class TestDescribe:
 
         index.build()
         assert "3 files, 6 rows" in str(index.describe())
-        console = Console(width=200, record=True, file=open(os.devnull, "w"))
+        console = Console(width=200, record=True, file=io.StringIO())
         console.print(index.describe())
         assert "decimal(9,2)" in console.export_text()
 
@@ -301,7 +301,7 @@ def flip(path: Path, position: int) -> None:
 
 
 class TestDamage:
-    """Whatever lies on the disk, the outcome is an index as it was, or a warning; never an error."""
+    """Whatever lies on the disk: the index as it was, or a warning; never an error."""
 
     @staticmethod
     def outcome(index: LocalIndex, cache: Path) -> Any:
