@@ -8,6 +8,7 @@ import io.tamis.source.{AnswerMemo, ListingCache, Listing, Snapshots}
 import io.tamis.wire.{Messages, PredicateParser}
 import org.apache.spark.sql.{Dataset, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   HadoopFsRelation,
@@ -72,8 +73,13 @@ object Tamis {
     PredicateParser.parse(session.asInstanceOf[ClassicSession], sql, schemaJson)
 
   /** What was decided for every scan of the plan, before or after it ran; @return a JSON array. */
-  def scans(dataset: Dataset[_]): String =
-    ScanReport.of(dataset.asInstanceOf[ClassicDataset[_]].queryExecution)
+  def scans(dataset: Dataset[_]): String = ScanReport.scans(execution(dataset))
+
+  /** The same in full, for tamis.explain; @return a JSON object. */
+  def explain(dataset: Dataset[_]): String = ScanReport.explain(execution(dataset))
+
+  private def execution(dataset: Dataset[_]): QueryExecution =
+    dataset.asInstanceOf[ClassicDataset[_]].queryExecution
 
   private def fileRelation(session: ClassicSession, pathOrTable: String): HadoopFsRelation = {
     val frame =

@@ -1,48 +1,98 @@
 package io.tamis.report
 
-import com.fasterxml.jackson.databind.node.ObjectNode
-import io.tamis.source.{Decision, TamisScan}
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import io.tamis.rules.Eligibility
+import io.tamis.source.{Conjunct, Question, ScanPlanner, TamisScan}
 import io.tamis.wire.Messages
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-/** The decisions behind the scans of a physical plan, as JSON for `tamis.explain`. */
+/** The decisions behind the scans of a physical plan, as JSON. Plans; never runs the query. */
 object ScanReport extends AdaptiveSparkPlanHelper {
 
-  def of(execution: QueryExecution): String = {
+  /** What the scan nodes show: [{"table", "files_kept", …, "conjuncts": [{"sql", …}]}]. */
+  def scans(execution: QueryExecution): String = {
     val out = Messages.mapper.createArrayNode()
-    scans(execution.executedPlan).foreach(scan => write(out.addObject(), scan))
+    scansOf(execution.executedPlan).foreach(scan => write(out.addObject(), scan))
+    Messages.mapper.writeValueAsString(out)
+  }
+
+  /** The same, with totals of the whole table and with what each conjunct prunes on its own; and
+    * the relations that were left alone: {"scans": […], "left_alone": [{"table", "reason"}]}.
+    */
+  def explain(execution: QueryExecution): String = {
+    val out = Messages.mapper.createObjectNode()
+    val list = out.putArray("scans")
+    scansOf(execution.executedPlan).foreach { scan =>
+      val node = list.addObject()
+      write(node, scan)
+      addDetail(node, scan)
+    }
+    leftAlone(execution.optimizedPlan, out.putArray("left_alone"))
     Messages.mapper.writeValueAsString(out)
   }
 
   /** Subqueries, adaptive stages and cached plans included; a reused exchange is read once and
     * counted once.
     */
-  private def scans(plan: SparkPlan): Seq[TamisScan] = collectWithSubqueries(plan) {
+  private def scansOf(plan: SparkPlan): Seq[TamisScan] = collectWithSubqueries(plan) {
     case b: BatchScanExec         => b.scan match { case s: TamisScan => Seq(s); case _ => Nil }
-    case m: InMemoryTableScanExec => scans(m.relation.cachedPlan)
+    case m: InMemoryTableScanExec => scansOf(m.relation.cachedPlan)
   }.flatten
 
+  private def leftAlone(plan: LogicalPlan, out: ArrayNode): Unit =
+    plan.collectWithSubqueries { case relation: LogicalRelation =>
+      Eligibility.refusal(relation).foreach { reason =>
+        val name = relation.catalogTable.map(_.identifier.unquotedString)
+        out.addObject().put("table", name.getOrElse(relation.simpleString(1))).put("reason", reason)
+      }
+    }
+
   private def write(out: ObjectNode, scan: TamisScan): Unit = {
-    val d: Decision = scan.decision
+    val d = scan.decision
     out.put("table", scan.table.name())
     out.put("files_kept", d.kept.count).put("files_total", d.kept.listing.size)
     out.put("bytes_kept", d.kept.bytes).put("bytes_total", d.kept.listing.totalBytes)
-    d.keptRecords.fold(out.putNull("rows_kept"))(out.put("rows_kept", _))
-    d.totalRecords.fold(out.putNull("rows_total"))(out.put("rows_total", _))
+    putLong(out, "rows_kept", d.keptRecords)
+    putLong(out, "rows_total", d.totalRecords)
     out.put("planning_ms", d.planningMillis)
-    d.fallback.fold(out.putNull("fallback"))(out.put("fallback", _))
+    out.put("fallback", d.fallback.orNull)
     val conjuncts = out.putArray("conjuncts")
-    d.conjuncts.foreach { c =>
-      val node = conjuncts.addObject().put("sql", c.sql).put("pushdown", c.pushdown)
-      c.reason match {
-        case Some(r) =>
-          node.putObject("reason").put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
-        case None => node.putNull("reason")
+    d.conjuncts.foreach(c => write(conjuncts.addObject(), c))
+  }
+
+  private def write(out: ObjectNode, c: Conjunct): Unit = {
+    out.put("sql", c.sql).put("pushdown", c.pushdown)
+    c.reason match {
+      case None    => out.putNull("reason")
+      case Some(r) =>
+        out.putObject("reason").put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
+    }
+    putLong(out, "pruned_files", c.prunedFiles)
+  }
+
+  /** A catalog table lists only the partitions that match; its totals are those of all partitions.
+    */
+  private def addDetail(out: ObjectNode, scan: TamisScan): Unit = {
+    val whole = ScanPlanner.everything(scan.table).kept.listing
+    out.put("files_total", whole.size).put("bytes_total", whole.totalBytes)
+    val filters = scan.decision.conjuncts.map(_.expression)
+    new Question(scan.table, whole, filters, detail = true).ask().foreach { answer =>
+      putLong(out, "rows_total", answer.totalRecords)
+      answer.outcomes.zipWithIndex.foreach { case (outcome, i) =>
+        putLong(
+          out.get("conjuncts").get(i).asInstanceOf[ObjectNode],
+          "pruned_files",
+          outcome.prunedFiles
+        )
       }
-      c.prunedFiles.fold(node.putNull("pruned_files"))(node.put("pruned_files", _))
     }
   }
+
+  private def putLong(out: ObjectNode, field: String, value: Option[Long]): Unit =
+    value.fold(out.putNull(field))(out.put(field, _))
 }

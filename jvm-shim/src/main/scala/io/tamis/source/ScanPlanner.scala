@@ -1,13 +1,6 @@
 package io.tamis.source
 
-import java.util.UUID
-
-import scala.util.control.NonFatal
-
-import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory}
-import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
 import io.tamis.conf.TamisConf
-import io.tamis.wire.{ExpressionWriter, IndexSettings, PlanAnswer, PlanRequest}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
@@ -45,7 +38,7 @@ object ScanPlanner {
       Decision(matching, conjuncts, None, None, elapsed, Some(why))
     }
 
-    ask(table, listed, filters) match {
+    new Question(table, listed, filters).ask() match {
       case Left(why)                                            => asSparkWould(why)
       case Right(_) if TamisConf.mode(SQLConf.get) == "observe" =>
         asSparkWould("spark.tamis.mode is observe")
@@ -83,72 +76,6 @@ object ScanPlanner {
         ListingCache.of(catalog.filterPartitions(onPartitions), schema)
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
-    }
-  }
-
-  private def ask(
-      table: TamisTable,
-      listed: Listing,
-      filters: Seq[Expression]
-  ): Either[String, PlanAnswer] = {
-    val conf = SQLConf.get
-    val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema))
-    val documents: ArrayNode = JsonNodeFactory.instance.arrayNode()
-    filters.foreach(f => documents.add(writer.write(f)))
-    val index = IndexSettings(
-      TamisConf.indexEnabled(conf),
-      TamisConf.indexLocation(conf),
-      TamisConf.cacheDirectory(conf),
-      AnswerMemo.epoch
-    )
-    val key = AnswerMemo.Key(
-      listed.fingerprint,
-      table.relation.location.rootPaths.map(_.toString),
-      documents.toString,
-      index,
-      conf.caseSensitiveAnalysis
-    )
-    AnswerMemo.get(key) match {
-      case Some(answer) => Right(answer)
-      case None         =>
-        try {
-          val directory = SidecarSupervisor.privateDirectory
-          Snapshots.ensure(listed, directory)
-          val request = PlanRequest(
-            UUID.randomUUID().toString,
-            listed.fingerprint,
-            directory.toString,
-            listed.size,
-            table.name(),
-            table.relation.location.rootPaths.map(_.toUri.toString.stripSuffix("/")),
-            table.relation.partitionSchema,
-            conf.caseSensitiveAnalysis,
-            index,
-            new FileOptions(table).storage,
-            documents,
-            detail = false
-          )
-          val answer = PlannerClient.plan(
-            request,
-            TamisConf.python(conf),
-            TamisConf.timeoutMs(conf),
-            TamisConf.startTimeoutMs(conf)
-          )
-          answer.warnings.foreach { case (code, text) =>
-            Warnings.once(s"planner:$code:$text", text)
-          }
-          AnswerMemo.put(key, answer)
-          Right(answer)
-        } catch {
-          case e: PlannerUnavailable => Left(e.getMessage)
-          case NonFatal(e)           =>
-            Warnings.once(
-              s"planner:${e.getClass.getName}",
-              s"planning failed (${e.getMessage}); the query runs as plain Spark.",
-              e
-            )
-            Left(String.valueOf(e.getMessage))
-        }
     }
   }
 }

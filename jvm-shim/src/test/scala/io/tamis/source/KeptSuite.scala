@@ -15,10 +15,18 @@ class KeptSuite extends munit.FunSuite {
 
   private def listing(time: Long = 1) = Listing.of(
     Seq(
-      PartitionDirectory(InternalRow(1), Seq(file("file:/t/p=1/a b"), file("file:/t/p=1/c", time = time))),
+      PartitionDirectory(
+        InternalRow(1),
+        Seq(file("file:/t/p=1/a b"), file("file:/t/p=1/c", time = time))
+      ),
       PartitionDirectory(InternalRow(2), Seq(file("file:/t/p=2/a b"))),
-      PartitionDirectory(InternalRow(3), Seq(file("file:/t/x/d"), file("file:/t/y/e"), file("file:/t/x/f")))
-    ), schema)
+      PartitionDirectory(
+        InternalRow(3),
+        Seq(file("file:/t/x/d"), file("file:/t/y/e"), file("file:/t/x/f"))
+      )
+    ),
+    schema
+  )
 
   private def kept(of: Listing, ordinals: Int*): Kept = {
     val bits = new BitSet()
@@ -28,19 +36,33 @@ class KeptSuite extends munit.FunSuite {
 
   test("groups are directories with their values, and a partition may have several") {
     val l = listing()
-    assertEquals(l.groups.map(_.directory).toSeq, Seq("file:/t/p=1", "file:/t/p=2", "file:/t/x", "file:/t/y"))
+    assertEquals(
+      l.groups.map(_.directory).toSeq,
+      Seq("file:/t/p=1", "file:/t/p=2", "file:/t/x", "file:/t/y")
+    )
     assertEquals(l.groupOf.toSeq, Seq(0, 0, 1, 2, 3, 2))
     assertEquals(Listing.nameOf(l.files(0)), "a%20b")
   }
 
   test("a directory whose name is a prefix of the next one's is another directory") {
-    val l = Listing.of(Seq(PartitionDirectory(InternalRow(1), Seq(file("file:/t/p=1/a"), file("file:/t/p=11/a"), file("file:/t/p=1/b")))), schema)
+    val l = Listing.of(
+      Seq(
+        PartitionDirectory(
+          InternalRow(1),
+          Seq(file("file:/t/p=1/a"), file("file:/t/p=11/a"), file("file:/t/p=1/b"))
+        )
+      ),
+      schema
+    )
     assertEquals(l.groupOf.toSeq, Seq(0, 1, 0))
   }
 
   test("survivors keep their order and their partition values") {
     val some = kept(listing(), 1, 2, 4)
-    assertEquals(some.directories.map(d => (d.values.getInt(0), d.files.map(Listing.nameOf))), Seq((1, Seq("c")), (2, Seq("a%20b")), (3, Seq("e"))))
+    assertEquals(
+      some.directories.map(d => (d.values.getInt(0), d.files.map(Listing.nameOf))),
+      Seq((1, Seq("c")), (2, Seq("a%20b")), (3, Seq("e")))
+    )
     assertEquals(some.bytes, 30L)
   }
 
@@ -53,7 +75,10 @@ class KeptSuite extends munit.FunSuite {
 
   test("only the groups that pass") {
     val l = listing()
-    assertEquals(Kept.all(l).whereGroup(Array(false, true, true, false)).files.map(Listing.nameOf), Seq("a%20b", "d", "f"))
+    assertEquals(
+      Kept.all(l).whereGroup(Array(false, true, true, false)).files.map(Listing.nameOf),
+      Seq("a%20b", "d", "f")
+    )
   }
 
   test("equal means the same files of an equal listing") {
@@ -64,7 +89,12 @@ class KeptSuite extends munit.FunSuite {
 
   test("the fingerprint tells sizes, times, names, values and order apart") {
     def of(files: (String, Long, Long)*) =
-      Listing.of(Seq(PartitionDirectory(InternalRow(1), files.map { case (p, s, t) => file(p, s, t) })), schema).fingerprint
+      Listing
+        .of(
+          Seq(PartitionDirectory(InternalRow(1), files.map { case (p, s, t) => file(p, s, t) })),
+          schema
+        )
+        .fingerprint
     val different = Seq(
       of(("file:/t/a", 1, 1), ("file:/t/b", 1, 1)),
       of(("file:/t/b", 1, 1), ("file:/t/a", 1, 1)),
@@ -73,8 +103,12 @@ class KeptSuite extends munit.FunSuite {
       of(("file:/u/a", 1, 1), ("file:/u/b", 1, 1)),
       of(("file:/t/a", 1, 1)),
       of(),
-      Listing.of(Seq(PartitionDirectory(InternalRow(2), Seq(file("file:/t/a", 1, 1)))), schema).fingerprint,
-      Listing.of(Seq(PartitionDirectory(InternalRow(null), Seq(file("file:/t/a", 1, 1)))), schema).fingerprint
+      Listing
+        .of(Seq(PartitionDirectory(InternalRow(2), Seq(file("file:/t/a", 1, 1)))), schema)
+        .fingerprint,
+      Listing
+        .of(Seq(PartitionDirectory(InternalRow(null), Seq(file("file:/t/a", 1, 1)))), schema)
+        .fingerprint
     )
     assertEquals(different.distinct.size, different.size)
     assertEquals(of(("file:/t/a", 1, 1)), of(("file:/t/a", 1, 1)))

@@ -5,7 +5,9 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 class ExpressionWriterSuite extends munit.FunSuite {
-  private val schema = StructType.fromDDL("i INT, s STRING, d DOUBLE, st STRUCT<a: INT, b: STRUCT<c: STRING>>, `st.a` INT")
+  private val schema = StructType.fromDDL(
+    "i INT, s STRING, d DOUBLE, st STRUCT<a: INT, b: STRUCT<c: STRING>>, `st.a` INT"
+  )
   private val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(schema))
   private val i = AttributeReference("i", IntegerType)()
   private val s = AttributeReference("s", StringType)()
@@ -47,7 +49,10 @@ class ExpressionWriterSuite extends munit.FunSuite {
   test("a column with an existence default is opaque: older files do not read as NULL") {
     val metadata = new MetadataBuilder().putString("EXISTS_DEFAULT", "5").build()
     val column = AttributeReference("i", IntegerType, nullable = true, metadata)()
-    assertEquals(writer.write(EqualTo(column, Literal(5))).get("a").get(0).get("n").asText, "opaque")
+    assertEquals(
+      writer.write(EqualTo(column, Literal(5))).get("a").get(0).get("n").asText,
+      "opaque"
+    )
   }
 
   test("NaN and infinities are text, other doubles numbers that read back the same") {
@@ -62,7 +67,10 @@ class ExpressionWriterSuite extends munit.FunSuite {
   }
 
   test("decimals are plain text") {
-    assertEquals(writer.write(Literal(Decimal("1E-7"), DecimalType(10, 7))).get("v").asText, "0.0000001")
+    assertEquals(
+      writer.write(Literal(Decimal("1E-7"), DecimalType(10, 7))).get("v").asText,
+      "0.0000001"
+    )
   }
 
   test("a string that is not UTF-8 is opaque: JSON would change it") {
@@ -93,6 +101,9 @@ class ExpressionWriterSuite extends munit.FunSuite {
   }
 
   test("SQL text has no qualifiers") {
-    assertEquals(ExpressionWriter.sqlOf(IsNull(i.withQualifier(Seq("spark_catalog", "db", "t")))), "(i IS NULL)")
+    assertEquals(
+      ExpressionWriter.sqlOf(IsNull(i.withQualifier(Seq("spark_catalog", "db", "t")))),
+      "(i IS NULL)"
+    )
   }
 }

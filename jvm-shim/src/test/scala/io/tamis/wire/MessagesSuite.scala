@@ -4,10 +4,26 @@ import org.apache.spark.sql.types.StructType
 
 class MessagesSuite extends munit.FunSuite {
   private val conjuncts = Messages.mapper.createArrayNode().add(1).add(2)
-  private val request = PlanRequest("q1", "f00d", "/dir", 10, "t", Seq("file:/t"), StructType.fromDDL("p INT"), caseSensitive = false,
-    IndexSettings(enabled = true, None, None, 3), Map.empty, conjuncts, detail = false)
+  private val request = PlanRequest(
+    "q1",
+    "f00d",
+    "/dir",
+    10,
+    "t",
+    Seq("file:/t"),
+    StructType.fromDDL("p INT"),
+    caseSensitive = false,
+    IndexSettings(enabled = true, None, None, 3),
+    Map.empty,
+    conjuncts,
+    detail = false
+  )
 
-  private def answer(kept: String, conjuncts: String = """[{"pushdown":"exact"},{"pushdown":"inexact","reason":{"code":"C","text":"T","fix":null}}]""") =
+  private def answer(
+      kept: String,
+      conjuncts: String =
+        """[{"pushdown":"exact"},{"pushdown":"inexact","reason":{"code":"C","text":"T","fix":null}}]"""
+  ) =
     s"""{"version":1,"id":"q1","fingerprint":"f00d","files":10,"kept":$kept,"kept_records":7,"total_records":null,
        |"conjuncts":$conjuncts,"warnings":[{"code":"w","text":"look"}],"milliseconds":1.5}""".stripMargin
 

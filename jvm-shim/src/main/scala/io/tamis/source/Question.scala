@@ -1,0 +1,97 @@
+package io.tamis.source
+
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory}
+import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
+import io.tamis.conf.TamisConf
+import io.tamis.wire.{ExpressionWriter, IndexSettings, PlanAnswer, PlanRequest}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.internal.SQLConf
+
+/** One question to the planner: which files of this listing can hold a row that passes these filters?
+  *
+  * @param detail
+  *   also count what each filter prunes on its own; takes longer, and is not remembered
+  */
+final class Question(
+    table: TamisTable,
+    listing: Listing,
+    filters: Seq[Expression],
+    detail: Boolean = false
+) {
+  private val conf = SQLConf.get
+  private val roots = table.relation.location.rootPaths.map(_.toUri.toString.stripSuffix("/"))
+
+  /** The answer, or why there is none. Never throws. */
+  def ask(): Either[String, PlanAnswer] =
+    try {
+      val documents = write()
+      val key = AnswerMemo.Key(
+        listing.fingerprint,
+        roots,
+        documents.toString,
+        index,
+        conf.caseSensitiveAnalysis
+      )
+      val answer = AnswerMemo.get(key).filterNot(_ => detail).getOrElse {
+        val answered = send(documents)
+        if (!detail) AnswerMemo.put(key, answered)
+        answered
+      }
+      Right(answer)
+    } catch {
+      case e: PlannerUnavailable => Left(e.getMessage)
+      // a LinkageError: a Spark whose internals are not those that the jar was built for
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        Warnings.once(
+          s"planner:${e.getClass.getName}",
+          s"planning failed (${e.getMessage}). This query runs as plain Spark, without pruning.",
+          e
+        )
+        Left(String.valueOf(e.getMessage))
+    }
+
+  private def write(): ArrayNode = {
+    val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema))
+    val documents = JsonNodeFactory.instance.arrayNode()
+    filters.foreach(f => documents.add(writer.write(f)))
+    documents
+  }
+
+  private def send(documents: ArrayNode): PlanAnswer = {
+    val directory = SidecarSupervisor.privateDirectory
+    Snapshots.ensure(listing, directory)
+    val request = PlanRequest(
+      UUID.randomUUID().toString,
+      listing.fingerprint,
+      directory.toString,
+      listing.size,
+      table.name(),
+      roots,
+      table.relation.partitionSchema,
+      conf.caseSensitiveAnalysis,
+      index,
+      new FileOptions(table).storage,
+      documents,
+      detail
+    )
+    val answer = PlannerClient.plan(
+      request,
+      TamisConf.python(conf),
+      TamisConf.timeoutMs(conf),
+      TamisConf.startTimeoutMs(conf)
+    )
+    answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
+    answer
+  }
+
+  private lazy val index = IndexSettings(
+    TamisConf.indexEnabled(conf),
+    TamisConf.indexLocation(conf),
+    TamisConf.cacheDirectory(conf),
+    AnswerMemo.epoch
+  )
+}

@@ -1,0 +1,168 @@
+"""Random queries with tamis on and off give the same rows.
+
+    python tests/differential/queries.py --seed 7 --count 2000
+
+runs for as long as it takes and prints every difference with the statement that makes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "python")]
+
+from tests.differential.random_predicates import predicate
+from tests.differential.random_tables import RandomTable, create, write
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+QUERIES_PER_TABLE = 25
+ZONES = ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"]
+
+
+@dataclass
+class Tally:
+    """What a run saw. `pruned` and `exact` tell that the comparison was of something."""
+
+    queries: int = 0
+    failed: int = 0
+    files_kept: int = 0
+    files_total: int = 0
+    exact: int = 0
+    fallbacks: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.queries} queries, {len(self.differences)} differences; "
+            f"{self.files_kept} of {self.files_total} files kept, {self.exact} exact conjuncts, "
+            f"{self.fallbacks} fallbacks, {self.failed} queries failed on both sides"
+        )
+
+
+def _rows(frame: DataFrame) -> list[str]:
+    return sorted(repr(tuple(row)) for row in frame.collect())
+
+
+def _shapes(rng: random.Random, table: RandomTable, condition: str) -> str:
+    """A query around the predicate."""
+    column = rng.choice(table.leaves).sql
+    second = f"a._row % 2 = {rng.randint(0, 1)}"
+    return rng.choice(
+        [
+            f"SELECT _row FROM {table.name} WHERE {condition}",
+            f"SELECT * FROM {table.name} WHERE {condition}",
+            f"SELECT count(*), count({column}), min(_row), max(_row) FROM {table.name} WHERE {condition}",
+            f"SELECT {column}, count(*) FROM {table.name} WHERE {condition} GROUP BY {column}",
+            f"SELECT x._row, y._row FROM (SELECT * FROM {table.name} WHERE {condition}) x "
+            f"JOIN {table.name} y ON x._row = y._row + 1",
+            f"WITH c AS (SELECT * FROM {table.name} WHERE {condition}) "
+            f"SELECT a._row FROM c a JOIN c b ON a._row = b._row WHERE {second}",
+            f"SELECT _row FROM {table.name} WHERE _row IN (SELECT _row FROM {table.name} WHERE {condition})",
+            f"SELECT _row FROM {table.name} WHERE _row > (SELECT min(_row) FROM {table.name} WHERE {condition})",
+            f"SELECT _row FROM {table.name} WHERE {condition} UNION ALL SELECT -_row FROM {table.name} WHERE NOT ({condition})",
+        ]
+    )
+
+
+def compare(spark: SparkSession, statement: str, tally: Tally) -> None:
+    """Run the statement with tamis off and on, and note what differs."""
+    answers: list[Any] = []
+    for enabled in ("false", "true"):
+        spark.conf.set("spark.tamis.enabled", enabled)
+        try:
+            frame = spark.sql(statement)
+            answers.append(_rows(frame))
+        except Exception as error:  # both sides may fail, in the same way
+            answers.append(type(error))
+            continue
+        if enabled == "true":
+            _count(spark, frame, tally)
+    tally.queries += 1
+    off, on = answers
+    if off != on:
+        tally.differences.append(f"{statement}\n  off: {_short(off)}\n  on:  {_short(on)}")
+    elif not isinstance(off, list):
+        tally.failed += 1
+
+
+def _count(spark: SparkSession, frame: DataFrame, tally: Tally) -> None:
+    for scan in json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf)):
+        tally.files_kept += scan["files_kept"]
+        tally.files_total += scan["files_total"]
+        tally.exact += sum(c["pushdown"] == "exact" for c in scan["conjuncts"])
+        tally.fallbacks += scan["fallback"] is not None
+
+
+def _short(answer: Any) -> str:
+    return f"{len(answer)} rows: {answer[:5]}" if isinstance(answer, list) else str(answer)
+
+
+def run(
+    spark: SparkSession,
+    folder: Path,
+    seed: int,
+    count: int,
+    report: Callable[[str], None] = lambda text: None,
+) -> Tally:
+    """Compare `count` queries over random tables. The same seed makes the same tables and queries."""
+    import tamis
+
+    tally = Tally()
+    for number in range(-(-count // QUERIES_PER_TABLE)):
+        rng = random.Random(f"{seed}/{number}")
+        table = write(rng, folder / f"t{number}", f"t{number}")
+        spark.conf.set("spark.sql.session.timeZone", rng.choice(ZONES))
+        spark.conf.set("spark.sql.ansi.enabled", rng.choice(["true", "false"]))
+        create(spark, table)
+        if rng.random() < 0.9:
+            tamis.index(spark, table.name).build()
+        for _ in range(QUERIES_PER_TABLE):
+            before = len(tally.differences)
+            compare(spark, _shapes(rng, table, predicate(rng, table)), tally)
+            for difference in tally.differences[before:]:
+                report(f"seed {seed}, table {number} ({table.ddl}) in {table.path}\n{difference}")
+        spark.sql(f"DROP TABLE {table.name}")
+        if number % 10 == 9:
+            report(str(tally))
+    return tally
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--folder", type=Path, help="keep the tables here")
+    arguments = parser.parse_args()
+
+    from pyspark.sql import SparkSession
+
+    import tamis
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.folder or Path(temporary)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.sql.shuffle.partitions", "2")
+        builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
+        spark = tamis.configure(builder).getOrCreate()
+        tally = run(spark, folder, arguments.seed, arguments.count, lambda text: print(text, flush=True))
+        spark.stop()
+    print(tally)
+    return 1 if tally.differences else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,102 @@
+"""Random predicates over a random table, as SQL text."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import random
+from typing import Any
+
+from tests.differential.random_tables import EPOCH, EPOCH_UTC, Leaf, RandomTable
+
+COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<=>"]
+
+
+def literal(value: Any, sql_type: str) -> str:
+    """The value as a SQL literal of the type."""
+    if value is None:
+        return f"CAST(NULL AS {sql_type})"
+    if isinstance(value, bool):
+        return str(value).upper()
+    if sql_type in ("FLOAT", "DOUBLE"):
+        if math.isnan(value):
+            return f"CAST('NaN' AS {sql_type})"
+        if math.isinf(value):
+            return f"CAST('{'-' if value < 0 else ''}Infinity' AS {sql_type})"
+        return f"CAST('{value!r}' AS {sql_type})"
+    if isinstance(value, decimal.Decimal):
+        return f"CAST('{value}' AS {sql_type})"
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.year:04d}-{value.month:02d}-{value.day:02d}'"
+    if sql_type in ("TIMESTAMP", "TIMESTAMP_NTZ"):
+        base = EPOCH_UTC if sql_type == "TIMESTAMP" else EPOCH
+        moment = base + datetime.timedelta(microseconds=value)
+        zone = "Z" if sql_type == "TIMESTAMP" else ""
+        text = moment.strftime("%m-%d %H:%M:%S.%f")
+        return f"{sql_type} '{moment.year:04d}-{text}{zone}'"
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\u0000")
+        return f"'{escaped}'"
+    if sql_type == "BIGINT" and value == -(2**63):
+        return "(-9223372036854775807L - 1L)"
+    return f"CAST({value} AS {sql_type})"
+
+
+def _value(rng: random.Random, leaf: Leaf) -> str:
+    if rng.random() < 0.04:
+        return literal(None, leaf.kind.sql)
+    if leaf.samples and rng.random() < 0.6:
+        return literal(rng.choice(leaf.samples), leaf.kind.sql)
+    return literal(leaf.kind.value(rng, rng.random()), leaf.kind.sql)
+
+
+def _list(rng: random.Random, leaf: Leaf) -> str:
+    values = [_value(rng, leaf) for _ in range(rng.choice([1, 2, 3, 5, 15]))]
+    if rng.random() < 0.1:
+        values.append("NULL")
+    return ", ".join(values)
+
+
+def _leaf(rng: random.Random, table: RandomTable) -> str:
+    leaf = rng.choice(table.leaves)
+    if leaf.kind.sql == "BOOLEAN" and rng.random() < 0.5:
+        return leaf.sql
+    shape = rng.random()
+    if shape < 0.5:
+        sides = [leaf.sql, _value(rng, leaf)]
+        if rng.random() < 0.2:
+            sides.reverse()
+        return f"{sides[0]} {rng.choice(COMPARISONS)} {sides[1]}"
+    if shape < 0.62:
+        return f"{leaf.sql} {rng.choice(['', 'NOT '])}IN ({_list(rng, leaf)})"
+    if shape < 0.74:
+        return f"{leaf.sql} IS {rng.choice(['', 'NOT '])}NULL"
+    if shape < 0.82:
+        return f"{leaf.sql} BETWEEN {_value(rng, leaf)} AND {_value(rng, leaf)}"
+    same = [other for other in table.leaves if other.kind.sql == leaf.kind.sql]
+    if shape < 0.88:
+        return f"{leaf.sql} {rng.choice(COMPARISONS)} {rng.choice(same).sql}"
+    # what only the engine can evaluate
+    return rng.choice(
+        [
+            f"hash({leaf.sql}) % 3 = 0",
+            f"coalesce({leaf.sql}, {_value(rng, leaf)}) = {_value(rng, leaf)}",
+            f"CAST({leaf.sql} AS STRING) LIKE '%1%'" if leaf.kind.sql != "BINARY" else "TRUE",
+            f"if({leaf.sql} IS NULL, TRUE, {leaf.sql} = {_value(rng, leaf)})",
+            f"nullif({leaf.sql}, {_value(rng, leaf)}) IS NULL",
+        ]
+    )
+
+
+def predicate(rng: random.Random, table: RandomTable, depth: int = 3) -> str:
+    """A predicate of AND, OR and NOT over comparisons of the table's columns."""
+    shape = rng.random()
+    if depth == 0 or shape < 0.35:
+        return _leaf(rng, table)
+    if shape < 0.5:
+        return f"NOT ({predicate(rng, table, depth - 1)})"
+    parts = [predicate(rng, table, depth - 1) for _ in range(rng.choice([2, 2, 3]))]
+    return "(" + f" {rng.choice(['AND', 'OR'])} ".join(parts) + ")"
