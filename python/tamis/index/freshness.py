@@ -16,9 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.files.columns import plain
 from tamis.index.snapshot import FileKeys
 
 Rows = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
 UNMATCHED = -1
 
 
@@ -26,7 +28,9 @@ def match(listing: FileKeys, indexed: FileKeys) -> Rows | None:
     """For every listed file its row in the index, or -1. None: all rows, in the same order."""
     if is_same(listing, indexed):
         return None
-    return _join(_Keys.of(listing, _group_map(listing, indexed)), _Keys.of(indexed, None))
+    if not len(indexed):
+        return np.full(len(listing), UNMATCHED, np.int64)
+    return _join(_Keys(listing, _group_map(listing, indexed)), _Keys(indexed, None))
 
 
 def is_same(listing: FileKeys, indexed: FileKeys) -> bool:
@@ -53,66 +57,59 @@ def _group_map(listing: FileKeys, indexed: FileKeys) -> npt.NDArray[np.int64]:
 class _Keys:
     """The keys of files in arrays, groups numbered as in the index."""
 
-    def __init__(self, group: Rows, size: Rows, mtime: Rows, name: pa.Array) -> None:
-        self.group, self.size, self.mtime, self.name = group, size, mtime, name
-
-    @staticmethod
-    def of(files: FileKeys, group_map: npt.NDArray[np.int64] | None) -> _Keys:
+    def __init__(self, files: FileKeys, group_map: npt.NDArray[np.int64] | None) -> None:
         group = files.group.to_numpy().astype(np.int64)
-        if group_map is not None and len(group):
-            group = group_map[group]
-        name = files.name.combine_chunks()
-        return _Keys(group, files.size.to_numpy(), files.mtime.to_numpy(), name)
+        self.group: Rows = group_map[group] if group_map is not None and len(group) else group
+        self.size: Rows = files.size.to_numpy()
+        self.mtime: Rows = files.mtime.to_numpy()
+        self.name = files.name
 
     def __len__(self) -> int:
         return len(self.group)
 
-    def hashes(self, start: int, stop: int) -> npt.NDArray[np.uint64]:
-        """Equal where group, size and mtime are; sorts nearly as the files do."""
-        size = self.size[start:stop].view(np.uint64)
-        mtime = self.mtime[start:stop].view(np.uint64)
-        mixed = (size * np.uint64(0x9E3779B97F4A7C15)) ^ (mtime * np.uint64(0xC2B2AE3D27D4EB4F))
-        group = self.group[start:stop].view(np.uint64)
-        return (mixed >> np.uint64(24)) | (group << np.uint64(40))
+    def hashes(self, rows: slice | Rows) -> Hashes:
+        """Equal where group, size and mtime are; the high bits are well mixed."""
+        mixed = self.size[rows].view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= self.mtime[rows].view(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+        mixed ^= mixed >> np.uint64(29)
+        mixed += self.group[rows].view(np.uint64)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        return mixed
 
     def texts(self, rows: Rows) -> pa.Array:
         """One text a file that holds the whole key."""
         parts = [pa.array(a[rows]).cast(pa.string()) for a in (self.group, self.size, self.mtime)]
-        return pc.binary_join_element_wise(*parts, self.name.take(pa.array(rows)), "/")
+        names = self.name.take(pa.array(rows)).combine_chunks()
+        return pc.binary_join_element_wise(*parts, names, "/")
 
 
 def _join(listing: _Keys, indexed: _Keys) -> Rows:
     rows = np.full(len(listing), UNMATCHED, np.int64)
     # 1. What the two share at their start and at their end.
     shared = min(len(listing), len(indexed))
-    head = _first_difference(listing, indexed, shared, from_end=False)
-    tail = _first_difference(listing, indexed, shared - head, from_end=True)
+    head = _alike(listing, indexed, shared, from_end=False)
+    tail = _alike(listing, indexed, shared - head, from_end=True)
     rows[:head] = np.arange(head)
     if tail:
         rows[-tail:] = np.arange(len(indexed) - tail, len(indexed))
     # 2. Between: join on what is cheap to compare.
-    start, stop = head, len(listing) - tail
-    if start < stop and head < len(indexed) - tail:
-        rows[start:stop] = _join_hashes(
-            listing.hashes(start, stop), indexed.hashes(head, len(indexed) - tail), head
-        )
+    here, there = slice(head, len(listing) - tail), slice(head, len(indexed) - tail)
+    found = _join_hashes(listing.hashes(here), indexed.hashes(there))
+    rows[here] = np.where(found == UNMATCHED, UNMATCHED, found + head)
     # 3. A candidate is only believed when every part of the key is equal.
     rows = _verified(listing, indexed, rows)
     # 4. Files alike in directory, size and time were perhaps paired wrongly: join the rest by name.
     left = np.flatnonzero((rows == UNMATCHED) & (listing.group != UNMATCHED))
-    free = np.ones(len(indexed), bool)
-    free[rows[rows != UNMATCHED]] = False
-    spare = np.flatnonzero(free)
-    hashes = listing.hashes(0, len(listing))[left]
-    left = left[np.isin(hashes, indexed.hashes(0, len(indexed))[spare])]
+    spare = _unused(rows, len(indexed))
+    left = left[np.isin(listing.hashes(left), indexed.hashes(spare))]
     if len(left) and len(spare):
         found = pc.index_in(listing.texts(left), value_set=indexed.texts(spare))
-        known = pc.is_valid(found).to_numpy(zero_copy_only=False)
-        rows[left[known]] = spare[pc.drop_null(found).to_numpy()]
+        known = found.is_valid().to_numpy(zero_copy_only=False)
+        rows[left[known]] = spare[found.drop_null().to_numpy()]
     return rows
 
 
-def _first_difference(a: _Keys, b: _Keys, limit: int, from_end: bool) -> int:
+def _alike(a: _Keys, b: _Keys, limit: int, from_end: bool) -> int:
     """How many files from the start (or the end) are alike in group, size and mtime."""
     if limit <= 0:
         return 0
@@ -128,41 +125,72 @@ def _first_difference(a: _Keys, b: _Keys, limit: int, from_end: bool) -> int:
     return int(different.argmax()) if different.any() else limit
 
 
-def _join_hashes(
-    wanted: npt.NDArray[np.uint64], known: npt.NDArray[np.uint64], offset: int
-) -> Rows:
-    """For every wanted hash a row of that hash, or -1; of equals the k-th gets the k-th.
+def _join_hashes(wanted: Hashes, known: Hashes) -> Rows:
+    """For every wanted hash a row of `known` with that hash, or -1; no row is given twice."""
+    if not len(wanted) or not len(known):
+        return np.full(len(wanted), UNMATCHED, np.int64)
+    # A table of slots, in which the last to come stays. Who lost a slot, or shares a hash with
+    # another, is joined by sorting: about one in ten.
+    bits = (4 * len(known)).bit_length()
+    shift = np.uint64(64 - bits)
+    table = np.full(1 << bits, UNMATCHED, np.int32)
+    table[known >> shift] = np.arange(len(known), dtype=np.int32)
+    rows = table[wanted >> shift]
+    rows[known[rows] != wanted] = UNMATCHED
+    claims = np.bincount(rows + 1, minlength=len(known) + 1)[1:]
+    rows[(rows != UNMATCHED) & (claims[rows] != 1)] = UNMATCHED
+    result: Rows = rows.astype(np.int64)
 
-    Rows count from `offset`.
-    """
+    left, spare = np.flatnonzero(result == UNMATCHED), np.flatnonzero(claims != 1)
+    found = _join_sorted(wanted[left], known[spare])
+    result[left[found != UNMATCHED]] = spare[found[found != UNMATCHED]]
+    return result
+
+
+def _join_sorted(wanted: Hashes, known: Hashes) -> Rows:
+    """As `_join_hashes`; among equals the first gets the first, the second the second."""
+    rows = np.full(len(wanted), UNMATCHED, np.int64)
+    if not len(wanted) or not len(known):
+        return rows
     by_wanted = np.argsort(wanted, kind="stable")
     by_known = np.argsort(known, kind="stable")
     sorted_wanted, sorted_known = wanted[by_wanted], known[by_known]
-    first = np.searchsorted(sorted_wanted, sorted_wanted)
-    position = np.searchsorted(sorted_known, sorted_wanted) + np.arange(len(wanted)) - first
+    rank = np.arange(len(wanted)) - np.searchsorted(sorted_wanted, sorted_wanted)
+    position = np.searchsorted(sorted_known, sorted_wanted) + rank
     inside = np.minimum(position, len(known) - 1)
     found = (position < len(known)) & (sorted_known[inside] == sorted_wanted)
-    rows = np.full(len(wanted), UNMATCHED, np.int64)
-    rows[by_wanted[found]] = by_known[inside[found]] + offset
+    rows[by_wanted[found]] = by_known[inside[found]]
     return rows
+
+
+def _unused(rows: Rows, total: int) -> Rows:
+    """The rows, out of so many, that are in nobody's place."""
+    free = np.ones(total, bool)
+    free[rows[rows != UNMATCHED]] = False
+    return np.flatnonzero(free)
 
 
 def _verified(listing: _Keys, indexed: _Keys, rows: Rows) -> Rows:
-    candidates = np.flatnonzero(rows != UNMATCHED)
-    theirs = rows[candidates]
-    good = (
-        (listing.group[candidates] == indexed.group[theirs])
-        & (listing.size[candidates] == indexed.size[theirs])
-        & (listing.mtime[candidates] == indexed.mtime[theirs])
-    )
-    same_name = pc.equal(_take(listing.name, candidates), _take(indexed.name, theirs))
-    good &= same_name.to_numpy(zero_copy_only=False)
-    rows[candidates[~good]] = UNMATCHED
+    """The rows without those whose keys differ; by chunk, so that no column is copied whole."""
+    names = plain(indexed.name)
+    start = 0
+    for chunk in listing.name.chunks:
+        here = slice(start, start + len(chunk))
+        start += len(chunk)
+        theirs = rows[here]
+        good = theirs != UNMATCHED
+        at = np.where(good, theirs, 0)
+        good &= listing.group[here] == indexed.group[at]
+        good &= listing.size[here] == indexed.size[at]
+        good &= listing.mtime[here] == indexed.mtime[at]
+        # a null row takes a null name, which equals nothing
+        taken = _taken(names, at, good)
+        good &= pc.fill_null(pc.equal(chunk, taken), False).to_numpy(zero_copy_only=False)
+        theirs[~good] = UNMATCHED
     return rows
 
 
-def _take(names: pa.Array, rows: Rows) -> pa.Array:
-    # rows are distinct, so a run from first to last in order is found at its ends and its steps
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all()):
+def _taken(names: pa.Array, rows: Rows, good: npt.NDArray[np.bool_]) -> pa.Array:
+    if len(rows) and good.all() and bool((np.diff(rows) == 1).all()):
         return names.slice(rows[0], len(rows))
-    return names.take(pa.array(rows))
+    return names.take(pa.array(rows, mask=~good))

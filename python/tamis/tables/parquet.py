@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.types import DataType
@@ -155,6 +156,8 @@ class ParquetTables:
                 # what an id names has to live as long as the entry
                 known = (_matched(snapshot, indexes), (snapshot, indexes))
                 self._matches[key] = known
+                # what was read to open and to match is not kept
+                pa.default_memory_pool().release_unused()
             self._matches.move_to_end(key)
             while len(self._matches) > _MAX_MATCHES:
                 self._matches.popitem(last=False)
