@@ -25,6 +25,7 @@ from tamis.evaluate.bounds import NO, YES, Bounds, Edge, Flags, is_never
 from tamis.evaluate.flags import all_of, any_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.literal import once_a_node
+from tamis.evaluate.search import count_at_most, count_less
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.storage import edge_of, is_nan
 from tamis.evaluate.truth import TruthSet
@@ -97,34 +98,19 @@ def _may_match(x: Bounds, options: _Options) -> Flags:
         return YES
     if isinstance(options.edge, np.ndarray):
         return _numbers_may_match(x, options.edge)
-    first = YES if x.lower is None else _at_least(options.edge, x.lower)
-    if x.upper is None:
-        return _known_or_yes(pc.less(first, len(options.edge)))
-    last = _at_most(options.edge, x.upper)
-    if x.lower is None:
-        return _known_or_yes(pc.greater(last, 0))
-    return _known_or_yes(pc.greater(last, first))
+    return _values_may_match(x, options.edge)
 
 
-def _at_least(options: pa.Array, edge: pa.Array) -> Any:
-    """How many options are less than the edge; null where it is not known."""
-    return _searched(options, edge, "left", pa.scalar(0, pa.uint64()))
-
-
-def _at_most(options: pa.Array, edge: pa.Array) -> Any:
-    """How many options are at most the edge."""
-    return _searched(options, edge, "right", pa.scalar(len(options), pa.uint64()))
-
-
-def _searched(options: pa.Array, edge: pa.Array, side: str, unknown: pa.Scalar) -> Any:
-    # An edge that is not known lies outside of every option.
-    found = pc.search_sorted(options, edge, side=side)
-    return pc.if_else(edge.is_null(), unknown, found)
-
-
-def _known_or_yes(flags: Any) -> Flags:
-    answer: Flags = pc.fill_null(flags, True).to_numpy(zero_copy_only=False)
-    return answer
+def _values_may_match(x: Bounds, options: pa.Array) -> Flags:
+    """The same of strings and long decimals: the options below l are fewer than those up to u."""
+    lower: pa.Array | None = x.lower
+    upper: pa.Array | None = x.upper
+    below: Any = 0 if lower is None else count_less(options, lower)
+    up_to: Any = len(options)
+    if upper is not None:
+        unknown = upper.is_null().to_numpy(zero_copy_only=False)
+        up_to = np.where(unknown, len(options), count_at_most(options, upper))
+    return np.atleast_1d(below < up_to)
 
 
 def _numbers_may_match(x: Bounds, options: Any) -> Flags:
@@ -154,22 +140,18 @@ def _may_miss(x: Bounds, options: _Options) -> Flags:
     if len(options.edge) == 0 or x.lower is None or x.upper is None:
         return YES
     if not isinstance(options.edge, np.ndarray):
-        single = _known_or_no(pc.equal(x.lower, x.upper))
-        found = _known_or_no(pc.is_in(x.lower, value_set=options.edge))
-        return ~(single & found)
+        found = pc.is_in(x.lower, value_set=options.edge)
+        single_option = pc.fill_null(pc.and_(pc.equal(x.lower, x.upper), found), False)
+        other: Flags = ~single_option.to_numpy(zero_copy_only=False)
+        return other
     first = np.searchsorted(options.edge, x.lower, side="left")
     after = np.searchsorted(options.edge, x.upper, side="right")
     among = after - first
     if options.data_type.is_floating:
         # One point, and it is an option. (A single zero is two values, which are equal.)
-        single_option: Flags = (x.lower == x.upper) & (among == 1)
-        return ~single_option
+        single_value: Flags = (x.lower == x.upper) & (among == 1)
+        return ~single_value
     # u - l as an unsigned number: right also where it is too large for 63 bits.
     width = x.upper.view(np.uint64) - x.lower.view(np.uint64)
     every_one: Flags = (among > 0) & (width == (among - 1).astype(np.uint64))
     return ~every_one
-
-
-def _known_or_no(flags: Any) -> Flags:
-    answer: Flags = pc.fill_null(flags, False).to_numpy(zero_copy_only=False)
-    return answer

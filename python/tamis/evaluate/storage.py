@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from decimal import Context, Decimal, Inexact
-from typing import Final
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 
 from tamis.evaluate.bounds import Edge
+from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.nodes import Value
 from tamis.expr.types import DataType
 
 __all__ = ["comparable", "edge_of", "is_nan"]
-
-#: Exact for every decimal of 38 digits; what would be rounded raises.
-_EXACT: Final = Context(prec=80, traps=[Inexact])
 
 
 def edge_of(values: Sequence[Value], data_type: DataType) -> Edge:
@@ -35,7 +32,7 @@ def edge_of(values: Sequence[Value], data_type: DataType) -> Edge:
         return np.array([_float(value, data_type) for value in values], np.float64)
     if data_type.is_decimal and not data_type.is_discrete:
         scale = data_type.scale or 0
-        exact = [Decimal(_unscaled(v, scale)).scaleb(-scale, _EXACT) for v in values]
+        exact = [from_unscaled(_unscaled(value, scale), scale) for value in values]
         return pa.array(exact, pa.decimal128(38, scale))
     return np.array([_long(value, data_type) for value in values], np.int64)
 
@@ -93,7 +90,4 @@ def _long(value: Value, data_type: DataType) -> int:
 def _unscaled(value: Value, scale: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise TypeError(f"{value!r} is no decimal")
-    unscaled = Decimal(value).scaleb(scale, _EXACT)
-    if unscaled != unscaled.to_integral_value():
-        raise ValueError(f"{value!r} has more than {scale} digits behind the point")
-    return int(unscaled)
+    return unscaled(value, scale)

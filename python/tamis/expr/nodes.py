@@ -13,6 +13,7 @@ decimal.Decimal; str; bytes; None for NULL.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -37,6 +38,7 @@ __all__ = [
     "children_of",
     "columns_of",
     "type_of",
+    "walk",
 ]
 
 Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
@@ -196,17 +198,24 @@ def columns_of(expr: Expr) -> tuple[tuple[str, ...], ...]:
     >>> columns_of(Or((IsNull(Column(("a",), LONG)), Opaque("f(s.x)", (("s", "x"),)))))
     (('a',), ('s', 'x'))
     """
-    return tuple(dict.fromkeys(_paths(expr)))
+    return tuple(dict.fromkeys(path for node in walk(expr) for path in _own_paths(node)))
 
 
-def _paths(expr: Expr) -> list[tuple[str, ...]]:
-    match expr:
+def _own_paths(node: Expr) -> tuple[tuple[str, ...], ...]:
+    match node:
         case Column(path=path):
-            return [path]
+            return (path,)
         case Opaque(columns=columns):
-            return list(columns)
+            return columns
         case _:
-            return [path for child in children_of(expr) for path in _paths(child)]
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything below it, from the top, left to right."""
+    yield expr
+    for child in children_of(expr):
+        yield from walk(child)
 
 
 def children_of(expr: Expr) -> tuple[Expr, ...]:

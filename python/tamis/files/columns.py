@@ -33,7 +33,7 @@ Longs = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
 
-class NotLossless(ValueError):  # noqa: N818 - it never leaves the package
+class NotLossless(ValueError):
     """A statistic whose type is not one of the column's."""
 
 

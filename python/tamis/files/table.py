@@ -71,7 +71,11 @@ class ArrowStatistics:
 
     def bounds(self, column: Column) -> Bounds:
         if column not in self._bounds:
-            self._bounds[column] = self._column_bounds(column)
+            try:
+                self._bounds[column] = self._column_bounds(column)
+            except (pa.ArrowException, ValueError, TypeError, ArithmeticError):
+                # Statistics that cannot be read are statistics that are not known.
+                self._bounds[column] = Bounds.unknown(column.type)
         return self._bounds[column]
 
     def _column_bounds(self, column: Column) -> Bounds:

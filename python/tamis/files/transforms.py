@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, YES, Bounds, Flags
+from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds, simplified
 from tamis.files.columns import NotLossless, Side, bytes_edge, decimal_edge, known, number_edge
@@ -21,9 +22,6 @@ from tamis.files.partition import Transform, TransformKind
 __all__ = ["partition_bounds"]
 
 Longs = npt.NDArray[np.int64]
-
-#: Digits enough for every step with a decimal of 38.
-_EXACT: Final = Context(prec=80)
 
 MICROSECONDS_PER_DAY: Final = 86_400_000_000
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
@@ -166,21 +164,14 @@ def _truncated_decimal(data_type: DataType, width: int, values: pa.Array) -> Bou
     lower = decimal_edge(values, data_type, Side.LOWER)
     scale = data_type.scale or 0
 
-    def last(text: str) -> str | None:
-        unscaled = _unscaled(text, scale)
-        return None if unscaled % width else _decimal_text(unscaled + width - 1, scale)
+    def last(first: Decimal) -> Decimal | None:
+        whole = unscaled(first, scale)
+        # More than 38 digits do not fit the edge: Arrow raises, and nothing is known.
+        return None if whole % width else from_unscaled(whole + width - 1, scale)
 
-    upper = _each_distinct(lower.cast(pa.string()), last, pa.string()).cast(lower.type)
+    upper = _each_distinct(lower, last, lower.type)
     lower = pc.if_else(upper.is_valid(), lower, pa.scalar(None, lower.type))
     return _of_arrow(data_type, lower, upper, None)
-
-
-def _unscaled(text: str, scale: int) -> int:
-    return int(Decimal(text).scaleb(scale, _EXACT))
-
-
-def _decimal_text(unscaled: int, scale: int) -> str:
-    return format(Decimal(unscaled).scaleb(-scale, _EXACT), "f")
 
 
 def _prefix(data_type: DataType, width: int, values: pa.Array) -> Bounds:

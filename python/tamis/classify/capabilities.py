@@ -1,0 +1,106 @@
+"""What storage knows of a table, as far as it decides which predicates it can use."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tamis.classify.lifting import LiftingRule, lifting_rule
+from tamis.evaluate.bounds import is_always
+from tamis.evaluate.statistics import Statistics
+from tamis.expr.nodes import Column, Comparison, Expr, Value, walk
+from tamis.files.partition import PartitionField, Transform
+from tamis.files.table import dotted
+
+__all__ = ["Capabilities", "capabilities_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Which columns have statistics, and how the table is partitioned.
+
+    - `statistics`: columns whose minimum and maximum are known per file (dots for struct fields).
+    - `null_counts`: columns whose number of NULLs is; None: the same columns.
+    - `partition_spec`: its partition fields. That a file's partition value is known is taken for
+      granted here; `evaluate` looks.
+
+    >>> known = Capabilities(
+    ...     statistics=["price"], partition_spec=[PartitionField("ts", "day", "d")]
+    ... )
+    >>> known.has_statistics("price"), known.is_partition_column("price")
+    (True, False)
+    """
+
+    statistics: Collection[str] = ()
+    null_counts: Collection[str] | None = None
+    partition_spec: Sequence[PartitionField] = ()
+
+    def __post_init__(self) -> None:
+        counted = self.statistics if self.null_counts is None else self.null_counts
+        object.__setattr__(self, "statistics", frozenset(self.statistics))
+        object.__setattr__(self, "null_counts", frozenset(counted))
+        object.__setattr__(self, "partition_spec", tuple(self.partition_spec))
+
+    @staticmethod
+    def of_files(files: pa.Table, partition_spec: Sequence[PartitionField] = ()) -> Capabilities:
+        """What a table of files (see `evaluate`) has columns for.
+
+        >>> Capabilities.of_files(pa.table({"min.a": [1], "null_count.b": [0]})).has_null_counts(
+        ...     "b"
+        ... )
+        True
+        """
+        names = files.column_names
+        return Capabilities(
+            {name[4:] for name in names if name.startswith(("min.", "max."))},
+            {name.removeprefix("null_count.") for name in names if name.startswith("null_count.")},
+            partition_spec,
+        )
+
+    def has_statistics(self, column: str) -> bool:
+        return column in self.statistics
+
+    def has_null_counts(self, column: str) -> bool:
+        return column in (self.null_counts or ())
+
+    def is_partition_column(self, column: str) -> bool:
+        return any(field.source == column for field in self.partition_spec)
+
+    def transforms(self, column: str) -> tuple[Transform, ...]:
+        """The transforms of the fields of that column, as far as they are understood."""
+        parsed = (
+            Transform.parse(field.transform)
+            for field in self.partition_spec
+            if field.source == column
+        )
+        return tuple(transform for transform in parsed if transform is not None)
+
+    def lifting_rule(self, column: Column, op: Comparison, value: Value) -> LiftingRule:
+        """The best rule for `column op value` among the fields of the column."""
+        return best(
+            lifting_rule(transform, op, value, column.type)
+            for transform in self.transforms(dotted(column.path))
+        )
+
+
+def best(rules: Iterable[LiftingRule]) -> LiftingRule:
+    """The strongest of several rules: one field that decides is enough."""
+    order = (LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGHT)
+    return max(rules, key=order.index, default=LiftingRule.NONE)
+
+
+def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:
+    """What some statistics know of the columns of an expression, in one table or another."""
+    bounded: set[str] = set()
+    counted: set[str] = set()
+    columns = {node for node in walk(expr) if isinstance(node, Column)}
+    for statistics in tables:
+        for column in columns:
+            bounds = statistics.bounds(column)
+            if bounds.lower is not None or bounds.upper is not None:
+                bounded.add(dotted(column.path))
+            if not is_always(bounds.can_be_null):
+                counted.add(dotted(column.path))
+    return Capabilities(bounded, counted)

@@ -1,0 +1,155 @@
+"""What storage can do with a predicate that has no AND, OR or NOT in it, save a NOT in front.
+
+The partition spec is asked first, and needs no statistics: a column may be known only through it.
+Then statistics, with which a predicate is never exact by itself: whether the rows of a file all
+agree is seen only when the file's own statistics are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tamis.classify.capabilities import Capabilities, best
+from tamis.classify.lifting import LiftingRule, null_lifting_rule
+from tamis.classify.pushdown import Pushdown
+from tamis.evaluate.operators import FUNCTIONS, PREDICATES
+from tamis.evaluate.storage import comparable
+from tamis.expr.nodes import (
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    type_of,
+    walk,
+)
+from tamis.expr.sql import to_sql
+from tamis.expr.types import BOOLEAN
+from tamis.files.partition import TransformKind
+from tamis.files.table import dotted
+from tamis.reasons import Reason, reason
+
+__all__ = ["Leaf", "classify_leaf"]
+
+Leaf = tuple[Pushdown, Reason | None]
+
+_EXACT: Leaf = (Pushdown.EXACT, None)
+
+
+def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
+    """What storage can do with a leaf, and why no more."""
+    obstacle = next(_obstacles(expr), None)
+    if obstacle is not None:
+        return Pushdown.UNSUPPORTED, obstacle
+    match expr:
+        case Literal():
+            return _EXACT  # it keeps every file or none
+        case Column():
+            return _comparison(Comparison.EQUAL, expr, True, expr, capabilities)
+        case Compare(op=op, left=Column() as column, right=Literal(value=value)):
+            return _comparison(op, column, value, expr, capabilities)
+        case Compare(op=op, left=Literal(value=value), right=Column() as column):
+            return _comparison(op.swapped, column, value, expr, capabilities)
+        case (
+            Not(child=Compare(left=Column() as column, right=Literal(value=value)))
+            | Not(child=Compare(left=Literal(value=value), right=Column() as column))
+        ):
+            # NOT (x <=> v), for <=> has no opposite: x <> v where x is not NULL, and true where it
+            # is, which the partition value tells as well.
+            return _comparison(Comparison.NOT_EQUAL, column, value, expr, capabilities)
+        case Compare(left=Column() as left, right=Column() as right):
+            if _is_constant(left, capabilities) and _is_constant(right, capabilities):
+                return _EXACT  # both are one value in each file
+            return _by_statistics(expr, capabilities)
+        case In(value=Column() as column):
+            return _membership(column, expr, False, expr, capabilities)
+        case Not(child=In(value=Column() as column) as membership):
+            return _membership(column, membership, True, expr, capabilities)
+        case IsNull(child=Column() as column) | Not(child=IsNull(child=Column() as column)):
+            return _nullness(column, expr, capabilities)
+        case _:
+            return _by_statistics(expr, capabilities)
+
+
+def _comparison(
+    op: Comparison, column: Column, value: object, expr: Expr, capabilities: Capabilities
+) -> Leaf:
+    rule = capabilities.lifting_rule(column, op, value)  # type: ignore[arg-type]
+    return _lifted(rule, column, expr, capabilities)
+
+
+def _membership(
+    column: Column, membership: In, negated: bool, expr: Expr, capabilities: Capabilities
+) -> Leaf:
+    """IN is an OR of equalities, NOT IN an AND of inequalities: as strong as its weakest part."""
+    op = Comparison.NOT_EQUAL if negated else Comparison.EQUAL
+    order = (LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGHT)
+    rules = [capabilities.lifting_rule(column, op, option) for option in membership.options]
+    weakest = min(rules, key=order.index, default=LiftingRule.NONE)
+    return _lifted(weakest, column, expr, capabilities)
+
+
+def _nullness(column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:
+    name = dotted(column.path)
+    if best(map(null_lifting_rule, capabilities.transforms(name))) is LiftingRule.TIGHT:
+        return _EXACT
+    if capabilities.has_null_counts(name):
+        return Pushdown.INEXACT, reason("RANGES_OVERLAP", predicate=to_sql(expr), column=name)
+    return Pushdown.UNSUPPORTED, reason("NO_NULL_COUNTS", column=name)
+
+
+def _lifted(rule: LiftingRule, column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:
+    if rule is LiftingRule.TIGHT:
+        return _EXACT
+    name = dotted(column.path)
+    transforms = capabilities.transforms(name)
+    described = {
+        "predicate": to_sql(expr),
+        "column": name,
+        "transform": ", ".join(map(str, transforms)),
+    }
+    if rule is LiftingRule.CONSERVATIVE:
+        return Pushdown.INEXACT, reason("NOT_ON_PARTITION_BOUNDARY", **described)
+    if capabilities.has_statistics(name) or not transforms:
+        return _by_statistics(expr, capabilities)
+    return Pushdown.UNSUPPORTED, reason("TRANSFORM_IS_NOT_ORDERED", **described)
+
+
+def _by_statistics(expr: Expr, capabilities: Capabilities) -> Leaf:
+    """Usable if every column that it reads has some statistics."""
+    columns = [node for node in walk(expr) if isinstance(node, Column)]
+    for column in columns:
+        name = dotted(column.path)
+        if not (capabilities.has_statistics(name) or capabilities.transforms(name)):
+            return Pushdown.UNSUPPORTED, reason("NO_STATISTICS", column=name)
+    if len(columns) == 1:
+        name = dotted(columns[0].path)
+        return Pushdown.INEXACT, reason("RANGES_OVERLAP", predicate=to_sql(expr), column=name)
+    return Pushdown.INEXACT, reason("COLUMNS_ARE_COMPARED", predicate=to_sql(expr))
+
+
+def _is_constant(column: Column, capabilities: Capabilities) -> bool:
+    """Whether the column is one value in each file."""
+    transforms = capabilities.transforms(dotted(column.path))
+    return any(transform.kind is TransformKind.IDENTITY for transform in transforms)
+
+
+def _obstacles(expr: Expr) -> Iterator[Reason]:
+    """What in the expression is not understood."""
+    for node in walk(expr):
+        match node:
+            case Opaque(sql=sql):
+                yield reason("EXPRESSION_NOT_UNDERSTOOD", predicate=sql)
+            case Call(name=name) if name not in FUNCTIONS and name not in PREDICATES:
+                yield reason("FUNCTION_NOT_UNDERSTOOD", function=name, predicate=to_sql(expr))
+            case Compare(left=left, right=right):
+                types = type_of(left), type_of(right)
+                if None not in types and not comparable(*types):  # type: ignore[arg-type]
+                    yield reason("CONSTANTS_NOT_COMPARABLE", predicate=to_sql(node))
+    if isinstance(expr, Column) and expr.type != BOOLEAN:
+        yield reason("EXPRESSION_NOT_UNDERSTOOD", predicate=to_sql(expr))

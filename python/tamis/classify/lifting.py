@@ -1,0 +1,156 @@
+"""From a predicate on a column to a predicate on its partition value: the lifting rules.
+
+    transform             =  <=>  IN             <>  NOT IN      <  >=          <=  >
+    identity              tight                  tight           tight          tight
+    year month day hour   tight if the constant  the same        tight if it    tight if it
+    truncate[w]           is a whole partition                   starts one     ends one
+    bucket[n]             conservative           none            none           none
+    void                  none                   none            none           none
+
+Where "tight if" is not met the rule is conservative.
+IS [NOT] NULL is tight for all but void: a transform gives NULL for NULL, and for nothing else.
+
+Tight: of each file the partition value alone decides whether all of its rows match or none does.
+Conservative: it rules files out. None: it says nothing. A constant is a whole partition if nothing
+else shares its partition value: a date under `day`, a string shorter than the width to truncate to.
+
+Sources: Iceberg's `Projections` (inclusive and strict); the table holds where both agree.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+
+from tamis.expr.decimals import from_unscaled, unscaled
+from tamis.expr.nodes import Comparison, Value
+from tamis.expr.types import DataType
+from tamis.files.partition import Transform, TransformKind
+
+__all__ = ["LiftingRule", "lifting_rule", "null_lifting_rule", "partition_of"]
+
+
+class LiftingRule(StrEnum):
+    TIGHT = "tight"
+    CONSERVATIVE = "conservative"
+    NONE = "none"
+
+
+_MICROSECONDS_PER: Final = {TransformKind.HOUR: 3_600_000_000, TransformKind.DAY: 86_400_000_000}
+_UNITS: Final = {TransformKind.YEAR: "Y", TransformKind.MONTH: "M", TransformKind.DAY: "D"}
+
+_EQUALITIES: Final = (Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL)
+
+
+def lifting_rule(
+    transform: Transform, op: Comparison, value: Value, data_type: DataType
+) -> LiftingRule:
+    """The rule for `column op value`, the column being partitioned by the transform.
+
+    >>> from tamis.expr.types import DATE
+    >>> month = Transform.parse("month")
+    >>> str(lifting_rule(month, Comparison.LESS, 31, DATE))  # before 1970-02-01
+    'tight'
+    >>> str(lifting_rule(month, Comparison.LESS, 40, DATE))  # before 1970-02-10
+    'conservative'
+    """
+    match transform.kind:
+        case TransformKind.IDENTITY:
+            return LiftingRule.TIGHT
+        case TransformKind.VOID:
+            return LiftingRule.NONE
+        case TransformKind.BUCKET:
+            # The bucket of a constant tells which files may hold it, and never that one holds
+            # nothing else; the order of hashes is not that of values.
+            return LiftingRule.CONSERVATIVE if op in _EQUALITIES else LiftingRule.NONE
+    if not _applies(transform.kind, data_type):
+        return LiftingRule.NONE
+    partition = partition_of(transform, value, data_type)
+    if partition is None:
+        return LiftingRule.CONSERVATIVE
+    first, last = partition
+    match op:
+        case Comparison.LESS | Comparison.GREATER_EQUAL:
+            # The constant starts its partition: what is before it lies in earlier partitions.
+            on_boundary = value == first
+        case Comparison.LESS_EQUAL | Comparison.GREATER:
+            on_boundary = value == last
+        case _:
+            on_boundary = value == first and value == last
+    return LiftingRule.TIGHT if on_boundary else LiftingRule.CONSERVATIVE
+
+
+def null_lifting_rule(transform: Transform) -> LiftingRule:
+    """The rule for `column IS NULL`."""
+    return LiftingRule.NONE if transform.kind is TransformKind.VOID else LiftingRule.TIGHT
+
+
+def partition_of(
+    transform: Transform, value: Value, data_type: DataType
+) -> tuple[Any, Any | None] | None:
+    """The first and the last value that share the partition of a constant; None: not known.
+
+    The last is None where there is none, as among the strings with one prefix.
+
+    >>> from tamis.expr.types import INTEGER, STRING
+    >>> partition_of(Transform.parse("truncate[10]"), -3, INTEGER)
+    (-10, -1)
+    >>> partition_of(Transform.parse("truncate[2]"), "abc", STRING)
+    ('ab', None)
+    """
+    if isinstance(value, bool | float) or value is None:
+        return None
+    if isinstance(value, str | bytes) != data_type.is_text:
+        return None
+    if transform.kind is TransformKind.TRUNCATE:
+        return _truncated(transform.parameter or 1, value, data_type)
+    if not isinstance(value, int) or not transform.kind.is_time:
+        return None
+    return _period(transform.kind, value, data_type)
+
+
+def _applies(kind: TransformKind, data_type: DataType) -> bool:
+    """Whether the transform takes values of the type."""
+    if kind is TransformKind.TRUNCATE:
+        return data_type.is_text or data_type.is_integral or data_type.is_decimal
+    if data_type.name == "date":
+        return kind is not TransformKind.HOUR
+    return data_type.name in ("timestamp", "timestamp_ntz")
+
+
+def _truncated(
+    width: int, value: int | Decimal | str | bytes, data_type: DataType
+) -> tuple[Any, Any | None] | None:
+    if isinstance(value, str | bytes):
+        # Shorter than the width: the partition value is the string itself, and no other has it.
+        return (value, value) if len(value) < width else (value[:width], None)
+    scale = data_type.scale or 0
+    try:
+        whole = unscaled(value, scale)
+    except ValueError:
+        return None
+    first = whole - whole % width
+    last = first + width - 1
+    if not data_type.is_decimal:
+        return first, last
+    return from_unscaled(first, scale), from_unscaled(last, scale)
+
+
+def _period(kind: TransformKind, value: int, data_type: DataType) -> tuple[int, int] | None:
+    is_date = data_type.name == "date"
+    if kind is TransformKind.HOUR or not is_date:
+        size = _MICROSECONDS_PER.get(kind)
+        if size is not None:
+            first = value - value % size
+            return first, first + size - 1
+    days = value if is_date else value // _MICROSECONDS_PER[TransformKind.DAY]
+    ordinal = np.datetime64(days, "D").astype(f"datetime64[{_UNITS[kind]}]")
+    first_day = int(ordinal.astype("datetime64[D]").astype(np.int64))
+    last_day = int((ordinal + 1).astype("datetime64[D]").astype(np.int64)) - 1
+    if is_date:
+        return first_day, last_day
+    day = _MICROSECONDS_PER[TransformKind.DAY]
+    return first_day * day, (last_day + 1) * day - 1

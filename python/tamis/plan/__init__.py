@@ -1,0 +1,1 @@
+"""From the conjuncts of a scan to the files it needs."""

@@ -1,0 +1,49 @@
+"""What a conjunct costs to evaluate over one container, relative to a comparison of numbers.
+
+Conjuncts are evaluated cheap ones first, and those that turn out to prune most before the others,
+so that dear ones see few containers. The figures are ratios, measured over a million files.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tamis.expr.nodes import Column, Compare, Expr, In, Literal, Opaque, children_of, type_of
+from tamis.expr.types import DataType
+
+__all__ = ["cost_of"]
+
+_NUMBER: Final = 1.0
+_TEXT: Final = 6.0
+_LONG_DECIMAL: Final = 10.0
+#: A search in a list, of whatever length.
+_LIST: Final = 12.0
+
+
+def cost_of(expr: Expr) -> float:
+    """The cost of `can_be_true` of one container.
+
+    >>> from tamis.expr.nodes import IsNull
+    >>> from tamis.expr.types import LONG
+    >>> c = Column(("c",), LONG)
+    >>> cost_of(IsNull(c)) < cost_of(In(c, (1, 2, 3)))
+    True
+    """
+    match expr:
+        case Opaque() | Literal() | Column():
+            return 0.1
+        case Compare(left=left, right=right):
+            each = max(_of_type(type_of(left)), _of_type(type_of(right)))
+            return each + cost_of(left) + cost_of(right)
+        case In(value=value):
+            return _LIST * _of_type(type_of(value)) + cost_of(value)
+        case _:
+            return 0.1 + sum(cost_of(child) for child in children_of(expr))
+
+
+def _of_type(data_type: DataType | None) -> float:
+    if data_type is None:
+        return 0.1
+    if data_type.is_text:
+        return _TEXT
+    return _NUMBER if data_type.is_discrete or data_type.is_floating else _LONG_DECIMAL

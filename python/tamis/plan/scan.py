@@ -1,0 +1,203 @@
+"""Which files a scan needs, and what becomes of each of its conjuncts.
+
+First pass, over every file: can_be_true of the conjuncts, in blocks that fit the cache, cheap and
+selective conjuncts first, with an early end where no file of a block is left. Second pass, over the
+files that are left: a conjunct that is true of every row of each of them is exact, and leaves the
+plan. The second pass ends, conjunct by conjunct, with the first block that speaks against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.classify import classify
+from tamis.classify.capabilities import capabilities_of
+from tamis.classify.pushdown import Pushdown
+from tamis.evaluate.bounds import Flags
+from tamis.evaluate.interpreter import truth
+from tamis.evaluate.statistics import Statistics
+from tamis.expr.nodes import Expr
+from tamis.plan.cost import cost_of
+from tamis.reasons import Reason
+
+__all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide"]
+
+#: Containers a block: a column of it is 256 kB, so that what one conjunct leaves is still in cache.
+BLOCK = 32_768
+
+#: Below this share of survivors a block is gathered, and not evaluated whole.
+_SPARSE = 1 / 16
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Statistics of some files, and the ordinals of these files among those of the scan."""
+
+    ordinals: slice | npt.NDArray[np.intp]
+    statistics: Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one conjunct.
+
+    `pruned_files`: how many files this conjunct alone rules out; None if that was not counted.
+    """
+
+    pushdown: Pushdown
+    reason: Reason | None
+    pruned_files: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanDecision:
+    """`kept`: one flag a file, in the order of the listing. `conjuncts`: as they were given."""
+
+    kept: Flags
+    conjuncts: tuple[Outcome, ...]
+
+
+def decide(
+    conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int, detail: bool = False
+) -> ScanDecision:
+    """Decide which of `files` files are needed by a scan filtered by all of the conjuncts.
+
+    A file that no segment covers is kept, and then no conjunct is exact. `detail`: count what each
+    conjunct prunes alone, which evaluates all of them over all files.
+
+    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
+    >>> from tamis.expr.types import LONG
+    >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))
+    >>> decision = decide([above], [Segment(slice(0, 4), FILES)], files=4)
+    >>> decision.kept.tolist(), str(decision.conjuncts[0].pushdown)
+    ([False, True, True, True], 'inexact')
+    """
+    kept = np.ones(files, np.bool_)
+    order = _Order(conjuncts)
+    for segment in segments:
+        # A file in two segments is kept only if both keep it: what either proves is true.
+        kept[segment.ordinals] &= _survivors(order, segment.statistics)
+    exact = _exact(conjuncts, segments, kept)
+    pruned = [_pruned(conjunct, segments, files) if detail else None for conjunct in conjuncts]
+    outcomes = tuple(
+        Outcome(Pushdown.EXACT, None, count)
+        if ordinal in exact
+        else _static(conjunct, segments, count)
+        for ordinal, (conjunct, count) in enumerate(zip(conjuncts, pruned, strict=True))
+    )
+    return ScanDecision(kept, outcomes)
+
+
+class _Order:
+    """The conjuncts in the order in which they are evaluated, which learns from every block."""
+
+    def __init__(self, conjuncts: Sequence[Expr]) -> None:
+        self._costs = [(conjunct, cost_of(conjunct)) for conjunct in conjuncts]
+        self._asked = dict.fromkeys(range(len(conjuncts)), 0)
+        self._passed = dict.fromkeys(range(len(conjuncts)), 0)
+
+    def __iter__(self) -> Iterator[tuple[int, Expr]]:
+        for ordinal in sorted(self._asked, key=self._rank):
+            yield ordinal, self._costs[ordinal][0]
+
+    def _rank(self, ordinal: int) -> float:
+        """Cost per container ruled out; of a conjunct that was not asked yet, half are."""
+        asked, passed = self._asked[ordinal], self._passed[ordinal]
+        ruled_out = 0.5 if asked == 0 else (asked - passed) / asked
+        return self._costs[ordinal][1] / (ruled_out + 0.001)
+
+    def saw(self, ordinal: int, asked: int, passed: int) -> None:
+        self._asked[ordinal] += asked
+        self._passed[ordinal] += passed
+
+
+def _blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
+    count = statistics.num_containers
+    for start in range(0, count, BLOCK):
+        stop = min(start + BLOCK, count)
+        yield slice(start, stop), statistics.slice(start, stop)
+
+
+def _survivors(order: _Order, statistics: Statistics) -> Flags:
+    """The containers that no conjunct rules out."""
+    survivors = np.ones(statistics.num_containers, np.bool_)
+    empty = statistics.empty()
+    if empty is not None:
+        survivors &= ~empty
+    for place, block in _blocks(statistics):
+        mask = survivors[place]  # a view: what is written to it stays
+        left = int(np.count_nonzero(mask))
+        for ordinal, conjunct in order:
+            if left == 0:
+                break
+            _apply(conjunct, block, mask, left)
+            asked, left = left, int(np.count_nonzero(mask))
+            order.saw(ordinal, asked, left)
+    return survivors
+
+
+def _apply(conjunct: Expr, block: Statistics, mask: Flags, left: int) -> None:
+    """Clear the flags of the containers that the conjunct rules out."""
+    if left < len(mask) * _SPARSE:
+        rows = np.flatnonzero(mask)
+        mask[rows] = truth(conjunct, block.take(rows)).can_be_true
+    else:
+        np.logical_and(mask, truth(conjunct, block).can_be_true, out=mask)
+
+
+def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
+    """The conjuncts that are true of every row of every file that is kept.
+
+    Of no file at all, every conjunct is.
+    """
+    if not _covered(segments, kept):
+        return frozenset()
+    exact = set(range(len(conjuncts)))
+    for segment in segments:
+        survivors = kept[segment.ordinals]
+        for place, block in _blocks(segment.statistics):
+            rows = np.flatnonzero(survivors[place])
+            if not exact:
+                return frozenset()
+            if len(rows) == 0:
+                continue
+            chosen = block if len(rows) == block.num_containers else block.take(rows)
+            exact -= {each for each in exact if not _all_true(conjuncts[each], chosen)}
+    return frozenset(exact)
+
+
+def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
+    """Whether every file that is kept has statistics; of the others nothing is proven."""
+    uncovered = kept.copy()
+    for segment in segments:
+        uncovered[segment.ordinals] = False
+    return not uncovered.any()
+
+
+def _all_true(conjunct: Expr, statistics: Statistics) -> bool:
+    """Whether the conjunct is true of every row of these containers."""
+    truths = truth(conjunct, statistics)
+    return not (truths.can_be_null.any() or truths.can_be_false.any())
+
+
+def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
+    """How many files the conjunct alone rules out, the empty ones among them."""
+    kept = np.ones(files, np.bool_)
+    for segment in segments:
+        kept[segment.ordinals] &= _survivors(_Order([conjunct]), segment.statistics)
+    return int(files - np.count_nonzero(kept))
+
+
+def _static(conjunct: Expr, segments: Sequence[Segment], pruned: int | None) -> Outcome:
+    """What the conjunct is good for by the kinds of statistics that there are."""
+    capabilities = capabilities_of(conjunct, (segment.statistics for segment in segments))
+    classified = classify(conjunct, capabilities)
+    if classified.pushdown is Pushdown.EXACT:
+        # A constant, and files without statistics: these it did not rule out.
+        return Outcome(Pushdown.INEXACT, classified.reason, pruned)
+    return Outcome(classified.pushdown, classified.reason, pruned)

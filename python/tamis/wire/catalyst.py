@@ -1,0 +1,297 @@
+"""Expression documents of the shim, read into expressions.
+
+    {"n":"lit","t":"long","v":5}
+    {"n":"col","p":["s","x"],"t":"long","nullable":true}
+    {"n":"in","a":EXPR,"t":"long","v":[1,2],"null":false}
+    {"n":"call","f":"EqualTo","t":"boolean","a":[EXPR,EXPR],"o":{}}
+    {"n":"opaque","sql":"rand() < 0.5","cols":[["a"]],"t":"boolean"}
+
+Types are Spark's `DataType.json` names. Whole numbers are JSON numbers, dates are days and timestamps
+microseconds since 1970; floating values are numbers or "NaN", "Infinity", "-Infinity"; decimals are
+strings; binary is base64. The names of calls are the simple names of Catalyst's classes.
+
+Decoding is total: what is not understood, or malformed, becomes Opaque, and the rest stays useful.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, TypeAlias
+
+from tamis.expr.decimals import unscaled
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+    Value,
+    columns_of,
+    type_of,
+)
+from tamis.expr.types import BOOLEAN, DataType
+
+__all__ = ["decode", "decode_conjuncts"]
+
+#: Deeper documents are cut: evaluation recurses, and Python's stack is finite.
+_MAX_DEPTH: Final = 200
+
+_UNKNOWN: Final = Opaque("<not understood>")
+
+
+class _NotUnderstood(ValueError):
+    """A node whose form or type is not one of ours."""
+
+
+def decode_conjuncts(documents: object) -> list[Expr]:
+    """Read a list of documents, each by itself.
+
+    >>> decode_conjuncts([{"n": "lit", "t": "boolean", "v": True}, {"n": "?"}])
+    [Literal(value=True, type=DataType(name='boolean', precision=None, scale=None)), \
+Opaque(sql='<not understood>', columns=())]
+    """
+    return [decode(each) for each in documents] if isinstance(documents, list | tuple) else []
+
+
+def decode(document: object) -> Expr:
+    """Read one document; never raises.
+
+    >>> from tamis.expr.sql import to_sql
+    >>> column = {"n": "col", "p": ["a"], "t": "long"}
+    >>> five = {"n": "lit", "t": "long", "v": 5}
+    >>> to_sql(decode({"n": "call", "f": "LessThan", "t": "boolean", "a": [column, five]}))
+    'a < 5L'
+    """
+    return _decode(document, 0)
+
+
+def _decode(document: object, depth: int) -> Expr:
+    if not isinstance(document, Mapping) or depth > _MAX_DEPTH:
+        return _UNKNOWN
+    decoder = _NODES.get(_text(document.get("n")))
+    if decoder is None:
+        return _UNKNOWN
+    try:
+        return decoder(document, depth)
+    except _NotUnderstood:
+        # Columns are kept even so: reports name them.
+        children = [_decode(child, depth + 1) for child in _children(document)]
+        paths = dict.fromkeys(path for child in children for path in columns_of(child))
+        return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, (*_own_path(document), *paths))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _children(document: Mapping[Any, Any]) -> Sequence[object]:
+    below = document.get("a")
+    return below if isinstance(below, list) else [below] if isinstance(below, Mapping) else []
+
+
+def _own_path(document: Mapping[Any, Any]) -> tuple[tuple[str, ...], ...]:
+    if document.get("n") != "col":
+        return ()
+    try:
+        return (_path(document.get("p")),)
+    except _NotUnderstood:
+        return ()
+
+
+def _literal(document: Mapping[Any, Any], depth: int) -> Expr:
+    data_type = _type(document)
+    return Literal(_value(document.get("v"), data_type), data_type)
+
+
+def _column(document: Mapping[Any, Any], depth: int) -> Expr:
+    nullable = document.get("nullable", True)
+    return Column(_path(document.get("p")), _type(document), nullable is not False)
+
+
+def _in(document: Mapping[Any, Any], depth: int) -> Expr:
+    value = _decode(document.get("a"), depth + 1)
+    data_type = _type(document)
+    options, has_null = document.get("v"), document.get("null", False)
+    if type_of(value) != data_type or not isinstance(options, list) or type(has_null) is not bool:
+        raise _NotUnderstood
+    decoded = tuple(_value(option, data_type) for option in options)
+    # A null among the values counts as the NULL of the list.
+    ordinary = tuple(option for option in decoded if option is not None)
+    return In(value, ordinary, has_null or len(ordinary) < len(decoded))
+
+
+def _call(document: Mapping[Any, Any], depth: int) -> Expr:
+    name, arguments = document.get("f"), document.get("a")
+    if not isinstance(name, str) or not name or not isinstance(arguments, list):
+        raise _NotUnderstood
+    data_type = _type(document)
+    decoded = tuple(_decode(argument, depth + 1) for argument in arguments)
+    build = _CALLS.get(name)
+    if build is None:
+        return Call(name, decoded, _options(document.get("o")), data_type)
+    if data_type != BOOLEAN:
+        raise _NotUnderstood
+    return build(decoded)
+
+
+def _options(value: object) -> tuple[tuple[str, Any], ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        raise _NotUnderstood
+    pairs = tuple(value.items())
+    if not all(isinstance(k, str) and isinstance(v, str | int | float | None) for k, v in pairs):
+        raise _NotUnderstood
+    return pairs
+
+
+def _opaque(document: Mapping[Any, Any], depth: int) -> Expr:
+    columns = document.get("cols")
+    paths = [_path(path) for path in columns] if isinstance(columns, list) else []
+    return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, tuple(paths))
+
+
+_NODES: Final[dict[str, Callable[[Mapping[Any, Any], int], Expr]]] = {
+    "lit": _literal,
+    "col": _column,
+    "in": _in,
+    "call": _call,
+    "opaque": _opaque,
+}
+
+
+def _type(document: Mapping[Any, Any]) -> DataType:
+    data_type = DataType.parse(document.get("t"))
+    if data_type is None:
+        raise _NotUnderstood
+    return data_type
+
+
+def _path(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not value:
+        raise _NotUnderstood
+    if not all(isinstance(part, str) for part in value):
+        raise _NotUnderstood
+    return tuple(value)
+
+
+_SPECIAL_FLOATS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def _value(value: object, data_type: DataType) -> Value:
+    """A constant in the form of Literal.value; _NotUnderstood if it is no value of the type."""
+    if value is None:
+        return None
+    try:
+        return _ordinary_value(value, data_type)
+    except (ValueError, OverflowError, InvalidOperation, ArithmeticError) as error:
+        raise _NotUnderstood from error
+
+
+def _ordinary_value(value: object, data_type: DataType) -> Value:
+    match data_type.name, value:
+        case "boolean", bool():
+            return value
+        case "float" | "double", str() if value in _SPECIAL_FLOATS:
+            return _SPECIAL_FLOATS[value]
+        case "float" | "double", int() | float() if not isinstance(value, bool):
+            return float(value)
+        case "decimal", str():
+            return _decimal(Decimal(value), data_type)
+        case "string", str():
+            value.encode()  # a lone surrogate is no character
+            return value
+        case "binary", str():
+            try:
+                return base64.b64decode(value, validate=True)
+            except binascii.Error as error:
+                raise ValueError from error
+        case _, int() if data_type.is_discrete and not data_type.is_decimal:
+            least, greatest = data_type.domain
+            if not isinstance(value, bool) and data_type != BOOLEAN and least <= value <= greatest:
+                return value
+    raise _NotUnderstood
+
+
+def _decimal(value: Decimal, data_type: DataType) -> Decimal:
+    assert data_type.scale is not None
+    assert data_type.precision is not None
+    if value.is_finite() and abs(value.adjusted()) <= 2 * data_type.precision:
+        if abs(unscaled(value, data_type.scale)) < 10**data_type.precision:
+            return value
+    raise _NotUnderstood
+
+
+# Calls that have a node of their own, one line each; every other call is a Call, which evaluate
+# looks up by name.
+
+_Build: TypeAlias = Callable[[tuple[Expr, ...]], Expr]
+
+
+def _compare(op: Comparison) -> _Build:
+    def build(arguments: tuple[Expr, ...]) -> Expr:
+        _require(len(arguments) == 2)
+        return Compare(op, *arguments)
+
+    return build
+
+
+def _many(node: type[And] | type[Or]) -> _Build:
+    def build(arguments: tuple[Expr, ...]) -> Expr:
+        _require(len(arguments) > 0)
+        return node(arguments)
+
+    return build
+
+
+def _not(arguments: tuple[Expr, ...]) -> Expr:
+    _require(len(arguments) == 1)
+    return Not(arguments[0])
+
+
+def _is_null(arguments: tuple[Expr, ...]) -> Expr:
+    _require(len(arguments) == 1)
+    return IsNull(arguments[0])
+
+
+def _is_not_null(arguments: tuple[Expr, ...]) -> Expr:
+    return Not(_is_null(arguments))
+
+
+def _in_expressions(arguments: tuple[Expr, ...]) -> Expr:
+    """x IN (a, b) over expressions: x = a OR x = b, NULL as well where that is NULL."""
+    _require(len(arguments) > 1)
+    value, *options = arguments
+    return Or(tuple(Compare(Comparison.EQUAL, value, option) for option in options))
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise _NotUnderstood
+
+
+_CALLS: Final[dict[str, _Build]] = {
+    "And": _many(And),
+    "Or": _many(Or),
+    "Not": _not,
+    "EqualTo": _compare(Comparison.EQUAL),
+    "EqualNullSafe": _compare(Comparison.NULL_SAFE_EQUAL),
+    "LessThan": _compare(Comparison.LESS),
+    "LessThanOrEqual": _compare(Comparison.LESS_EQUAL),
+    "GreaterThan": _compare(Comparison.GREATER),
+    "GreaterThanOrEqual": _compare(Comparison.GREATER_EQUAL),
+    "IsNull": _is_null,
+    "IsNotNull": _is_not_null,
+    "In": _in_expressions,
+}
