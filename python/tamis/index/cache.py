@@ -143,7 +143,8 @@ def _load(folder: Path, data_type: DataType) -> Bounds:
     arrays: dict[str, Any] = {}
     for file in folder.iterdir():
         if file.suffix == ".npy":
-            arrays[file.stem] = np.load(file, mmap_mode="r", allow_pickle=False)
+            # as a plain array: numpy.memmap makes every slice of it dear
+            arrays[file.stem] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
         else:
             arrays[file.stem] = plain(_map_table(file).column(0))
     if not all(name in arrays for name in _FLAGS):

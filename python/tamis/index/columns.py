@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.order import with_keys
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
@@ -108,7 +109,7 @@ class IndexStatistics:
         )
         # null: not known
         records = pa.array(self._num_records, mask=self._num_records < 0)
-        bounds = column_bounds(data_type, low, high, nulls, nans, records)
+        bounds = with_keys(column_bounds(data_type, low, high, nulls, nans, records))
         del table, low, high, nulls, nans, records
         pa.default_memory_pool().release_unused()
         return bounds

@@ -1,0 +1,340 @@
+"""From a plan request to segments: which statistics stand for which file of the listing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.evaluate.bounds import Bounds
+from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal
+from tamis.expr.types import BOOLEAN, LONG, DataType
+from tamis.index.layout import POINTER
+from tamis.plan.scan import decide
+from tamis.tables.parquet import ParquetTables, ScanInput
+from tamis.wire.messages import IndexOptions, PartitionColumn, PlanRequest, Snapshot, Table
+from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+
+SCHEMA = spark_schema(a="long", s="string")
+A = Column(("a",), LONG)
+
+
+def write(path: Path, *values: int | None) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    texts = pa.array([None if v is None else str(v) for v in values], pa.string())
+    pq.write_table(pa.table({"a": pa.array(values, pa.int64()), "s": texts}), path)
+
+
+class Scene:
+    """A table of four files in two partitions, with an index, asked through one `ParquetTables`."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.tmp_path = tmp_path
+        self.root = tmp_path / "t"
+        for day, name, values in (
+            (1, "a", (1, 2)),
+            (1, "b", (3, None)),
+            (2, "a", (5, 6, 7)),
+            (2, "c d#%", (8,)),
+        ):
+            write(self.root / f"day={day}" / f"{name}.parquet", *values)
+        self.index = LocalIndex(self.root, SCHEMA, tmp_path / "scratch")
+        self.tables = ParquetTables()
+        self.epoch = 0
+
+    def request(
+        self,
+        root: Path | None = None,
+        partitions: Mapping[str, tuple[str, pa.Array]] | None = None,
+        case_sensitive: bool = False,
+        roots: list[str] | None = None,
+        order: list[Path] | None = None,
+        **index: Any,
+    ) -> PlanRequest:
+        root = root or self.root
+        if partitions is None and root == self.root:
+            partitions = {"day": ("integer", pa.array([1, 2], pa.int32()))}
+        partitions = partitions or {}
+        directory = self.tmp_path / f"snapshots{self.epoch}"
+        self.epoch += 1
+        fingerprint, files = write_snapshot(
+            root, directory, {name: values for name, (_, values) in partitions.items()}, order
+        )
+        return PlanRequest(
+            version=1,
+            id="1",
+            snapshot=Snapshot(fingerprint, str(directory), files),
+            table=Table(
+                "t",
+                roots or [uri_of(root)],
+                [PartitionColumn(name, kind) for name, (kind, _) in partitions.items()],
+                case_sensitive,
+            ),
+            index=IndexOptions(**{"epoch": self.epoch, **index}),
+            cache_directory=str(self.tmp_path / "cache"),
+        )
+
+    def open(self, **options: Any) -> ScanInput:
+        return self.tables.open_scan(self.request(**options))
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    scene = Scene(tmp_path)
+    scene.index.build()
+    return scene
+
+
+def lowers(scan: ScanInput, column: Column = A) -> list[Any]:
+    """The lower bound of every file in listing order; None where it is not known."""
+    found: list[Any] = [None] * sum(s.statistics.num_containers for s in scan.segments)
+    for segment in scan.segments:
+        size = segment.statistics.num_containers
+        ordinals = np.arange(len(found))[segment.ordinals]
+        bounds = segment.statistics.bounds(column)
+        if bounds.lower is None:
+            continue
+        known = bounds.lower_known if bounds.lower_known is not None else np.array([True])
+        for i, ordinal in enumerate(ordinals):
+            at = i if len(bounds.lower) == size else 0
+            if known[at if len(known) == size else 0]:
+                value = bounds.lower[at]
+                found[ordinal] = value.as_py() if isinstance(value, pa.Scalar) else value.item()
+    return found
+
+
+def kept(scan: ScanInput, *conjuncts: Expr) -> list[bool]:
+    files = sum(s.statistics.num_containers for s in scan.segments)
+    return decide(list(conjuncts), scan.segments, files).kept.tolist()
+
+
+def less(column: Column, value: Any) -> Compare:
+    return Compare(Comparison.LESS, column, Literal(value, column.type))
+
+
+class TestFreshness:
+    def test_an_unchanged_listing_is_one_segment(self, scene: Scene) -> None:
+        scan = scene.open()
+        assert [s.ordinals for s in scan.segments] == [slice(0, 4)]
+        assert lowers(scan) == [1, 3, 5, 8]
+        assert scan.total_records == 8
+        assert scan.records(np.array([True, False, False, True])) == 3
+        assert scan.warnings == []
+
+    def test_a_file_that_was_rewritten_is_kept(self, scene: Scene) -> None:
+        write(scene.root / "day=1" / "b.parquet", 100, 200, 300, 400)
+        scan = scene.open()
+        assert lowers(scan) == [1, None, 5, 8]
+        assert scan.total_records is None
+        assert scan.records(np.array([True, False, True, True])) == 6
+        assert scan.records(np.array([True, True, False, False])) is None
+
+    def test_a_file_of_the_same_size_and_another_time(self, scene: Scene) -> None:
+        import os
+
+        os.utime(scene.root / "day=1" / "b.parquet", (1, 1))
+        assert lowers(scene.open()) == [1, None, 5, 8]
+
+    def test_files_that_were_added_and_removed(self, scene: Scene) -> None:
+        (scene.root / "day=1" / "a.parquet").unlink()
+        write(scene.root / "day=2" / "b.parquet", 7)
+        assert lowers(scene.open()) == [3, 5, None, 8]
+
+    def test_another_order(self, scene: Scene) -> None:
+        files = sorted(scene.root.rglob("*.parquet"), reverse=True)
+        assert lowers(scene.open(order=files)) == [8, 5, 3, 1]
+
+    def test_twins_in_size_and_time_are_told_apart_by_name(self, tmp_path: Path) -> None:
+        import os
+
+        scene = Scene(tmp_path)
+        for i in range(30):
+            path = scene.root / "day=1" / f"twin{i:02d}.parquet"
+            write(path, i)
+            os.utime(path, (5, 5))
+        scene.index.build()
+        (scene.root / "day=1" / "twin07.parquet").unlink()
+        write(scene.root / "day=1" / "twin071.parquet", 99)
+        os.utime(scene.root / "day=1" / "twin071.parquet", (5, 5))
+        expected = [1, 3, *range(7), None, *range(8, 30), 5, 8]
+        found = lowers(scene.open())
+        assert found == expected
+
+    def test_without_an_index_there_are_partition_values(self, tmp_path: Path) -> None:
+        scan = Scene(tmp_path).open()
+        assert lowers(scan) == [None] * 4
+        assert lowers(scan, Column(("day",), DataType("integer"))) == [1, 1, 2, 2]
+        assert scan.warnings == []
+        assert scan.total_records is None
+        assert scan.records(np.zeros(4, bool)) == 0
+
+    def test_switched_off(self, scene: Scene) -> None:
+        assert lowers(scene.open(enabled=False)) == [None] * 4
+
+    def test_a_snapshot_that_is_not_there(self, scene: Scene) -> None:
+        request = PlanRequest(1, "1", Snapshot("00", str(scene.tmp_path), 4))
+        with pytest.raises(OSError, match="00"):
+            scene.tables.open_scan(request)
+
+
+class TestRoots:
+    def test_a_partition_uses_the_index_of_its_table(self, scene: Scene) -> None:
+        assert lowers(scene.open(root=scene.root / "day=2")) == [5, 8]
+
+    def test_a_file_uses_the_index_of_its_directory(self, scene: Scene) -> None:
+        file = scene.root / "day=2" / "a.parquet"
+        scan = scene.open(root=scene.root / "day=2", roots=[uri_of(file)], order=[file])
+        assert lowers(scan) == [5]
+
+    def test_several_roots(self, scene: Scene) -> None:
+        other = scene.tmp_path / "other"
+        write(other / "x.parquet", 50)
+        LocalIndex(other, SCHEMA, scene.tmp_path / "scratch").build()
+        files = [*sorted(scene.root.rglob("*.parquet")), other / "x.parquet"]
+        roots = [uri_of(scene.root), uri_of(other)]
+        scan = scene.open(root=scene.tmp_path, roots=roots, order=files)
+        assert sorted(x for x in lowers(scan) if x is not None) == [1, 3, 5, 8, 50]
+
+    def test_under_another_location(self, tmp_path: Path) -> None:
+        scene = Scene(tmp_path)
+        scene.index.location = uri_of(tmp_path / "indexes")
+        scene.index.build()
+        assert lowers(scene.open()) == [None] * 4
+        assert lowers(scene.open(location=scene.index.location)) == [1, 3, 5, 8]
+
+
+class TestPartitions:
+    @staticmethod
+    def bounds(tmp_path: Path, kind: str, values: pa.Array, asked: str | None = None) -> Bounds:
+        scan = Scene(tmp_path).open(partitions={"P": (kind, values)})
+        data_type = DataType.parse(asked or kind)
+        assert data_type is not None
+        return scan.segments[0].statistics.bounds(Column(("p",), data_type))
+
+    @pytest.mark.parametrize(
+        ("kind", "values", "expected"),
+        [
+            ("integer", pa.array([1, 2], pa.int32()), [1, 1, 2, 2]),
+            ("long", pa.array([1, 2], pa.int64()), [1, 1, 2, 2]),
+            ("double", pa.array([1.5, 2]), [1.5, 1.5, 2, 2]),
+            ("string", pa.array(["x", "y"]), [b"x", b"x", b"y", b"y"]),
+            ("boolean", pa.array([True, False]), [1, 1, 0, 0]),
+            ("date", pa.array([dt.date(1970, 1, 2), dt.date(1970, 1, 3)]), [1, 1, 2, 2]),
+            ("timestamp", pa.array([5, 6], pa.timestamp("us", "UTC")), [5, 5, 6, 6]),
+            ("timestamp_ntz", pa.array([5, 6], pa.timestamp("us")), [5, 5, 6, 6]),
+            (
+                "decimal(9,2)",
+                pa.array([Decimal("1.20"), Decimal(2)], pa.decimal128(9, 2)),
+                [120, 120, 200, 200],
+            ),
+        ],
+    )
+    def test_hold_one_value(
+        self, tmp_path: Path, kind: str, values: pa.Array, expected: list[Any]
+    ) -> None:
+        bounds = self.bounds(tmp_path, kind, values)
+        assert bounds.lower is not None
+        assert bounds.upper is not None
+        assert bounds.lower.tolist() == bounds.upper.tolist() == expected
+        assert not bounds.can_be_null.any()
+        assert not bounds.can_be_nan.any()
+
+    def test_null_is_null_in_every_row(self, tmp_path: Path) -> None:
+        bounds = self.bounds(tmp_path, "integer", pa.array([None, 2], pa.int32()))
+        assert bounds.can_be_null.tolist() == [True, True, False, False]
+        assert bounds.can_be_value.tolist() == [False, False, True, True]
+
+    def test_nan_is_nan_in_every_row(self, tmp_path: Path) -> None:
+        bounds = self.bounds(tmp_path, "double", pa.array([math.nan, 2.0]))
+        assert bounds.can_be_nan.tolist() == [True, True, False, False]
+        assert bounds.can_be_value.tolist() == [False, False, True, True]
+        assert not bounds.can_be_null.any()
+
+    @pytest.mark.parametrize(
+        ("kind", "values", "asked"),
+        [
+            ("integer", pa.array([1, 2], pa.int32()), "long"),
+            ("integer", pa.array([1, 2], pa.int64()), "integer"),
+            ("string", pa.array(["1", "2"]), "integer"),
+            ("timestamp", pa.array([5, 6], pa.timestamp("us")), "timestamp"),
+        ],
+    )
+    def test_of_another_type_are_unknown(
+        self, tmp_path: Path, kind: str, values: pa.Array, asked: str
+    ) -> None:
+        assert self.bounds(tmp_path, kind, values, asked).lower is None
+
+    def test_that_the_listing_leaves_out_are_unknown(self, scene: Scene) -> None:
+        request = scene.request()
+        table = Table("t", request.table.roots, [PartitionColumn("gone", "integer")])
+        import msgspec
+
+        scan = scene.tables.open_scan(msgspec.structs.replace(request, table=table))
+        column = Column(("gone",), DataType("integer"))
+        assert scan.segments[0].statistics.bounds(column).lower is None
+
+    def test_go_before_the_index(self, scene: Scene) -> None:
+        values = pa.array([70, 80])
+        scan = scene.open(partitions={"a": ("long", values)})
+        assert lowers(scan) == [70, 70, 80, 80]
+
+
+class TestTrouble:
+    """An index that cannot be used is a warning, and never an error."""
+
+    @pytest.mark.parametrize("content", ["", "{", '{"format": 99}'])
+    def test_of_the_pointer(self, scene: Scene, content: str) -> None:
+        (scene.root / "_tamis" / POINTER).write_text(content)
+        scan = scene.open()
+        assert lowers(scan) == [None] * 4
+        (warning,) = scan.warnings
+        assert warning.code.startswith("index.")
+        assert f"python -m tamis index build {uri_of(scene.root)}" in warning.text
+
+    def test_of_a_column_is_found_when_it_is_read(self, scene: Scene) -> None:
+        scan = scene.open()
+        assert scan.warnings == []
+        data = next((scene.root / "_tamis").rglob("files.stats"))
+        data.write_bytes(b"short")
+        assert kept(scan, less(A, 4)) == [True] * 4
+        (warning,) = scan.warnings
+        assert warning.code == "index.damaged"
+
+    def test_of_case_sensitivity(self, scene: Scene) -> None:
+        scan = scene.open(case_sensitive=True)
+        assert lowers(scan) == [None] * 4
+        assert [w.code for w in scan.warnings] == ["index.case_sensitivity"]
+
+    def test_of_the_storage(self, scene: Scene) -> None:
+        scan = scene.open(roots=["dbfs:/mnt/t"])
+        assert lowers(scan) == [None] * 4
+        assert [w.code for w in scan.warnings] == ["index.storage_unreachable"]
+
+
+class TestDecisions:
+    """Together with plan.scan."""
+
+    def test_bounds_prune(self, scene: Scene) -> None:
+        assert kept(scene.open(), less(A, 4)) == [True, True, False, False]
+
+    def test_partitions_and_bounds(self, scene: Scene) -> None:
+        day = Column(("day",), DataType("integer"))
+        assert kept(scene.open(), less(A, 7), less(day, 2)) == [True, True, False, False]
+
+    def test_null_counts(self, scene: Scene) -> None:
+        assert kept(scene.open(), IsNull(A)) == [False, True, False, False]
+
+    def test_with_changed_files(self, scene: Scene) -> None:
+        write(scene.root / "day=2" / "a.parquet", 1, 1, 1, 1)
+        assert kept(scene.open(), less(A, 2)) == [True, False, True, False]
+
+    def test_a_column_of_a_type_that_is_not_the_recorded_one(self, scene: Scene) -> None:
+        assert kept(scene.open(), less(Column(("a",), BOOLEAN), True)) == [True] * 4
