@@ -56,21 +56,21 @@ def _sum(scans: Sequence[dict[str, Any]], field: str) -> int:
 
 
 def reasons(results: Sequence[Result]) -> Table:
-    """Every predicate that has a reason for being no better than it is, once."""
-    made = _plain("Why not")
+    """What stays of the predicates of scans that open every file, each once, and why."""
+    made = _plain("Where every file is opened, and why")
     made.add_column("predicate", ratio=2)
     made.add_column("reason", ratio=3)
-    seen = set()
-    for conjunct in (c for r in results for scan in r["scans"] for c in scan["conjuncts"]):
-        if conjunct["reason"] and conjunct["sql"] not in seen:
-            seen.add(conjunct["sql"])
-            made.add_row(conjunct["sql"], _sentence(conjunct["reason"]))
+    scans = (scan for result in results for scan in result["scans"])
+    unpruned = (scan for scan in scans if scan["files_kept"] == scan["files_total"])
+    conjuncts = (conjunct for scan in unpruned for conjunct in scan["conjuncts"])
+    for sql, reason in {c["sql"]: c["reason"] for c in conjuncts if c["reason"]}.items():
+        made.add_row(sql, _sentence(reason))
     return made
 
 
 def _sentence(reason: dict[str, Any]) -> str:
-    fix = f" Fix: {reason['fix']}" if reason.get("fix") else ""
-    return f"{reason['text']}{fix}"
+    fix = f". Fix: {reason['fix']}" if reason.get("fix") else ""
+    return f"{reason['text'].rstrip('.')}{fix}."
 
 
 def _plain(title: str) -> Table:

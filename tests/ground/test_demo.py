@@ -57,6 +57,10 @@ def test_the_table_fits_80_columns_and_has_both_figures():
     assert "…" not in text
 
 
+def test_no_reason_is_told_where_files_were_skipped():
+    assert "Statistics" not in printed(report.reasons([result()]))
+
+
 def test_a_reason_is_told_once():
-    text = printed(report.reasons([result(), result()]))
+    text = printed(report.reasons([result(kept=200), result(kept=200)]))
     assert text.count("Statistics cannot tell.") == 1
