@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ _FILES_A_TASK = 64
 _TASKS_A_CORE = 4
 # The modules that executors run. They import pyarrow and each other, and nothing else.
 _SHIPPED = (decoding, footers, harvest, leaves, storage)
+# Pickled by value, so that executors need no tamis, nor one of this version.
+for _module in _SHIPPED:
+    cloudpickle.register_pickle_by_value(_module)  # type: ignore[no-untyped-call]
+_CHOOSING_PYTHON = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,23 +58,25 @@ def read_footers(
     tasks = min(
         -(-len(ordinals) // _FILES_A_TASK), _TASKS_A_CORE * spark.sparkContext.defaultParallelism
     )
-    with _by_value(), _own_python(spark.sparkContext):
-        read = partial(
-            harvest.harvest,
-            leaves=list(columns),
-            case_sensitive=case_sensitive,
-            settings=dict(settings),
-        )
-        listed = pa.table(
-            {
-                "ordinal": pa.array(ordinals, pa.int64()),
-                "uri": pa.array(keys.uris(), pa.string()).take(pa.array(ordinals)),
-                "size": keys.size.combine_chunks().take(pa.array(ordinals)),
-            }
-        )
-        frame = spark.createDataFrame(listed).repartition(tasks)
-        with progress_of(spark.sparkContext, f"reading {len(ordinals)} footers"):
-            rows = frame.mapInArrow(lambda batches: read(batches), RESULT_SCHEMA).collect()
+    read = partial(
+        harvest.harvest,
+        leaves=list(columns),
+        case_sensitive=case_sensitive,
+        settings=dict(settings),
+    )
+    listed = pa.table(
+        {
+            "ordinal": pa.array(ordinals, pa.int64()),
+            "uri": pa.array(keys.uris(), pa.string()).take(pa.array(ordinals)),
+            "size": keys.size.combine_chunks().take(pa.array(ordinals)),
+        }
+    )
+    frame = spark.createDataFrame(listed).repartition(tasks)
+    with _own_python(spark.sparkContext):
+        # the function is pickled, and the Python of the workers chosen, here and not in collect
+        result = frame.mapInArrow(lambda batches: read(batches), RESULT_SCHEMA)
+    with progress_of(spark.sparkContext, f"reading {len(ordinals)} footers"):
+        rows = result.collect()
     return Harvest(
         _gathered([row.files for row in rows], [("ordinal", "ascending")]),
         _gathered(
@@ -99,27 +106,16 @@ def _gathered(streams: Sequence[bytes], order: list[tuple[str, str]]) -> pa.Tabl
 
 
 @contextmanager
-def _by_value() -> Iterator[None]:
-    """Executors get the code itself, so that they need no tamis, nor one of this version."""
-    already = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call]
-    new = [module for module in _SHIPPED if module.__name__ not in already]
-    for module in new:
-        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        for module in new:
-            cloudpickle.unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
-
-
-@contextmanager
 def _own_python(context: SparkContext) -> Iterator[None]:
     """In local mode the workers run the Python of the driver, which is known to have pyarrow."""
-    before = context.pythonExec
     chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
-    if str(context.master).startswith("local") and not chosen:
-        context.pythonExec = sys.executable
-    try:
+    if chosen or not str(context.master).startswith("local"):
         yield
-    finally:
-        context.pythonExec = before
+        return
+    with _CHOOSING_PYTHON:
+        before = context.pythonExec
+        context.pythonExec = sys.executable
+        try:
+            yield
+        finally:
+            context.pythonExec = before

@@ -37,6 +37,7 @@ class Reader:
     minimum: Decoder
     maximum: Decoder
     of_bytes: bool  # bounds that old writers got wrong
+    one_sided: bool  # one bound may be lost and the other stand: text has a cut without successor
     oldest: int | None  # values before it may be in the Julian calendar
     required: bool  # NULL cannot be written
 
@@ -186,6 +187,7 @@ def _entry(
             ordinals[0],
             *pair,
             of_bytes=column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"),
+            one_sided=leaf.type in ("string", "binary"),
             oldest=oldest.get(leaf.type),
             required=column.max_definition_level == 0,
         )
@@ -255,13 +257,14 @@ def _chunk_triple(
         maximum = reader.maximum(statistics.max_raw)
     except Exception:  # an encrypted column, a statistic of the wrong length: nothing is known
         return UNKNOWN
-    if minimum is not None and maximum is not None and minimum > maximum:
+    if minimum is None or maximum is None:
+        # A NaN, or a value out of range: who wrote the one wrongly is not trusted with the other.
+        return (minimum, maximum, nulls) if reader.one_sided else (None, None, nulls)
+    if minimum > maximum:
         return (None, None, nulls)
-    if reader.oldest is not None and not unchanged:
+    if reader.oldest is not None and not unchanged and minimum < reader.oldest:
         # the calendars differ by days, so that no bound of such a chunk is left
-        either_unknown = minimum is None or maximum is None
-        if either_unknown or min(minimum, maximum) < reader.oldest:
-            return (None, None, nulls)
+        return (None, None, nulls)
     return (minimum, maximum, nulls)
 
 

@@ -59,14 +59,11 @@ def export_listing(spark: SparkSession, path_or_table: str, directory: str) -> d
             "this session does not have the tamis extension: make it with "
             "tamis.configure(SparkSession.builder).getOrCreate()"
         )
-    from py4j.protocol import Py4JJavaError
-
     try:
         answer = shim.exportListing(_java_session(spark), path_or_table, directory)
-    except Py4JJavaError as problem:
-        raise StatisticsIndexError(
-            f"{path_or_table} cannot be listed: {problem.java_exception.getMessage()}"
-        ) from problem
+    except Exception as problem:  # PySpark's own, or py4j's
+        first_line = str(problem).strip().partition("\n")[0]
+        raise StatisticsIndexError(f"{path_or_table} cannot be listed: {first_line}") from problem
     document: dict[str, Any] = json.loads(answer)
     return document
 

@@ -82,7 +82,7 @@ def _listing(store: Store, pointer: Pointer) -> pa.Table:
     ).replace_schema_metadata({"directories": "\n".join(directories.dictionary.to_pylist())})
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Entry:
     store: Store | None
     stamp: tuple[int, int] | None
@@ -91,11 +91,19 @@ class _Entry:
     epoch: int
 
 
+class _Slot:
+    """What is known of one root, and who is finding out."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entry: _Entry | None = None
+
+
 class Indexes:
     """The indexes that are open in this process. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._entries: OrderedDict[tuple[object, ...], _Entry] = OrderedDict()
+        self._slots: OrderedDict[tuple[object, ...], _Slot] = OrderedDict()
         self._lock = threading.Lock()
         self._clock = clock
 
@@ -110,15 +118,25 @@ class Indexes:
         """The index of a root; IndexMissing where there is none. Never raises."""
         key = (root, location, cache_directory, tuple(sorted(settings.items())))
         with self._lock:
-            entry = self._entries.get(key)
-            now = self._clock()
-            if entry is None or self._is_due(entry, now, epoch):
+            slot = self._slots.setdefault(key, _Slot())
+            self._slots.move_to_end(key)
+            while len(self._slots) > _MAX_OPEN:
+                self._slots.popitem(last=False)
+        known = slot.entry
+        if known is not None and not self._is_due(known, self._clock(), epoch):
+            return known.outcome
+        # Storage may be slow: other roots do not wait, nor does who has an answer of this epoch.
+        if not slot.lock.acquire(blocking=known is None or known.epoch != epoch):
+            assert known is not None
+            return known.outcome
+        try:
+            entry = slot.entry
+            if entry is None or self._is_due(entry, self._clock(), epoch):
                 entry = self._check(entry, root, location, settings, cache_directory, epoch)
-                self._entries[key] = entry
-            self._entries.move_to_end(key)
-            while len(self._entries) > _MAX_OPEN:
-                self._entries.popitem(last=False)
+                slot.entry = entry
             return entry.outcome
+        finally:
+            slot.lock.release()
 
     @staticmethod
     def _is_due(entry: _Entry, now: float, epoch: int) -> bool:

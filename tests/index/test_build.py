@@ -1,0 +1,208 @@
+"""The index as its users meet it: built by a Spark session, used by its next query."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+import tamis
+from tamis.errors import StatisticsIndexError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> Path:
+    """20 files in partitions of odd names, clustered by id."""
+    from pyspark.sql.functions import col, concat, expr, lit
+
+    path = tmp_path / "a table ünï#1%"
+    frame = spark.range(1000).select(
+        "id",
+        concat(lit("key "), col("id")).alias("s"),
+        expr("CAST(id AS DECIMAL(12, 2))").alias("price"),
+        expr("date_add(DATE'1995-01-01', CAST(id AS INT))").alias("d"),
+        expr("named_struct('x', id, 'c.d', CAST(id AS FLOAT))").alias("st"),
+        expr("CASE WHEN id < 500 THEN 'a b=1#%' ELSE 'ünï' END").alias("p"),
+    )
+    frame.repartitionByRange(10, "id").write.partitionBy("p").parquet(str(path))
+    return path
+
+
+def opened(path: Path, **options: Any) -> Any:
+    from tamis.index.reader import open_index
+    from tamis.index.store import Store
+    from tests.index.local import uri_of
+
+    return open_index(Store.at(uri_of(path), options.get("location"), {}), str(path.parent / "c"))
+
+
+def test_build_describe_refresh_drop(spark: SparkSession, table: Path) -> None:
+    index = tamis.index(spark, str(table)).build()
+    found = index.describe().to_dict()
+    assert found["rows"] == 1000
+    assert found["files"] == found["row_groups"] == len(list(table.rglob("*.parquet")))
+    assert found["unreadable_files"] == 0
+    by_name = {column["name"]: column["files_with_bounds"] for column in found["columns"]}
+    assert set(by_name) == {"id", "s", "price", "d", "st.x", "st.c.d"}
+    assert set(by_name.values()) == {found["files"]}
+
+    spark.range(5).selectExpr("id", "'ünï' AS p").write.mode("append").partitionBy("p").parquet(
+        str(table)
+    )
+    assert index.describe().staleness.added > 0
+    index.refresh()
+    assert index.describe().staleness.added == 0
+    assert index.describe().to_dict()["rows"] == 1005
+    index.drop()
+    assert not (table / "_tamis").exists()
+
+
+def test_the_next_query_uses_it(spark: SparkSession, table: Path) -> None:
+    query = "id BETWEEN 120 AND 130 AND s > 'key 1'"
+    frame = spark.read.parquet(str(table))
+    before = sorted(frame.where(query).collect())
+    tamis.index(spark, str(table)).build()
+    after = spark.read.parquet(str(table)).where(query)
+    assert sorted(after.collect()) == before
+    scans = json.loads(spark._jvm.io.tamis.Tamis.scans(after._jdf))
+    scans = scans["scans"] if isinstance(scans, dict) else scans
+    assert scans[0]["files_kept"] < scans[0]["files_total"]
+
+
+def test_of_a_table_by_name(spark: SparkSession, table: Path) -> None:
+    spark.sql("DROP TABLE IF EXISTS tamis_indexed")
+    spark.range(10).write.saveAsTable("tamis_indexed")
+    try:
+        index = tamis.index(spark, "tamis_indexed").build()
+        assert index.describe().to_dict()["rows"] == 10
+    finally:
+        spark.sql("DROP TABLE tamis_indexed")
+
+
+def test_unreadable_files_do_not_end_the_build(spark: SparkSession, table: Path) -> None:
+    schema = spark.read.parquet(str(table)).schema
+    (table / "p=ünï" / "zz.parquet").write_bytes(b"PAR1 nothing PAR1")
+    spark.sql("DROP TABLE IF EXISTS tamis_broken")
+    columns = ", ".join(
+        f"{f.name} {f.dataType.simpleString()}" for f in schema if "." not in f.name
+    )
+    columns = columns.replace("c.d:", "`c.d`:")
+    location = str(table).replace("'", "\\'")
+    spark.sql(
+        f"CREATE TABLE tamis_broken ({columns}) USING parquet PARTITIONED BY (p) "
+        f"LOCATION '{location}'"
+    )
+    try:
+        spark.catalog.recoverPartitions("tamis_broken")
+        description = tamis.index(spark, "tamis_broken").build().describe().to_dict()
+        assert description["unreadable_files"] == 1
+        assert "zz.parquet" in description["problems"][0]
+    finally:
+        spark.sql("DROP TABLE tamis_broken")
+
+
+def test_under_the_location_of_the_session(
+    spark: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    spark.conf.set("spark.tamis.index.location", f"file:{tmp_path}/indexes")
+    tamis.index(spark, str(table)).build()
+    assert not (table / "_tamis").exists()
+    assert len(list((tmp_path / "indexes").glob("*/index.json"))) == 1
+
+
+def test_two_builds_at_once(spark: SparkSession, table: Path) -> None:
+    failures: list[BaseException] = []
+
+    def build() -> None:
+        try:
+            tamis.index(spark, str(table)).build()
+        except BaseException as problem:
+            failures.append(problem)
+
+    threads = [threading.Thread(target=build) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert opened(table).num_records.sum() == 1000
+
+
+def test_errors_say_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(StatisticsIndexError, match="cannot be listed"):
+        tamis.index(spark, str(tmp_path / "nowhere")).build()
+    with pytest.raises(StatisticsIndexError, match=r"tamis\.configure"):
+        tamis.index(object(), str(tmp_path)).build()  # type: ignore[arg-type]
+
+
+def test_the_command_line(
+    spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tamis.index import build
+    from tamis.index.commands import app
+
+    class Borrowed:
+        """The session of the tests, which a command must not stop."""
+
+        def __getattr__(self, name: str) -> Any:
+            return (lambda: None) if name == "stop" else getattr(spark, name)
+
+    asked: dict[str, str] = {}
+    monkeypatch.setattr(build, "own_session", lambda confs: asked.update(confs) or Borrowed())
+    run = CliRunner().invoke
+    built = run(app, ["build", str(table), "--column", "id", "--conf", "spark.x=a=b"])
+    assert built.exit_code == 0, built.output
+    assert "1,000 rows" in built.output
+    assert asked == {"spark.x": "a=b"}
+    described = json.loads(run(app, ["describe", str(table), "--json"]).output)
+    assert [column["name"] for column in described["columns"]] == ["id"]
+    assert run(app, ["refresh", str(table)]).exit_code == 0
+    assert run(app, ["drop", str(table)]).exit_code == 0
+    assert not (table / "_tamis").exists()
+
+
+def test_executors_need_pyarrow_and_nothing_of_tamis(tmp_path: Path) -> None:
+    """What is pickled runs in a Python that cannot import this package."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyspark import cloudpickle
+
+    from tamis.index import build
+    from tamis.index.leaves import Leaf
+
+    path = tmp_path / "a b.parquet"
+    pq.write_table(pa.table({"c": [1, 2]}), path)
+    leaves = [Leaf(("c",), "long")]
+    harvest = build.harvest.harvest
+    (tmp_path / "job").write_bytes(
+        cloudpickle.dumps(lambda batches: harvest(batches, leaves, True, {}))
+    )
+    uri, size = f"file:{tmp_path}/a%20b.parquet", path.stat().st_size
+    program = f"""
+import pickle, pyarrow as pa
+job = pickle.load(open({str(tmp_path / "job")!r}, "rb"))
+batch = pa.record_batch({{"ordinal": [0], "uri": [{uri!r}], "size": [{size}]}})
+(result,) = job(iter([batch]))
+files = pa.ipc.open_stream(result.column("files")[0].as_py()).read_all()
+print(files.select(["min.c", "max.c", "null_count.c"]).to_pylist())
+try:
+    import tamis
+    print("tamis is there")
+except ModuleNotFoundError:
+    pass
+"""
+    # -I: no PYTHONPATH and no current directory
+    found = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert found.stderr == ""
+    assert found.stdout.startswith("[{'min.c': 1, 'max.c': 2, 'null_count.c': 0}]")
