@@ -6,6 +6,7 @@ equals 0.0, strings compare as UTF-8 bytes, and NULL is None.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import zlib
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ Row = Mapping[tuple[str, ...], Any]
 def row_value(expr: Expr, row: Row) -> Any:
     """The value of an expression on a row; True, False or None for a predicate."""
     match expr:
+        case Literal(value=float(value), type=data_type) if data_type.name == "float":
+            return ctypes.c_float(value).value
         case Literal(value=value):
             return value
         case Column(path=path):

@@ -1,0 +1,101 @@
+"""Laws that hold for every predicate over every table of statistics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tamis.evaluate import evaluate, verdicts
+from tamis.evaluate.interpreter import truth
+from tamis.expr.nodes import And, Compare, Comparison, Literal, Not, Or
+from tamis.expr.rewrites import simplify
+from tamis.files.table import ArrowStatistics
+from tests.differential.generate import POOLS, random_case, random_predicate
+from tests.differential.rows import row_value
+from tests.differential.verdicts import check
+
+randoms = st.randoms(use_true_random=False)
+NONE, SOME, ALL = range(3)
+
+
+@given(randoms)
+@settings(max_examples=150, deadline=None)
+def test_no_row_contradicts_a_verdict(random: Random) -> None:
+    case = random_case(random, containers=4)
+    predicate = random_predicate(random, case.columns)
+    assert not [str(wrong) for wrong in check(predicate, case, Counter())]
+
+
+@given(randoms)
+@settings(max_examples=150, deadline=None)
+def test_evaluation_does_not_fail_inside(random: Random) -> None:
+    """`evaluate` answers "some" to any failure: here a failure shows."""
+    case = random_case(random, containers=4)
+    statistics = ArrowStatistics(case.files, case.partition_spec)
+    predicate = random_predicate(random, case.columns)
+    names = ["none", "some", "all"]
+    answer = evaluate(predicate, case.files, case.partition_spec).to_pylist()
+    assert [names[code] for code in verdicts(predicate, statistics)] == answer
+
+
+@given(randoms)
+@settings(max_examples=150, deadline=None)
+def test_complete_statistics_decide_an_ordering_exactly(random: Random) -> None:
+    case = random_case(random, containers=6, perfect=True)
+    column = random.choice(case.columns)
+    value = random.choice(POOLS[column.type][0])
+    op = random.choice([op for op in Comparison if op not in ("=", "<>", "<=>")])
+    predicate = Compare(op, column, Literal(value, column.type))
+    codes = verdicts(predicate, ArrowStatistics(case.files))
+    for code, rows in zip(codes, case.containers, strict=True):
+        truths = [row_value(predicate, row) is True for row in rows]
+        expected = NONE if not any(truths) else ALL if all(truths) else SOME
+        assert code == expected, (predicate, rows)
+
+
+@given(randoms)
+@settings(max_examples=150, deadline=None)
+def test_not_swaps_true_and_false(random: Random) -> None:
+    case = random_case(random, containers=4)
+    statistics = ArrowStatistics(case.files, case.partition_spec)
+    predicate = random_predicate(random, case.columns)
+    once, other = truth(predicate, statistics), truth(Not(predicate), statistics)
+    np.testing.assert_array_equal(once.can_be_true, other.can_be_false)
+    np.testing.assert_array_equal(once.can_be_false, other.can_be_true)
+    np.testing.assert_array_equal(once.can_be_null, other.can_be_null)
+
+
+@given(randoms)
+@settings(max_examples=150, deadline=None)
+def test_and_is_at_most_and_or_at_least_its_parts(random: Random) -> None:
+    case = random_case(random, containers=4)
+    statistics = ArrowStatistics(case.files, case.partition_spec)
+    parts = (random_predicate(random, case.columns, 1), random_predicate(random, case.columns, 1))
+    each = [verdicts(part, statistics) for part in parts]
+    assert (verdicts(And(parts), statistics) <= np.minimum(*each)).all()
+    assert (verdicts(Or(parts), statistics) >= np.maximum(*each)).all()
+
+
+@given(randoms)
+@settings(max_examples=200, deadline=None)
+def test_rewrites_keep_the_truth_of_every_row(random: Random) -> None:
+    case = random_case(random, containers=3)
+    predicate = random_predicate(random, case.columns)
+    simplified = simplify(predicate)
+    for row in (row for rows in case.containers for row in rows):
+        assert row_value(simplified, row) is row_value(predicate, row), (predicate, simplified)
+
+
+@given(randoms)
+@settings(max_examples=100, deadline=None)
+def test_less_knowledge_never_proves_more(random: Random) -> None:
+    case = random_case(random, containers=4, perfect=True)
+    predicate = random_predicate(random, case.columns)
+    dropped = random.choice(case.files.column_names)
+    told = verdicts(predicate, ArrowStatistics(case.files))
+    less = verdicts(predicate, ArrowStatistics(case.files.drop_columns([dropped])))
+    assert ((less == told) | (less == SOME)).all()
