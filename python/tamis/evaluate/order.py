@@ -85,6 +85,8 @@ def _ask_keys(
 ) -> Flags:
     flags: Flags = of_numbers(lower_keys, upper_keys)
     ties = np.flatnonzero(lower_keys == upper_keys)
+    if len(ties) > len(flags) // 8:  # keys that are alike: gathering would cost more than it saves
+        return _ask_arrow(lower, upper, of_arrow)
     if len(ties):
         rows = pa.array(ties)
         flags[ties] = _ask_arrow(

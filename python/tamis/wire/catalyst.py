@@ -6,9 +6,9 @@
     {"n":"call","f":"EqualTo","t":"boolean","a":[EXPR,EXPR],"o":{}}
     {"n":"opaque","sql":"rand() < 0.5","cols":[["a"]],"t":"boolean"}
 
-Types are Spark's `DataType.json` names. Whole numbers are JSON numbers, dates are days and timestamps
-microseconds since 1970; floating values are numbers or "NaN", "Infinity", "-Infinity"; decimals are
-strings; binary is base64. The names of calls are the simple names of Catalyst's classes.
+Types are Spark's `DataType.json` names. Whole numbers are JSON numbers, dates are days and
+timestamps microseconds since 1970; floating values are numbers or "NaN", "Infinity", "-Infinity";
+decimals are strings; binary is base64. Calls bear the simple names of Catalyst's classes.
 
 Decoding is total: what is not understood, or malformed, becomes Opaque, and the rest stays useful.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, TypeAlias
 
@@ -37,15 +37,14 @@ from tamis.expr.nodes import (
     Opaque,
     Or,
     Value,
-    columns_of,
     type_of,
 )
 from tamis.expr.types import BOOLEAN, DataType
 
 __all__ = ["decode", "decode_conjuncts"]
 
-#: Deeper documents are cut: evaluation recurses, and Python's stack is finite.
-_MAX_DEPTH: Final = 200
+#: Deeper documents are cut: evaluation recurses, some ten calls a level, and Python allows 1,000.
+_MAX_DEPTH: Final = 60
 
 _UNKNOWN: Final = Opaque("<not understood>")
 
@@ -85,28 +84,28 @@ def _decode(document: object, depth: int) -> Expr:
     try:
         return decoder(document, depth)
     except _NotUnderstood:
-        # Columns are kept even so: reports name them.
-        children = [_decode(child, depth + 1) for child in _children(document)]
-        paths = dict.fromkeys(path for child in children for path in columns_of(child))
-        return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, (*_own_path(document), *paths))
+        return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, _columns_below(document))
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _children(document: Mapping[Any, Any]) -> Sequence[object]:
-    below = document.get("a")
-    return below if isinstance(below, list) else [below] if isinstance(below, Mapping) else []
-
-
-def _own_path(document: Mapping[Any, Any]) -> tuple[tuple[str, ...], ...]:
-    if document.get("n") != "col":
-        return ()
-    try:
-        return (_path(document.get("p")),)
-    except _NotUnderstood:
-        return ()
+def _columns_below(document: object) -> tuple[tuple[str, ...], ...]:
+    """The columns that a document names, understood or not: reports name them."""
+    paths: dict[tuple[str, ...], None] = {}
+    pending = [document]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list):
+            pending.extend(reversed(node))
+        elif isinstance(node, Mapping):
+            named = [node.get("p")] if node.get("n") == "col" else node.get("cols")
+            for path in named if isinstance(named, list) else []:
+                if _is_path(path):
+                    paths[tuple(path)] = None
+            pending.append(node.get("a"))
+    return tuple(paths)
 
 
 def _literal(document: Mapping[Any, Any], depth: int) -> Expr:
@@ -157,9 +156,7 @@ def _options(value: object) -> tuple[tuple[str, Any], ...]:
 
 
 def _opaque(document: Mapping[Any, Any], depth: int) -> Expr:
-    columns = document.get("cols")
-    paths = [_path(path) for path in columns] if isinstance(columns, list) else []
-    return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, tuple(paths))
+    return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, _columns_below(document))
 
 
 _NODES: Final[dict[str, Callable[[Mapping[Any, Any], int], Expr]]] = {
@@ -178,12 +175,14 @@ def _type(document: Mapping[Any, Any]) -> DataType:
     return data_type
 
 
-def _path(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not value:
-        raise _NotUnderstood
-    if not all(isinstance(part, str) for part in value):
+def _path(value: Any) -> tuple[str, ...]:
+    if not _is_path(value):
         raise _NotUnderstood
     return tuple(value)
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)
 
 
 _SPECIAL_FLOATS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -227,10 +226,10 @@ def _ordinary_value(value: object, data_type: DataType) -> Value:
 def _decimal(value: Decimal, data_type: DataType) -> Decimal:
     assert data_type.scale is not None
     assert data_type.precision is not None
-    if value.is_finite() and abs(value.adjusted()) <= 2 * data_type.precision:
-        if abs(unscaled(value, data_type.scale)) < 10**data_type.precision:
-            return value
-    raise _NotUnderstood
+    # The exponent first: 1E+999999999 is short to write and long to multiply out.
+    _require(value.is_finite() and abs(value.adjusted()) <= 2 * data_type.precision)
+    _require(abs(unscaled(value, data_type.scale)) < 10**data_type.precision)
+    return value
 
 
 # Calls that have a node of their own, one line each; every other call is a Call, which evaluate
