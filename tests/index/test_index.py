@@ -286,12 +286,15 @@ class TestConcurrency:
     def test_old_generations_go_when_they_are_not_young(
         self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        index.build()
-        index.build()
-        assert len(list((root / "_tamis").glob("2*"))) == 2  # young: perhaps being written
+        def generations() -> int:
+            return len(list((root / "_tamis").glob("2*")))
+
+        for _ in range(3):
+            index.build()
+        assert generations() == 3  # young: perhaps being written
         monkeypatch.setattr(stores, "YOUNG", timedelta(0))
         index.build()
-        assert len(list((root / "_tamis").glob("2*"))) == 1
+        assert generations() == 2  # planners may still read the one before
 
 
 def flip(path: Path, position: int) -> None:
@@ -322,7 +325,7 @@ class TestDamage:
         for path in sorted((root / "_tamis").rglob("*")):
             if not path.is_file():
                 continue
-            for position in range(0, path.stat().st_size, 7):
+            for position in range(0, path.stat().st_size, 23):
                 flip(path, position)
                 found = self.outcome(index, cache)
                 assert isinstance(found, IndexUnusable) or found == good, (path.name, position)

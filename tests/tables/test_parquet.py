@@ -281,6 +281,12 @@ class TestPartitions:
         column = Column(("gone",), DataType("integer"))
         assert scan.segments[0].statistics.bounds(column).lower is None
 
+    def test_of_a_type_that_is_not_understood_are_not_taken_from_the_index(
+        self, scene: Scene
+    ) -> None:
+        scan = scene.open(partitions={"a": ("interval day to second", pa.array([70, 80]))})
+        assert lowers(scan) == [None] * 4
+
     def test_go_before_the_index(self, scene: Scene) -> None:
         values = pa.array([70, 80])
         scan = scene.open(partitions={"a": ("long", values)})
@@ -307,6 +313,20 @@ class TestTrouble:
         assert kept(scan, less(A, 4)) == [True] * 4
         (warning,) = scan.warnings
         assert warning.code == "index.damaged"
+
+    def test_of_a_column_passes(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tamis.index import columns
+
+        scan = scene.open()
+        data = next((scene.root / "_tamis").rglob("files.stats"))
+        content = data.read_bytes()
+        data.write_bytes(b"short")
+        assert lowers(scan) == [None] * 4
+        data.write_bytes(content)
+        assert lowers(scan) == [None] * 4
+        monkeypatch.setattr(columns, "_RETRY", 0.0)
+        assert lowers(scan) == [1, 3, 5, 8]
+        assert scan.warnings == []
 
     def test_of_case_sensitivity(self, scene: Scene) -> None:
         scan = scene.open(case_sensitive=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,15 @@ from tamis.index.layout import FILES, ColumnEntry, Pointer
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
+# Storage that failed is not asked again for so long, in seconds.
+_RETRY = 30.0
 _INTEGERS = ("byte", "short", "integer", "long")
 
 
 class IndexStatistics:
     """What an index knows of its files, in its own order. Never raises.
 
-    A column that cannot be read is unknown from then on, and `trouble` says why.
+    A column that cannot be read is unknown, and `trouble` says why; it is tried again later.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class IndexStatistics:
         self._bounds: dict[tuple[tuple[str, ...], DataType], Bounds] = {}
         self._lock = threading.Lock()
         self.trouble: IndexUnusable | None = None
+        self._troubled_at = 0.0
 
     @property
     def num_containers(self) -> int:
@@ -63,9 +67,13 @@ class IndexStatistics:
         if found is not None:
             return found
         with self._lock:
-            if key not in self._bounds:
-                self._bounds[key] = self._read(*key)
-            return self._bounds[key]
+            found = self._bounds.get(key)
+            if found is None:
+                found = self._read(*key)
+                if found is None:
+                    return Bounds.unknown(column.type)
+                self._bounds[key] = found
+            return found
 
     def empty(self) -> Flags | None:
         return self._empty
@@ -82,21 +90,27 @@ class IndexStatistics:
             entry = self._columns.get(_fold(path))
         return entry
 
-    def _read(self, path: tuple[str, ...], data_type: DataType) -> Bounds:
+    def _read(self, path: tuple[str, ...], data_type: DataType) -> Bounds | None:
+        """The bounds of a column; None: it cannot be read now."""
         entry = self._entry(path)
-        if entry is None or self.trouble is not None:
+        if entry is None:
             return Bounds.unknown(data_type)
+        if self.trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
+            return None
         recorded = DataType.parse(entry.type)
         if recorded is None or not is_widening(recorded, data_type):
             return Bounds.unknown(data_type)
         try:
             name = json.dumps([entry.path, str(data_type)])
-            return self._cache.bounds(name, data_type, lambda: self._load(entry, data_type))
+            found = self._cache.bounds(name, data_type, lambda: self._load(entry, data_type))
+            self.trouble = None
+            return found
         except IndexUnusable as problem:
             self.trouble = problem
         except Exception as problem:  # whatever it is, the query runs without this column
             self.trouble = self._store.damaged(f"{type(problem).__name__}: {problem}")
-        return Bounds.unknown(data_type)
+        self._troubled_at = time.monotonic()
+        return None
 
     def _load(self, entry: ColumnEntry, data_type: DataType) -> Bounds:
         name = entry.leaf.name

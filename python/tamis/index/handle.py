@@ -126,6 +126,7 @@ class Index:
         self, listing: TableListing, columns: Sequence[str] | None, content: Generation
     ) -> None:
         store = self._store(listing)
+        before = store.generation_in_force()
         try:
             generation = store.new_generation()
             data = store.write_generation(generation, content.files, content.row_groups)
@@ -151,7 +152,7 @@ class Index:
                 f"the index cannot be written to {store.uri} ({problem}): make it writable, or set "
                 "spark.tamis.index.location to a directory that is"
             ) from problem
-        store.remove_old_generations()
+        store.remove_old_generations(but=before)
         invalidate(self._spark, listing.root)
 
 

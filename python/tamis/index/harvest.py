@@ -11,12 +11,11 @@ from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from tamis.index.footers import Footer, FooterReader, unreadable
 from tamis.index.leaves import Leaf, arrow_type
-from tamis.index.storage import open_file_system, split_uri
+from tamis.index.storage import FileSystems
 
 # Footers of one task read at a time: waiting for an object store, not computing.
 _CONCURRENT = 8
@@ -38,13 +37,11 @@ def harvest(
     A file that cannot be read, or is not of the listed size, gives a row that knows nothing.
     """
     reader = FooterReader(leaves, case_sensitive)
-    file_systems: dict[tuple[str, str], pafs.FileSystem] = {}
+    file_systems = FileSystems(settings)
 
     def fetch(uri: str, size: int) -> pq.FileMetaData | str:
         try:
-            key = split_uri(uri)[:2]
-            fs, path = open_file_system(uri, settings)
-            fs = file_systems.setdefault(key, fs)
+            fs, path = file_systems.locate(uri)
             with fs.open_input_file(path) as file:
                 if file.size() != size:
                     return "the file has changed since it was listed"

@@ -129,7 +129,7 @@ def index_uri(root: str, location: str | None) -> str:
     >>> index_uri("file:/data/t", None)
     'file:/data/t/_tamis'
     >>> index_uri("file:/data/t", "file:/indexes/")
-    'file:/indexes/07e54f7dbb4a80ea'
+    'file:/indexes/2d6f6c3c4fa7af9c'
     """
     root = root.rstrip("/")
     if location is None:

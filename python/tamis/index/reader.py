@@ -23,7 +23,7 @@ from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, Pointer
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
-from tamis.index.unusable import IndexMissing, IndexUnusable
+from tamis.index.unusable import IndexMissing, IndexUnusable, unreachable
 
 _RECHECK = 1.0  # seconds
 # A storage that did not answer is not asked again for so long: asking may take seconds itself.
@@ -172,10 +172,6 @@ class Indexes:
         except IndexUnusable as problem:
             outcome = problem
         except Exception as problem:  # of any storage, of any kind
-            outcome = IndexUnusable(
-                "index.storage_unreachable",
-                f"the index of {root} cannot be read ({type(problem).__name__}: {problem})",
-                "check the fs.* settings of the session, or set spark.tamis.index.location",
-            )
+            outcome = unreachable(f"of {root}", f"{type(problem).__name__}: {problem}")
         # after the work: a slow storage is not asked again at once
         return _Entry(store, stamp, outcome, self._clock(), epoch)

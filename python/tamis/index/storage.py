@@ -6,6 +6,7 @@ of this package, because it also runs on executors, which may have nothing but p
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -60,6 +61,26 @@ def open_file_system(uri: str, settings: Settings) -> tuple[pafs.FileSystem, str
         raise StorageUnreachableError(
             f"pyarrow cannot reach {scheme}://{authority}: {type(problem).__name__}: {problem}"
         ) from problem
+
+
+class FileSystems:
+    """File systems by scheme and authority, each opened once. Thread-safe."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._open: dict[tuple[str, str], pafs.FileSystem] = {}
+        self._lock = threading.Lock()
+
+    def locate(self, uri: str) -> tuple[pafs.FileSystem, str]:
+        """As `open_file_system`."""
+        scheme, authority, path = split_uri(uri)
+        if scheme not in _OPENERS:
+            return open_file_system(uri, self._settings)
+        with self._lock:
+            if (scheme, authority) not in self._open:
+                opened, _ = open_file_system(uri, self._settings)
+                self._open[scheme, authority] = opened
+            return self._open[scheme, authority], _path_inside(scheme, authority, path)
 
 
 def _path_inside(scheme: str, authority: str, path: str) -> str:

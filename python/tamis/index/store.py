@@ -38,7 +38,7 @@ from tamis.index.layout import (
     unseal,
 )
 from tamis.index.storage import StorageUnreachableError, open_file_system
-from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild
+from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild, unreachable
 
 # A generation that is not in force may be one that a build is writing now, until it is this old.
 YOUNG = timedelta(hours=1)
@@ -62,11 +62,7 @@ class Store:
         try:
             return Store(root, uri, *open_file_system(uri, settings))
         except StorageUnreachableError as problem:
-            raise IndexUnusable(
-                "index.storage_unreachable",
-                f"the index {uri} is out of reach ({problem})",
-                "set spark.tamis.index.location to a storage that pyarrow reaches",
-            ) from problem
+            raise unreachable(uri, str(problem)) from problem
 
     def _inside(self, *parts: str) -> str:
         return "/".join([self.path, *parts])
@@ -93,7 +89,7 @@ class Store:
                 f"install that version, or build it anew: {self._mend()}",
             ) from problem
         except (OSError, ValueError) as problem:
-            raise self.damaged(f"{POINTER}: {problem}") from problem
+            raise self._trouble(POINTER, problem) from problem
 
     def checksums(self, pointer: Pointer) -> dict[str, Checksums]:
         """Checksums of the generation. Raises IndexUnusable."""
@@ -102,8 +98,8 @@ class Store:
             if zlib.crc32(content) != pointer.data[CHECKSUMS].checksum:
                 raise ValueError("its checksum does not match")
             return msgspec.json.decode(content, type=dict[str, Checksums])
-        except (OSError, ValueError, KeyError) as problem:
-            raise self.damaged(f"{pointer.generation}/{CHECKSUMS}: {problem}") from problem
+        except (OSError, ValueError, KeyError, msgspec.MsgspecError) as problem:
+            raise self._trouble(f"{pointer.generation}/{CHECKSUMS}", problem) from problem
 
     def columns(
         self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
@@ -134,7 +130,12 @@ class Store:
             )
             return parquet.read(columns=present, use_threads=False)
         except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
-            raise self.damaged(f"{pointer.generation}/{name}: {problem}") from problem
+            raise self._trouble(f"{pointer.generation}/{name}", problem) from problem
+
+    def _trouble(self, name: str, problem: Exception) -> IndexUnusable:
+        if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
+            return unreachable(self.uri, f"{name}: {problem}")
+        return self.damaged(f"{name}: {problem}")
 
     def damaged(self, what: str) -> IndexUnusable:
         return IndexUnusable(
@@ -195,16 +196,27 @@ class Store:
             self.file_system.delete_file(self._inside(POINTER))
             self.file_system.move(self._inside(draft), self._inside(POINTER))
 
-    def remove_old_generations(self) -> None:
-        """Removes generations that are neither in force nor young. Never raises."""
+    def generation_in_force(self) -> str | None:
+        """None: there is no index, or none that can be read."""
         try:
-            current = self.pointer().generation
+            return self.pointer().generation
+        except IndexUnusable:
+            return None
+
+    def remove_old_generations(self, but: str | None = None) -> None:
+        """Removes generations that are neither in force nor young, nor the one named.
+
+        That one was in force until now: planners that have it open read it a little longer. Never
+        raises.
+        """
+        try:
+            kept = {self.pointer().generation, but}
             now = datetime.now(UTC)
             for info in self.file_system.get_file_info(pafs.FileSelector(self.path)):
                 born = _born(info.base_name)
                 if (
                     info.type == pafs.FileType.Directory
-                    and info.base_name != current
+                    and info.base_name not in kept
                     and born is not None
                     and now - born > YOUNG
                 ):

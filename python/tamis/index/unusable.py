@@ -29,3 +29,13 @@ def rebuild(root: str) -> str:
     'python -m tamis index build file:/data/t'
     """
     return f"python -m tamis index build {root}"
+
+
+def unreachable(index: str, what: str) -> IndexUnusable:
+    """The storage of an index does not answer, or not to us."""
+    return IndexUnusable(
+        "index.storage_unreachable",
+        f"the index {index} is out of reach ({what})",
+        "check the fs.* settings of the session, or set spark.tamis.index.location to a storage "
+        "that pyarrow reaches",
+    )

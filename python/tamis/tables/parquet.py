@@ -85,11 +85,10 @@ class ParquetTables:
         found, problems = self._usable_indexes(request, snapshot)
         match = self._match(snapshot, found)
         table = request.table
-        types = {c.name: DataType.parse(c.type) for c in table.partition_columns}
         partitions = DirectoryStatistics(
             len(snapshot.files.directories),
             snapshot.partitions,
-            {name: kind for name, kind in types.items() if kind is not None},
+            {column.name: DataType.parse(column.type) for column in table.partition_columns},
             table.case_sensitive,
         )
         group = snapshot.group

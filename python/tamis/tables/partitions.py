@@ -21,12 +21,12 @@ class DirectoryStatistics:
     """One container a directory: a partition column holds one value in all of its rows.
 
     values: by column name; null says that the value *is* NULL in every row, because the listing
-    is the truth.  types: the Spark types of these columns.
+    is the truth.  types: of every partition column; None: a type that is not understood.
     """
 
     directories: int
     values: dict[str, pa.Array]
-    types: dict[str, DataType]
+    types: dict[str, DataType | None]
     case_sensitive: bool
     _bounds: dict[str, Bounds] = field(default_factory=dict)
 
