@@ -158,7 +158,9 @@ def main() -> int:
         builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         builder = builder.config("spark.ui.showConsoleProgress", "false")
         spark = tamis.configure(builder).getOrCreate()
-        tally = run(spark, folder, arguments.seed, arguments.count, lambda text: print(text, flush=True))
+        tally = run(
+            spark, folder, arguments.seed, arguments.count, lambda text: print(text, flush=True)
+        )
         spark.stop()
     print(tally)
     return 1 if tally.differences else 0

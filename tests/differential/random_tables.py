@@ -19,6 +19,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+decimal.getcontext().prec = 80  # or 38 digits are rounded
 EPOCH = datetime.datetime(1970, 1, 1)
 EPOCH_UTC = EPOCH.replace(tzinfo=datetime.UTC)
 
@@ -39,7 +40,9 @@ def _integer(bits: int) -> Callable[[random.Random, float], int]:
         if rng.random() < 0.02:
             return rng.choice([-limit, limit - 1, 0, -1, 1])
         spread = min(limit, 2000)
-        return int((position - 0.5) * spread) + rng.randint(-3, 3) if bits > 8 else rng.randint(-5, 5)
+        return (
+            int((position - 0.5) * spread) + rng.randint(-3, 3) if bits > 8 else rng.randint(-5, 5)
+        )
 
     return value
 
@@ -75,7 +78,9 @@ def _date(rng: random.Random, position: float) -> datetime.date:
             [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.date(1582, 10, 4),
              datetime.date(1582, 10, 15), datetime.date(1969, 12, 31), datetime.date(1970, 1, 1)]
         )  # fmt: skip
-    return datetime.date(1965, 1, 1) + datetime.timedelta(days=int(position * 4000) + rng.randint(0, 30))
+    return datetime.date(1965, 1, 1) + datetime.timedelta(
+        days=int(position * 4000) + rng.randint(0, 30)
+    )
 
 
 def _moment(rng: random.Random, position: float) -> int:
@@ -156,7 +161,11 @@ def write(rng: random.Random, folder: Path, name: str) -> RandomTable:
         row += size
 
         def values(
-            kind: Kind, key: str, size: int = size, number: int = number, clustered: bool = clustered
+            kind: Kind,
+            key: str,
+            size: int = size,
+            number: int = number,
+            clustered: bool = clustered,
         ) -> pa.Array:
             nulls = rng.choice([0, 0, 0.2, 1])
             constant = rng.random() < 0.15
@@ -189,7 +198,9 @@ def write(rng: random.Random, folder: Path, name: str) -> RandomTable:
         rng.shuffle(items)
         statistics: Any = rng.random() < 0.9
         if statistics and rng.random() < 0.2:
-            statistics = [n for n, _ in items if "." not in n and rng.random() < 0.7 and n != struct_name]
+            statistics = [
+                n for n, _ in items if "." not in n and rng.random() < 0.7 and n != struct_name
+            ]
         pq.write_table(
             pa.table(dict(items)),
             directory / f"part-{number:03d}{rng.choice(['', ' x', '%20', '=', 'ü'])}.parquet",
@@ -198,7 +209,9 @@ def write(rng: random.Random, folder: Path, name: str) -> RandomTable:
             use_dictionary=rng.random() < 0.5,
         )
     leaves = [Leaf(quoted(n), k, tuple(samples[n])) for n, k in columns.items()]
-    leaves += [Leaf(f"{quoted(struct_name)}.{quoted(n)}", k, tuple(samples[n])) for n, k in nested.items()]
+    leaves += [
+        Leaf(f"{quoted(struct_name)}.{quoted(n)}", k, tuple(samples[n])) for n, k in nested.items()
+    ]
     ddl = ["_row BIGINT", *(f"{quoted(n)} {k.sql}" for n, k in columns.items())]
     if nested:
         inner = ", ".join(f"{quoted(n)}: {k.sql}" for n, k in nested.items())

@@ -55,7 +55,7 @@ object Tamis {
     val out = Messages.mapper.createObjectNode()
     out.put("fingerprint", listing.fingerprint).put("files", listing.size)
     val roots = out.putArray("roots")
-    relation.location.rootPaths.foreach(p => roots.add(p.toUri.toString.stripSuffix("/")))
+    relation.location.rootPaths.foreach(p => roots.add(Listing.canonical(p.toUri.toString)))
     val partitions = relation.partitionSchema.fieldNames.toSet
     out.put(
       "schema",

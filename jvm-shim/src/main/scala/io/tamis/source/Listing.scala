@@ -36,6 +36,7 @@ final class Listing(
   lazy val fingerprint: String = {
     val a = new Listing.Hash(Listing.SeedA)
     val b = new Listing.Hash(Listing.SeedB)
+    Seq(a, b).foreach(_.add(partitionSchema.json)) // equal texts of other types are other values
     groups.foreach { g =>
       val values = g.values
         .toSeq(partitionSchema)
@@ -75,6 +76,12 @@ object Listing {
     */
   def uriOf(file: FileStatusWithMetadata): String = file.getPath.toUri.toString
 
+  /** One spelling of a URI: `file:///t`, as the catalog has it, and `file:/t/`, as Hadoop does, are
+    * `file:/t`.
+    */
+  def canonical(uri: String): String =
+    uri.replaceFirst("^([A-Za-z][A-Za-z0-9+.-]*):///", "$1:/").stripSuffix("/")
+
   def nameOf(file: FileStatusWithMetadata): String = {
     val uri = uriOf(file); uri.substring(uri.lastIndexOf('/') + 1)
   }
@@ -97,7 +104,7 @@ object Listing {
           last = uri.substring(0, slash)
           lastGroup = seen.getOrElseUpdate(
             last,
-            { groups += ListingGroup(last, partition.values); groups.length - 1 }
+            { groups += ListingGroup(canonical(last), partition.values); groups.length - 1 }
           )
         }
         files += file

@@ -11,7 +11,8 @@ import io.tamis.wire.{ExpressionWriter, IndexSettings, PlanAnswer, PlanRequest}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
 
-/** One question to the planner: which files of this listing can hold a row that passes these filters?
+/** One question to the planner: which files of this listing can hold a row that passes these
+  * filters?
   *
   * @param detail
   *   also count what each filter prunes on its own; takes longer, and is not remembered
@@ -23,7 +24,8 @@ final class Question(
     detail: Boolean = false
 ) {
   private val conf = SQLConf.get
-  private val roots = table.relation.location.rootPaths.map(_.toUri.toString.stripSuffix("/"))
+  private val roots =
+    table.relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString))
 
   /** The answer, or why there is none. Never throws. */
   def ask(): Either[String, PlanAnswer] =

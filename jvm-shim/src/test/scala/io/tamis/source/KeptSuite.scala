@@ -57,6 +57,12 @@ class KeptSuite extends munit.FunSuite {
     assertEquals(l.groupOf.toSeq, Seq(0, 1, 0))
   }
 
+  test("a directory has one spelling") {
+    val spellings = Seq("file:///t/p=1", "file:/t/p=1", "file:/t/p=1/")
+    assertEquals(spellings.map(Listing.canonical).distinct, Seq("file:/t/p=1"))
+    assertEquals(Listing.canonical("hdfs://name:9/t"), "hdfs://name:9/t")
+  }
+
   test("survivors keep their order and their partition values") {
     val some = kept(listing(), 1, 2, 4)
     assertEquals(

@@ -1,0 +1,89 @@
+"""Tables over real files, and the two questions that every test asks: same rows? which files?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tamis
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FILES = 10
+ROWS_PER_FILE = 100
+
+
+@pytest.fixture(autouse=True)
+def clean_catalog(spark: SparkSession) -> Iterator[None]:
+    """No table or view outlives its test."""
+    yield
+    for table in spark.catalog.listTables():
+        kind = "VIEW" if table.tableType in ("VIEW", "TEMPORARY") else "TABLE"
+        spark.sql(f"DROP {kind} IF EXISTS `{table.name}`")
+
+
+@pytest.fixture(scope="session")
+def events_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """1,000 rows in 10 files clustered by id, with an index: id, day, name, amount, item<sku, tags>."""
+    path = str(tmp_path_factory.mktemp("events") / "events")
+    frame = spark_session.range(FILES * ROWS_PER_FILE).selectExpr(
+        "id",
+        "date_add(DATE '1995-01-01', CAST(id AS INT)) AS day",
+        "concat('n', lpad(CAST(id AS STRING), 4, '0')) AS name",
+        "CASE WHEN id % 10 = 0 THEN NULL ELSE CAST(id * 1.5 AS DECIMAL(12, 2)) END AS amount",
+        "named_struct('sku', CAST(id AS INT), 'tags', named_struct('a b', id % 7)) AS item",
+    )
+    frame.repartitionByRange(FILES, "id").sortWithinPartitions("id").write.parquet(path)
+    tamis.index(spark_session, path).build()
+    return path
+
+
+@pytest.fixture
+def events(spark: SparkSession, events_path: str) -> DataFrame:
+    """The events, also as the temporary view `events`."""
+    frame = spark.read.parquet(events_path)
+    frame.createOrReplaceTempView("events")
+    return frame
+
+
+def rows(frame: DataFrame) -> list[str]:
+    """The rows as a bag."""
+    return sorted(repr(tuple(row)) for row in frame.collect())
+
+
+def scans(frame: DataFrame) -> list[dict[str, Any]]:
+    """The decisions of tamis in the frame's plan; a fallback fails the test."""
+    found = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
+    assert [scan["fallback"] for scan in found] == [None] * len(found)
+    return list(found)
+
+
+def kept(frame: DataFrame) -> list[int]:
+    """How many files each scan of tamis keeps."""
+    return [scan["files_kept"] for scan in scans(frame)]
+
+
+@pytest.fixture
+def same(spark: SparkSession) -> Callable[[str], DataFrame]:
+    """Run a statement with tamis off and on; the rows have to be the same. Gives the frame with it on."""
+
+    def check(statement: str) -> DataFrame:
+        spark.conf.set("spark.tamis.enabled", "false")
+        off = rows(spark.sql(statement))
+        spark.conf.set("spark.tamis.enabled", "true")
+        frame = spark.sql(statement)
+        assert rows(frame) == off
+        return frame
+
+    return check
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """A fresh directory, as text."""
+    return str(tmp_path)

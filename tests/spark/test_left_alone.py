@@ -1,0 +1,92 @@
+"""What tamis must not touch is left exactly as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import tamis
+from tests.spark.conftest import rows, scans
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def plan(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().optimizedPlan().toString())
+
+
+def untouched(frame: DataFrame) -> bool:
+    return "TamisTable" not in plan(frame) and "Tamis " not in plan(frame) and scans(frame) == []
+
+
+def test_bucketed(spark: SparkSession, events: DataFrame) -> None:
+    events.select("id", "name").write.bucketBy(4, "id").sortBy("id").saveAsTable("bucketed")
+    frame = spark.table("bucketed").where("id < 10")
+    assert untouched(frame)
+    assert frame.count() == 10
+    (alone,) = tamis.explain(frame).to_dict()["left_alone"]
+    assert "bucketed" in alone["reason"]
+
+
+def test_other_formats(spark: SparkSession, events: DataFrame, folder: str) -> None:
+    for kind in ("orc", "json", "csv"):
+        events.select("id", "name").write.format(kind).save(f"{folder}/{kind}")
+        frame = spark.read.format(kind).schema("id BIGINT, name STRING").load(f"{folder}/{kind}")
+        assert untouched(frame.where("id < 10"))
+        assert frame.where("id < 10").count() == 10
+
+
+def test_metadata_columns(spark: SparkSession, events: DataFrame) -> None:
+    frame = events.where("id < 150").selectExpr("_metadata.file_name AS f", "id")
+    assert untouched(frame)
+    assert frame.select("f").distinct().count() == 2
+    assert untouched(events.where("_metadata.file_size > 0 AND id = 1"))
+
+
+def test_streaming(spark: SparkSession, events_path: str, folder: str) -> None:
+    schema = spark.read.parquet(events_path).schema
+    stream = spark.readStream.schema(schema).parquet(events_path).where("id < 150")
+    query = (
+        stream.writeStream.format("parquet")
+        .option("checkpointLocation", folder + "/checkpoint")
+        .trigger(availableNow=True)
+        .start(folder + "/out")
+    )
+    query.awaitTermination()
+    assert spark.read.parquet(folder + "/out").count() == 150
+    # and what a stream wrote is an ordinary directory again
+    assert spark.read.parquet(folder + "/out").where("id = 149").count() == 1
+
+
+def test_a_partition_column_that_is_also_in_the_files(spark: SparkSession, folder: str) -> None:
+    path = f"{folder}/o"
+    spark.range(5).selectExpr("id", "id AS p").write.parquet(f"{path}/p=7")
+    frame = spark.read.parquet(path).where("p = 7")
+    assert untouched(frame)
+    assert frame.count() == 5
+
+
+def test_variant(spark: SparkSession, folder: str) -> None:
+    spark.sql("SELECT id, parse_json('{\"a\": 1}') AS v FROM range(3)").write.parquet(folder + "/v")
+    assert untouched(spark.read.parquet(folder + "/v").where("id = 1"))
+
+
+def test_field_ids(spark: SparkSession, events_path: str) -> None:
+    from pyspark.sql.types import LongType, StructType
+
+    schema = StructType().add("other", LongType(), True, {"parquet.field.id": 1})
+    spark.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+    spark.conf.set("spark.sql.parquet.fieldId.read.ignoreMissing", "true")
+    assert untouched(spark.read.schema(schema).parquet(events_path).where("other = 1"))
+
+
+def test_writes_keep_the_plan_of_their_target(
+    spark: SparkSession, events: DataFrame, same: Callable[[str], DataFrame]
+) -> None:
+    spark.sql("CREATE TABLE target (id BIGINT) USING parquet")
+    spark.sql("INSERT INTO target SELECT id FROM events WHERE id < 5")
+    spark.sql("INSERT OVERWRITE target SELECT id FROM events WHERE id >= 995")
+    assert rows(spark.table("target")) == [f"({i},)" for i in range(995, 1000)]
+    spark.sql("TRUNCATE TABLE target")
+    assert spark.table("target").where("id > 0").count() == 0

@@ -1,0 +1,118 @@
+"""Hive partitions without any index: their values alone are statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.spark.conftest import kept, scans
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Same = Callable[[str], "DataFrame"]
+
+
+@pytest.fixture
+def sales(spark: SparkSession, folder: str) -> str:
+    path = f"{folder}/sales data"
+    frame = spark.range(120).selectExpr(
+        "id",
+        "IF(id % 12 = 11, NULL, 1990 + id % 12) AS year",
+        "concat('r', id % 3, IF(id % 2 = 0, ' =%', '')) AS region",
+    )
+    frame.write.partitionBy("year", "region").parquet(path)
+    spark.read.parquet(path).createOrReplaceTempView("sales")
+    return path
+
+
+# predicate | partitions of 12 years x (some) regions kept | exact conjuncts
+CASES = [
+    ("year = 1995", True),
+    ("year BETWEEN 1993 AND 1994", True),
+    ("year IS NULL", True),
+    ("year <=> NULL", True),
+    ("NOT (year > 1991)", True),
+    ("year IN (1990, NULL, 2005)", True),
+    ("year NOT IN (1990, 1991)", True),
+    ("year = 1995 OR region = 'r1'", True),
+    ("region = 'r0 =%'", True),
+    ("substring(region, 2, 1) = '2'", True),  # Spark itself evaluates it on the values
+    ("year + 1 = 1996 AND region LIKE 'r%'", True),
+    ("year = 1995 AND id > 50", False),
+    ("year = 1995 OR id = 3", False),
+    ("(year = 1995 AND id > 50) OR (year = 1993 AND id < 50)", False),
+]
+
+
+@pytest.mark.parametrize(("predicate", "exact"), CASES)
+def test_partition_values_prune(
+    spark: SparkSession, sales: str, same: Same, predicate: str, exact: bool
+) -> None:
+    frame = same(f"SELECT id, year, region FROM sales WHERE {predicate}")
+    (scan,) = scans(frame)
+    if "OR id" not in predicate:
+        assert scan["files_kept"] < scan["files_total"]
+    if exact:
+        assert {c["pushdown"] for c in scan["conjuncts"]} == {"exact"}
+
+
+def test_an_or_over_partition_and_data_needs_the_planner(
+    spark: SparkSession, sales: str, same: Same
+) -> None:
+    # no conjunct is of partition columns alone, so plain Spark reads everything
+    frame = same(
+        "SELECT id FROM sales WHERE (year = 1995 AND id > 50) OR (year = 1993 AND id < 50)"
+    )
+    every = kept(spark.sql("SELECT id FROM sales"))[0]
+    assert 0 < kept(frame)[0] <= every // 4
+
+
+def test_catalog_partitions(spark: SparkSession, sales: str, same: Same) -> None:
+    spark.sql(
+        f"CREATE TABLE s (id BIGINT, year INT, region STRING) USING parquet "
+        f"PARTITIONED BY (year, region) LOCATION '{sales}'"
+    )
+    spark.sql("MSCK REPAIR TABLE s")
+    same("SELECT * FROM s WHERE year = 1995")
+    same("SELECT * FROM s WHERE year = 1995 OR id < 3")
+    spark.sql("ALTER TABLE s DROP PARTITION (year = 1995, region = 'r2')")
+    assert same("SELECT count(*) FROM s WHERE year = 1995").first()[0] == 0
+
+
+def test_dynamic_partition_pruning_still_works(spark: SparkSession, sales: str, same: Same) -> None:
+    spark.sql(
+        "SELECT CAST(1990 + id AS INT) AS year, id AS k FROM range(12)"
+    ).createOrReplaceTempView("years")
+    frame = same(
+        "SELECT s.id FROM sales s JOIN (SELECT * FROM years WHERE k = 3) y ON s.year = y.year"
+    )
+    text = str(frame._jdf.queryExecution().executedPlan().toString())
+    assert "dynamicpruning" in text
+    read = frame._jdf.queryExecution().executedPlan()
+    assert read is not None
+
+
+@pytest.mark.parametrize(
+    "kind", ["DATE", "TIMESTAMP", "DOUBLE", "DECIMAL(9,2)", "BOOLEAN", "STRING"]
+)
+def test_partition_types(spark: SparkSession, folder: str, same: Same, kind: str) -> None:
+    values = {
+        "DATE": ["1969-12-31", "2024-02-29"],
+        "TIMESTAMP": ["1969-12-31 23:59:59.5", "2024-03-10 02:30:00"],
+        "DOUBLE": ["-0.0", "1.5", "NaN"],
+        "DECIMAL(9,2)": ["-1.50", "2.00"],
+        "BOOLEAN": ["true", "false"],
+        "STRING": ["a/b", "ü"],
+    }[kind]
+    spark.sql(f"CREATE TABLE p (id BIGINT, v {kind}) USING parquet PARTITIONED BY (v)")
+    for number, value in enumerate([*values, None]):
+        literal = "NULL" if value is None else f"'{value}'"
+        spark.sql(f"INSERT INTO p SELECT {number}, CAST({literal} AS {kind})")
+    for value in values:
+        for operator in ("=", "<>", "<", ">=", "<=>"):
+            same(f"SELECT * FROM p WHERE v {operator} CAST('{value}' AS {kind})")
+            same(f"SELECT * FROM p WHERE v {operator} CAST('{value}' AS {kind}) OR id = 0")
+    same("SELECT * FROM p WHERE v IS NULL OR id = 1")
