@@ -148,6 +148,16 @@ class TestFreshness:
         write(scene.root / "day=2" / "b.parquet", 7)
         assert lowers(scene.open()) == [3, 5, None, 8]
 
+    def test_many_files_in_many_runs(self, tmp_path: Path) -> None:
+        scene = Scene(tmp_path)
+        for i in range(100):
+            write(scene.root / "day=1" / f"f{i:03d}.parquet", i)
+        scene.index.build()
+        for i in range(0, 100, 2):
+            write(scene.root / "day=1" / f"f{i:03d}.parquet", i, i, i)
+        expected = [1, 3, *(i if i % 2 else None for i in range(100)), 5, 8]
+        assert lowers(scene.open()) == expected
+
     def test_another_order(self, scene: Scene) -> None:
         files = sorted(scene.root.rglob("*.parquet"), reverse=True)
         assert lowers(scene.open(order=files)) == [8, 5, 3, 1]

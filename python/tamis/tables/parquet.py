@@ -29,6 +29,8 @@ from tamis.wire.messages import PlanRequest, Warning_
 
 _MAX_SNAPSHOTS = 16
 _MAX_MATCHES = 16
+# Segments that an index falls into: evaluating one more costs about as much as gathering 4k files.
+_MAX_RUNS = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,13 +182,34 @@ def _matched(snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
             break
         ordinals = np.flatnonzero((rows != freshness.UNMATCHED) & left)
         if len(ordinals):
-            parts.append((ordinals, index.statistics.take(rows[ordinals])))
+            parts += _runs(ordinals, rows[ordinals], index.statistics)
             num_records[ordinals] = index.num_records[rows[ordinals]]
             left[ordinals] = False
     if left.any():
         parts.append((np.flatnonzero(left), None))
     total = None if (num_records < 0).any() else int(num_records.sum())
     return _Match(tuple(parts), num_records, total)
+
+
+def _runs(
+    ordinals: npt.NDArray[np.intp], rows: npt.NDArray[np.int64], statistics: Statistics
+) -> list[tuple[slice | npt.NDArray[np.intp], Statistics]]:
+    """Files and their rows as a few runs, which are views; gathered where they are many.
+
+    After files were appended, or a few were rewritten, all but some files lie in runs.
+    """
+    breaks = np.flatnonzero((np.diff(ordinals) != 1) | (np.diff(rows) != 1)) + 1
+    if len(breaks) >= _MAX_RUNS:
+        return [(ordinals, statistics.take(rows))]
+    starts = [0, *breaks.tolist()]
+    stops = [*breaks.tolist(), len(ordinals)]
+    return [
+        (
+            slice(int(ordinals[start]), int(ordinals[stop - 1]) + 1),
+            statistics.slice(int(rows[start]), int(rows[stop - 1]) + 1),
+        )
+        for start, stop in zip(starts, stops, strict=True)
+    ]
 
 
 def _candidates(root: str, snapshot: Snapshot) -> Iterator[str]:
