@@ -51,6 +51,12 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"column": "l_quantity"},
         ),
         ReasonKind(
+            "FILES_WITHOUT_STATISTICS",
+            "some files have no statistics, and {predicate} is applied to their rows",
+            "refresh the statistics index: tamis.index(spark, path).refresh()",
+            {"predicate": "false"},
+        ),
+        ReasonKind(
             "NO_NULL_COUNTS",
             "the number of NULLs is not known for {column}",
             'build the statistics index: tamis.index(spark, path).build(columns=["{column}"])',

@@ -21,8 +21,9 @@ from tamis.evaluate.bounds import Flags
 from tamis.evaluate.interpreter import truth
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Expr
+from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
-from tamis.reasons import Reason
+from tamis.reasons import Reason, reason
 
 __all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide"]
 
@@ -199,5 +200,6 @@ def _static(conjunct: Expr, segments: Sequence[Segment], pruned: int | None) -> 
     classified = classify(conjunct, capabilities)
     if classified.pushdown is Pushdown.EXACT:
         # A constant, and files without statistics: these it did not rule out.
-        return Outcome(Pushdown.INEXACT, classified.reason, pruned)
+        why = reason("FILES_WITHOUT_STATISTICS", predicate=to_sql(conjunct))
+        return Outcome(Pushdown.INEXACT, why, pruned)
     return Outcome(classified.pushdown, classified.reason, pruned)

@@ -1,0 +1,154 @@
+"""The three-way contract: composition of exact, inexact and unsupported predicates."""
+
+from __future__ import annotations
+
+import pytest
+
+from tamis import Capabilities, PartitionField, Pushdown, classify
+from tamis.expr.nodes import (
+    And,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+)
+from tamis.expr.types import INTEGER, LONG, TIMESTAMP
+from tests.cases.case import FALSE, TRUE, UNKNOWN, compare, is_in, not_in
+
+year = Column(("year",), INTEGER)
+price = Column(("price",), LONG)
+hidden = Column(("hidden",), LONG)
+bucketed = Column(("id",), LONG)
+ts = Column(("ts",), TIMESTAMP)
+
+EXACT = compare("=", year, 1995)
+INEXACT = compare("<", price, 5)
+OTHER = compare(">", price, 1)
+UNSUPPORTED = Opaque("f(x)", (("x",),))
+
+TABLE = Capabilities(
+    statistics=["price"],
+    partition_spec=[
+        PartitionField("year", "identity", "year"),
+        PartitionField("id", "bucket[16]", "id_bucket"),
+        PartitionField("ts", "day", "ts_day"),
+    ],
+)
+DAY = 86_400_000_000
+
+
+@pytest.mark.parametrize(
+    ("expr", "pushdown", "pushed"),
+    [
+        (EXACT, Pushdown.EXACT, EXACT),
+        (INEXACT, Pushdown.INEXACT, INEXACT),
+        (UNSUPPORTED, Pushdown.UNSUPPORTED, None),
+        # AND: unsupported parts are left out of what is pushed.
+        (And((EXACT, EXACT)), Pushdown.EXACT, And((EXACT, EXACT))),
+        (And((EXACT, INEXACT)), Pushdown.INEXACT, And((EXACT, INEXACT))),
+        (And((EXACT, UNSUPPORTED)), Pushdown.INEXACT, EXACT),
+        (And((INEXACT, UNSUPPORTED)), Pushdown.INEXACT, INEXACT),
+        (And((UNSUPPORTED, INEXACT, EXACT)), Pushdown.INEXACT, And((INEXACT, EXACT))),
+        (And((UNSUPPORTED, UNSUPPORTED)), Pushdown.UNSUPPORTED, None),
+        # OR: every part is needed.
+        (Or((EXACT, EXACT)), Pushdown.EXACT, Or((EXACT, EXACT))),
+        (Or((EXACT, INEXACT)), Pushdown.INEXACT, Or((EXACT, INEXACT))),
+        (Or((EXACT, UNSUPPORTED)), Pushdown.UNSUPPORTED, None),
+        (Or((INEXACT, UNSUPPORTED)), Pushdown.UNSUPPORTED, None),
+        (Or((And((INEXACT, UNSUPPORTED)), OTHER)), Pushdown.INEXACT, Or((INEXACT, OTHER))),
+        (Or((And((EXACT, UNSUPPORTED)), EXACT)), Pushdown.INEXACT, Or((EXACT, EXACT))),
+        # NOT: never over what was weakened.
+        (Not(UNSUPPORTED), Pushdown.UNSUPPORTED, None),
+        (Not(And((INEXACT, UNSUPPORTED))), Pushdown.UNSUPPORTED, None),
+        (Not(And((EXACT, UNSUPPORTED))), Pushdown.UNSUPPORTED, None),
+        (Not(Or((And((INEXACT, UNSUPPORTED)), OTHER))), Pushdown.INEXACT, compare("<=", price, 1)),
+        (Not(Not(And((INEXACT, UNSUPPORTED)))), Pushdown.INEXACT, INEXACT),
+        (Not(Or((INEXACT, UNSUPPORTED))), Pushdown.INEXACT, compare(">=", price, 5)),
+        (Not(INEXACT), Pushdown.INEXACT, compare(">=", price, 5)),
+        (Not(EXACT), Pushdown.EXACT, Not(EXACT)),
+        (Not(And((EXACT, INEXACT))), Pushdown.INEXACT, None),
+    ],
+)
+def test_composition(expr: Expr, pushdown: Pushdown, pushed: Expr | None) -> None:
+    found = classify(expr, TABLE)
+    assert found.pushdown is pushdown
+    if pushed is not None:
+        assert found.pushed == pushed
+    # What is not exact is applied again, as a whole.
+    assert found.residual == (None if pushdown is Pushdown.EXACT else expr)
+    assert (found.reason is None) == (pushdown is Pushdown.EXACT)
+    assert (found.pushed is None) == (pushdown is Pushdown.UNSUPPORTED)
+
+
+class TestTheSampleOfTheContract:
+    """Faults of the sample code that the contract is explained with; each was red there."""
+
+    def test_and_is_not_taken_for_a_comparison(self) -> None:
+        """Its arm for binary expressions stands first, and hides those of AND and OR."""
+        assert classify(And((EXACT, EXACT)), TABLE).pushdown is Pushdown.EXACT
+        assert classify(Or((EXACT, INEXACT)), TABLE).pushdown is Pushdown.INEXACT
+
+    def test_exact_and_unsupported_is_not_exact(self) -> None:
+        """It gives an AND the class of the part that is left: the residual would be lost."""
+        assert classify(And((EXACT, UNSUPPORTED)), TABLE).pushdown is Pushdown.INEXACT
+        assert classify(And((UNSUPPORTED, EXACT)), TABLE).residual is not None
+
+    def test_not_over_a_weakened_and_is_unsupported(self) -> None:
+        """It negates what was pushed: NOT a loses the rows where a is true and f(x) false."""
+        assert classify(Not(And((INEXACT, UNSUPPORTED))), TABLE).pushed is None
+
+    def test_partition_column_needs_no_statistics(self) -> None:
+        """It asks for statistics before it looks at the partition spec."""
+        assert (
+            classify(EXACT, Capabilities(partition_spec=TABLE.partition_spec)).pushdown == "exact"
+        )
+
+    def test_constant_on_the_left(self) -> None:
+        reversed_sides = Compare(Comparison.LESS, Literal(0, TIMESTAMP), ts)  # ts > 0
+        assert classify(reversed_sides, TABLE).pushdown is Pushdown.INEXACT
+        reversed_sides = Compare(Comparison.GREATER, Literal(DAY, TIMESTAMP), ts)  # ts < a day
+        assert classify(reversed_sides, TABLE).pushdown is Pushdown.EXACT
+
+
+@pytest.mark.parametrize(
+    ("expr", "pushdown", "code"),
+    [
+        (compare("=", hidden, 5), Pushdown.UNSUPPORTED, "NO_STATISTICS"),
+        (IsNull(hidden), Pushdown.UNSUPPORTED, "NO_NULL_COUNTS"),
+        (IsNull(price), Pushdown.INEXACT, "RANGES_OVERLAP"),
+        (IsNull(year), Pushdown.EXACT, None),
+        (Not(IsNull(bucketed)), Pushdown.EXACT, None),
+        (compare("=", bucketed, 5), Pushdown.INEXACT, "NOT_ON_PARTITION_BOUNDARY"),
+        (is_in(bucketed, 5, 6), Pushdown.INEXACT, "NOT_ON_PARTITION_BOUNDARY"),
+        (compare(">", bucketed, 5), Pushdown.UNSUPPORTED, "TRANSFORM_IS_NOT_ORDERED"),
+        (not_in(bucketed, 5), Pushdown.UNSUPPORTED, "TRANSFORM_IS_NOT_ORDERED"),
+        (is_in(year, 1, 2, null=True), Pushdown.EXACT, None),
+        (not_in(year, 1, 2), Pushdown.EXACT, None),
+        (compare("<", ts, DAY), Pushdown.EXACT, None),
+        (compare("<", ts, DAY + 1), Pushdown.INEXACT, "NOT_ON_PARTITION_BOUNDARY"),
+        (compare("<=", ts, DAY - 1), Pushdown.EXACT, None),
+        (compare("=", ts, DAY), Pushdown.INEXACT, "NOT_ON_PARTITION_BOUNDARY"),
+        (Not(compare("<=>", year, 5)), Pushdown.EXACT, None),
+        (compare("=", year, None), Pushdown.EXACT, None),
+        (Compare(Comparison.LESS, price, price), Pushdown.INEXACT, "COLUMNS_ARE_COMPARED"),
+        (Compare(Comparison.LESS, year, year), Pushdown.EXACT, None),
+        (Compare(Comparison.LESS, price, hidden), Pushdown.UNSUPPORTED, "NO_STATISTICS"),
+        (Compare(Comparison.LESS, price, Literal("5", ts.type)), Pushdown.UNSUPPORTED, None),
+        (TRUE, Pushdown.EXACT, None),
+        (FALSE, Pushdown.EXACT, None),
+        (UNKNOWN, Pushdown.EXACT, None),
+        (UNSUPPORTED, Pushdown.UNSUPPORTED, "EXPRESSION_NOT_UNDERSTOOD"),
+        (price, Pushdown.UNSUPPORTED, "EXPRESSION_NOT_UNDERSTOOD"),
+    ],
+)
+def test_leaf(expr: Expr, pushdown: Pushdown, code: str | None) -> None:
+    found = classify(expr, TABLE)
+    assert found.pushdown is pushdown
+    if code is not None:
+        assert found.reason is not None
+        assert found.reason.code == code

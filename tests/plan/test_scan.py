@@ -1,0 +1,124 @@
+"""Decisions over segments, against the verdicts of each file."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tamis.classify.pushdown import Pushdown
+from tamis.evaluate import verdicts
+from tamis.expr.nodes import Column, Expr, Opaque
+from tamis.expr.types import LONG
+from tamis.files.table import ArrowStatistics
+from tamis.plan import scan
+from tamis.plan.scan import Segment, decide
+from tests.cases.case import FALSE, TRUE, compare, is_in
+from tests.differential.generate import random_case, random_predicate
+
+c = Column(("c",), LONG)
+NONE, SOME, ALL = range(3)
+
+
+def statistics(lower: list[int], upper: list[int]) -> ArrowStatistics:
+    zeros = [0] * len(lower)
+    return ArrowStatistics(pa.table({"min.c": lower, "max.c": upper, "null_count.c": zeros}))
+
+
+FILES = statistics([0, 10, 20, 30], [9, 19, 29, 39])
+
+
+def decided(*conjuncts: Expr, detail: bool = False) -> scan.ScanDecision:
+    return decide(conjuncts, [Segment(slice(0, 4), FILES)], files=4, detail=detail)
+
+
+def test_no_conjunct_keeps_every_file() -> None:
+    assert decided().kept.tolist() == [True] * 4
+
+
+def test_conjunct_that_is_full_on_what_is_kept_is_exact() -> None:
+    decision = decided(compare("<", c, 20))
+    assert decision.kept.tolist() == [True, True, False, False]
+    assert decision.conjuncts[0].pushdown is Pushdown.EXACT
+    assert decision.conjuncts[0].reason is None
+
+
+def test_exactness_counts_on_the_other_conjuncts() -> None:
+    # 5 cuts the first file, which the other conjunct rules out.
+    decision = decided(compare(">", c, 5), compare(">=", c, 20))
+    assert [each.pushdown for each in decision.conjuncts] == ["exact", "exact"]
+
+
+def test_boundary_file_makes_a_conjunct_inexact() -> None:
+    decision = decided(compare("<", c, 15), compare("<", c, 30))
+    assert decision.kept.tolist() == [True, True, False, False]
+    assert [each.pushdown for each in decision.conjuncts] == ["inexact", "exact"]
+    reason = decision.conjuncts[0].reason
+    assert reason is not None
+    assert reason.code == "RANGES_OVERLAP"
+
+
+def test_unsupported_conjunct_prunes_nothing_and_says_why() -> None:
+    decision = decided(Opaque("f(c)"), compare("<", c, 5))
+    assert decision.kept.tolist() == [True, False, False, False]
+    assert decision.conjuncts[0].pushdown is Pushdown.UNSUPPORTED
+    assert decision.conjuncts[0].reason is not None
+
+
+def test_every_conjunct_is_exact_of_no_file() -> None:
+    decision = decided(compare(">", c, 100), Opaque("f(c)"))
+    assert not decision.kept.any()
+    assert [each.pushdown for each in decision.conjuncts] == ["exact", "exact"]
+
+
+def test_files_without_statistics_are_kept_and_nothing_is_exact() -> None:
+    decision = decide([compare("<", c, 20), FALSE], [Segment(slice(0, 4), FILES)], files=5)
+    assert decision.kept.tolist() == [False, False, False, False, True]
+    assert [each.pushdown for each in decision.conjuncts] == ["inexact", "inexact"]
+
+
+def test_no_segment_at_all() -> None:
+    decision = decide([compare("<", c, 20), TRUE], [], files=2)
+    assert decision.kept.tolist() == [True, True]
+    assert decision.conjuncts[0].pushdown is Pushdown.UNSUPPORTED
+    assert decide([compare("<", c, 20)], [], files=0).conjuncts[0].pushdown is Pushdown.EXACT
+
+
+def test_ordinals_place_the_files() -> None:
+    segments = [
+        Segment(np.array([3, 0]), statistics([0, 10], [9, 19])),
+        Segment(np.array([1, 2]), statistics([0, 10], [9, 19])),
+    ]
+    decision = decide([compare("<", c, 5)], segments, files=4)
+    assert decision.kept.tolist() == [False, True, False, True]
+
+
+def test_detail_counts_what_each_conjunct_prunes_alone() -> None:
+    decision = decided(compare("<", c, 15), is_in(c, 5, 35), Opaque("f(c)"), detail=True)
+    assert [each.pruned_files for each in decision.conjuncts] == [2, 2, 0]
+    assert decided(compare("<", c, 15)).conjuncts[0].pruned_files is None
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 32_768])
+@given(random=st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:
+    case = random_case(random, containers=7)
+    tables = ArrowStatistics(case.files, case.partition_spec)
+    conjuncts = [random_predicate(random, case.columns, 1) for _ in range(random.choice([1, 2, 4]))]
+    before, scan.BLOCK = scan.BLOCK, block
+    try:
+        decision = decide(conjuncts, [Segment(slice(0, 7), tables)], 7, detail=True)
+    finally:
+        scan.BLOCK = before
+    codes = np.array([verdicts(each, tables) for each in conjuncts])
+    kept = (codes != NONE).all(axis=0)
+    np.testing.assert_array_equal(decision.kept, kept)
+    for outcome, code in zip(decision.conjuncts, codes, strict=True):
+        assert (outcome.pushdown is Pushdown.EXACT) == bool((code[kept] == ALL).all())
+        assert outcome.pruned_files == int((code == NONE).sum())
+        assert (outcome.reason is None) == (outcome.pushdown is Pushdown.EXACT)

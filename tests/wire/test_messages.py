@@ -1,0 +1,107 @@
+"""Requests and answers: the version comes first, and failures name what is wrong."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis.errors import WireError, WireVersionError
+from tamis.wire.kept import encode_kept
+from tamis.wire.messages import (
+    VERSION,
+    ConjunctAnswer,
+    Kept,
+    KeptBitmap,
+    KeptRanges,
+    PlanAnswer,
+    ReasonDocument,
+    read_request,
+    write_answer,
+)
+
+SNAPSHOT = {"fingerprint": "ab", "directory": "/d", "files": 3}
+REQUEST = {
+    "version": VERSION,
+    "id": "q1",
+    "snapshot": SNAPSHOT,
+    "table": {
+        "name": "t",
+        "roots": ["file:/data/t"],
+        "partition_columns": [{"name": "year", "type": "integer"}],
+        "case_sensitive": False,
+    },
+    "index": {"enabled": True, "location": None, "epoch": 0},
+    "storage": {"fs.s3a.endpoint": "http://localhost"},
+    "cache_directory": None,
+    "conjuncts": [{"n": "lit", "t": "boolean", "v": True}],
+    "detail": False,
+}
+
+
+def test_request_is_read() -> None:
+    request = read_request(json.dumps(REQUEST))
+    assert request.snapshot.files == 3
+    assert request.table.partition_columns[0].name == "year"
+    assert request.conjuncts == [{"n": "lit", "t": "boolean", "v": True}]
+
+
+def test_fields_that_are_new_are_passed_over() -> None:
+    assert read_request(json.dumps(REQUEST | {"later": 1})).id == "q1"
+
+
+@pytest.mark.parametrize("version", [0, 2, None])
+def test_other_versions_are_refused_before_anything_else(version: int | None) -> None:
+    with pytest.raises(WireVersionError, match="this package speaks 1"):
+        read_request(json.dumps({"version": version, "snapshot": "of another form"}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '"q"', "{}", '{"version": "1"}', "[" * 100_000, '{"version": 1}', "\ud800"],
+)
+def test_malformed_request_is_a_wire_error(text: str) -> None:
+    with pytest.raises(WireError):
+        read_request(text)
+
+
+def test_answer_is_written() -> None:
+    why = ReasonDocument("NO_STATISTICS", {"column": "a"}, "no statistics are known for a", None)
+    answer = PlanAnswer(
+        "q1", "ab", 3, KeptRanges([(0, 2)]), conjuncts=[ConjunctAnswer("inexact", why, 1)]
+    )
+    written: dict[str, Any] = json.loads(write_answer(answer))
+    assert written["version"] == VERSION
+    assert written["kept"] == {"form": "ranges", "data": [[0, 2]]}
+    assert written["conjuncts"][0]["reason"]["code"] == "NO_STATISTICS"
+
+
+def decoded(kept: Kept, files: int) -> list[bool]:
+    document = json.loads(msgspec.json.encode(kept))
+    flags = np.zeros(files, np.bool_)
+    match document["form"]:
+        case "all":
+            flags[:] = True
+        case "ranges":
+            for start, stop in document["data"]:
+                assert start < stop
+                flags[start:stop] = True
+        case "bitmap":
+            packed = np.frombuffer(base64.b64decode(document["data"]), np.uint8)
+            flags = np.unpackbits(packed, bitorder="little")[:files].astype(np.bool_)
+    return flags.tolist()
+
+
+@given(st.lists(st.booleans(), max_size=300))
+def test_kept_files_are_written_in_full(kept: list[bool]) -> None:
+    assert decoded(encode_kept(np.array(kept, np.bool_)), len(kept)) == kept
+
+
+def test_scattered_files_are_a_bitmap() -> None:
+    assert isinstance(encode_kept(np.arange(1_000) % 2 == 0), KeptBitmap)
