@@ -1,0 +1,161 @@
+"""Types, SQL text and rewrites."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+    columns_of,
+    type_of,
+)
+from tamis.expr.rewrites import simplify
+from tamis.expr.sql import to_sql
+from tamis.expr.types import (
+    BINARY,
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    decimal,
+)
+from tests.cases.case import FALSE, TRUE, UNKNOWN, compare
+
+a, b = Column(("a",), LONG), Column(("b",), BOOLEAN)
+
+
+@pytest.mark.parametrize(
+    "data_type", [BOOLEAN, BYTE, FLOAT, STRING, TIMESTAMP_NTZ, decimal(38, 10)]
+)
+def test_type_is_read_as_it_is_written(data_type: DataType) -> None:
+    assert DataType.parse(str(data_type)) == data_type
+
+
+OTHER_TYPES = """
+int Long array char(5) varchar(5) decimal(0,0) decimal(39,0) decimal(5,6) decimal(5) interval
+""".split()
+
+
+@pytest.mark.parametrize(
+    "text", [*OTHER_TYPES, "", "string collate UTF8_LCASE", None, 5, {"type": "struct"}]
+)
+def test_other_types_are_not_understood(text: Any) -> None:
+    assert DataType.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "data_type", "sql"),
+    [
+        (None, LONG, "NULL"),
+        (True, BOOLEAN, "true"),
+        (5, BYTE, "5Y"),
+        (5, SHORT, "5S"),
+        (5, INTEGER, "5"),
+        (-5, LONG, "-5L"),
+        (1.5, FLOAT, "1.5F"),
+        (math.nan, DOUBLE, "double('NaN')"),
+        (-math.inf, FLOAT, "float('-Infinity')"),
+        (Decimal("1E+3"), decimal(9, 2), "1000BD"),
+        ("it's \\", STRING, r"'it\'s \\'"),
+        (b"\x00\xff", BINARY, "X'00FF'"),
+        (-1, DATE, "DATE '1969-12-31'"),
+        (10**9, DATE, "DATE_FROM_UNIX_DATE(1000000000)"),
+        (-1, TIMESTAMP, "TIMESTAMP '1969-12-31 23:59:59.999999Z'"),
+        (0, TIMESTAMP_NTZ, "TIMESTAMP_NTZ '1970-01-01 00:00:00'"),
+        ("no date", DATE, "'no date'"),
+    ],
+)
+def test_constants_as_sql(value: Any, data_type: DataType, sql: str) -> None:
+    assert to_sql(Literal(value, data_type)) == sql
+
+
+@pytest.mark.parametrize(
+    ("expr", "sql"),
+    [
+        (compare("<=", a, 5), "a <= 5L"),
+        (Column(("s", "b.c", "`"), LONG), "s.`b.c`.````"),
+        (And((Or((b, TRUE)), Not(b))), "(b OR true) AND NOT (b)"),
+        (Or((And((b, TRUE)), b)), "b AND true OR b"),
+        (Not(IsNull(a)), "a IS NOT NULL"),
+        (IsNull(compare("<", a, 5)), "(a < 5L) IS NULL"),
+        (In(a, (1, 2), True), "a IN (1L, 2L, NULL)"),
+        (Not(In(a, (1,))), "a NOT IN (1L)"),
+        (In(a, tuple(range(14))), f"a IN ({', '.join(f'{n}L' for n in range(12))}, … 2 more)"),
+        (Call("Year", (a,), (), INTEGER), "Year(a)"),
+        (Opaque("rand() < 0.5"), "rand() < 0.5"),
+        (And(()), "true"),
+        (Or(()), "false"),
+    ],
+)
+def test_expressions_as_sql(expr: Expr, sql: str) -> None:
+    assert to_sql(expr) == sql
+
+
+LESS, MORE = compare("<", a, 5), compare(">=", a, 5)
+
+
+@pytest.mark.parametrize(
+    ("expr", "simplified"),
+    [
+        (And((LESS, And((b, LESS)))), And((LESS, b, LESS))),
+        (Or((LESS, Or((b, LESS)))), Or((LESS, b, LESS))),
+        (Not(Not(LESS)), LESS),
+        (Not(LESS), MORE),
+        (Not(And((LESS, b))), Or((MORE, compare("=", b, False)))),
+        (Not(Or((LESS, b))), And((MORE, compare("=", b, False)))),
+        (Not(compare("<=>", a, 5)), Not(compare("<=>", a, 5))),
+        (And((LESS, TRUE)), LESS),
+        (And((LESS, FALSE)), FALSE),
+        (And((LESS, UNKNOWN)), And((LESS, UNKNOWN))),
+        (Or((LESS, FALSE)), LESS),
+        (Or((LESS, TRUE)), TRUE),
+        (And(()), TRUE),
+        (Or(()), FALSE),
+        (Not(UNKNOWN), UNKNOWN),
+        (compare("<", a, None), UNKNOWN),
+        (compare("<=>", a, None), IsNull(a)),
+        (Not(compare("<=>", a, None)), Not(IsNull(a))),
+        (Not(In(a, (1,))), Not(In(a, (1,)))),
+        (Not(Opaque("f(a)")), Not(Opaque("f(a)"))),
+    ],
+)
+def test_simplify(expr: Expr, simplified: Expr) -> None:
+    assert simplify(expr) == simplified
+
+
+def test_columns_are_listed_once_in_order() -> None:
+    expr = And((IsNull(b), compare("<", a, 5), Opaque("f", (("z",), ("b",))), In(a, (1,))))
+    assert columns_of(expr) == (("b",), ("a",), ("z",))
+
+
+def test_predicates_are_boolean() -> None:
+    assert type_of(In(a, (1,))) == BOOLEAN
+    assert type_of(Opaque("f(a)")) is None
+
+
+@pytest.mark.parametrize("op", list(Comparison))
+def test_operators_turn_around_and_back(op: Comparison) -> None:
+    assert op.swapped.swapped is op
+    assert op.negated is None or op.negated.negated is op

@@ -1,0 +1,225 @@
+"""Raw statistics as bounds: one row of the table a container."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis.evaluate.bounds import Bounds
+from tamis.expr.types import (
+    BOOLEAN,
+    BYTE,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    decimal,
+)
+from tamis.files.bounds import column_bounds, constant_bounds
+from tamis.files.intersection import intersect
+
+LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
+
+
+def of(
+    data_type: DataType,
+    minimum: Any = None,
+    maximum: Any = None,
+    nulls: Any = None,
+    nans: Any = None,
+    records: Any = None,
+) -> Bounds:
+    columns = (minimum, maximum, nulls, nans, records)
+    return column_bounds(
+        data_type,
+        *(
+            each if each is None or isinstance(each, pa.Array) else pa.array(each)
+            for each in columns
+        ),
+    )
+
+
+def is_unknown(bounds: Bounds) -> bool:
+    nothing_known = bounds.lower is None or not (
+        bounds.lower_known is None or bounds.lower_known.any()
+    )
+    return bool(
+        nothing_known
+        and bounds.can_be_null.all()
+        and bounds.can_be_value.all()
+        and (bounds.can_be_nan.all() or not bounds.type.is_floating)
+    )
+
+
+def test_null_cell_is_the_extreme_of_the_type_and_not_known() -> None:
+    bounds = of(BYTE, [5, None], [None, 7])
+    assert bounds.lower is not None
+    assert bounds.upper is not None
+    assert bounds.lower.tolist() == [5, -128]
+    assert bounds.upper.tolist() == [127, 7]
+    assert bounds.lower_known is not None
+    assert bounds.lower_known.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("nulls", "nans", "records", "expected"),
+    [
+        # null, nan, value
+        (None, None, None, (True, True, True)),
+        (0, None, None, (False, True, True)),
+        (0, 0, 5, (False, False, True)),
+        (2, 0, 5, (True, False, True)),
+        (5, 0, 5, (True, False, False)),
+        (5, None, 5, (True, False, False)),
+        (0, 5, 5, (False, True, False)),
+        (None, 5, 5, (False, True, False)),
+        (2, 3, 5, (True, True, False)),
+        (None, None, 5, (True, True, True)),
+        # Contradictions.
+        (6, 0, 5, (True, True, True)),
+        (3, 3, 5, (True, True, True)),
+        (-1, 0, 5, (True, True, True)),
+        (0, -1, 5, (True, True, True)),
+        (GREATEST, GREATEST, 5, (True, True, True)),
+        (0, 0, -1, (False, False, True)),
+    ],
+)
+def test_counts(nulls: Any, nans: Any, records: Any, expected: tuple[bool, bool, bool]) -> None:
+    found = of(
+        DOUBLE,
+        nulls=pa.array([nulls], pa.int64()),
+        nans=pa.array([nans], pa.int64()),
+        records=pa.array([records], pa.int64()),
+    )
+    assert (found.can_be_null[0], found.can_be_nan[0], found.can_be_value[0]) == expected
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        of(LONG, [7], [3], [0]),
+        of(DOUBLE, [math.nan], [3.0], [0], [0]),
+        of(DOUBLE, [1.0], [math.nan], [0], [0]),
+        of(STRING, ["b"], ["a"], [0]),
+        of(LONG, [1], [3], [5], records=[5]),
+        of(STRING, ["a"], None, [5], records=[5]),
+        of(BYTE, [-129], [3], [0]),
+        of(BYTE, [1], [128], [0]),
+        of(LONG, ["1"], ["3"], [0]),
+        of(LONG, [1.0], [3.0], [0]),
+        of(BOOLEAN, [0], [1], [0]),
+        of(STRING, [1], [3], [0]),
+        of(DOUBLE, pa.array([1], pa.int64()), pa.array([3], pa.int64()), [0], [0]),
+        of(DATE, pa.array([1], pa.timestamp("us")), pa.array([3], pa.timestamp("us")), [0]),
+        of(TIMESTAMP_NTZ, pa.array([1], pa.timestamp("us", "UTC")), None, [0]),
+        of(INTEGER, pa.array([[1]]), None, [0]),
+    ],
+)
+def test_corrupt_column_is_unknown(bounds: Bounds) -> None:
+    assert is_unknown(bounds)
+
+
+def test_corruption_of_one_container_leaves_the_others() -> None:
+    bounds = of(LONG, [7, 1], [3, 3], [0, 0])
+    assert bounds.lower is not None
+    assert bounds.lower.tolist() == [LEAST, 1]
+    assert bounds.can_be_null.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "minimum", "maximum", "expected"),
+    [
+        (TIMESTAMP, pa.array([-1], pa.timestamp("ns")), pa.array([1], pa.timestamp("ns")), (-1, 1)),
+        (
+            TIMESTAMP,
+            pa.array([-1], pa.timestamp("ms")),
+            pa.array([1], pa.timestamp("s")),
+            (-1_000, 1_000_000),
+        ),
+        (
+            TIMESTAMP_NTZ,
+            pa.array([-1], pa.timestamp("us")),
+            pa.array([1], pa.timestamp("us")),
+            (-1, 1),
+        ),
+        (DATE, pa.array([-86_400_000], pa.date64()), pa.array([86_400_000], pa.date64()), (-1, 1)),
+        (BOOLEAN, [False], [True], (0, 1)),
+        (LONG, pa.array([1], pa.uint8()), pa.array([3], pa.int32()), (1, 3)),
+        (DOUBLE, pa.array([1], pa.int32()), pa.array([1.5], pa.float32()), (1.0, 1.5)),
+        (
+            FLOAT,
+            pa.array([1.1], pa.float32()),
+            pa.array([1.1], pa.float32()),
+            (1.100000023841858,) * 2,
+        ),
+        (decimal(9, 2), pa.array([Decimal("-1.5")]), pa.array([Decimal("1.555")]), (-150, 156)),
+        (decimal(9, 2), pa.array([Decimal("-1.555")]), pa.array([3]), (-156, 300)),
+        (decimal(9, 2), pa.array([Decimal("1.5")], pa.decimal256(40, 1)), None, (150, GREATEST)),
+    ],
+)
+def test_statistics_of_other_spellings_bound_outwards(
+    data_type: DataType, minimum: Any, maximum: Any, expected: tuple[Any, Any]
+) -> None:
+    bounds = of(data_type, minimum, maximum, [0])
+    lower = bounds.lower.tolist()[0] if bounds.lower is not None else None
+    upper = bounds.upper.tolist()[0] if bounds.upper is not None else GREATEST
+    assert (lower, upper) == expected
+
+
+def test_doubles_bound_floats_outwards() -> None:
+    bounds = of(FLOAT, [1.1], [1.1], [0], [0])
+    assert bounds.lower is not None
+    assert bounds.upper is not None
+    assert np.float32(1.1) in (bounds.lower[0], bounds.upper[0])
+    assert bounds.lower[0] <= 1.1 <= bounds.upper[0]
+
+
+@pytest.mark.parametrize("scale", [9, 2])
+def test_unscaled_values_of_slices_are_their_own(scale: int) -> None:
+    values = [Decimal(n).scaleb(-2) for n in (-3, 1, 2)] + [None]
+    whole = pa.array(values, pa.decimal128(9 + scale, scale)).slice(1)
+    bounds = of(decimal(9, 2), whole, whole)
+    assert bounds.lower is not None
+    assert bounds.lower.tolist() == [1, 2, LEAST]
+
+
+def test_values_that_64_bits_do_not_hold_are_not_known() -> None:
+    large = pa.array([Decimal(10**30), Decimal(1)], pa.decimal128(38, 0))
+    bounds = of(decimal(9, 2), large, None)
+    assert bounds.lower is not None
+    assert bounds.lower.tolist() == [LEAST, 100]
+
+
+def test_constant_null_says_that_every_row_is_null() -> None:
+    bounds = constant_bounds(DOUBLE, pa.array([1.5, None, math.nan]))
+    assert bounds.can_be_null.tolist() == [False, True, False]
+    assert bounds.can_be_nan.tolist() == [False, False, True]
+    assert bounds.can_be_value.tolist() == [True, False, False]
+
+
+def test_constant_of_another_type_is_unknown() -> None:
+    assert is_unknown(constant_bounds(LONG, pa.array(["a"])))
+    assert is_unknown(constant_bounds(DOUBLE, pa.array(["a"])))
+
+
+def test_intersection_of_strings() -> None:
+    both = intersect(of(STRING, ["a", "x"], ["m", None]), of(STRING, ["c", "a"], [None, "b"]))
+    assert both.lower is not None
+    assert both.upper is not None
+    assert both.lower.to_pylist() == [b"c", None]
+    assert both.upper.to_pylist() == [b"m", None]
+
+
+def test_intersection_of_what_excludes_each_other_is_unknown() -> None:
+    only_null = of(LONG, nulls=[5], records=[5])
+    assert is_unknown(intersect(only_null, of(LONG, [1], [2], [0])))

@@ -1,0 +1,164 @@
+"""What partition values tell of their source."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tamis.evaluate.bounds import Bounds
+from tamis.expr.nodes import Column
+from tamis.expr.types import (
+    BINARY,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    decimal,
+)
+from tamis.files.partition import PartitionField, Transform
+from tamis.files.transforms import partition_bounds
+from tests.cases.case import arrow_type
+from tests.differential.generate import partition_value
+
+DAY = 86_400_000_000
+INT = pa.int32()
+
+
+def bounds(data_type: DataType, transform: str, values: list[Any], arrow: Any) -> Bounds:
+    parsed = Transform.parse(transform)
+    assert parsed is not None
+    return partition_bounds(data_type, parsed, pa.array(values, arrow))
+
+
+def edges(found: Bounds) -> tuple[Any, Any]:
+    if found.lower is None or found.upper is None:
+        return None, None
+    if isinstance(found.lower, pa.Array):
+        return found.lower.to_pylist()[0], found.upper.to_pylist()[0]
+    known = found.lower_known is None or bool(found.lower_known[0])
+    return (found.lower.tolist()[0], found.upper.tolist()[0]) if known else (None, None)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "transform", "value", "arrow", "expected"),
+    [
+        (DATE, "day", -1, INT, (-1, -1)),
+        (DATE, "day", -1, pa.date32(), (-1, -1)),
+        (DATE, "month", -1, INT, (-31, -1)),
+        (DATE, "month", 1, INT, (31, 58)),
+        (DATE, "year", -1, INT, (-365, -1)),
+        (DATE, "year", 2, INT, (730, 1095)),  # 1972 is a leap year
+        (DATE, "year", -70, INT, (-25_567, -25_203)),  # 1900 is none
+        (DATE, "hour", 0, INT, (None, None)),
+        (DATE, "year", 0, pa.date32(), (None, None)),
+        (TIMESTAMP, "day", 0, INT, (0, DAY - 1)),
+        (TIMESTAMP, "day", -1, INT, (-DAY, -1)),
+        (TIMESTAMP, "hour", -1, INT, (-3_600_000_000, -1)),
+        (TIMESTAMP_NTZ, "month", -1, INT, (-31 * DAY, -1)),
+        (TIMESTAMP, "year", 300_000, INT, (None, None)),  # beyond 64 bits of microseconds
+        (TIMESTAMP, "year", (1 << 31) - 1, INT, (None, None)),
+        (TIMESTAMP, "day", -(1 << 31), INT, (None, None)),
+        (TIMESTAMP, "hour", (1 << 62), pa.int64(), (None, None)),
+        (TIMESTAMP, "day", "x", pa.string(), (None, None)),
+        (LONG, "day", 0, INT, (None, None)),
+        (INTEGER, "truncate[10]", -10, INT, (-10, -1)),
+        (INTEGER, "truncate[10]", 7, INT, (None, None)),  # no multiple of 10
+        (INTEGER, "truncate[10]", 2_147_483_640, INT, (2_147_483_640, 2_147_483_647)),
+        (LONG, "truncate[4]", (1 << 63) - 4, pa.int64(), ((1 << 63) - 4, (1 << 63) - 1)),
+        (decimal(9, 2), "truncate[50]", Decimal("-0.50"), pa.decimal128(9, 2), (-50, -1)),
+        (
+            decimal(30, 1),
+            "truncate[50]",
+            Decimal("5.0"),
+            pa.decimal128(30, 1),
+            (Decimal("5.0"), Decimal("9.9")),
+        ),
+        (STRING, "truncate[2]", "a", pa.string(), (b"a", b"a")),
+        (STRING, "truncate[2]", "ab", pa.string(), (b"ab", b"ac")),
+        (
+            STRING,
+            "truncate[2]",
+            "a\U0010ffff",
+            pa.string(),
+            (b"a\xf4\x8f\xbf\xbf", b"a\xf4\x8f\xbf\xc0"),
+        ),
+        (STRING, "truncate[2]", "éé", pa.string(), ("éé".encode(), b"\xc3\xa9\xc3\xaa")),
+        (STRING, "truncate[2]", "abc", pa.string(), (None, None)),
+        (STRING, "truncate[2]", "", pa.string(), (b"", b"")),
+        (BINARY, "truncate[2]", b"a\xff", pa.binary(), (b"a\xff", b"b")),
+        (BINARY, "truncate[2]", b"\xff\xff", pa.binary(), (b"\xff\xff", None)),
+        (LONG, "identity", 5, pa.int64(), (5, 5)),
+        (DOUBLE, "identity", 1.5, pa.float64(), (1.5, 1.5)),
+        (DATE, "truncate[2]", 0, pa.date32(), (None, None)),
+        (LONG, "void", None, pa.int64(), (None, None)),
+        (LONG, "bucket[4]", 3, INT, (None, None)),
+    ],
+)
+def test_edges(
+    data_type: DataType, transform: str, value: Any, arrow: Any, expected: tuple[Any, Any]
+) -> None:
+    assert edges(bounds(data_type, transform, [value], arrow)) == expected
+
+
+@pytest.mark.parametrize("transform", ["identity", "bucket[4]", "truncate[2]"])
+def test_value_says_that_no_row_is_null(transform: str) -> None:
+    arrow = INT if transform == "bucket[4]" else pa.int64()
+    assert bounds(LONG, transform, [2, None], arrow).can_be_null.tolist() == [False, True]
+
+
+def test_void_says_nothing_of_nulls() -> None:
+    assert bounds(LONG, "void", [2], pa.int64()).can_be_null.all()
+
+
+def test_bucket_out_of_range_is_corrupt() -> None:
+    assert bounds(LONG, "bucket[4]", [4, -1, 3], INT).can_be_null.tolist() == [True, True, False]
+
+
+def test_identity_of_nan_holds_nothing_else() -> None:
+    found = bounds(DOUBLE, "identity", [math.nan, 1.0, None], pa.float64())
+    assert found.can_be_nan.tolist() == [True, False, True]
+    assert found.can_be_value.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "bucket", "bucket[0]", "bucket[-1]", "truncate[]", "bucket[4", "days", None, 5]
+)
+def test_transform_that_is_not_understood(text: Any) -> None:
+    assert Transform.parse(text) is None
+
+
+SOURCES = {
+    "day": (TIMESTAMP, st.integers(-(1 << 62), 1 << 62)),
+    "hour": (TIMESTAMP, st.integers(-(1 << 62), 1 << 62)),
+    "month": (DATE, st.integers(-719_162, 2_932_896)),
+    "year": (TIMESTAMP, st.integers(-719_162 * DAY, 2_932_896 * DAY)),
+    "truncate[7]": (INTEGER, st.integers(-(1 << 31), (1 << 31) - 1)),
+    "truncate[3]": (STRING, st.text(max_size=5)),
+    "truncate[2]": (BINARY, st.binary(max_size=4)),
+}
+
+
+@given(st.data())
+@settings(max_examples=400, deadline=None)
+def test_every_value_lies_in_its_partition(data: st.DataObject) -> None:
+    transform = data.draw(st.sampled_from(sorted(SOURCES)))
+    data_type, values = SOURCES[transform]
+    value = data.draw(values)
+    column = Column(("c",), data_type)
+    cell = partition_value(PartitionField("c", transform, "p"), [column], {("c",): value})
+    arrow = arrow_type(data_type) if transform.startswith("truncate") else INT
+    lower, upper = edges(bounds(data_type, transform, [cell], arrow))
+    stored = value.encode() if isinstance(value, str) else value
+    assert lower is None or lower <= stored
+    assert upper is None or stored <= upper
+    assert transform == "truncate[7]" or cell is None or lower is not None
