@@ -186,6 +186,15 @@ class TestFreshness:
         assert scan.total_records is None
         assert scan.records(np.zeros(4, bool)) == 0
 
+    def test_old_matches_are_forgotten(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tamis.tables import parquet
+
+        monkeypatch.setattr(parquet, "_MAX_MATCHED_FILES", 10)
+        for i in range(5):
+            write(scene.root / "day=2" / f"z{i}.parquet", i)
+            scene.open()
+        assert len(scene.tables._matches) == 1
+
     def test_switched_off(self, scene: Scene) -> None:
         assert lowers(scene.open(enabled=False)) == [None] * 4
 

@@ -7,6 +7,9 @@ A row is good for a file of the same directory, name, size and modification time
     b 11 bytes, 9:05            b 11 bytes, 9:00        -1  rewritten since
     c 12 bytes, 9:00            c 12 bytes, 9:00        2
     d 13 bytes, 9:00                                    -1  added since
+
+A file that is rewritten under its own name, to the same size, within the resolution of its time (a
+millisecond; a second in some object stores) looks unchanged. Spark never writes a name twice.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ def export_listing(spark: SparkSession, path_or_table: str, directory: str) -> d
     shim = shim_of(spark)
     if shim is None:
         raise StatisticsIndexError(
-            "this session does not have the tamis extension: make it with "
-            "tamis.configure(SparkSession.builder).getOrCreate()"
+            "this session does not have the tamis extension, or is one of Spark Connect: make it "
+            "with tamis.configure(SparkSession.builder).getOrCreate()"
         )
     try:
         answer = shim.exportListing(_java_session(spark), path_or_table, directory)

@@ -165,7 +165,7 @@ class Indexes:
             stamp = store.stamp()
             if stamp is None:
                 outcome = IndexMissing("index.missing", f"no index at {store.uri}", "build one")
-            elif entry is not None and entry.stamp == stamp:
+            elif entry is not None and entry.stamp == stamp and not _is_superseded(entry, store):
                 outcome = entry.outcome
             else:
                 outcome = open_index(store, cache_directory)
@@ -175,3 +175,15 @@ class Indexes:
             outcome = unreachable(f"of {root}", f"{type(problem).__name__}: {problem}")
         # after the work: a slow storage is not asked again at once
         return _Entry(store, stamp, outcome, self._clock(), epoch)
+
+
+def _is_superseded(entry: _Entry, store: Store) -> bool:
+    """Whether data that cannot be read is that of a generation which is no longer in force.
+
+    Asked where the pointer has its old size and time: on storage that counts in seconds two builds
+    may leave the same.
+    """
+    opened = entry.outcome
+    if not isinstance(opened, OpenIndex) or opened.statistics.trouble is None:
+        return False
+    return store.pointer().checksum != opened.pointer.checksum

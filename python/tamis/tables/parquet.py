@@ -29,6 +29,8 @@ from tamis.wire.messages import PlanRequest, Warning_
 
 _MAX_SNAPSHOTS = 16
 _MAX_MATCHES = 16
+# Of all matches together: they take about 16 bytes a file.
+_MAX_MATCHED_FILES = 3_000_000
 # Segments that an index falls into: evaluating one more costs about as much as gathering 4k files.
 _MAX_RUNS = 32
 
@@ -72,13 +74,17 @@ class _Match:
     total_records: int | None
 
 
+_Named = tuple[Snapshot, tuple[OpenIndex, ...]]
+
+
 class ParquetTables:
     """Snapshots and indexes that are open in this process. Thread-safe."""
 
     def __init__(self, indexes: Indexes | None = None) -> None:
         self._indexes = indexes or Indexes()
         self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
-        self._matches: OrderedDict[tuple[object, ...], tuple[_Match, object]] = OrderedDict()
+        # A match, and what its key names by identity: that has to live as long.
+        self._matches: OrderedDict[tuple[int, ...], tuple[_Match, _Named]] = OrderedDict()
         self._lock = threading.Lock()
 
     def open_scan(self, request: PlanRequest) -> ScanInput:
@@ -154,15 +160,21 @@ class ParquetTables:
         with self._lock:
             known = self._matches.get(key)
             if known is None:
-                # what an id names has to live as long as the entry
                 known = (_matched(snapshot, indexes), (snapshot, indexes))
                 self._matches[key] = known
                 # what was read to open and to match is not kept
                 pa.default_memory_pool().release_unused()
             self._matches.move_to_end(key)
-            while len(self._matches) > _MAX_MATCHES:
-                self._matches.popitem(last=False)
+            self._forget_old_matches()
             return known[0]
+
+    def _forget_old_matches(self) -> None:
+        files = sum(len(snapshot.files) for _, (snapshot, _) in self._matches.values())
+        while len(self._matches) > 1 and (
+            len(self._matches) > _MAX_MATCHES or files > _MAX_MATCHED_FILES
+        ):
+            _, (_, (snapshot, _)) = self._matches.popitem(last=False)
+            files -= len(snapshot.files)
 
 
 def _matched(snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
