@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tamis import jar
 from tamis.errors import TamisError
+from tamis.launch import SubmitArguments, appended, defaults
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["EXTENSION", "configure", "parse"]
 
 EXTENSION = "io.tamis.TamisExtensions"
-_SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
 
 def configure(
@@ -29,11 +29,13 @@ def configure(
     """Put tamis into the session that the builder makes; the builder is returned.
 
     Adds the jar to `spark.jars` and the extension to `spark.sql.extensions`; what is there already
-    stays. Nothing is downloaded. Call it before the first session of the process is made: the jar
-    is given to the JVM when that starts.
+    stays, whether the builder, PYSPARK_SUBMIT_ARGS, spark-submit or spark-defaults.conf put it
+    there. Nothing is downloaded. A builder for a remote server (`sc://`) is left as it is: tamis
+    works where the server has it.
 
     Args:
-        builder: `SparkSession.builder`, with or without confs of its own.
+        builder: `SparkSession.builder`, with or without confs of its own. Call `.remote(…)` and
+            set `spark.jars` before, not after.
         python: the Python that plans; this one if not given.
 
     Raises:
@@ -42,20 +44,90 @@ def configure(
     Example:
         spark = tamis.configure(SparkSession.builder).getOrCreate()
     """
+    options: dict[str, object] = builder._options
+    if _is_remote(options):
+        return builder
     extension_jar = str(jar.path())
     _require_no_other_session()
-    options: dict[str, object] = builder._options  # type: ignore[attr-defined]
-    submitted = _Submitted.read()
-    jars = submitted.jars or _text(options, "spark.jars") or submitted.conf("spark.jars")
-    extensions = _text(options, "spark.sql.extensions") or submitted.conf("spark.sql.extensions")
-    if submitted.jars:
-        # --jars wins over spark.jars when the JVM starts: the jar has to be there as well.
-        submitted.append_jar(extension_jar)
-    builder.config("spark.jars", _appended(jars, extension_jar))
-    builder.config("spark.sql.extensions", _appended(extensions, EXTENSION))
+    if _jvm_runs():
+        _load_into_running_jvm(extension_jar)
+        existing: Callable[[str], str | None] = _running_conf
+    else:
+        existing = _give_at_launch(options, extension_jar)
+    extensions = _text(options, "spark.sql.extensions") or existing("spark.sql.extensions")
+    builder.config("spark.sql.extensions", appended(extensions, EXTENSION))
     if python is not None or _text(options, "spark.tamis.python") is None:
         builder.config("spark.tamis.python", str(python or sys.executable))
     return builder
+
+
+def _is_remote(options: dict[str, object]) -> bool:
+    """Whether the builder's Spark is a server elsewhere. `local[2]` is none: it starts here."""
+    from pyspark.util import is_remote_only
+
+    remote = _text(options, "spark.remote") or os.environ.get("SPARK_REMOTE", "")
+    return remote.startswith("sc://") or is_remote_only()
+
+
+def _give_at_launch(options: dict[str, object], extension_jar: str) -> Callable[[str], str | None]:
+    """Have the JVM started with the jar. Gives what a conf will be where the builder has none."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    arguments = SubmitArguments.of(os.environ)
+    file = defaults(arguments, os.environ, _find_spark_home())  # type: ignore[no-untyped-call]
+
+    def existing(key: str) -> str | None:
+        return arguments.conf(key) or file.get(key)
+
+    own = _text(options, "spark.jars")
+    submitted = arguments.conf("spark.jars")
+    if own or submitted:
+        jars = appended(submitted, *(own or "").split(","), extension_jar)
+    else:
+        jars = appended(file.get("spark.jars"), extension_jar)
+    packages = _text(options, "spark.jars.packages") or existing("spark.jars.packages")
+    # The builder's spark.jars does not reach the JVM where the arguments have another, and it would
+    # hide from executors the jars that spark-submit fetches for spark.jars.packages.
+    if submitted or packages:
+        arguments.with_jars(jars).put(os.environ)
+    if own or not packages:
+        options["spark.jars"] = jars
+    return existing
+
+
+def _jvm_runs() -> bool:
+    """Whether this process has its JVM, or (in spark-submit and `pyspark`) was started by it."""
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _running_conf(key: str) -> str | None:
+    """What spark-submit made of this conf when the JVM started."""
+    from pyspark import SparkContext
+
+    found: str = SparkContext._jvm.org.apache.spark.SparkConf().get(key, "")  # type: ignore[union-attr]
+    return found or None
+
+
+def _load_into_running_jvm(extension_jar: str) -> None:
+    """Make the jar's classes known to the driver; executors need none of them."""
+    from pyspark import SparkContext
+
+    SparkContext._ensure_initialized()
+    jvm = SparkContext._jvm
+    assert jvm is not None
+    if _has_shim(jvm):
+        return
+    try:
+        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        loader.addURL(jvm.java.io.File(extension_jar).toURI().toURL())
+    except Exception as refused:
+        raise TamisError(
+            "the JVM of this process was started without tamis and takes no more jars "
+            f"({type(refused).__name__}): call tamis.configure in a fresh process, or start this "
+            'one with --jars "$(python -m tamis jar)"'
+        ) from refused
 
 
 def parse(spark: SparkSession, sql: str, schema: str | StructType) -> Expr:
@@ -87,79 +159,39 @@ def parse(spark: SparkSession, sql: str, schema: str | StructType) -> Expr:
 
 def _shim(spark: SparkSession) -> object:
     """The object io.tamis.Tamis of the driver. TamisError where there is none."""
-    from py4j.java_gateway import JavaClass
-
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
-        raise TamisError("this is a Spark Connect session: it has no JVM in reach. Use a classic session.")
-    shim = jvm.io.tamis.Tamis
-    if not isinstance(shim, JavaClass):  # a name that no class has is a JavaPackage
+        raise TamisError(
+            "this is a Spark Connect session: it has no JVM in reach. Use a classic session."
+        )
+    if not _has_shim(jvm):
         raise TamisError(
             "this session runs without tamis: make it with tamis.configure(SparkSession.builder), "
             "in a process that has no session yet"
         )
-    return shim
+    return jvm.io.tamis.Tamis
 
 
 def _require_no_other_session() -> None:
     from pyspark import SparkContext
 
     running = SparkContext._active_spark_context
-    if running is not None and EXTENSION not in (running.getConf().get("spark.sql.extensions") or ""):
+    if running is None:
+        return
+    if EXTENSION not in (running.getConf().get("spark.sql.extensions") or ""):
         raise TamisError(
-            "a Spark session without tamis runs in this process already, and getOrCreate would return it: "
-            "stop it first (spark.stop()), or call tamis.configure before it is made"
+            "a Spark session without tamis runs in this process already, and getOrCreate would "
+            "return it: stop it first (spark.stop()), or call tamis.configure before it is made"
         )
+
+
+def _has_shim(jvm: object) -> bool:
+    from py4j.java_gateway import JavaClass
+
+    # a name that no class has is a JavaPackage
+    return isinstance(jvm.io.tamis.Tamis, JavaClass)  # type: ignore[attr-defined]
 
 
 def _text(options: dict[str, object], key: str) -> str | None:
     value = options.get(key)
     return None if value is None else str(value)
-
-
-def _appended(existing: str | None, item: str) -> str:
-    items = [part.strip() for part in (existing or "").split(",") if part.strip()]
-    return ",".join(items if item in items else [*items, item])
-
-
-class _Submitted:
-    """PYSPARK_SUBMIT_ARGS: what `pyspark` and notebooks hand to spark-submit."""
-
-    def __init__(self, words: list[str]) -> None:
-        self._words = words
-
-    @classmethod
-    def read(cls) -> _Submitted:
-        return cls(shlex.split(os.environ.get(_SUBMIT_ARGS, "")))
-
-    @property
-    def jars(self) -> str | None:
-        """The value of --jars."""
-        at = self._jars_at()
-        return None if at is None else self._words[at].removeprefix("--jars=")
-
-    def conf(self, key: str) -> str | None:
-        """The value of the last --conf key=value."""
-        found = None
-        for option, value in zip(self._words, self._words[1:], strict=False):
-            if option in ("--conf", "-c") and value.startswith(f"{key}="):
-                found = value.removeprefix(f"{key}=")
-        for word in self._words:
-            if word.startswith(f"--conf={key}="):
-                found = word.removeprefix(f"--conf={key}=")
-        return found
-
-    def append_jar(self, path: str) -> None:
-        at = self._jars_at()
-        assert at is not None
-        prefix = "--jars=" if self._words[at].startswith("--jars=") else ""
-        self._words[at] = prefix + _appended(self.jars, path)
-        os.environ[_SUBMIT_ARGS] = shlex.join(self._words)
-
-    def _jars_at(self) -> int | None:
-        for at, word in enumerate(self._words):
-            if word.startswith("--jars="):
-                return at
-            if word == "--jars" and at + 1 < len(self._words):
-                return at + 1
-        return None

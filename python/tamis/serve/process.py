@@ -32,7 +32,7 @@ def main() -> NoReturn:
     handshake.write(f"READY {json.dumps(_ready(port))}\n")
     handshake.close()
     threading.Thread(target=_import_what_planning_needs, daemon=True).start()
-    while sys.stdin.buffer.read1(4096):
+    while sys.stdin.buffer.read(4096):
         pass
     os._exit(0)  # not sys.exit: a thread that hangs must not keep the process
 
