@@ -53,9 +53,8 @@ def test_type_is_read_as_it_is_written(data_type: DataType) -> None:
     assert DataType.parse(str(data_type)) == data_type
 
 
-OTHER_TYPES = """
-int Long array char(5) varchar(5) decimal(0,0) decimal(39,0) decimal(5,6) decimal(5) interval
-""".split()
+OTHER_TYPES = ["int", "Long", "array", "char(5)", "varchar(5)", "interval", "decimal(0,0)"]
+OTHER_TYPES += ["decimal(39,0)", "decimal(5,6)", "decimal(5)"]
 
 
 @pytest.mark.parametrize(

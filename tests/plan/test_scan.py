@@ -103,7 +103,7 @@ def test_detail_counts_what_each_conjunct_prunes_alone() -> None:
     assert decided(compare("<", c, 15)).conjuncts[0].pruned_files is None
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 32_768])
+@pytest.mark.parametrize("block", [1, 2, 3, scan.BLOCK])
 @given(random=st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
 def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:

@@ -27,8 +27,9 @@ from tamis.reasons import Reason, reason
 
 __all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide"]
 
-#: Containers a block: a column of it is 256 kB, so that what one conjunct leaves is still in cache.
-BLOCK = 32_768
+#: Containers a block: half a megabyte of a column, which the flags of one conjunct do not push out
+#: of the cache. Half of it costs a quarter more, for the calls; twice of it gains a tenth.
+BLOCK = 65_536
 
 #: Below this share of survivors a block is gathered, and not evaluated whole.
 _SPARSE = 1 / 16
@@ -162,11 +163,11 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
     for segment in segments:
         survivors = kept[segment.ordinals]
         for place, block in _blocks(segment.statistics):
-            rows = np.flatnonzero(survivors[place])
             if not exact:
                 return frozenset()
-            if len(rows) == 0:
+            if not survivors[place].any():
                 continue
+            rows = np.flatnonzero(survivors[place])
             chosen = block if len(rows) == block.num_containers else block.take(rows)
             exact -= {each for each in exact if not _all_true(conjuncts[each], chosen)}
     return frozenset(exact)
