@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from tamis.classify.lifting import LiftingRule, lifting_rule
+from tamis.classify.lifting import LiftingRule, best, lifting_rule
 from tamis.evaluate.bounds import is_always
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column, Comparison, Expr, Value, walk
@@ -83,12 +83,6 @@ class Capabilities:
             lifting_rule(transform, op, value, column.type)
             for transform in self.transforms(dotted(column.path))
         )
-
-
-def best(rules: Iterable[LiftingRule]) -> LiftingRule:
-    """The strongest of several rules: one field that decides is enough."""
-    order = (LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGHT)
-    return max(rules, key=order.index, default=LiftingRule.NONE)
 
 
 def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:

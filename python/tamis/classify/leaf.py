@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tamis.classify.capabilities import Capabilities, best
-from tamis.classify.lifting import LiftingRule, null_lifting_rule
+from tamis.classify.capabilities import Capabilities
+from tamis.classify.lifting import LiftingRule, best, lifting_rule, null_lifting_rule, weakest
 from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.operators import FUNCTIONS, PREDICATES
 from tamis.evaluate.storage import comparable
@@ -88,10 +88,11 @@ def _membership(
 ) -> Leaf:
     """IN is an OR of equalities, NOT IN an AND of inequalities: as strong as its weakest part."""
     op = Comparison.NOT_EQUAL if negated else Comparison.EQUAL
-    order = (LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGHT)
-    rules = [capabilities.lifting_rule(column, op, option) for option in membership.options]
-    weakest = min(rules, key=order.index, default=LiftingRule.NONE)
-    return _lifted(weakest, column, expr, capabilities)
+    rule = best(
+        weakest(lifting_rule(transform, op, option, column.type) for option in membership.options)
+        for transform in capabilities.transforms(dotted(column.path))
+    )
+    return _lifted(rule, column, expr, capabilities)
 
 
 def _nullness(column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:

@@ -19,6 +19,7 @@ Sources: Iceberg's `Projections` (inclusive and strict); the table holds where b
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
@@ -30,7 +31,14 @@ from tamis.expr.nodes import Comparison, Value
 from tamis.expr.types import DataType
 from tamis.files.partition import Transform, TransformKind
 
-__all__ = ["LiftingRule", "lifting_rule", "null_lifting_rule", "partition_of"]
+__all__ = [
+    "LiftingRule",
+    "best",
+    "lifting_rule",
+    "null_lifting_rule",
+    "partition_of",
+    "weakest",
+]
 
 
 class LiftingRule(StrEnum):
@@ -86,6 +94,19 @@ def lifting_rule(
 def null_lifting_rule(transform: Transform) -> LiftingRule:
     """The rule for `column IS NULL`."""
     return LiftingRule.NONE if transform.kind is TransformKind.VOID else LiftingRule.TIGHT
+
+
+_STRENGTH: Final = (LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGHT)
+
+
+def best(rules: Iterable[LiftingRule]) -> LiftingRule:
+    """The rule of a column with several fields: one that decides is enough."""
+    return max(rules, key=_STRENGTH.index, default=LiftingRule.NONE)
+
+
+def weakest(rules: Iterable[LiftingRule]) -> LiftingRule:
+    """The rule of several constants, each of which has to be decided."""
+    return min(rules, key=_STRENGTH.index, default=LiftingRule.NONE)
 
 
 def partition_of(
