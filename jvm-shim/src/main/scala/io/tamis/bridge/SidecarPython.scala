@@ -34,17 +34,29 @@ object SidecarPython {
       .orElse(sys.env.get("VIRTUAL_ENV").map(_ + "/bin/python"))
       .getOrElse("python3")
 
-  /** `<environment>/lib/pythonX.Y/site-packages/tamis` has its interpreter at
-    * `<environment>/bin/python`.
-    */
   private def besideTheJar: Option[String] =
-    packageRoot
-      .flatMap(site => Option(site.getParent))
-      .flatMap(lib => Option(lib.getParent))
-      .flatMap(lib => Option(lib.getParent))
-      .map(_.resolve("bin").resolve("python"))
-      .filter(p => Files.isExecutable(p))
-      .map(_.toString)
+    packageRoot.flatMap(root => interpreters(root).find(p => Files.isExecutable(p))).map(_.toString)
+
+  /** Where the interpreter of a package may lie, best first: `<environment>/bin/pythonX.Y` of
+    * `<environment>/lib/pythonX.Y/site-packages`, `<repository>/.venv/bin/python` of
+    * `<repository>/python`. Nothing for any other layout: another Python might lack what tamis
+    * needs.
+    */
+  private[bridge] def interpreters(root: Path): Seq[Path] = root match {
+    case Below(Below(Below(environment, "lib" | "lib64"), python), "site-packages")
+        if python.startsWith("python") =>
+      Seq(python, "python").map(name => environment.resolve("bin").resolve(name))
+    case Below(repository, "python") =>
+      Seq(repository.resolve(".venv").resolve("bin").resolve("python"))
+    case _ => Nil
+  }
+
+  /** A path as its directory and its name. */
+  private object Below {
+    def unapply(path: Path): Option[(Path, String)] =
+      for (name <- Option(path.getFileName); parent <- Option(path.getParent))
+        yield (parent, name.toString)
+  }
 
   /** PYSPARK_DRIVER_PYTHON is often ipython or jupyter, which are no interpreters of modules. */
   private def isPython(command: String): Boolean =
