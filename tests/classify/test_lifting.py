@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis import Capabilities, LiftingRule, PartitionField, classify, evaluate
@@ -74,7 +74,6 @@ TRANSFORMS = [
 
 
 @given(st.randoms(use_true_random=False), st.sampled_from(TRANSFORMS))
-@settings(max_examples=500, deadline=None)
 def test_exact_predicates_leave_no_file_in_doubt(
     random: Random, partitioned: tuple[str, DataType]
 ) -> None:

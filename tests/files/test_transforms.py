@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.evaluate.bounds import Bounds
@@ -149,7 +149,6 @@ SOURCES = {
 
 
 @given(st.data())
-@settings(max_examples=400, deadline=None)
 def test_every_value_lies_in_its_partition(data: st.DataObject) -> None:
     transform = data.draw(st.sampled_from(sorted(SOURCES)))
     data_type, values = SOURCES[transform]

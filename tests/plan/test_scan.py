@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.classify.pushdown import Pushdown
@@ -105,7 +105,6 @@ def test_detail_counts_what_each_conjunct_prunes_alone() -> None:
 
 @pytest.mark.parametrize("block", [1, 2, 3, scan.BLOCK])
 @given(random=st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
 def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:
     case = random_case(random, containers=7)
     tables = ArrowStatistics(case.files, case.partition_spec)

@@ -6,7 +6,7 @@ from collections import Counter
 from random import Random
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.evaluate import evaluate, verdicts
@@ -23,7 +23,6 @@ NONE, SOME, ALL = range(3)
 
 
 @given(randoms)
-@settings(max_examples=150, deadline=None)
 def test_no_row_contradicts_a_verdict(random: Random) -> None:
     case = random_case(random, containers=4)
     predicate = random_predicate(random, case.columns)
@@ -31,7 +30,6 @@ def test_no_row_contradicts_a_verdict(random: Random) -> None:
 
 
 @given(randoms)
-@settings(max_examples=150, deadline=None)
 def test_evaluation_does_not_fail_inside(random: Random) -> None:
     """`evaluate` answers "some" to any failure: here a failure shows."""
     case = random_case(random, containers=4)
@@ -43,7 +41,6 @@ def test_evaluation_does_not_fail_inside(random: Random) -> None:
 
 
 @given(randoms)
-@settings(max_examples=150, deadline=None)
 def test_complete_statistics_decide_an_ordering_exactly(random: Random) -> None:
     case = random_case(random, containers=6, perfect=True)
     column = random.choice(case.columns)
@@ -58,7 +55,6 @@ def test_complete_statistics_decide_an_ordering_exactly(random: Random) -> None:
 
 
 @given(randoms)
-@settings(max_examples=150, deadline=None)
 def test_not_swaps_true_and_false(random: Random) -> None:
     case = random_case(random, containers=4)
     statistics = ArrowStatistics(case.files, case.partition_spec)
@@ -70,7 +66,6 @@ def test_not_swaps_true_and_false(random: Random) -> None:
 
 
 @given(randoms)
-@settings(max_examples=150, deadline=None)
 def test_and_is_at_most_and_or_at_least_its_parts(random: Random) -> None:
     case = random_case(random, containers=4)
     statistics = ArrowStatistics(case.files, case.partition_spec)
@@ -81,7 +76,6 @@ def test_and_is_at_most_and_or_at_least_its_parts(random: Random) -> None:
 
 
 @given(randoms)
-@settings(max_examples=200, deadline=None)
 def test_rewrites_keep_the_truth_of_every_row(random: Random) -> None:
     case = random_case(random, containers=3)
     predicate = random_predicate(random, case.columns)
@@ -91,7 +85,6 @@ def test_rewrites_keep_the_truth_of_every_row(random: Random) -> None:
 
 
 @given(randoms)
-@settings(max_examples=100, deadline=None)
 def test_less_knowledge_never_proves_more(random: Random) -> None:
     case = random_case(random, containers=4, perfect=True)
     predicate = random_predicate(random, case.columns)

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tamis.expr.nodes import (
@@ -178,14 +178,12 @@ documents = st.dictionaries(st.sampled_from(["v", "p", "a", "o", "sql", "cols"])
 
 
 @given(documents, names, names, types)
-@settings(max_examples=500, deadline=None)
 def test_decoding_never_raises(document: dict[str, Any], node: str, name: str, type_: str) -> None:
     decode(document | {"n": node, "f": name, "t": type_})
     decode(call(name, document | {"n": node, "t": type_}))
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
 def test_what_is_written_is_read_back(random: Random) -> None:
     predicate = random_predicate(random, random_case(random, containers=1).columns)
     assume("<>" not in repr(predicate))  # Catalyst writes it as NOT (=)
