@@ -18,7 +18,7 @@ from bench.demo import report
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY / "build" / "demo"
 LOG = DATA / "spark.log"
-ROUNDS = 5
+ROUNDS = 4
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 100)
 

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-TABLES = ("lineitem", "lineitem_by_year", "orders")
+TABLES = ("lineitem", "lineitem_by_year", "orders")  # the second is made from the first
+
+# Table -> how many files, and the column by whose ranges rows are put into them.
+_CLUSTERED = {"lineitem": (200, "l_shipdate"), "orders": (50, "o_orderdate")}
 
 
 def make(spark: SparkSession, data: Path) -> None:
@@ -20,7 +23,7 @@ def make(spark: SparkSession, data: Path) -> None:
         path = data / name
         if not (path / "_SUCCESS").exists():  # Spark's mark of a finished write
             shutil.rmtree(path, ignore_errors=True)
-            _write(spark, name, path, _generate(data / "generated"))
+            _write(spark, name, data)
         spark.read.parquet(str(path)).createOrReplaceTempView(name)
 
 
@@ -34,21 +37,24 @@ def _generate(target: Path) -> Path:
     return target
 
 
-def _write(spark: SparkSession, name: str, path: Path, generated: Path) -> None:
+def _write(spark: SparkSession, name: str, data: Path) -> None:
+    if name == "lineitem_by_year":
+        _write_by_year(spark, data / "lineitem", data / name)
+    else:
+        files, column = _CLUSTERED[name]
+        rows = spark.read.parquet(str(_generate(data / "generated") / f"{name}.parquet"))
+        clustered = rows.repartitionByRange(files, column).sortWithinPartitions(column)
+        clustered.write.parquet(str(data / name))
+
+
+def _write_by_year(spark: SparkSession, lineitem: Path, path: Path) -> None:
+    """File by file, without a shuffle: each becomes a file again, or two where a year ends."""
     from pyspark.sql.functions import year
 
-    if name == "orders":
-        orders = spark.read.parquet(str(generated / "orders.parquet"))
-        _clustered(orders, 50, "o_orderdate").write.parquet(str(path))
-        return
-    lineitem = spark.read.parquet(str(generated / "lineitem.parquet"))
-    clustered = _clustered(lineitem, 200, "l_shipdate")
-    if name == "lineitem_by_year":
-        dated = clustered.withColumn("year", year("l_shipdate"))
-        dated.write.partitionBy("year").parquet(str(path))
-    else:
-        clustered.write.parquet(str(path))
-
-
-def _clustered(rows: DataFrame, files: int, column: str) -> DataFrame:
-    return rows.repartitionByRange(files, column).sortWithinPartitions(column)
+    session = spark.newSession()
+    session.conf.set("spark.tamis.enabled", "false")
+    # Opening a file counts for as much as a task may read, so that no task gets a second one.
+    session.conf.set("spark.sql.files.maxPartitionBytes", "4MB")
+    session.conf.set("spark.sql.files.openCostInBytes", "4MB")
+    dated = session.read.parquet(str(lineitem)).withColumn("year", year("l_shipdate"))
+    dated.write.partitionBy("year").parquet(str(path))
