@@ -1,0 +1,33 @@
+"""`cluster.py SQL`: reports the query, and what ran where."""
+
+import sys
+
+from pyspark.sql import SparkSession
+from query import report
+
+
+def import_tamis(_):
+    """On an executor: what comes of `import tamis` there."""
+    try:
+        import tamis  # noqa: F401
+    except ImportError as error:
+        return str(error)
+    return "has tamis"
+
+
+def main(sql):
+    spark = SparkSession.builder.getOrCreate()
+    context = spark.sparkContext
+    spark.sql(sql).collect()
+    executors = context._jsc.sc().statusStore().executorList(True)
+    each = [executors.apply(i) for i in range(executors.size())]
+    report(
+        spark,
+        sql,
+        tasks={executor.id(): executor.totalTasks() for executor in each},
+        executors_say=context.parallelize(range(4), 4).map(import_tamis).distinct().collect(),
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,32 @@
+"""`query.py SQL`: an application as anyone writes it, without tamis.
+
+Prints one line, `REPORT {"rows", "plan", "python", "sidecar", "private", "warnings", …}`; the last
+ones are asked of the driver afterwards.
+"""
+
+import json
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def report(spark, sql, **more):
+    frame = spark.sql(sql)
+    found = {
+        "rows": sorted(row.id for row in frame.collect()),
+        "plan": spark.sql("EXPLAIN " + sql).first()[0],
+        **more,
+    }
+    jvm = getattr(spark, "_jvm", None)
+    if jvm is not None:
+        bridge = jvm.io.tamis.bridge.SidecarSupervisor
+        sidecar = bridge.current()
+        found["python"] = sidecar.get().python() if sidecar.isDefined() else None
+        found["sidecar"] = sidecar.get().pid() if sidecar.isDefined() else None
+        found["private"] = bridge.privateDirectory().toString()
+        found["warnings"] = list(jvm.io.tamis.Tamis.warnings())
+    print("REPORT " + json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    report(SparkSession.builder.getOrCreate(), sys.argv[1], app_python=sys.executable)

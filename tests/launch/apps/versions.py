@@ -1,0 +1,151 @@
+"""`versions.py DIRECTORY`: the one jar with the Spark of this Python, tamis on and off.
+
+The same rows, and fewer files where statistics allow it: for the queries of the demonstration on a
+small table of the same columns, and for one of each kind of plan. Exit code 1 when that is not so.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+import tamis
+from bench.demo.queries import QUERIES
+
+ROWS = 40_000
+FILES = 40
+
+LINEITEM = f"""
+    SELECT id AS l_orderkey,
+      date_add(DATE'1992-01-02', CAST(id * 2525 DIV {ROWS} AS INT)) AS l_shipdate,
+      date_add(DATE'1992-01-22', CAST(id * 2525 DIV {ROWS} + id % 9 AS INT)) AS l_receiptdate,
+      date_add(DATE'1992-01-12', CAST(id * 2525 DIV {ROWS} AS INT)) AS l_commitdate,
+      CAST(id % 50 + 1 AS DECIMAL(15, 2)) AS l_quantity,
+      CAST(id * 7 % 90000 + id % 100 / 100 AS DECIMAL(15, 2)) AS l_extendedprice,
+      CAST(id % 11 / 100 AS DECIMAL(15, 2)) AS l_discount,
+      IF(id % 3 = 0, 'R', 'N') AS l_returnflag, IF(id % 2 = 0, 'O', 'F') AS l_linestatus,
+      IF(id % 7 = 0, 'MAIL', 'SHIP') AS l_shipmode,
+      CASE WHEN id < 500 THEN NULL WHEN id % 97 = 0 THEN 'a special one' ELSE 'x' END AS l_comment
+    FROM range({ROWS})"""
+
+ORDERS = f"""
+    SELECT id AS o_orderkey, IF(id % 4 = 0, '1-URGENT', '5-LOW') AS o_orderpriority,
+      date_add(DATE'1992-01-01', CAST(id * 2525 DIV {ROWS} AS INT)) AS o_orderdate
+    FROM range({ROWS})"""
+
+# title | whether files have to be skipped | query
+CASES = [
+    ("point", True, "SELECT * FROM lineitem WHERE l_orderkey = 12345"),
+    ("range", True, "SELECT l_orderkey FROM lineitem WHERE l_shipdate < DATE'1992-03-01'"),
+    ("IN", True, "SELECT count(*) FROM lineitem WHERE l_orderkey IN (1, 20000, 39999)"),
+    ("OR", True, "SELECT count(*) FROM lineitem WHERE l_orderkey < 9 OR l_orderkey > 39990"),
+    ("NULL", True, "SELECT l_orderkey FROM lineitem WHERE l_comment IS NULL"),
+    ("no row", True, "SELECT l_shipmode FROM lineitem WHERE l_orderkey < 0"),
+    (
+        "limit",
+        True,
+        "SELECT count(*) FROM (SELECT 1 FROM lineitem WHERE l_orderkey > 39000 LIMIT 5)",
+    ),
+    ("partition", True, "SELECT sum(l_quantity) FROM lineitem_by_year WHERE year = 1994"),
+    (
+        "partition or data",
+        True,
+        "SELECT count(*) FROM lineitem_by_year WHERE year = 1994 OR l_orderkey = 39999",
+    ),
+    (
+        "aggregate",
+        True,
+        "SELECT l_returnflag, count(*), max(l_shipdate) FROM lineitem "
+        "WHERE l_orderkey BETWEEN 1000 AND 3000 GROUP BY l_returnflag",
+    ),
+    (
+        "join",
+        True,
+        "SELECT o_orderpriority, count(*) FROM orders JOIN lineitem ON o_orderkey = l_orderkey "
+        "WHERE l_orderkey < 2000 GROUP BY o_orderpriority",
+    ),
+    (
+        "self-join",
+        True,
+        "SELECT count(*) FROM lineitem a JOIN lineitem b ON a.l_orderkey = b.l_orderkey + 1 "
+        "WHERE a.l_orderkey < 500 AND b.l_orderkey > 100",
+    ),
+    (
+        "subquery",
+        False,
+        "SELECT count(*) FROM lineitem WHERE l_orderkey > (SELECT max(o_orderkey) - 9 FROM orders)",
+    ),
+    ("not clustered", False, "SELECT count(*) FROM lineitem WHERE l_shipmode = 'MAIL'"),
+    ("whole table", False, "SELECT count(*), sum(l_extendedprice) FROM lineitem"),
+    *(("demo: " + query.title, False, query.sql) for query in QUERIES),
+]
+
+
+def make_tables(spark: SparkSession, directory: Path) -> None:
+    lineitem = spark.sql(LINEITEM).repartitionByRange(FILES, "l_orderkey")
+    tables = {
+        "lineitem": lineitem.write,
+        "lineitem_by_year": lineitem.selectExpr("*", "year(l_shipdate) AS year").write.partitionBy(
+            "year"
+        ),
+        "orders": spark.sql(ORDERS).repartitionByRange(8, "o_orderkey").write,
+    }
+    for name, writer in tables.items():
+        path = str(directory / name)
+        writer.parquet(path)
+        tamis.index(spark, path).build()
+        spark.read.parquet(path).createOrReplaceTempView(name)
+
+
+def differences(spark: SparkSession, must_skip: bool, sql: str) -> tuple[str, list[str]]:
+    """The files kept of each scan, as text; and what is wrong."""
+    rows = {}
+    for on in ("false", "true"):
+        spark.conf.set("spark.tamis.enabled", on)
+        frame = spark.sql(sql)
+        rows[on] = sorted(map(repr, frame.collect()))
+    scans = json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf))
+    wrong = [f"fell back: {scan['fallback']}" for scan in scans if scan["fallback"]]
+    if rows["true"] != rows["false"]:
+        wrong.append(f"other rows: {rows['true'][:3]}, not {rows['false'][:3]}")
+    if must_skip and not any(scan["files_kept"] < scan["files_total"] for scan in scans):
+        wrong.append("no file was skipped")
+    return ", ".join(f"{s['files_kept']} of {s['files_total']}" for s in scans), wrong
+
+
+def main(directory: Path) -> int:
+    shutil.rmtree(directory, ignore_errors=True)
+    confs = {
+        "spark.master": "local[2]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.catalogImplementation": "in-memory",
+    }
+    spark = tamis.configure(SparkSession.builder.config(map=confs)).getOrCreate()
+    assert spark.version == pyspark.__version__, spark.version
+    make_tables(spark, directory)
+    failures = 0
+    for title, must_skip, sql in CASES:
+        files, wrong = differences(spark, must_skip, sql)
+        failures += bool(wrong)
+        print(f"  {title:28} {files:20} {'; '.join(wrong)}", flush=True)
+    warnings = list(spark._jvm.io.tamis.Tamis.warnings())
+    for warning in warnings:
+        print(f"  {warning}")
+    spark.stop()
+    print(f"Spark {pyspark.__version__}: {len(CASES) - failures} of {len(CASES)} queries are right")
+    return 1 if failures or warnings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

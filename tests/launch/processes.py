@@ -1,0 +1,174 @@
+"""Processes of a test: started with what a person's shell has, limited in time, and ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+LIMIT = 240.0  # seconds; a machine may be busy, and a healthy start takes ten
+SPARK_HOME = Path(str(find_spec("pyspark").origin)).parent
+EXTENSION = "spark.sql.extensions=io.tamis.TamisExtensions"
+REPORT = "REPORT "
+
+
+def shell(directory: Path, **more: str) -> dict[str, str]:
+    """The environment of a shell in which this Python is activated, and Spark has no settings."""
+    settings = directory / "no-settings"
+    settings.mkdir(exist_ok=True)
+    of_this_machine = {
+        name: os.environ[name]
+        for name in ("HOME", "JAVA_HOME", "LANG", "LD_LIBRARY_PATH", "XDG_CACHE_HOME")
+        if name in os.environ
+    }
+    return {
+        **of_this_machine,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_CONF_DIR": str(settings),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        # Spark's own temporary files, and the private directory of tamis
+        "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={directory}",
+        **more,
+    }
+
+
+def spark(command: str) -> str:
+    """A command of Spark: `spark-submit`, `spark-sql`, `spark-class`, `beeline`."""
+    return str(SPARK_HOME / "bin" / command)
+
+
+def run(command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> str:
+    """The standard output of a command that has to succeed."""
+    done = subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, timeout=LIMIT
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def report(output: str) -> dict[str, Any]:
+    """What an application of `apps/` says about its query (see apps/query.py)."""
+    (line,) = [line for line in output.splitlines() if line.startswith(REPORT)]
+    found: dict[str, Any] = json.loads(line.removeprefix(REPORT))
+    return found
+
+
+class Running:
+    """A process whose output goes to a file."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process = process
+        self.log = log
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def output(self) -> str:
+        return self.log.read_text("utf-8", errors="replace")
+
+    def wait_until(self, done: Callable[[], object], what: str) -> None:
+        """Wait for the condition; fail when the process ends before, or the limit is over."""
+        deadline = time.monotonic() + LIMIT
+        while not done():
+            assert self.process.poll() is None, f"ended before {what}:\n{self.output()}"
+            assert time.monotonic() < deadline, f"no {what}:\n{self.output()}"
+            time.sleep(0.1)
+
+    def wait_for(self, text: str) -> None:
+        self.wait_until(lambda: text in self.output(), repr(text))
+
+    def wait_for_port(self, port: int) -> None:
+        self.wait_until(lambda: _listens(port), f"listening on {port}")
+
+
+@contextmanager
+def running(
+    command: Sequence[str], directory: Path, environment: Mapping[str, str], name: str = "process"
+) -> Iterator[Running]:
+    """The process, ended at the end with whatever it has started."""
+    log = directory / f"{name}.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield Running(process, log)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def sidecars_under(pid: int) -> list[int]:
+    """The sidecars among the descendants of a process."""
+    found = []
+    for child in _children(pid):
+        found += sidecars_under(child)
+        if b"tamis.serve" in _read(child, "cmdline"):
+            found.append(child)
+    return found
+
+
+def java_under(pid: int) -> int:
+    """The JVM that a process became or has started."""
+    (found,) = [p for p in (pid, *_children(pid)) if b"java" in _read(p, "cmdline").split(b"\0")[0]]
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task")
+    try:
+        return [int(p) for t in tasks.iterdir() for p in (t / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
+def wait_until_gone(pid: int) -> None:
+    """Wait for the process to end; a zombie has ended."""
+    deadline = time.monotonic() + 30
+    while _read(pid, "stat").rpartition(b") ")[2][:1] not in (b"", b"Z", b"X"):
+        assert time.monotonic() < deadline, f"process {pid} still runs"
+        time.sleep(0.1)

@@ -1,0 +1,229 @@
+"""tamis.configure in a fresh process: what others gave to the JVM stays. First without a JVM."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+import tamis
+from tamis.launch import SubmitArguments, defaults, parse_properties
+from tamis.session import EXTENSION
+from tests.launch.conftest import ROWS
+from tests.launch.processes import report, run, spark
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """This process, as if no JVM were running and no settings were there."""
+    for name in ("_gateway", "_active_spark_context"):
+        monkeypatch.setattr(SparkContext, name, None)
+    for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    return monkeypatch
+
+
+# spark-defaults.conf | PYSPARK_SUBMIT_ARGS | confs of the builder
+#   | spark.jars of the JVM, TAMIS standing for the jar | spark.sql.extensions, + standing for tamis
+CASES = [
+    ("", "", {}, "TAMIS", "+"),
+    ("", "pyspark-shell", {"spark.jars": "b.jar"}, "b.jar,TAMIS", "+"),
+    ("", "", {"spark.sql.extensions": "a.B, c.D"}, "TAMIS", "a.B,c.D,+"),
+    ("", "", {"spark.sql.extensions": EXTENSION, "spark.jars": "TAMIS"}, "TAMIS", "+"),
+    ("spark.jars d.jar", "", {}, "d.jar,TAMIS", "+"),
+    ("spark.sql.extensions=d.E", "", {}, "TAMIS", "d.E,+"),
+    # as in Spark, the file counts only where nothing else has the key
+    ("spark.jars d.jar\nspark.sql.extensions d.E", "", {"spark.jars": "b"}, "b,TAMIS", "d.E,+"),
+    ("spark.sql.extensions d.E", "", {"spark.sql.extensions": "a.B"}, "TAMIS", "a.B,+"),
+    ("spark.jars d.jar", "--jars a.jar pyspark-shell", {}, "a.jar,TAMIS", "+"),
+    ("", "--jars=a.jar,b.jar pyspark-shell", {}, "a.jar,b.jar,TAMIS", "+"),
+    ("", "--conf spark.jars=a.jar pyspark-shell", {}, "a.jar,TAMIS", "+"),
+    ("", "--jars a.jar --conf spark.jars=x.jar pyspark-shell", {}, "a.jar,TAMIS", "+"),
+    # plain Spark would keep one of the two from the driver, or from the executors
+    ("", "--jars a.jar pyspark-shell", {"spark.jars": "b.jar"}, "a.jar,b.jar,TAMIS", "+"),
+    ("", "--conf spark.sql.extensions=a.B pyspark-shell", {}, "TAMIS", "a.B,+"),
+    ("", "-c spark.sql.extensions=a.B --conf=spark.sql.extensions=c.D x", {}, "TAMIS", "c.D,+"),
+    ("", "--packages org:a:1 pyspark-shell", {}, "TAMIS", "+"),
+    ("", "", {"spark.jars.packages": "org:a:1"}, "TAMIS", "+"),
+    ("spark.jars.packages org:a:1\nspark.jars d.jar", "", {}, "d.jar,TAMIS", "+"),
+]
+
+
+@pytest.mark.parametrize(("file", "arguments", "confs", "jars", "extensions"), CASES)
+def test_what_is_there_stays(
+    fresh: pytest.MonkeyPatch,
+    tmp_path: Path,
+    jar: str,
+    file: str,
+    arguments: str,
+    confs: dict[str, str],
+    jars: str,
+    extensions: str,
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(file)
+    fresh.setenv("PYSPARK_SUBMIT_ARGS", arguments)
+    builder = SparkSession.builder
+    for key, value in confs.items():
+        builder.config(key, value.replace("TAMIS", jar))
+    for _ in range(2):  # the second call changes nothing
+        assert tamis.configure(builder) is builder
+        # what spark-submit makes of the arguments, the builder and the file, in this order
+        words = SubmitArguments.of(os.environ)
+        given = words.conf("spark.jars") or builder._options.get("spark.jars")
+        assert given == jars.replace("TAMIS", jar)
+        assert builder._options["spark.sql.extensions"] == extensions.replace("+", EXTENSION)
+        assert words.words[-1] in ("pyspark-shell", "x")
+        packages = "packages" in file + arguments + str(confs)
+        # what the builder has hides from executors what spark-submit fetched
+        assert not (packages and "spark.jars" in builder._options)
+
+
+def test_a_second_properties_file(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.a 1\nspark.b 1")
+    other = tmp_path / "my own.conf"
+    other.write_text("spark.b 2")
+    only = SubmitArguments(("--properties-file", str(other), "pyspark-shell"))
+    assert defaults(only, os.environ, "/nowhere") == {"spark.b": "2"}
+    both = SubmitArguments(("--load-spark-defaults", *only.words))
+    assert defaults(both, os.environ, "/nowhere") == {"spark.a": "1", "spark.b": "2"}
+    none = SubmitArguments(("--properties-file=/nowhere/x", "pyspark-shell"))
+    assert defaults(none, os.environ, "/nowhere") == {}
+
+
+# text of a properties file | what Java reads in it
+PROPERTIES = [
+    ("", {}),
+    ("a b c", {"a": "b c"}),
+    ("a=b=c", {"a": "b=c"}),
+    ("  a :  b  ", {"a": "b"}),
+    ("a\t= b", {"a": "b"}),
+    ("# a b\n! c d\n\n", {}),
+    ("a 1\na 2", {"a": "2"}),
+    ("a b\\\n   c\nd e", {"a": "bc", "d": "e"}),
+    ("a\\ b c\\\\d", {"a b": "c\\d"}),
+    ("a", {"a": ""}),
+    ("=x", {}),
+    ("\\", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), PROPERTIES)
+def test_properties(text: str, expected: dict[str, str]) -> None:
+    assert parse_properties(text) == expected
+
+
+def test_the_python_that_plans(fresh: pytest.MonkeyPatch) -> None:
+    def chosen(builder: SparkSession.Builder, **arguments: str) -> object:
+        return tamis.configure(builder, **arguments)._options["spark.tamis.python"]
+
+    assert chosen(SparkSession.builder) == sys.executable
+    assert chosen(SparkSession.builder, python="/p") == "/p"
+    assert chosen(SparkSession.builder.config("spark.tamis.python", "/own")) == "/own"
+    assert chosen(SparkSession.builder.config("spark.tamis.python", "/own"), python="/p") == "/p"
+
+
+def test_a_remote_server_is_left_alone(fresh: pytest.MonkeyPatch) -> None:
+    assert tamis.configure(SparkSession.builder.remote("sc://h"))._options == {
+        "spark.remote": "sc://h"
+    }
+    fresh.setenv("SPARK_REMOTE", "sc://h")
+    assert tamis.configure(SparkSession.builder)._options == {}
+
+
+# From here on every test starts a process of its own.
+
+
+@pytest.fixture
+def jars_of_others(tmp_path: Path) -> dict[str, str]:
+    """Two jars, first and second, in which the driver can find first.txt and second.txt."""
+    paths = {}
+    for name in ("first", "second"):
+        paths[name] = str(tmp_path / f"{name}.jar")
+        with zipfile.ZipFile(paths[name], "w") as archive:
+            archive.writestr(f"{name}.txt", "here")
+    return paths
+
+
+@pytest.fixture
+def configured(
+    tmp_path: Path, environment: dict[str, str], app: Callable[[str], str], repository: Path
+) -> Callable[..., list[str]]:
+    environment["PYTHONPATH"] = str(repository / "python")
+    return lambda *arguments: [sys.executable, app("configured"), *arguments]
+
+
+@pytest.mark.spark
+def test_with_the_settings_of_a_site(
+    tmp_path: Path,
+    environment: dict[str, str],
+    configured: Callable[..., list[str]],
+    query: str,
+    jar: str,
+    jars_of_others: dict[str, str],
+) -> None:
+    site = f"spark.jars {jars_of_others['first']}\nspark.sql.extensions org.example.Site\n"
+    Path(environment["SPARK_CONF_DIR"], "spark-defaults.conf").write_text(site)
+    told = report(run(configured(query, "site"), tmp_path, environment))
+    assert told["rows"] == ROWS
+    assert "Files: 1 of 8" in told["plan"]
+    assert told["extensions"] == f"org.example.Site,{EXTENSION}"
+    assert told["jars"] == f"{jars_of_others['first']},{jar}"
+    assert told["loaded"] == ["first"]
+    assert told["python"] == sys.executable
+
+
+@pytest.mark.spark
+def test_with_the_arguments_of_a_notebook(
+    tmp_path: Path,
+    environment: dict[str, str],
+    configured: Callable[..., list[str]],
+    query: str,
+    jars_of_others: dict[str, str],
+) -> None:
+    arguments = ["--jars", jars_of_others["second"], "--conf", "spark.app.name=mine"]
+    arguments += ["--conf", "spark.sql.extensions=org.example.Notebook", "pyspark-shell"]
+    environment["PYSPARK_SUBMIT_ARGS"] = shlex.join(arguments)
+    told = report(run(configured(query, "notebook"), tmp_path, environment))
+    assert told["rows"] == ROWS
+    assert "Files: 1 of 8" in told["plan"]
+    assert told["extensions"] == f"org.example.Notebook,{EXTENSION}"
+    assert told["loaded"] == ["second"]
+
+
+@pytest.mark.spark
+def test_after_a_session_without_tamis(
+    tmp_path: Path, environment: dict[str, str], configured: Callable[..., list[str]], query: str
+) -> None:
+    told = report(run(configured(query, "late"), tmp_path, environment))
+    assert "without tamis runs in this process already" in told["refused"]
+    assert "spark.stop()" in told["refused"]
+    assert told["rows"] == ROWS
+    assert "Files: 1 of 8" in told["plan"]
+
+
+@pytest.mark.spark
+def test_in_an_application_of_spark_submit(
+    tmp_path: Path,
+    environment: dict[str, str],
+    configured: Callable[..., list[str]],
+    query: str,
+    jars_of_others: dict[str, str],
+) -> None:
+    """Neither jar nor extension is on the command line: the driver gets both from configure."""
+    _, *application = configured(query, "submitted")
+    others = ["--jars", jars_of_others["first"], "--conf", "spark.sql.extensions=org.example.X"]
+    told = report(run([spark("spark-submit"), *others, *application], tmp_path, environment))
+    assert told["rows"] == ROWS
+    assert "Files: 1 of 8" in told["plan"]
+    assert told["extensions"] == f"org.example.X,{EXTENSION}"
+    assert told["loaded"] == ["first"]
+    assert jars_of_others["first"] in told["jars"]

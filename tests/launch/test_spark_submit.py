@@ -1,0 +1,73 @@
+"""spark-submit of an application that does not know tamis, with the two confs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tamis
+from tests.launch.conftest import ROWS
+from tests.launch.processes import EXTENSION, report, run, spark, wait_until_gone
+
+pytestmark = pytest.mark.spark
+
+
+def submit(
+    directory: Path, environment: Mapping[str, str], jar: str, *application: str
+) -> dict[str, Any]:
+    command = [spark("spark-submit"), "--jars", jar, "--conf", EXTENSION, *application]
+    return report(run(command, directory, environment))
+
+
+def test_as_documented(
+    tmp_path: Path, environment: dict[str, str], app: Callable[[str], str], query: str
+) -> None:
+    jar = run([sys.executable, "-m", "tamis", "jar"], tmp_path, environment).strip()
+    told = submit(tmp_path, environment, jar, app("query"), query)
+    assert told["rows"] == ROWS
+    assert "Files: 1 of 8" in told["plan"]
+    assert told["warnings"] == []
+    # and after a normal exit nothing of it is left
+    wait_until_gone(told["sidecar"])
+    assert Path(told["private"]).parent == tmp_path
+    assert not list(tmp_path.glob("tamis-*"))
+
+
+def test_an_installed_package_brings_its_python(
+    tmp_path: Path, environment: dict[str, str], app: Callable[[str], str], query: str
+) -> None:
+    """The layout of an environment: the application runs with any Python, the sidecar with that."""
+    package = tmp_path / "env" / "lib" / "python3.99" / "site-packages" / "tamis"
+    shutil.copytree(Path(tamis.__file__).parent, package)
+    interpreter = tmp_path / "env" / "bin" / "python3.99"
+    interpreter.parent.mkdir()
+    interpreter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    interpreter.chmod(0o755)
+    environment["PYSPARK_PYTHON"] = sys.executable
+    told = submit(tmp_path, environment, str(package / "jars" / "tamis.jar"), app("query"), query)
+    assert told["rows"] == ROWS
+    assert "Files: 1 of 8" in told["plan"]
+    assert told["python"] == str(interpreter)
+
+
+def test_a_copied_jar_runs_with_the_python_of_spark(
+    tmp_path: Path,
+    environment: dict[str, str],
+    app: Callable[[str], str],
+    query: str,
+    jar: str,
+    repository: Path,
+) -> None:
+    copied = tmp_path / "copied" / "any-name.jar"
+    copied.parent.mkdir()
+    shutil.copy(jar, copied)
+    environment["PYSPARK_PYTHON"] = sys.executable
+    environment["PYTHONPATH"] = str(repository / "python")
+    told = submit(tmp_path, environment, str(copied), app("query"), query)
+    assert "Files: 1 of 8" in told["plan"]
+    assert told["python"] == sys.executable

@@ -1,0 +1,83 @@
+"""A standalone cluster whose executors have pyspark and pyarrow, and neither tamis nor its jar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.launch.conftest import FILES, ROWS
+from tests.launch.processes import EXTENSION, free_port, report, run, running, shell, spark
+
+pytestmark = pytest.mark.spark
+
+NO_TAMIS = "no tamis on executors"
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a master with two workers of one core each."""
+    directory = tmp_path_factory.mktemp("cluster")
+    hidden = directory / "hidden"
+    hidden.mkdir()
+    (hidden / "tamis.py").write_text(f"raise ImportError({NO_TAMIS!r})\n")
+    environment = shell(directory, PYTHONPATH=str(hidden), SPARK_DAEMON_MEMORY="256m")
+    url = f"spark://127.0.0.1:{free_port()}"
+    listen = ["--host", "127.0.0.1", "--webui-port", "0"]
+    deploy = [spark("spark-class"), "org.apache.spark.deploy"]
+    with ExitStack() as processes:
+
+        def start(kind: str, name: str, *arguments: str) -> None:
+            command = [deploy[0], f"{deploy[1]}.{kind}", *listen, *arguments]
+            process = processes.enter_context(running(command, directory, environment, name))
+            process.wait_for("New state: ALIVE" if name == "master" else "registered with master")
+
+        start("master.Master", "master", "--port", url.rpartition(":")[2])
+        for name in ("worker-1", "worker-2"):
+            work = ["--work-dir", str(directory / name)]
+            start("worker.Worker", name, *work, "--cores", "1", "--memory", "1g", url)
+        yield url
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The files of `orders`, without an index."""
+    root = tmp_path_factory.mktemp("table")
+    for number in range(FILES):
+        ids = pa.array(range(number * 100, number * 100 + 100), pa.int64())
+        pq.write_table(pa.table({"id": ids}), root / f"part-{number}.parquet")
+    return str(root)
+
+
+def test_an_index_built_by_executors_prunes_what_executors_read(
+    tmp_path: Path,
+    environment: dict[str, str],
+    app: Callable[[str], str],
+    repository: Path,
+    master: str,
+    table: str,
+    jar: str,
+) -> None:
+    environment["PYSPARK_PYTHON"] = sys.executable
+    with_package = {**environment, "PYTHONPATH": str(repository / "python")}
+    confs = ["--conf", f"spark.master={master}", "--conf", "spark.executor.memory=512m"]
+    build = [sys.executable, "-m", "tamis", "index", "build", table, *confs]
+    assert f"{FILES} files" in run(build, tmp_path, with_package)
+
+    sql = f"SELECT id FROM parquet.`{table}` WHERE id BETWEEN {ROWS[0]} AND {ROWS[-1]}"
+    told = {}
+    for name, gets_jar in (("both", "--jars"), ("driver", "--driver-class-path")):
+        command = [spark("spark-submit"), *confs, gets_jar, jar, "--conf", EXTENSION]
+        told[name] = report(run([*command, app("cluster"), sql], tmp_path, environment))
+    for of_run in told.values():
+        assert of_run["rows"] == ROWS
+        assert "Files: 1 of 8" in of_run["plan"]
+        assert of_run["warnings"] == []
+        assert of_run["executors_say"] == [NO_TAMIS]
+        assert sum(of_run["tasks"][executor] for executor in ("0", "1")) > 0
+        assert of_run["tasks"]["driver"] == 0
