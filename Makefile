@@ -50,7 +50,7 @@ verdicts: setup ## Show every case of the tables of hits and misses
 	$(PYTHON) -m pytest -v tests/cases
 
 .PHONY: test-versions
-test-versions: setup ## Run the tests that use Spark with 4.0, 4.1, 4.2 and 4.3
+test-versions: setup ## Run queries with Spark 4.0, 4.1, 4.2 and 4.3, tamis on and off
 	.ci/test-versions
 
 .PHONY: bench
