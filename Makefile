@@ -55,7 +55,8 @@ test-versions: setup ## Run queries with Spark 4.0, 4.1, 4.2 and 4.3, tamis on a
 
 .PHONY: bench
 bench: setup ## Measure planning, bridge and scans (bench/)
-	@echo "no measurements yet: make demo compares queries" && exit 1
+	@$(PYTHON) -m bench.planning
+	@$(PYTHON) -m bench.scans
 
 .PHONY: format
 format: setup ## Format Python and Scala sources

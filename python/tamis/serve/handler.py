@@ -14,7 +14,7 @@ class Handler:
     """Implements io.tamis.bridge.Planner. Strings only."""
 
     def plan(self, request: str) -> str:
-        """Answer a PlanRequest with a PlanAnswer, or with a PlanFailure: then the shim keeps everything."""
+        """Answer a PlanRequest, or with a PlanFailure: then the shim keeps everything."""
         try:
             from tamis.serve.planning import plan
 

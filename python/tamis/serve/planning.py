@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import time
-
-import numpy as np
-import numpy.typing as npt
 
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.kept import encode_kept
 from tamis.wire.messages import (
     ConjunctAnswer,
-    Kept,
-    KeptAll,
-    KeptBitmap,
-    KeptNone,
     PlanAnswer,
     PlanRequest,
     ReasonDocument,
@@ -47,7 +40,7 @@ def _answer(
         id=request.id,
         fingerprint=request.snapshot.fingerprint,
         files=request.snapshot.files,
-        kept=_kept(decision.kept),
+        kept=encode_kept(decision.kept),
         kept_records=found.records(decision.kept),
         total_records=found.total_records,
         conjuncts=[
@@ -57,14 +50,6 @@ def _answer(
         warnings=list(found.warnings),
         milliseconds=seconds * 1000,
     )
-
-
-def _kept(kept: npt.NDArray[np.bool_]) -> Kept:
-    if kept.all():
-        return KeptAll()
-    if not kept.any():
-        return KeptNone()
-    return KeptBitmap(base64.b64encode(np.packbits(kept, bitorder="little").tobytes()).decode())
 
 
 def _reason(reason: Reason | None) -> ReasonDocument | None:

@@ -16,15 +16,17 @@ import threading
 from typing import NoReturn
 
 from tamis._version import __version__
+from tamis.serve.modules import without
 
 _LOOPBACK = "127.0.0.1"
 
 
 def main() -> NoReturn:
     """Serve until standard input ends."""
-    # From here on a print, of whatever library, goes to standard error and cannot break the handshake.
+    # From here on a print, of whatever library, goes to standard error: not into the handshake.
     handshake = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    without("pandas")
     greeting = sys.stdin.buffer.readline()
     if not greeting:
         os._exit(0)

@@ -76,7 +76,7 @@ object PlannerClient {
         )
       case _: InterruptedException =>
         Thread.currentThread().interrupt(); ("interrupted", "the query was interrupted", false)
-      case other if asked.exists(!_.isAlive) =>
+      case other if asked.exists(_.isDying) =>
         ("died", s"the sidecar died (${describe(other)}); it is started again.", false)
       case other => ("call", s"the call failed (${describe(other)}).", false)
     }

@@ -26,6 +26,10 @@ final class Sidecar private (
   def pid: Long = process.pid()
   def isAlive: Boolean = process.isAlive
 
+  /** Whether it is gone, or goes in a moment: its connections break before the process is reaped.
+    */
+  def isDying: Boolean = process.waitFor(500, TimeUnit.MILLISECONDS)
+
   /** Ends it at once, stopped (SIGSTOP) or not; calls under way fail, which frees their threads. */
   def kill(): Unit = {
     process.destroyForcibly()

@@ -54,6 +54,7 @@ object ScanPlanner {
         }
         // exact was proven for every file that the answer keeps; a part of them keeps the proof, and loses the row count
         val both = if (matching.isAll) kept else kept.and(matching)
+        both.directories // the list of files is made here, so that its cost is in the planning time
         Decision(
           both,
           conjuncts,

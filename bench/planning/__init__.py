@@ -1,0 +1,1 @@
+"""What planning costs, by the number of files."""

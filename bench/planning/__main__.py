@@ -1,0 +1,44 @@
+"""`python -m bench.planning [evaluation|round-trip] [--folder DIR]`: print the figures."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from bench.planning import evaluation, round_trip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "part", nargs="?", choices=["evaluation", "round-trip", "all"], default="all"
+    )
+    parser.add_argument("--folder", type=Path, default=Path("build/bench"))
+    parser.add_argument("--sizes", type=int, nargs="*", default=round_trip.SIZES)
+    arguments = parser.parse_args()
+    if arguments.part in ("evaluation", "all"):
+        print("\n".join(["", "Evaluation, CPU milliseconds", "", *evaluation.table()]))
+    if arguments.part in ("round-trip", "all"):
+        print("\n".join(["", "Round trip, milliseconds", "", *_round_trip(arguments)]))
+
+
+def _round_trip(arguments: argparse.Namespace) -> list[str]:
+    from pyspark.sql import SparkSession
+
+    import tamis
+
+    folder = arguments.folder.resolve()
+    shutil.rmtree(folder / "export", ignore_errors=True)
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.memory", "6g")
+    spark = tamis.configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        return round_trip.table(spark, folder, arguments.sizes)
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Evaluation alone: from predicates to kept files, over statistics that are resident.
+
+CPU time of one thread; the minimum of interleaved rounds. `numpy` is what the same range costs when
+it is written by hand over whole arrays, `pyarrow` the same with pyarrow.compute: both without
+NULLs, truth values or exactness, so they are a floor and not a rival.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import Bounds
+from tamis.expr.nodes import Column, Compare, Comparison, Expr, In, Literal
+from tamis.expr.types import LONG
+from tamis.plan.scan import Segment, decide
+from tamis.wire.kept import encode_kept
+
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+COLUMNS = 10
+_ROUNDS = 15
+
+
+@dataclass(frozen=True)
+class Resident:
+    """Statistics of LONG columns, clustered by the first: implements Statistics."""
+
+    columns: dict[str, Bounds]
+    num_containers: int
+
+    @classmethod
+    def random(cls, size: int) -> Resident:
+        rng = np.random.default_rng(1)
+        columns = {}
+        for number in range(COLUMNS if size <= 1_000_000 else 1):
+            lower = np.arange(size) * 10 if number == 0 else rng.integers(0, 10 * size, size)
+            columns[f"c{number}"] = _bounds(lower, lower + rng.integers(1, 100, size))
+        return cls(columns, size)
+
+    def bounds(self, column: Column) -> Bounds:
+        return self.columns[column.path[0]]
+
+    def empty(self) -> None:
+        return None
+
+    def slice(self, start: int, stop: int) -> Resident:
+        cut = {name: _cut(b, slice(start, stop)) for name, b in self.columns.items()}
+        return Resident(cut, min(stop, self.num_containers) - start)
+
+    def take(self, ordinals: np.ndarray) -> Resident:
+        return Resident({n: _cut(b, ordinals) for n, b in self.columns.items()}, len(ordinals))
+
+
+def _bounds(lower: np.ndarray, upper: np.ndarray) -> Bounds:
+    some = np.zeros(len(lower), np.bool_)
+    no, yes = np.zeros(1, np.bool_), np.ones(1, np.bool_)
+    return Bounds(
+        type=LONG, lower=lower, upper=upper, can_be_null=some, can_be_nan=no, can_be_value=yes
+    )
+
+
+def _cut(b: Bounds, which: slice | np.ndarray) -> Bounds:
+    return Bounds(
+        type=b.type,
+        lower=b.lower[which],
+        upper=b.upper[which],
+        can_be_null=b.can_be_null[which],
+        can_be_nan=b.can_be_nan,
+        can_be_value=b.can_be_value,
+    )
+
+
+def _compare(name: str, operator: Comparison, value: int) -> Expr:
+    return Compare(operator, Column((name,), LONG), Literal(value, LONG))
+
+
+def _range(size: int, name: str = "c0") -> list[Expr]:
+    """One in a hundred of the containers of the clustered column."""
+    start = 5 * size
+    return [
+        _compare(name, Comparison.GREATER_EQUAL, start),
+        _compare(name, Comparison.LESS, start + size // 10),
+    ]
+
+
+def cases(size: int) -> dict[str, Callable[[], object]]:
+    """The measured calls by name."""
+    statistics = Resident.random(size)
+    segments = [Segment(slice(0, size), statistics)]
+    first = statistics.columns["c0"]
+    lower, upper = pa.array(first.lower), pa.array(first.upper)
+    start, stop = 5 * size, 5 * size + size // 10
+
+    def tamis(conjuncts: list[Expr]) -> Callable[[], object]:
+        return lambda: encode_kept(decide(conjuncts, segments, size).kept)
+
+    found: dict[str, Callable[[], object]] = {
+        "range": tamis(_range(size)),
+        "numpy": lambda: np.packbits((first.upper >= start) & (first.lower < stop)),
+        "pyarrow": lambda: pc.and_(pc.greater_equal(upper, start), pc.less(lower, stop)),
+    }
+    if len(statistics.columns) == COLUMNS:
+        rng = np.random.default_rng(2)
+        keys = tuple(int(k) for k in rng.integers(0, 10 * size, 1000))
+        wide = [_compare(f"c{i}", Comparison.GREATER, size // 2) for i in range(1, COLUMNS - 2)]
+        listed: Expr = In(Column(("c9",), LONG), keys, False)
+        found["ten conjuncts"] = tamis([*wide, listed, *_range(size)])
+        found["IN 1000"] = tamis([In(Column(("c0",), LONG), keys, False)])
+    return found
+
+
+def measure(size: int) -> dict[str, float]:
+    """CPU milliseconds by case."""
+    calls = cases(size)
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(_ROUNDS if size <= 1_000_000 else 5):
+        for name, call in calls.items():
+            started = time.process_time()
+            call()
+            best[name] = min(best[name], time.process_time() - started)
+    return {name: 1000 * seconds for name, seconds in best.items()}
+
+
+def table() -> list[str]:
+    """The figures as a Markdown table."""
+    names = ["range", "numpy", "pyarrow", "ten conjuncts", "IN 1000"]
+    lines = [
+        "| containers | " + " | ".join(names) + " | range / numpy |",
+        "|" + "---:|" * (len(names) + 2),
+    ]
+    for size in SIZES:
+        found = measure(size)
+        cells = [f"{found[name]:.2f}" if name in found else "" for name in names]
+        ratio = found["range"] / found["numpy"]
+        lines.append(f"| {size:,} | " + " | ".join(cells) + f" | {ratio:.1f} |")
+    return lines
