@@ -24,7 +24,9 @@ def test_explain(spark: SparkSession, events: DataFrame) -> None:
 
 
 def test_explain_formatted(spark: SparkSession, events: DataFrame) -> None:
-    text = explained(spark, "EXPLAIN FORMATTED SELECT name FROM events WHERE id < 100 AND amount > 1")
+    text = explained(
+        spark, "EXPLAIN FORMATTED SELECT name FROM events WHERE id < 100 AND amount > 1"
+    )
     for line in (
         "Files: 1 of 10",
         "Exact: [(id IS NOT NULL), (id < 100L)]",
