@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import tamis
+from tests.spark.conftest import sql_tab
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,30 +36,17 @@ def test_explain_formatted(spark: SparkSession, events: DataFrame) -> None:
 
 
 def test_sql_tab(spark: SparkSession, events: DataFrame) -> None:
-    frame = events.where("id < 150").select("name")
-    frame.collect()
-    store = spark._jsparkSession.sharedState().statusStore()
-    deadline = time.monotonic() + 30
-    shown: dict[str, str] = {}
-    while time.monotonic() < deadline and not shown.get("tamis: files kept"):
-        execution = store.executionsList().last()
-        values = store.executionMetrics(execution.executionId())
-        metrics = execution.metrics()
-        shown = {}
-        for i in range(metrics.size()):
-            metric = metrics.apply(i)
-            value = values.get(metric.accumulatorId())
-            if metric.name().startswith("tamis: ") and value.isDefined():
-                shown[metric.name()] = value.get()
-    assert shown["tamis: files in the table"] == "10"
-    assert shown["tamis: files kept"] == "2"
+    events.where("id < 150").select("name").collect()
+    shown = sql_tab(spark)
+    assert shown["files in the table"] == [10]
+    assert shown["files kept"] == [2]
     assert set(shown) == {
-        "tamis: files in the table",
-        "tamis: files kept",
-        "tamis: files read after run-time filters",
-        "tamis: bytes in the table",
-        "tamis: bytes kept",
-        "tamis: planning (ms)",
+        "files in the table",
+        "files kept",
+        "files read after run-time filters",
+        "bytes in the table",
+        "bytes kept",
+        "planning (ms)",
     }
 
 
