@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import threading
+import time
 from typing import NoReturn
 
 from tamis._version import __version__
@@ -58,7 +60,19 @@ def _serve(token: str) -> int:
         python_server_entry_point=Handler(),
     )
     port: int = gateway.get_callback_server().get_listening_port()
+    _wait_until_open(port)
     return port
+
+
+def _wait_until_open(port: int) -> None:
+    """py4j binds the port here and listens in a thread of its own, perhaps a moment later."""
+    while True:
+        try:
+            socket.create_connection((_LOOPBACK, port), timeout=1).close()
+        except ConnectionRefusedError:
+            time.sleep(0.001)
+        else:
+            return
 
 
 def _ready(port: int) -> dict[str, object]:
