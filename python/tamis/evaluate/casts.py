@@ -20,7 +20,7 @@ from tamis.evaluate.interpreter import value
 from tamis.evaluate.interval import Interval, interval, result
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.text import as_text
-from tamis.evaluate.zones import DAY, SECOND, Zone, zone
+from tamis.evaluate.zones import DAY, SECOND, Zone, zone_of
 from tamis.expr.nodes import Call
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, TIMESTAMP, TIMESTAMP_NTZ, DataType
 
@@ -43,9 +43,9 @@ def cast(call: Call, statistics: Statistics) -> Bounds | None:
     if x is None:
         return None
     if call.type.name == "string":
-        return moment_text(x, zone(call.option("timeZoneId"))) or as_text(x)
+        return moment_text(x, zone_of(call)) or as_text(x)
     rule = _RULES.get((_family(x.type), _family(call.type)))
-    return None if rule is None else rule(x, call.type, zone(call.option("timeZoneId")))
+    return None if rule is None else rule(x, call.type, zone_of(call))
 
 
 def _family(data_type: DataType) -> str:

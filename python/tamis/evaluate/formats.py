@@ -20,7 +20,7 @@ from tamis.evaluate.interpreter import value
 from tamis.evaluate.interval import Interval, Numbers, interval
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.text import text_result
-from tamis.evaluate.zones import DAY, SECOND, Zone, zone
+from tamis.evaluate.zones import DAY, SECOND, Zone, zone_of
 from tamis.expr.nodes import Call, Literal
 from tamis.expr.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ
 
@@ -29,7 +29,7 @@ __all__ = ["date_format", "from_unix_time", "moment_text"]
 #: Microseconds of 1900-01-01 and 9999-12-31 23:59:59.999999.
 _FIRST: Final = -25_567 * DAY
 _LAST: Final = 2_932_897 * DAY - 1
-#: Letters of a pattern -> their place in 2024-11-03T06:07:08.
+#: Letters of a pattern -> their place in 2024-11-03 06:07:08.
 _FIELDS: Final = {
     "yyyy": (0, 4),
     "MM": (5, 7),
@@ -56,9 +56,8 @@ def _sorting_tokens(pattern: str) -> list[str] | None:
 
 def _written(moment: Numbers, inside: Flags, tokens: list[str], end: str = "") -> pa.Array:
     """Local times as text, null where they are not inside of the years that sort."""
-    safe = np.where(inside, moment, 0).astype("datetime64[us]")
-    text = pa.array(np.datetime_as_string(safe, unit="us").astype(object), pa.large_string())
-    whole = text.cast(pa.large_binary())
+    safe = pa.array(np.where(inside, moment, 0)).cast(pa.timestamp("us"))
+    whole = safe.cast(pa.large_string()).cast(pa.large_binary())  # 2024-11-03 06:07:08.123456
     parts = [
         pc.binary_slice(whole, *_FIELDS[token])
         if token in _FIELDS
@@ -97,7 +96,7 @@ def date_format(call: Call, statistics: Statistics) -> Bounds | None:
             return None
     if x is None or tokens is None:
         return None
-    moments = _local(x, zone(call.option("timeZoneId")))
+    moments = _local(x, zone_of(call))
     return None if moments is None else _formatted(x, *moments, tokens)
 
 
@@ -117,7 +116,7 @@ def from_unix_time(call: Call, statistics: Statistics) -> Bounds | None:
     )
     low = np.where(low_exact, low, _FIRST - 1)
     high = np.where(high_exact, high, _LAST + 1)
-    low, high = zone(call.option("timeZoneId")).local(low, high)
+    low, high = zone_of(call).local(low, high)
     inside = low_exact & high_exact
     return _formatted(x, np.where(inside, low, _FIRST - 1), high, tokens)
 

@@ -168,7 +168,7 @@ TAUGHT: Final = (
     Taught("StringTrimLeft", "ltrim", S, strings.trimmed(str.lstrip)),
     Taught("StringTrimRight", "rtrim", S, strings.trimmed(str.rstrip)),
     Taught("Length", "length", S, strings.length(strings.characters)),
-    Taught("OctetLength", "octet_length", S, strings.length(len)),
+    Taught("OctetLength", "octet_length", S, strings.length(strings.octets)),
     # Choices.
     Taught("Coalesce", "coalesce, nvl, ifnull", C, conditional.coalesce),
     Taught("If", "if, nullif, nvl2", C, conditional.choose),

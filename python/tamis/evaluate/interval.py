@@ -91,11 +91,11 @@ def result(
     nan = NO
     if data_type.is_floating:
         nan = any_of(each.can_be_nan for each in arguments) if can_be_nan is None else can_be_nan
-    # Without ordinary values any edges are true of all of them.
-    proven = all_of((proven, *(each.known for each in arguments))) | ~value
+    # Where the arguments are all NULL any edges are true. (Of NaN a function may give a value.)
+    only_null = ~any_of((value, *(each.can_be_nan for each in arguments)))
+    proven = all_of((proven, *(each.known for each in arguments))) | only_null
     lower, upper, proven = (np.asarray(each) for each in (lower, upper, proven))
-    count = max(len(each) for each in (lower, upper, proven))
-    lower, upper = np.broadcast_to(lower, (count,)), np.broadcast_to(upper, (count,))
+    lower, upper, proven = np.broadcast_arrays(lower, upper, proven)
     if not (data_type.is_discrete or data_type.is_floating):
         edges = [decimal_edge(each, proven & value, data_type) for each in (lower, upper)]
     else:

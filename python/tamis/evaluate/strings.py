@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, Bounds
 from tamis.evaluate.interpreter import ValueRule, value
-from tamis.evaluate.interval import Interval, result
+from tamis.evaluate.interval import Interval, Numbers, result
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.text import of_points, point_rows, successor, text_result
 from tamis.expr.nodes import Call, Expr, Literal
@@ -216,7 +216,7 @@ def _shared_ascii(low: bytes, high: bytes) -> str:
     return shared.decode()
 
 
-def length(measure: Callable[[bytes], int]) -> ValueRule:
+def length(measure: Callable[[pa.Array], Numbers]) -> ValueRule:
     """The rule of length, octet_length and bit_length."""
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
@@ -230,8 +230,8 @@ def length(measure: Callable[[bytes], int]) -> ValueRule:
             # Greater than the empty string: not empty.
             nonempty = pc.fill_null(pc.greater(pc.binary_length(x.lower), 0), False)
             lower[nonempty.to_numpy(zero_copy_only=False)] = 1
-            for row in point_rows(x):
-                lower[row] = upper[row] = measure(x.lower[row].as_py())
+            rows = point_rows(x)
+            lower[rows] = upper[rows] = measure(x.lower.take(pa.array(rows)))
         ends = np.array([0]), np.array([0])
         source = Interval(INTEGER, *ends, np.array([True]), x.can_be_null, NO, x.can_be_value)
         return result(INTEGER, lower, upper, source)
@@ -239,7 +239,21 @@ def length(measure: Callable[[bytes], int]) -> ValueRule:
     return rule
 
 
-def characters(text: bytes) -> int:
+def octets(values: pa.Array) -> Numbers:
+    """How many bytes each value has."""
+    found: Numbers = pc.binary_length(values).to_numpy(zero_copy_only=False)
+    return found
+
+
+def characters(values: pa.Array) -> Numbers:
+    """How many characters each value has."""
+    data = values.buffers()[2]
+    if data is None or not (np.frombuffer(data, np.uint8) & 0x80).any():
+        return octets(values)
+    return np.array([_characters(text) for text in values.to_pylist()], np.int64)
+
+
+def _characters(text: bytes) -> int:
     """Characters as Spark counts them: by their first bytes."""
     count = position = 0
     while position < len(text):

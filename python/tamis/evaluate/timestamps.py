@@ -14,8 +14,8 @@ from tamis.evaluate.interpreter import ValueRule, value
 from tamis.evaluate.interval import Interval, Numbers, interval, result
 from tamis.evaluate.pieces import piecewise
 from tamis.evaluate.statistics import Statistics
-from tamis.evaluate.zones import DAY, HOUR, SECOND, zone
-from tamis.expr.nodes import Call, Literal, Value
+from tamis.evaluate.zones import DAY, HOUR, SECOND, zone_of
+from tamis.expr.nodes import Call, Literal
 from tamis.expr.types import DATE, INTEGER, LONG, TIMESTAMP, TIMESTAMP_NTZ
 
 __all__ = [
@@ -47,11 +47,11 @@ def is_safe(x: Interval) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return (x.lower > -_SAFE) & (x.upper < _SAFE)
 
 
-def local(x: Interval, zone_id: Value) -> tuple[Numbers, Numbers]:
+def local(x: Interval, call: Call) -> tuple[Numbers, Numbers]:
     """Between which local times the moments lie."""
     if x.type == TIMESTAMP_NTZ:
         return x.lower, x.upper
-    return zone(zone_id).local(x.lower, x.upper)
+    return zone_of(call).local(x.lower, x.upper)
 
 
 def clock_part(unit: int, within: int) -> ValueRule:
@@ -61,7 +61,7 @@ def clock_part(unit: int, within: int) -> ValueRule:
         x = moment(call, statistics)
         if x is None or call.type != INTEGER:
             return None
-        low, high = local(x, call.option("timeZoneId"))
+        low, high = local(x, call)
         pieces = low // within, high // within
         values = low % within // unit, high % within // unit
         return result(
@@ -76,7 +76,7 @@ def second_with_fraction(call: Call, statistics: Statistics) -> Bounds | None:
     x = moment(call, statistics)
     if x is None or call.type.scale != 6:
         return None
-    low, high = local(x, call.option("timeZoneId"))
+    low, high = local(x, call)
     pieces, values = (low // MINUTE, high // MINUTE), (low % MINUTE, high % MINUTE)
     return result(call.type, *piecewise(pieces, values, 0, MINUTE - 1), x, proven=is_safe(x))
 
@@ -105,7 +105,7 @@ def trunc_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
             return None
     if x.type != TIMESTAMP:
         return None
-    clock = zone(call.option("timeZoneId"))
+    clock = zone_of(call)
     if name in ("MICROSECOND", "MILLISECOND", "SECOND"):
         # Spark cuts these off the moment itself: monotone, and no offset is involved.
         step = _TRUNCATED_TIMES[name]
@@ -151,7 +151,7 @@ def _moved(x: Interval, call: Call, days: int, micros: int) -> Bounds | None:
     elif x.type == TIMESTAMP_NTZ:
         low, high = _moved_days(x.lower, x.upper, days)
     else:
-        clock = zone(call.option("timeZoneId"))
+        clock = zone_of(call)
         low, high = clock.utc(*_moved_days(*clock.local(x.lower, x.upper), days))
     shift = np.array([micros])
     low, low_exact = exact.add(low, shift)
@@ -176,14 +176,14 @@ def add_months(call: Call, statistics: Statistics) -> Bounds | None:
             return None
     if call.type != x.type:
         return None
-    low, high = local(x, call.option("timeZoneId"))
+    low, high = local(x, call)
     by = np.array([months])
     # Monotone in days, but 01-30 23:00 and 01-31 01:00 both go to 02-28: not in the time of day.
     # So from the start of the lower day's image to the end of the upper's.
     low = dates.moved_by_months(low // DAY, by) * DAY
     high = dates.moved_by_months(high // DAY, by) * DAY + DAY - 1
     if x.type == TIMESTAMP:
-        clock = zone(call.option("timeZoneId"))
+        clock = zone_of(call)
         low, high = clock.utc(low, high)
     margin = 366 * 10_000 * DAY
     inside = (x.lower > -_SAFE + margin) & (x.upper < _SAFE - margin)
@@ -237,7 +237,7 @@ def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
     if x is None:
         return None
     if x.type == DATE:
-        clock = zone(call.option("timeZoneId"))
+        clock = zone_of(call)
         # The type's ends are beyond what 64 bits of microseconds hold.
         inside = (x.lower > -_SAFE // DAY) & (x.upper < _SAFE // DAY)
         days = [np.where(inside, each, 0) * DAY for each in (x.lower, x.upper)]

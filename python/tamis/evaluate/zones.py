@@ -7,11 +7,12 @@
 Both are t plus a constant between transitions, so their extremes over an interval are at its ends
 and at the transitions inside: two searches in a table per edge, however long the interval is.
 
-The table holds the transitions of 1970 to 2099 that Python's time zone data has. Earlier offsets
-differ between editions of the time zone database, which tell merged zones apart or not: before 1970
-a zone is anything from its least to its greatest offset ever, and three hours beyond. Later ones:
-from the least to the greatest. Of a zone that is not found, or is no region but an abbreviation:
-java.time allows -18 to +18 hours, so any of these. All microseconds.
+The table holds the transitions up to 2099, and comes with the call from Spark's JVM: editions of
+the time zone database differ. Later offsets are taken from the least to the greatest. For calls
+that came another way there are Python's own zones: exact from 1970 on; before that, where editions
+differ most, anything from the least to the greatest offset ever, and three hours beyond. Of a zone
+that is not found, or is no region but an abbreviation: java.time allows -18 to +18 hours, so any of
+these. All microseconds.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ import numpy.typing as npt
 
 from tamis.evaluate import exact
 from tamis.evaluate.interval import Numbers
+from tamis.expr.nodes import Call
 
-__all__ = ["DAY", "HOUR", "Zone", "zone"]
+__all__ = ["DAY", "HOUR", "Zone", "zone", "zone_of"]
 
 SECOND: Final = 1_000_000
 HOUR: Final = 3_600 * SECOND
@@ -48,17 +50,18 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Zone:
-    """Offsets: offsets[k] is in force from moments[k - 1] up to moments[k] (1970 to 2099)."""
+    """Offsets: offsets[k] is in force from moments[k - 1] up to moments[k] (`first` to 2099)."""
 
     moments: Longs
     offsets: Longs
-    #: The least and the greatest offset before 1970, and after 2099.
+    #: The least and the greatest offset before `first`, and after 2099.
     early: tuple[int, int]
     late: tuple[int, int]
+    first: int = _FIRST
 
     @property
     def is_fixed(self) -> bool:
-        return self.early[0] == self.early[1] == self.late[0] == self.late[1]
+        return len(self.moments) == 0 and self.early[0] == self.early[1]
 
     def local(self, lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
         """Between which local times the moments from lower to upper lie; clipped to 64 bits.
@@ -83,8 +86,8 @@ class Zone:
             greatest_to = np.insert(np.maximum.accumulate(ends), 0, _LEAST)
             inside = np.insert(self.moments, 0, _LEAST)[upto] > lower
             highest = np.where(inside, np.maximum(highest, greatest_to[upto]), highest)
-        # An interval that goes on into 1970, or from 2099: what lies before, or after.
-        crosses = (lower < _FIRST) & (upper >= _FIRST)
+        # An interval that goes on beyond an end of the table: what lies there.
+        crosses = (lower < self.first) & (upper >= self.first)
         highest = np.where(crosses, np.maximum(highest, self.early[1] - 1), highest)
         crosses = (lower < _LAST) & (upper >= _LAST)
         lowest = np.where(crosses, np.minimum(lowest, _LAST + self.late[0]), lowest)
@@ -94,8 +97,12 @@ class Zone:
         early, late = self.early, self.late
         at_lower = self.offsets[np.searchsorted(self.moments, lower, "right")]
         at_upper = self.offsets[np.searchsorted(self.moments, upper, "right")]
-        at_lower = np.where(lower < _FIRST, early[0], np.where(lower >= _LAST, late[0], at_lower))
-        at_upper = np.where(upper < _FIRST, early[1], np.where(upper >= _LAST, late[1], at_upper))
+        at_lower = np.where(
+            lower < self.first, early[0], np.where(lower >= _LAST, late[0], at_lower)
+        )
+        at_upper = np.where(
+            upper < self.first, early[1], np.where(upper >= _LAST, late[1], at_upper)
+        )
         return exact.clipped_add(lower, at_lower), exact.clipped_add(upper, at_upper)
 
     def utc(self, lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
@@ -113,9 +120,9 @@ class Zone:
         at_upper = self.offsets[np.searchsorted(self.moments + after, upper, "right")]
         early, late = self.early, self.late
         # A day at either end of the table: an offset is less than that.
-        is_early, is_late = lower < _FIRST + DAY, lower >= _LAST - DAY
+        is_early, is_late = lower < self.first + DAY, lower >= _LAST - DAY
         at_lower = np.where(is_early, early[1], np.where(is_late, late[1], at_lower))
-        is_early, is_late = upper < _FIRST + DAY, upper >= _LAST - DAY
+        is_early, is_late = upper < self.first + DAY, upper >= _LAST - DAY
         at_upper = np.where(is_early, early[0], np.where(is_late, late[0], at_upper))
         lowest = exact.clipped_add(lower, -at_lower)
         highest = exact.clipped_add(upper, -at_upper)
@@ -130,8 +137,8 @@ class Zone:
             inside = np.insert(ends, 0, _LEAST)[passed] > lower
             last = np.insert(moments + length - 1, 0, _LEAST)[passed]
             highest = np.where(inside, np.maximum(highest, last), highest)
-        crosses = (lower < _FIRST + DAY) & (upper >= _FIRST + DAY)
-        highest = np.where(crosses, np.maximum(highest, _FIRST + DAY - 1 - early[0]), highest)
+        crosses = (lower < self.first + DAY) & (upper >= self.first + DAY)
+        highest = np.where(crosses, np.maximum(highest, self.first + DAY - 1 - early[0]), highest)
         crosses = (lower < _LAST - DAY) & (upper >= _LAST - DAY)
         lowest = np.where(crosses, np.minimum(lowest, _LAST - DAY - late[1]), lowest)
         return lowest, highest
@@ -142,7 +149,7 @@ class Zone:
         last = np.searchsorted(self.moments, upper, "right")
         if self.is_fixed:
             return self.offsets[first], np.ones(len(first), np.bool_)
-        return self.offsets[first], (first == last) & (lower >= _FIRST) & (upper < _LAST)
+        return self.offsets[first], (first == last) & (lower >= self.first) & (upper < _LAST)
 
 
 _LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -188,6 +195,48 @@ def zone(name: object) -> Zone:
         return found
     none = np.array([], np.int64)
     return _AnyZone(none, np.array([0], np.int64), (-_ANY, _ANY), (-_ANY, _ANY))
+
+
+def zone_of(call: Call) -> Zone:
+    """The zone of a call: by the table that came with it, or else by its name."""
+    table = call.option("zoneTable")
+    return (_from_table(table) if isinstance(table, str) else None) or zone(
+        call.option("timeZoneId")
+    )
+
+
+@lru_cache(maxsize=64)
+def _from_table(text: str) -> Zone | None:
+    """Reads "first offset;moment:offset,…" in seconds; None of anything else.
+
+    >>> table = _from_table("3600;0:7200,86400:3600")
+    >>> table.moments.tolist() == [0, DAY], (table.offsets // SECOND).tolist()
+    (True, [3600, 7200, 3600])
+    """
+    try:
+        first, _, rest = text.partition(";")
+        pairs = [pair.split(":") for pair in rest.split(",") if pair]
+        moments = [int(moment) * SECOND for moment, _ in pairs]
+        offsets = [int(offset) * SECOND for offset in (first, *(offset for _, offset in pairs))]
+    except ValueError:
+        return None
+    if moments != sorted(moments) or max(map(abs, offsets)) > _ANY:
+        return None
+    # Changes so near to each other that local times do not come in order are not searched.
+    starts = [
+        moment + max(pair) for moment, *pair in zip(moments, offsets, offsets[1:], strict=False)
+    ]
+    ends = [moment + after for moment, after in zip(moments, offsets[1:], strict=True)]
+    if starts != sorted(starts) or ends != sorted(ends):
+        return None
+    recent = offsets[-5:]  # standard and daylight saving time, if they still alternate
+    return Zone(
+        np.array(moments, np.int64),
+        np.array(offsets, np.int64),
+        (offsets[0], offsets[0]),
+        (min(recent), max(recent)),
+        first=_LEAST,
+    )
 
 
 def _region(name: str) -> Zone | None:

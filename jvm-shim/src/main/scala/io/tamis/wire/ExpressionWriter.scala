@@ -171,7 +171,8 @@ object ExpressionWriter {
     }
     val ansi =
       Try(e.getClass.getMethod("evalMode").invoke(e)).toOption.map(m => "evalMode" -> m.toString)
-    named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi
+    val clock = named.collect { case ("timeZoneId", id: String) => ZoneTable.of(id) }.flatten
+    named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ clock.map("zoneTable" -> _)
   }
 
   /** Values of Catalyst as JSON values; false: not a type the wire knows. */
