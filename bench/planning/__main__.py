@@ -32,6 +32,7 @@ def _round_trip(arguments: argparse.Namespace) -> list[str]:
     shutil.rmtree(folder / "export", ignore_errors=True)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "6g")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     spark = tamis.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     try:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import Bounds
+from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, In, Literal
 from tamis.expr.types import LONG
 from tamis.plan.scan import Segment, decide
@@ -48,12 +49,11 @@ class Resident:
     def empty(self) -> None:
         return None
 
-    def slice(self, start: int, stop: int) -> Resident:
-        cut = {name: _cut(b, slice(start, stop)) for name, b in self.columns.items()}
-        return Resident(cut, min(stop, self.num_containers) - start)
+    def slice(self, start: int, stop: int) -> Statistics:
+        return BlockStatistics(self, start, stop)
 
-    def take(self, ordinals: np.ndarray) -> Resident:
-        return Resident({n: _cut(b, ordinals) for n, b in self.columns.items()}, len(ordinals))
+    def take(self, ordinals: np.ndarray) -> Statistics:
+        return SelectedStatistics(self, ordinals)
 
 
 def _bounds(lower: np.ndarray, upper: np.ndarray) -> Bounds:
@@ -61,17 +61,6 @@ def _bounds(lower: np.ndarray, upper: np.ndarray) -> Bounds:
     no, yes = np.zeros(1, np.bool_), np.ones(1, np.bool_)
     return Bounds(
         type=LONG, lower=lower, upper=upper, can_be_null=some, can_be_nan=no, can_be_value=yes
-    )
-
-
-def _cut(b: Bounds, which: slice | np.ndarray) -> Bounds:
-    return Bounds(
-        type=b.type,
-        lower=b.lower[which],
-        upper=b.upper[which],
-        can_be_null=b.can_be_null[which],
-        can_be_nan=b.can_be_nan,
-        can_be_value=b.can_be_value,
     )
 
 

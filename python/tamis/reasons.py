@@ -63,6 +63,13 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"column": "l_quantity"},
         ),
         ReasonKind(
+            "SIGNED_ZERO",
+            "{predicate} names a floating-point zero, which Parquet's own filters take for less "
+            "than another zero: it is applied again",
+            None,
+            {"predicate": "price >= 0.0D"},
+        ),
+        ReasonKind(
             "RANGES_OVERLAP",
             "files may hold rows on both sides of {predicate}",
             "cluster the table by {column}, so that the ranges of its files overlap less",

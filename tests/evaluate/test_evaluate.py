@@ -145,10 +145,20 @@ def test_name_that_occurs_twice_is_not_known() -> None:
 
 def test_column_with_a_dot_is_not_the_field_of_a_struct() -> None:
     dotted_column, field = Column(("b.c",), LONG), Column(("b", "c"), LONG)
-    known = {"min.b.c": [1], "max.b.c": [2], "null_count.b.c": [0]}
-    table = pa.table(known)
-    assert tamis.evaluate(compare(">", field, 5), table).to_pylist() == ["none"]
-    assert tamis.evaluate(compare(">", dotted_column, 5), table).to_pylist() == ["some"]
+    table = pa.table({"min.b.c": [6], "min.`b.c`": [1], "max.`b.c`": [2]})
+    assert tamis.evaluate(compare(">", dotted_column, 5), table).to_pylist() == ["none"]
+    assert tamis.evaluate(compare("<", dotted_column, 2), table).to_pylist() == ["some"]
+    assert tamis.evaluate(compare(">", field, 5), table).to_pylist() == ["some"]
+    assert tamis.evaluate(compare("<", field, 5), table).to_pylist() == ["none"]
+
+
+def test_column_with_a_dot_may_be_spelled_without_quotes() -> None:
+    dotted_column = Column(("b.c",), LONG)
+    table = pa.table({"min.b.c": [1], "max.b.c": [2], "null_count.b.c": [0]})
+    assert tamis.evaluate(compare(">", dotted_column, 5), table).to_pylist() == ["none"]
+    spec = (tamis.PartitionField("b.c", "identity", "p"),)
+    table = pa.table({"partition.p": [7]})
+    assert tamis.evaluate(compare(">", dotted_column, 5), table, spec).to_pylist() == ["all"]
 
 
 def test_timestamps_of_every_unit_bound_outwards() -> None:

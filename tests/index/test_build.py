@@ -182,17 +182,20 @@ def test_executors_need_pyarrow_and_nothing_of_tamis(tmp_path: Path) -> None:
     path = tmp_path / "a b.parquet"
     pq.write_table(pa.table({"c": [1, 2]}), path)
     leaves = [Leaf(("c",), "long")]
-    harvest = build.harvest.harvest
+    harvest_stream = build.harvest.harvest_stream
     (tmp_path / "job").write_bytes(
-        cloudpickle.dumps(lambda batches: harvest(batches, leaves, True, {}))
+        cloudpickle.dumps(lambda stream: harvest_stream(stream, leaves, True, {}))
     )
     uri, size = f"file:{tmp_path}/a%20b.parquet", path.stat().st_size
     program = f"""
 import pickle, pyarrow as pa
 job = pickle.load(open({str(tmp_path / "job")!r}, "rb"))
 batch = pa.record_batch({{"ordinal": [0], "uri": [{uri!r}], "size": [{size}]}})
-(result,) = job(iter([batch]))
-files = pa.ipc.open_stream(result.column("files")[0].as_py()).read_all()
+sink = pa.BufferOutputStream()
+with pa.ipc.new_stream(sink, batch.schema) as writer:
+    writer.write(batch)
+((files, _),) = job(sink.getvalue().to_pybytes())
+files = pa.ipc.open_stream(files).read_all()
 print(files.select(["min.c", "max.c", "null_count.c"]).to_pylist())
 try:
     import tamis

@@ -298,6 +298,12 @@ class TestWriters:
         values = pa.array([1, 2], pa.int64())
         assert self.written_by(b"parquet-mr version 1.9.0 (build", values, "long") == (1, 2, 0)
 
+    def test_ordered_categories_of_fastparquet_are_not(self) -> None:
+        # their bounds follow the order of the categories, which may be 1 < 3 < 2
+        values = pa.array([1, 2], pa.int64())
+        found = self.written_by(b"fastparquet-python version 2026.9", values, "long")
+        assert found == (None, None, 0)
+
     def test_decimals_in_bytes_are_not(self) -> None:
         values = pa.array(decimals("1.20"), pa.decimal128(9, 2))
         found = self.written_by(b"parquet-mr version 1.9.0 (build", values, "decimal(9,2)")

@@ -1,7 +1,8 @@
-"""A standalone cluster whose executors have pyspark and pyarrow, and neither tamis nor its jar."""
+"""A standalone cluster whose executors have pyspark and pyarrow, and nothing else of tamis."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -16,17 +17,23 @@ from tests.launch.processes import EXTENSION, free_port, report, run, running, s
 
 pytestmark = pytest.mark.spark
 
-NO_TAMIS = "no tamis on executors"
+NO_TAMIS = "no tamis here"
+
+
+def hide(directory: Path, *modules: str) -> str:
+    """A directory for PYTHONPATH with which these modules cannot be imported."""
+    directory.mkdir()
+    for module in modules:
+        (directory / f"{module}.py").write_text(f"raise ImportError('no {module} here')\n")
+    return str(directory)
 
 
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a master with two workers of one core each."""
     directory = tmp_path_factory.mktemp("cluster")
-    hidden = directory / "hidden"
-    hidden.mkdir()
-    (hidden / "tamis.py").write_text(f"raise ImportError({NO_TAMIS!r})\n")
-    environment = shell(directory, PYTHONPATH=str(hidden), SPARK_DAEMON_MEMORY="256m")
+    hidden = hide(directory / "hidden", "tamis", "msgspec", "numpy", "pandas", "platformdirs")
+    environment = shell(directory, PYTHONPATH=hidden, SPARK_DAEMON_MEMORY="256m")
     url = f"spark://127.0.0.1:{free_port()}"
     listen = ["--host", "127.0.0.1", "--webui-port", "0"]
     deploy = [spark("spark-class"), "org.apache.spark.deploy"]
@@ -64,17 +71,16 @@ def test_an_index_built_by_executors_prunes_what_executors_read(
     jar: str,
 ) -> None:
     environment["PYSPARK_PYTHON"] = sys.executable
-    with_package = {**environment, "PYTHONPATH": str(repository / "python")}
+    path = [str(repository / "python"), hide(tmp_path / "hidden", "pandas")]
+    with_package = {**environment, "PYTHONPATH": os.pathsep.join(path)}
     confs = ["--conf", f"spark.master={master}", "--conf", "spark.executor.memory=512m"]
-    build = [sys.executable, "-m", "tamis", "index", "build", table, *confs]
-    assert f"{FILES} files" in run(build, tmp_path, with_package)
-
     sql = f"SELECT id FROM parquet.`{table}` WHERE id BETWEEN {ROWS[0]} AND {ROWS[-1]}"
-    told = {}
-    for name, gets_jar in (("both", "--jars"), ("driver", "--driver-class-path")):
-        command = [spark("spark-submit"), *confs, gets_jar, jar, "--conf", EXTENSION]
-        told[name] = report(run([*command, app("cluster"), sql], tmp_path, environment))
-    for of_run in told.values():
+    submit = [spark("spark-submit"), *confs, "--conf", EXTENSION]
+    builds = [*submit, "--jars", jar, app("cluster"), sql, table]
+    # nor do queries need the jar on executors
+    asks = [*submit, "--driver-class-path", jar, app("cluster"), sql]
+    told = [run(builds, tmp_path, with_package), run(asks, tmp_path, environment)]
+    for of_run in map(report, told):
         assert of_run["rows"] == ROWS
         assert "Files: 1 of 8" in of_run["plan"]
         assert of_run["warnings"] == []

@@ -91,4 +91,5 @@ def test_less_knowledge_never_proves_more(random: Random) -> None:
     dropped = random.choice(case.files.column_names)
     told = verdicts(predicate, ArrowStatistics(case.files))
     less = verdicts(predicate, ArrowStatistics(case.files.drop_columns([dropped])))
-    assert ((less == told) | (less == SOME)).all()
+    empty = np.array([not rows for rows in case.containers])  # of no rows anything is true
+    assert ((less == told) | (less == SOME) | empty).all()

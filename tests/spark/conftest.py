@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,28 @@ def scans(frame: DataFrame) -> list[dict[str, Any]]:
 def kept(frame: DataFrame) -> list[int]:
     """How many files each scan of tamis keeps."""
     return [scan["files_kept"] for scan in scans(frame)]
+
+
+def sql_tab(spark: SparkSession) -> dict[str, list[int]]:
+    """The metrics of tamis that the SQL tab shows for the last query, a value for each scan."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        execution = store.executionsList().last()
+        values = store.executionMetrics(execution.executionId())
+        metrics = execution.metrics()  # the same ones again for every plan that AQE made
+        named = {m.accumulatorId(): m.name() for m in map(metrics.apply, range(metrics.size()))}
+        shown: dict[str, list[int]] = {}
+        for accumulator, name in named.items():
+            value = values.get(accumulator)
+            if name.startswith("tamis: ") and value.isDefined():
+                shown.setdefault(name.removeprefix("tamis: "), []).append(
+                    int(value.get().replace(",", ""))
+                )
+        if execution.completionTime().isDefined() and shown:
+            return shown
+        time.sleep(0.2)
+    raise AssertionError("the SQL tab shows nothing of tamis")
 
 
 @pytest.fixture

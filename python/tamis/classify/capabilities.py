@@ -60,20 +60,20 @@ class Capabilities:
         )
 
     def has_statistics(self, column: str) -> bool:
-        return column in self.statistics
+        return not _spellings(column).isdisjoint(self.statistics)
 
     def has_null_counts(self, column: str) -> bool:
-        return column in (self.null_counts or ())
+        return not _spellings(column).isdisjoint(self.null_counts or ())
 
     def is_partition_column(self, column: str) -> bool:
-        return any(field.source == column for field in self.partition_spec)
+        return any(field.source in _spellings(column) for field in self.partition_spec)
 
     def transforms(self, column: str) -> tuple[Transform, ...]:
         """The transforms of the fields of that column, as far as they are understood."""
         parsed = (
             Transform.parse(field.transform)
             for field in self.partition_spec
-            if field.source == column
+            if field.source in _spellings(column)
         )
         return tuple(transform for transform in parsed if transform is not None)
 
@@ -83,6 +83,11 @@ class Capabilities:
             lifting_rule(transform, op, value, column.type)
             for transform in self.transforms(dotted(column.path))
         )
+
+
+def _spellings(column: str) -> frozenset[str]:
+    """A column with and without quotes: see files.table.spellings."""
+    return frozenset((column, column.replace("`", "")))
 
 
 def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:

@@ -96,7 +96,11 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, or a field of a struct: one path part a level, spelled as in the schema."""
+    """A column, or a field of a struct: one path part a level, spelled as in the schema.
+
+    Its dotted path is that of no other column of the schema: who reads expressions makes a column
+    `b.c` beside a struct b with a field c opaque, and that field too.
+    """
 
     path: tuple[str, ...]
     type: DataType

@@ -1,9 +1,11 @@
 """The public `files` table as Statistics: one row a container, statistics by column name.
 
     num_records                 int64, rows of the container
-    min.c  max.c                the type of column c (dots for struct fields); bounds may be wider
+    min.c  max.c                the type of column c; bounds may be wider
     null_count.c  nan_count.c   int64
     partition.<field>           the value of a partition field of the spec
+
+Names have dots for struct fields. A part that holds a dot itself may be quoted: min.`b.c`.
 
 A null cell and an absent column both mean "not known". So does a name that occurs twice.
 """
@@ -26,7 +28,7 @@ from tamis.files.intersection import forget, intersect
 from tamis.files.partition import PartitionField, Transform
 from tamis.files.transforms import partition_bounds
 
-__all__ = ["ArrowStatistics", "dotted"]
+__all__ = ["ArrowStatistics", "dotted", "spellings"]
 
 #: Statistics that witness a row: where one of them is known, the container is not empty.
 _WITNESSES = ("min.", "max.")
@@ -34,15 +36,27 @@ _COUNTS = ("null_count.", "nan_count.")
 
 
 def dotted(path: tuple[str, ...]) -> str:
-    """The name of a column in the file table: dots between struct fields.
+    """The name of a column in reports and settings: dots between struct fields.
 
-    A part that holds a dot itself is quoted, so that the column `b.c` is not taken for the field c
+    A part that holds a dot itself is quoted, so that the column `b.c` does not read as the field c
     of the struct b.
 
     >>> dotted(("b", "c")), dotted(("b.c",))
     ('b.c', '`b.c`')
     """
     return ".".join(f"`{part}`" if "." in part else part for part in path)
+
+
+def spellings(path: tuple[str, ...]) -> tuple[str, ...]:
+    """How a file table may spell a column, the first that it has being the one that is meant.
+
+    Without quotes ("b.c") is right too, for whoever makes an expression of a schema in which two
+    columns have that dotted path makes both of them opaque (see `Column`).
+
+    >>> spellings(("s", "x")), spellings(("b.c",))
+    (('s.x',), ('`b.c`', 'b.c'))
+    """
+    return tuple(dict.fromkeys((dotted(path), ".".join(path))))
 
 
 class ArrowStatistics:
@@ -79,7 +93,7 @@ class ArrowStatistics:
         return self._bounds[column]
 
     def _column_bounds(self, column: Column) -> Bounds:
-        name = dotted(column.path)
+        name = self._spelling(column.path)
         minimum, maximum = self._column("min." + name), self._column("max." + name)
         nulls, nans = self._column("null_count." + name), self._column("nan_count." + name)
         bounds = column_bounds(column.type, minimum, maximum, nulls, nans, self._num_records)
@@ -94,6 +108,16 @@ class ArrowStatistics:
             denied = _denied(partition, (minimum, maximum), nulls, nans)
             bounds = forget(intersect(bounds, partition), denied)
         return bounds
+
+    def _spelling(self, path: tuple[str, ...]) -> str:
+        """How this table spells a column; the plain spelling if it does not know it at all."""
+        *others, plain_spelling = spellings(path)
+        sources = {field.source for field in self._fields}
+        for name in others:
+            statistics = {kind + name for kind in (*_WITNESSES, *_COUNTS)}
+            if name in sources or not statistics.isdisjoint(self._table.column_names):
+                return name
+        return plain_spelling
 
     def _column(self, name: str) -> pa.Array | None:
         """The column of that name; None if it is absent, ambiguous, or in no readable form."""

@@ -18,7 +18,6 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from tamis.index import decoding, footers, harvest, leaves, storage
-from tamis.index.harvest import RESULT_SCHEMA
 from tamis.index.leaves import Leaf
 from tamis.index.progress import progress_of
 from tamis.index.snapshot import FileKeys
@@ -55,15 +54,7 @@ def read_footers(
     """Reads, on the executors, the footers of the listed files at these ordinals."""
     if len(ordinals) == 0:
         return empty_harvest(columns)
-    tasks = min(
-        -(-len(ordinals) // _FILES_A_TASK), _TASKS_A_CORE * spark.sparkContext.defaultParallelism
-    )
-    read = partial(
-        harvest.harvest,
-        leaves=list(columns),
-        case_sensitive=case_sensitive,
-        settings=dict(settings),
-    )
+    context = spark.sparkContext
     listed = pa.table(
         {
             "ordinal": pa.array(ordinals, pa.int64()),
@@ -71,18 +62,38 @@ def read_footers(
             "size": keys.size.combine_chunks().take(pa.array(ordinals)),
         }
     )
-    frame = spark.createDataFrame(listed).repartition(tasks)
-    with _own_python(spark.sparkContext):
-        # the function is pickled, and the Python of the workers chosen, here and not in collect
-        result = frame.mapInArrow(lambda batches: read(batches), RESULT_SCHEMA)
-    with progress_of(spark.sparkContext, f"reading {len(ordinals)} footers"):
-        rows = result.collect()
+    streams = _split(listed, _TASKS_A_CORE * context.defaultParallelism)
+    read = partial(
+        harvest.harvest_stream,
+        leaves=list(columns),
+        case_sensitive=case_sensitive,
+        settings=dict(settings),
+    )
+    with _own_python(context):
+        # an RDD, since mapInArrow needs pandas
+        job = context.parallelize(streams, len(streams)).flatMap(lambda stream: read(stream))
+        # pickles the function and chooses the Python of the workers, here and not in collect
+        _ = job._jrdd
+    with progress_of(context, f"reading {len(ordinals)} footers"):
+        found = job.collect()
     return Harvest(
-        _gathered([row.files for row in rows], [("ordinal", "ascending")]),
+        _gathered([files for files, _ in found], [("ordinal", "ascending")]),
         _gathered(
-            [row.row_groups for row in rows], [("file", "ascending"), ("start", "ascending")]
+            [row_groups for _, row_groups in found], [("file", "ascending"), ("start", "ascending")]
         ),
     )
+
+
+def _split(table: pa.Table, parts: int) -> list[bytes]:
+    """The table as at most so many Arrow IPC streams, each of `_FILES_A_TASK` rows or more."""
+    rows = max(_FILES_A_TASK, -(-table.num_rows // parts))
+    streams = []
+    for start in range(0, table.num_rows, rows):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table.slice(start, rows))
+        streams.append(sink.getvalue().to_pybytes())
+    return streams
 
 
 def own_session(settings: Mapping[str, str]) -> SparkSession:

@@ -240,6 +240,18 @@ def orders_bytes(created_by: str | None) -> bool:
     return created_by.startswith(_TRUSTED)
 
 
+def orders_dictionaries(created_by: str | None) -> bool:
+    """Whether bounds of a chunk with a dictionary are bounds in the order of its values.
+
+    fastparquet writes pandas' categories with a dictionary, and takes for the minimum of ordered
+    ones the value that their own order has first: of 1 < 3 < 2 the bounds are 1 and 2.
+
+    >>> orders_dictionaries("fastparquet-python version 2026.9.0 (build 0)")
+    False
+    """
+    return not (created_by or "").startswith("fastparquet")
+
+
 def reads_old_dates_unchanged(metadata: dict[bytes, bytes] | None) -> bool:
     """Whether Spark reads dates before 1582 and times before 1900 of this file as they stand.
 

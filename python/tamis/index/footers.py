@@ -20,6 +20,7 @@ from tamis.index.decoding import (
     Decoder,
     decoder,
     orders_bytes,
+    orders_dictionaries,
     reads_old_dates_unchanged,
 )
 from tamis.index.leaves import Leaf
@@ -49,6 +50,15 @@ class Absent:
 
 # None: there is nothing to know (a type that is not understood, an ambiguous name …).
 Plan = Sequence[Reader | Absent | None]
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How far the writer of a file is trusted: see the functions of these names in `decoding`."""
+
+    orders_bytes: bool
+    orders_dictionaries: bool
+    old_dates_unchanged: bool
 
 
 @dataclass(frozen=True)
@@ -86,13 +96,16 @@ class FooterReader:
 
     def read(self, metadata: pq.FileMetaData) -> Footer:
         plan = self._plan(metadata)
-        trust_bytes = orders_bytes(metadata.created_by)
-        unchanged = reads_old_dates_unchanged(metadata.metadata)
+        writer = Writer(
+            orders_bytes(metadata.created_by),
+            orders_dictionaries(metadata.created_by),
+            reads_old_dates_unchanged(metadata.metadata),
+        )
         groups = []
         for i in range(metadata.num_row_groups):
             group = metadata.row_group(i)
             columns = [
-                _chunk_triple(group, entry, trust_bytes, unchanged)
+                _chunk_triple(group, entry, writer)
                 if isinstance(entry, Reader)
                 else _whole(entry, group.num_rows)
                 for entry in plan
@@ -238,9 +251,7 @@ def _extent(group: pq.RowGroupMetaData) -> tuple[int, int]:
     return (0, 0) if start is None else (start, end - start)
 
 
-def _chunk_triple(
-    group: pq.RowGroupMetaData, reader: Reader, trust_bytes: bool, unchanged: bool
-) -> Triple:
+def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) -> Triple:
     """What is known of one column chunk."""
     rows = group.num_rows
     if rows == 0:
@@ -251,7 +262,9 @@ def _chunk_triple(
         nulls = 0 if reader.required else _null_count(statistics, rows)
         if statistics is None or not statistics.has_min_max or nulls == rows:
             return (None, None, nulls)
-        if reader.of_bytes and not trust_bytes:
+        if reader.of_bytes and not writer.orders_bytes:
+            return (None, None, nulls)
+        if chunk.has_dictionary_page and not writer.orders_dictionaries:
             return (None, None, nulls)
         minimum = reader.minimum(statistics.min_raw)
         maximum = reader.maximum(statistics.max_raw)
@@ -262,7 +275,7 @@ def _chunk_triple(
         return (minimum, maximum, nulls) if reader.one_sided else (None, None, nulls)
     if minimum > maximum:
         return (None, None, nulls)
-    if reader.oldest is not None and not unchanged and minimum < reader.oldest:
+    if reader.oldest is not None and not writer.old_dates_unchanged and minimum < reader.oldest:
         # the calendars differ by days, so that no bound of such a chunk is left
         return (None, None, nulls)
     return (minimum, maximum, nulls)

@@ -22,8 +22,13 @@ _CONCURRENT = 8
 # The widest decimal has 38 digits; the default context would round at 28.
 _EXACT = Context(prec=40)
 
-# What one batch of files becomes: two Arrow IPC streams, compressed.
-RESULT_SCHEMA = "files binary, row_groups binary"
+
+def harvest_stream(
+    stream: bytes, leaves: Sequence[Leaf], case_sensitive: bool, settings: Mapping[str, str]
+) -> list[tuple[bytes, bytes]]:
+    """What a task does: `harvest` of an Arrow IPC stream, as pairs (files, row_groups)."""
+    rows = harvest(pa.ipc.open_stream(stream), leaves, case_sensitive, settings)
+    return [(row["files"][0].as_py(), row["row_groups"][0].as_py()) for row in rows]
 
 
 def harvest(
@@ -32,8 +37,9 @@ def harvest(
     case_sensitive: bool,
     settings: Mapping[str, str],
 ) -> Iterator[pa.RecordBatch]:
-    """Reads the footers of batches of (ordinal, uri, size); yields one row a batch.
+    """Reads the footers of batches of (ordinal, uri, size).
 
+    Yields one row a batch, of two Arrow IPC streams: `files` and `row_groups`, compressed.
     A file that cannot be read, or is not of the listed size, gives a row that knows nothing.
     """
     reader = FooterReader(leaves, case_sensitive)

@@ -20,12 +20,12 @@ from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.bounds import Flags
 from tamis.evaluate.interpreter import truth
 from tamis.evaluate.statistics import Statistics
-from tamis.expr.nodes import Expr
+from tamis.expr.nodes import Expr, In, Literal, type_of, walk
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
 from tamis.reasons import Reason, reason
 
-__all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide"]
+__all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide", "names_zero"]
 
 #: Containers a block: half a megabyte of a column, which the flags of one conjunct do not push out
 #: of the cache. Half of it costs a quarter more, for the calls; twice of it gains a tenth.
@@ -159,7 +159,8 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
     """
     if not _covered(segments, kept):
         return frozenset()
-    exact = set(range(len(conjuncts)))
+    candidates = enumerate(conjuncts)
+    exact = {ordinal for ordinal, each in candidates if not (kept.any() and names_zero(each))}
     for segment in segments:
         survivors = kept[segment.ordinals]
         for place, block in _blocks(segment.statistics):
@@ -171,6 +172,27 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
             chosen = block if len(rows) == block.num_containers else block.take(rows)
             exact -= {each for each in exact if not _all_true(conjuncts[each], chosen)}
     return frozenset(exact)
+
+
+def names_zero(expr: Expr) -> bool:
+    """Whether a floating-point zero is compared with something, which is never exact.
+
+    Spark's readers hand comparisons to Parquet, which takes -0.0 for less than 0.0 when it skips
+    row groups by their statistics and dictionaries, and so loses rows of which `c >= 0.0` is true.
+    Without the filter they would come back: the answer would be right, and another one.
+    """
+    return any(_is_zero(node) for node in walk(expr))
+
+
+def _is_zero(node: Expr) -> bool:
+    match node:
+        case Literal(value=value, type=data_type):
+            return data_type.is_floating and value == 0
+        case In(value=value, options=options):
+            listed = type_of(value)
+            return listed is not None and listed.is_floating and 0 in options
+        case _:
+            return False
 
 
 def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
@@ -203,4 +225,6 @@ def _static(conjunct: Expr, segments: Sequence[Segment], pruned: int | None) -> 
         # A constant, and files without statistics: these it did not rule out.
         why = reason("FILES_WITHOUT_STATISTICS", predicate=to_sql(conjunct))
         return Outcome(Pushdown.INEXACT, why, pruned)
+    if classified.pushdown is Pushdown.INEXACT and names_zero(conjunct):
+        return Outcome(Pushdown.INEXACT, reason("SIGNED_ZERO", predicate=to_sql(conjunct)), pruned)
     return Outcome(classified.pushdown, classified.reason, pruned)

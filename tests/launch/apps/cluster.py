@@ -1,4 +1,4 @@
-"""`cluster.py SQL`: reports the query, and what ran where."""
+"""`cluster.py SQL [TABLE]`: builds the index of the table; reports the query, and what ran where."""
 
 import sys
 
@@ -15,9 +15,13 @@ def import_tamis(_):
     return "has tamis"
 
 
-def main(sql):
+def main(sql, *tables):
     spark = SparkSession.builder.getOrCreate()
     context = spark.sparkContext
+    for table in tables:
+        import tamis
+
+        tamis.index(spark, table).build()
     spark.sql(sql).collect()
     executors = context._jsc.sc().statusStore().executorList(True)
     each = [executors.apply(i) for i in range(executors.size())]

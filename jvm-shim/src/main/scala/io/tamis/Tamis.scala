@@ -26,10 +26,13 @@ object Tamis {
   /** An index of this root was built, refreshed or dropped: the next query asks anew. */
   def invalidate(root: String): Unit = AnswerMemo.invalidate()
 
-  /** The sidecar is started anew and earlier failures are forgotten: after what was wrong was
-    * mended.
+  /** The sidecar is started anew, and earlier failures and answers are forgotten: for whoever
+    * mended what was wrong.
     */
-  def restart(): Unit = SidecarSupervisor.restart()
+  def restart(): Unit = {
+    SidecarSupervisor.restart()
+    AnswerMemo.invalidate()
+  }
 
   /** The warnings of this driver, oldest first. */
   def warnings(): Array[String] = Warnings.all.toArray

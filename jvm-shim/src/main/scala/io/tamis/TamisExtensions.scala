@@ -1,6 +1,6 @@
 package io.tamis
 
-import io.tamis.bridge.SidecarSupervisor
+import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
 import io.tamis.rules.UseTamisTables
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
@@ -16,7 +16,9 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TamisConf.register
-    SidecarSupervisor.warmUp() // in the background: importing pyarrow takes longer than planning
+    // in the background: importing pyarrow takes longer than planning
+    if (!SidecarPython.sparkConf("spark.tamis.enabled").contains("false"))
+      SidecarSupervisor.warmUp()
     extensions.injectPreCBORule(session => new UseTamisTables(session))
   }
 }

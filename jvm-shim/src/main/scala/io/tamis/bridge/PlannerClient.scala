@@ -90,6 +90,10 @@ object PlannerClient {
     new PlannerUnavailable(why, cause)
   }
 
-  private def describe(e: Throwable): String =
-    s"${e.getClass.getSimpleName}: ${String.valueOf(e.getMessage).linesIterator.toSeq.headOption.getOrElse("")}"
+  /** The innermost cause says what happened; py4j's own exceptions only say where. */
+  private def describe(e: Throwable): String = {
+    val innermost = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).toSeq.last
+    val text = String.valueOf(innermost.getMessage).linesIterator.toSeq.headOption.getOrElse("")
+    s"${innermost.getClass.getSimpleName}: $text"
+  }
 }

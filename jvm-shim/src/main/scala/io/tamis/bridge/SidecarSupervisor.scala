@@ -44,7 +44,7 @@ object SidecarSupervisor {
     Runtime.getRuntime.addShutdownHook(
       new Thread(
         () => {
-          current.foreach(_.kill())
+          restart()
           Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
           Try(Files.deleteIfExists(directory))
         },
@@ -64,7 +64,8 @@ object SidecarSupervisor {
 
   /** Forgets every failure and starts anew: for whoever mended what was wrong. */
   def restart(): Unit = synchronized {
-    current.foreach(_.kill())
+    // one that is still starting is ended as soon as it is there
+    run.foreach(_.future.whenComplete((sidecar, _) => if (sidecar != null) sidecar.kill()))
     run = None
     succeeded()
     Warnings.over("bridge:")

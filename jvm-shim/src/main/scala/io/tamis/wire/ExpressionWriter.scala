@@ -16,11 +16,12 @@ import org.apache.spark.unsafe.types.UTF8String
   * Every function is written the same way, by its class name, its children and its scalar options,
   * so that teaching tamis a function takes Python only.
   *
-  * @param ambiguous
-  *   dotted paths that more than one column of the schema has ("b.c" beside struct b with field c):
-  *   statistics are kept by dotted path, so such a column is opaque
+  * @param hidden
+  *   dotted paths of columns that are written as opaque. Above all those that more than one column
+  *   of the schema has ("b.c" beside struct b with field c), for statistics are kept by dotted
+  *   path: whoever reads a document may rely on it that a dotted path names one column.
   */
-final class ExpressionWriter(ambiguous: Set[String]) {
+final class ExpressionWriter(hidden: Set[String]) {
   import ExpressionWriter._
 
   def write(expression: Expression): ObjectNode =
@@ -44,7 +45,7 @@ final class ExpressionWriter(ambiguous: Set[String]) {
   }
 
   private def column(path: Seq[String], e: Expression): ObjectNode =
-    if (ambiguous(path.mkString("."))) opaque(e)
+    if (hidden(path.mkString("."))) opaque(e)
     else {
       val out = obj("col")
       val parts = out.putArray("p")

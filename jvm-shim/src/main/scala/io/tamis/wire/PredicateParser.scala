@@ -1,32 +1,71 @@
 package io.tamis.wire
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeReference,
+  CommonExpressionRef,
+  Expression,
+  Literal,
+  With
+}
 import org.apache.spark.sql.catalyst.optimizer._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
-import org.apache.spark.sql.catalyst.rules.RuleExecutor
+import org.apache.spark.sql.catalyst.rules.{Rule, RuleExecutor}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{BooleanType, CharType, DataType, StructType}
 
 /** The one SQL front end: Spark's own parser, analyser and expression rules. */
 object PredicateParser {
 
-  /** @return the document of the predicate over the schema, simplified but with nothing inferred */
+  /** @return
+    *   the document of the predicate over the schema, simplified but with nothing inferred; columns
+    *   are spelled as the schema spells them
+    */
   def parse(session: SparkSession, sql: String, schemaJson: String): String = session.withActive {
-    val schema = DataType.fromJson(schemaJson).asInstanceOf[StructType]
-    val parsed = session.sessionState.sqlParser.parseExpression(sql)
-    val analysed = session.sessionState.analyzer.execute(
-      Filter(parsed, Schema(DataTypeUtils.toAttributes(schema)))
-    )
+    val declared = DataType.fromJson(schemaJson).asInstanceOf[StructType]
+    val schema = CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared)
+    val columns = DataTypeUtils.toAttributes(schema)
+    val parsed = predicate(session.sessionState.sqlParser.parseExpression(sql))
+    val analysed = session.sessionState.analyzer.execute(Filter(parsed, Schema(columns)))
     session.sessionState.analyzer.checkAnalysis(analysed)
     val simplified =
       Simplifier.execute(analysed).collectFirst { case Filter(condition, _) => condition }
     val condition: Expression =
       simplified.getOrElse(throw new IllegalStateException(s"no predicate is left of: $sql"))
+    val opaque = ExpressionWriter.ambiguousPaths(schema) ++ padded(declared)
     Messages.mapper.writeValueAsString(
-      new ExpressionWriter(ExpressionWriter.ambiguousPaths(schema)).write(condition)
+      new ExpressionWriter(opaque).write(spelled(condition, columns))
     )
   }
+
+  /** NULL alone has no type, and a Filter wants a boolean. */
+  private def predicate(parsed: Expression): Expression = parsed match {
+    case Literal(null, _) => Literal(null, BooleanType)
+    case other            => other
+  }
+
+  /** Spark spells a resolved column as the query does; statistics have the spelling of the schema.
+    */
+  private def spelled(condition: Expression, columns: Seq[Attribute]): Expression = {
+    val names = columns.map(c => c.exprId -> c.name).toMap
+    condition.transform { case a: AttributeReference =>
+      names.get(a.exprId).fold(a)(a.withName)
+    }
+  }
+
+  /** Paths of CHAR: Spark pads its values when it reads them, and whether statistics are of padded
+    * values is not known.
+    */
+  private def padded(schema: StructType, prefix: String = ""): Seq[String] =
+    schema.flatMap { field =>
+      field.dataType match {
+        case _: CharType   => Seq(prefix + field.name)
+        case s: StructType => padded(s, s"$prefix${field.name}.")
+        case _             => Nil
+      }
+    }
 
   /** A relation that nothing is known of but its columns. */
   private final case class Schema(output: Seq[Attribute]) extends LeafNode
@@ -36,7 +75,14 @@ object PredicateParser {
     */
   private object Simplifier extends RuleExecutor[LogicalPlan] {
     override protected def batches: Seq[Batch] = Seq(
-      Batch("Finish", Once, EliminateSubqueryAliasesIfAny, ReplaceExpressions, ComputeCurrentTime),
+      Batch(
+        "Finish",
+        Once,
+        EliminateSubqueryAliasesIfAny,
+        ReplaceExpressions,
+        InlineCommonExpressions,
+        ComputeCurrentTime
+      ),
       Batch(
         "Simplify",
         FixedPoint(100),
@@ -54,8 +100,18 @@ object PredicateParser {
       )
     )
 
-    private object EliminateSubqueryAliasesIfAny
-        extends org.apache.spark.sql.catalyst.rules.Rule[LogicalPlan] {
+    /** BETWEEN and its like name what they use twice; Spark's own rule would put that into a
+      * Project below the Filter.
+      */
+    private object InlineCommonExpressions extends Rule[LogicalPlan] {
+      override def apply(plan: LogicalPlan): LogicalPlan = plan.transformExpressionsUp {
+        case w: With =>
+          val named = w.defs.map(d => d.id -> d.child).toMap
+          w.child.transform { case r: CommonExpressionRef => named.getOrElse(r.id, r) }
+      }
+    }
+
+    private object EliminateSubqueryAliasesIfAny extends Rule[LogicalPlan] {
       override def apply(plan: LogicalPlan): LogicalPlan =
         org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases(plan)
     }
