@@ -43,7 +43,13 @@ object Tamis {
     *   {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}
     */
   def exportListing(session: SparkSession, pathOrTable: String, directory: String): String = {
-    val relation = fileRelation(session.asInstanceOf[ClassicSession], pathOrTable)
+    val classic = session.asInstanceOf[ClassicSession]
+    // the caller's thread may last have worked for another session, with other confs
+    classic.withActive(exported(classic, pathOrTable, directory))
+  }
+
+  private def exported(session: ClassicSession, pathOrTable: String, directory: String): String = {
+    val relation = fileRelation(session, pathOrTable)
     relation.location.refresh()
     val index = relation.location match {
       case files: PartitioningAwareFileIndex => files
@@ -79,7 +85,10 @@ object Tamis {
   def scans(dataset: Dataset[_]): String = ScanReport.scans(execution(dataset))
 
   /** The same in full, for tamis.explain; @return a JSON object. */
-  def explain(dataset: Dataset[_]): String = ScanReport.explain(execution(dataset))
+  def explain(dataset: Dataset[_]): String = {
+    val planned = execution(dataset)
+    planned.sparkSession.withActive(ScanReport.explain(planned))
+  }
 
   private def execution(dataset: Dataset[_]): QueryExecution =
     dataset.asInstanceOf[ClassicDataset[_]].queryExecution

@@ -95,7 +95,7 @@ object Snapshots {
   private def writeGroups(listing: Listing, out: FileOutputStream): Unit = {
     // a partition column of a type that is not listed here is absent: nothing is known of it
     val columns = listing.partitionSchema.fields.toSeq.zipWithIndex.flatMap { case (f, i) =>
-      PartitionVector.of(f, i)
+      if (holdsOtherScales(listing, f, i)) None else PartitionVector.of(f, i)
     }
     val schema = new Schema(
       (field("directory", ArrowType.Utf8.INSTANCE) +: columns.map(_.field)).asJava
@@ -112,6 +112,18 @@ object Snapshots {
       }
     }
   }
+
+  /** Under a schema of the user Spark keeps a decimal in the scale that its directory has, 3.00 as
+    * DECIMAL(20,4), and reads the digits in that of the type, as 0.0300. Nobody should compare it.
+    */
+  private def holdsOtherScales(listing: Listing, f: StructField, i: Int): Boolean =
+    f.dataType match {
+      case d: DecimalType =>
+        listing.groups.exists(g =>
+          !g.values.isNullAt(i) && g.values.getDecimal(i, d.precision, d.scale).scale != d.scale
+        )
+      case _ => false
+    }
 
   private def setNull(vector: FieldVector, row: Int): Unit = vector match {
     case fixed: BaseFixedWidthVector =>
