@@ -45,6 +45,15 @@ test: check ## Everything: check, the tests of the Scala side, the whole of pyte
 differential: setup ## Compare with Spark on random data and queries, for longer
 	HYPOTHESIS_PROFILE=long $(PYTHON) -m pytest tests/properties tests/differential
 
+.PHONY: operators
+operators: $(INSTALLED) ## Write docs/operators.md
+	$(PYTHON) -c "from tamis.evaluate.functions import to_markdown as text; print(text(), end='')" \
+	  > docs/operators.md
+
+.PHONY: sweep
+sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300)
+	$(PYTHON) tests/differential/sweep.py --seed $(or $(SEED),1) --containers $(or $(N),300)
+
 .PHONY: verdicts
 verdicts: setup ## Show every case of the tables of hits and misses
 	$(PYTHON) -m pytest -v tests/cases

@@ -34,8 +34,10 @@ _DEFINED_IN = {
     "configure": "tamis.session",
     "evaluate": "tamis.evaluate",
     "explain": "tamis.report",
+    "from_duckdb": "tamis.wire.duckdb",
     "index": "tamis.index",
     "parse": "tamis.session",
+    "to_duckdb": "tamis.wire.duckdb",
     "why_not": "tamis.report",
 }
 

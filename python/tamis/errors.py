@@ -2,7 +2,7 @@
 
     TamisError
     ├── ConfError            a configuration value that cannot be used
-    ├── WireError            a message that cannot be read
+    ├── WireError            a message that cannot be read or written
     │   └── WireVersionError the two halves of tamis are of different versions
     └── StatisticsIndexError the statistics index cannot be built, read or dropped
 
@@ -24,7 +24,7 @@ class ConfError(TamisError):
 
 
 class WireError(TamisError):
-    """A message between the shim and Python that cannot be read."""
+    """A message that cannot be read, or a document that cannot be written."""
 
 
 class WireVersionError(WireError):

@@ -8,11 +8,17 @@ from tamis.evaluate import verdicts
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
 from tamis.files.table import ArrowStatistics
-from tests.cases import comparison, logic, membership, nullness
+from tests.cases import comparison, functions, logic, membership, nullness
 from tests.cases.case import Case
 from tests.differential.rows import row_value
 
-CASES = (*comparison.CASES, *membership.CASES, *nullness.CASES, *logic.CASES)
+CASES = (
+    *comparison.CASES,
+    *membership.CASES,
+    *nullness.CASES,
+    *logic.CASES,
+    *functions.CASES,
+)
 NONE, SOME, ALL = range(3)
 
 

@@ -28,6 +28,7 @@ from tamis.expr.nodes import (
     Not,
     Opaque,
     Or,
+    type_of,
 )
 from tamis.expr.types import (
     BINARY,
@@ -46,6 +47,7 @@ from tamis.expr.types import (
     decimal,
 )
 from tamis.files.partition import PartitionField
+from tests.differential.random_calls import random_call, random_test
 from tests.differential.rows import Row, order_key
 
 DAY = 86_400_000_000
@@ -331,6 +333,10 @@ def random_predicate(random: Random, columns: Sequence[Column], depth: int = 3) 
 def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Expr:
     pool = POOLS[column.type][0]
     kind = random.random()
+    if random.random() < 0.25:
+        found = random_function(random, column)
+        if found is not None:
+            return found
     if kind < 0.15:
         return IsNull(column)
     if kind < 0.4:
@@ -348,3 +354,21 @@ def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Ex
     value = None if random.random() < 0.05 else random.choice(pool)
     sides = (column, Literal(value, column.type))
     return Compare(op, *(sides if random.random() < 0.7 else reversed(sides)))
+
+
+def random_function(random: Random, column: Column) -> Expr | None:
+    """A predicate over a function of the column; None where the type has none."""
+    if random.random() < 0.3:
+        return random_test(random, column)
+    call = random_call(random, column)
+    data_type = None if call is None else type_of(call)
+    if call is None or data_type not in POOLS:
+        return None
+    if random.random() < 0.1:
+        return IsNull(call)
+    small = [0, 1, 2, 12, 1969, 1970] if data_type == INTEGER else []
+    options = [*POOLS[data_type][0], *small]
+    if random.random() < 0.3:
+        return In(call, tuple(random.choices(options, k=3)), random.random() < 0.2)
+    value = Literal(random.choice(options), data_type)
+    return Compare(random.choice(list(Comparison)), call, value)

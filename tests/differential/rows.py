@@ -7,12 +7,13 @@ equals 0.0, strings compare as UTF-8 bytes, and NULL is None.
 from __future__ import annotations
 
 import ctypes
-import math
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
 from tamis.expr.nodes import And, Call, Column, Compare, Expr, In, IsNull, Literal, Not, Opaque, Or
+from tests.differential.calls import call_value
+from tests.differential.keys import order_key as order_key
 
 Row = Mapping[tuple[str, ...], Any]
 
@@ -49,8 +50,8 @@ def row_value(expr: Expr, row: Row) -> Any:
         case Opaque(sql=sql):
             # Anything: a truth value that depends on the row in no way that statistics know.
             return (True, False, None)[zlib.crc32(repr((sql, sorted(row.items()))).encode()) % 3]
-        case Call():
-            raise NotImplementedError(expr.name)
+        case Call(arguments=arguments):
+            return call_value(expr, [row_value(argument, row) for argument in arguments])
 
 
 def _compare(op: str, left: Any, right: Any) -> bool | None:
@@ -62,10 +63,3 @@ def _compare(op: str, left: Any, right: Any) -> bool | None:
         return None
     x, y = order_key(left), order_key(right)
     return {"=": x == y, "<>": x != y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}[op]
-
-
-def order_key(value: Any) -> Any:
-    """A key that Python orders as Spark orders the value."""
-    if isinstance(value, float):
-        return (1, 0.0) if math.isnan(value) else (0, value)
-    return value.encode() if isinstance(value, str) else value

@@ -20,6 +20,7 @@ def test_reason_has_a_sentence_for_its_example(code: str) -> None:
 
 
 PUBLIC = "Capabilities LiftingRule PartitionField Pushdown Reason Verdict classify evaluate"
+PUBLIC += " from_duckdb to_duckdb"
 
 
 @pytest.mark.parametrize("name", PUBLIC.split())

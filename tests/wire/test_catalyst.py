@@ -26,6 +26,7 @@ from tamis.expr.nodes import (
     Not,
     Opaque,
     Or,
+    type_of,
 )
 from tamis.expr.types import (
     BINARY,
@@ -113,7 +114,7 @@ def test_document_is_understood(document: dict[str, Any], expr: Expr) -> None:
         {"n": "lit", "t": "string", "v": "\ud800"},
         {"n": "lit", "t": "binary", "v": "%%"},
         {"n": "lit", "t": "string collate UNICODE_CI", "v": "a"},
-        {"n": "lit", "t": "interval day", "v": 1},
+        {"n": "lit", "t": "interval", "v": 1},
         {"n": "col", "p": [], "t": "long"},
         {"n": "col", "p": "a", "t": "long"},
         {"n": "col", "p": ["a"], "t": "array"},
@@ -207,7 +208,8 @@ def encode(expr: Expr) -> dict[str, Any]:
             return {"n": "lit", "t": str(data_type), "v": encode_value(value)}
         case Column(path=path, type=data_type, nullable=nullable):
             return {"n": "col", "p": list(path), "t": str(data_type), "nullable": nullable}
-        case In(value=Column(type=data_type) as value, options=options, has_null=has_null):
+        case In(value=value, options=options, has_null=has_null):
+            data_type = type_of(value)
             values = [encode_value(option) for option in options]
             return {
                 "n": "in",
@@ -226,6 +228,9 @@ def encode(expr: Expr) -> dict[str, Any]:
             return call("IsNull", encode(child))
         case Compare(op=op, left=left, right=right):
             return call(_CALLS[op], encode(left), encode(right))
+        case Call(name=name, arguments=arguments, options=options, type=data_type):
+            written = call(name, *map(encode, arguments), data_type=str(data_type))
+            return written | {"o": dict(options)}
         case Opaque(sql=sql, columns=columns):
             return {"n": "opaque", "sql": sql, "cols": [list(path) for path in columns]}
         case _:

@@ -6,7 +6,15 @@ line here, and a table of cases in tests/cases.
 
 from __future__ import annotations
 
-from tamis.evaluate import column, comparison, literal, logic, membership, nullness
+from tamis.evaluate import (
+    column,
+    comparison,
+    functions,
+    literal,
+    logic,
+    membership,
+    nullness,
+)
 from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES, TRUTHS, VALUES
 from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or
 
@@ -21,3 +29,9 @@ TRUTHS[IsNull] = nullness.is_null
 
 VALUES[Column] = column.column
 VALUES[Literal] = literal.literal
+
+for taught in functions.TAUGHT:
+    if taught.value is not None:
+        FUNCTIONS[taught.name] = taught.value
+    if taught.predicate is not None:
+        PREDICATES[taught.name] = taught.predicate

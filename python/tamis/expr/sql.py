@@ -165,4 +165,6 @@ _WRITERS: Final[dict[str, Callable[[Value], str]]] = {
     "date": _date,
     "timestamp": _timestamp("TIMESTAMP", "Z"),
     "timestamp_ntz": _timestamp("TIMESTAMP_NTZ", ""),
+    "day_time_interval": lambda value: f"INTERVAL '{Decimal(int(value)) / 1_000_000:f}' SECOND",  # type: ignore[arg-type]
+    "year_month_interval": lambda value: f"INTERVAL '{value!s}' MONTH",
 }

@@ -1,7 +1,8 @@
 """The Spark types whose values tamis can compare, under Spark's own names.
 
-A type that is not here (collated strings, intervals, structs, arrays, char and varchar) has no
-`DataType`: what has such a type is not understood, and an expression over it stays opaque.
+A type that is not here (collated strings, structs, arrays, char and varchar) has no `DataType`:
+what has such a type is not understood, and an expression over it stays opaque. Intervals are types
+of constants, and of nothing else.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ __all__ = [
     "BOOLEAN",
     "BYTE",
     "DATE",
+    "DAY_TIME_INTERVAL",
     "DOUBLE",
     "FLOAT",
     "INTEGER",
@@ -23,8 +25,10 @@ __all__ = [
     "STRING",
     "TIMESTAMP",
     "TIMESTAMP_NTZ",
+    "YEAR_MONTH_INTERVAL",
     "DataType",
     "decimal",
+    "interval_type",
 ]
 
 #: Decimals up to this precision have unscaled values that fit 64 bits.
@@ -111,7 +115,8 @@ class DataType:
         """
         if self.name == "boolean":
             return 0, 1
-        bits = _INTEGRAL_BITS.get(self.name, 32 if self.name == "date" else 64)
+        is_short = self.name in ("date", "year_month_interval")
+        bits = _INTEGRAL_BITS.get(self.name, 32 if is_short else 64)
         return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
@@ -129,6 +134,10 @@ BINARY: Final = DataType("binary")
 DATE: Final = DataType("date")
 TIMESTAMP: Final = DataType("timestamp")
 TIMESTAMP_NTZ: Final = DataType("timestamp_ntz")
+
+#: Types of constants only: microseconds, and months.
+DAY_TIME_INTERVAL: Final = DataType("day_time_interval")
+YEAR_MONTH_INTERVAL: Final = DataType("year_month_interval")
 
 _BY_NAME: Final = {
     each.name: each
@@ -152,3 +161,20 @@ _BY_NAME: Final = {
 def decimal(precision: int, scale: int) -> DataType:
     """The decimal type of that many digits, `scale` of them behind the point."""
     return DataType("decimal", precision, scale)
+
+
+_YEARS_AND_MONTHS = re.compile(r"interval (?:year|month)(?: to month)?")
+_DAYS_TO_SECONDS = re.compile(r"interval (?:day|hour|minute|second)(?: to (?:hour|minute|second))?")
+
+
+def interval_type(text: object) -> DataType | None:
+    """The type of an interval constant, whichever its fields; None of other types.
+
+    >>> interval_type("interval day to second") == DAY_TIME_INTERVAL
+    True
+    """
+    if not isinstance(text, str):
+        return None
+    if _YEARS_AND_MONTHS.fullmatch(text):
+        return YEAR_MONTH_INTERVAL
+    return DAY_TIME_INTERVAL if _DAYS_TO_SECONDS.fullmatch(text) else None

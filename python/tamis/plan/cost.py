@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tamis.expr.nodes import Column, Compare, Expr, In, Literal, Opaque, children_of, type_of
+from tamis.expr.nodes import Call, Column, Compare, Expr, In, Literal, Opaque, children_of, type_of
 from tamis.expr.types import DataType
 
 __all__ = ["cost_of"]
@@ -16,6 +16,8 @@ __all__ = ["cost_of"]
 _NUMBER: Final = 1.0
 _TEXT: Final = 6.0
 _LONG_DECIMAL: Final = 10.0
+#: Twenty to sixty passes over the edges, for calendars and time zones.
+_FUNCTION: Final = 40.0
 #: A search in a list, of whatever length.
 _LIST: Final = 12.0
 
@@ -37,6 +39,8 @@ def cost_of(expr: Expr) -> float:
             return each + cost_of(left) + cost_of(right)
         case In(value=value):
             return _LIST * _of_type(type_of(value)) + cost_of(value)
+        case Call(arguments=arguments):
+            return _FUNCTION + sum(cost_of(argument) for argument in arguments)
         case _:
             return 0.1 + sum(cost_of(child) for child in children_of(expr))
 

@@ -39,7 +39,7 @@ from tamis.expr.nodes import (
     Value,
     type_of,
 )
-from tamis.expr.types import BOOLEAN, DataType
+from tamis.expr.types import BOOLEAN, DataType, interval_type
 
 __all__ = ["decode", "decode_conjuncts"]
 
@@ -109,7 +109,7 @@ def _columns_below(document: object) -> tuple[tuple[str, ...], ...]:
 
 
 def _literal(document: Mapping[Any, Any], depth: int) -> Expr:
-    data_type = _type(document)
+    data_type = interval_type(document.get("t")) or _type(document)
     return Literal(_value(document.get("v"), data_type), data_type)
 
 

@@ -171,7 +171,8 @@ object ExpressionWriter {
     }
     val ansi =
       Try(e.getClass.getMethod("evalMode").invoke(e)).toOption.map(m => "evalMode" -> m.toString)
-    named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi
+    val clock = named.collect { case ("timeZoneId", id: String) => ZoneTable.of(id) }.flatten
+    named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ clock.map("zoneTable" -> _)
   }
 
   /** Values of Catalyst as JSON values; false: not a type the wire knows. */
@@ -188,6 +189,8 @@ object ExpressionWriter {
       case (i: Short, ShortType)                                  => list.add(i.toInt); true
       case (i: Int, IntegerType | DateType)                       => list.add(i); true
       case (i: Long, LongType | TimestampType | TimestampNTZType) => list.add(i); true
+      case (i: Int, _: YearMonthIntervalType)                     => list.add(i); true // months
+      case (i: Long, _: DayTimeIntervalType)                      => list.add(i); true // micros
       case (f: Float, FloatType)                                  => floating(list, f.toDouble)
       case (d: Double, DoubleType)                                => floating(list, d)
       case (d: Decimal, _: DecimalType)   => list.add(d.toJavaBigDecimal.toPlainString); true
@@ -214,6 +217,7 @@ object ExpressionWriter {
       case i: Int               => Some(i)
       case l: Long              => Some(l)
       case s: String            => Some(s)
+      case c: Char              => Some(c.toString)
       case u: UTF8String        => Some(u.toString)
       case t: DataType          => Some(typeName(t))
       case e: Enumeration#Value => Some(e.toString)

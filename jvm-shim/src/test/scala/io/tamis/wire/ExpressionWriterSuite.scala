@@ -36,6 +36,17 @@ class ExpressionWriterSuite extends munit.FunSuite {
     assertEquals(writer.write(many).get("a").size, 5000)
   }
 
+  test("intervals are whole numbers: microseconds, and months") {
+    val day = Literal.create(86400000000L, DayTimeIntervalType())
+    val year = Literal.create(12, YearMonthIntervalType())
+    assertEquals(written(day), """{"n":"lit","t":"interval day to second","v":86400000000}""")
+    assertEquals(written(year), """{"n":"lit","t":"interval year to month","v":12}""")
+  }
+
+  test("LIKE bears its escape character") {
+    assert(written(Like(s, Literal("a#_b%"), '#')).contains(""""o":{"escapeChar":"#"}"""))
+  }
+
   test("a struct field is a path") {
     val c = GetStructField(GetStructField(st, 1), 0)
     assert(written(c).contains(""""p":["st","b","c"]"""))

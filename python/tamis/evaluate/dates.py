@@ -1,0 +1,245 @@
+"""Functions of dates: parts, truncation, and arithmetic in days and months.
+
+A date is a number of days, so every part of it is a function of whole numbers. `Hour` and the like,
+and functions of timestamps, are in evaluate.timestamps. Dates reach 5.8 million years either way;
+a result beyond that raises, and is unknown here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tamis.evaluate import calendar, exact
+from tamis.evaluate.bounds import YES, Bounds, Flags
+from tamis.evaluate.interpreter import ValueRule, value
+from tamis.evaluate.interval import Interval, Numbers, interval, result
+from tamis.evaluate.pieces import piecewise
+from tamis.evaluate.statistics import Statistics
+from tamis.expr.nodes import Call, Literal
+from tamis.expr.types import DATE, INTEGER
+
+__all__ = [
+    "add_days",
+    "add_months",
+    "date_diff",
+    "date_part",
+    "identity_days",
+    "last_day",
+    "make_date",
+    "next_day",
+    "subtract_days",
+    "trunc_date",
+]
+
+_LEAST, _GREATEST = DATE.domain
+#: Functions that move a date by up to a year: a year from the ends of the type they may raise.
+_MARGIN = 400
+
+Part = Callable[[Numbers], Numbers]
+
+
+def _date(call: Call, statistics: Statistics, ordinal: int = 0) -> Interval | None:
+    """The interval of an argument that is a date."""
+    if len(call.arguments) <= ordinal:
+        return None
+    found = interval(value(call.arguments[ordinal], statistics))
+    return found if found is not None and found.type == DATE else None
+
+
+def date_part(of_day: Part, piece_of_day: Part | None, least: int, greatest: int) -> ValueRule:
+    """The rule of a part that rises with the date within each piece; None: everywhere."""
+
+    def rule(call: Call, statistics: Statistics) -> Bounds | None:
+        x = _date(call, statistics)
+        if x is None or call.type != INTEGER:
+            return None
+        values = of_day(x.lower), of_day(x.upper)
+        if piece_of_day is not None:
+            pieces = piece_of_day(x.lower), piece_of_day(x.upper)
+            values = piecewise(pieces, values, least, greatest)
+        return result(INTEGER, *values, x)
+
+    return rule
+
+
+def year(day: Numbers) -> Numbers:
+    return calendar.civil(day)[0]
+
+
+def month(day: Numbers) -> Numbers:
+    return calendar.civil(day)[1]
+
+
+def quarter(day: Numbers) -> Numbers:
+    return (month(day) - 1) // 3 + 1
+
+
+def day_of_month(day: Numbers) -> Numbers:
+    return calendar.civil(day)[2]
+
+
+def day_of_week(day: Numbers) -> Numbers:
+    """1 is Sunday; 1970-01-01 was a Thursday."""
+    return (day + 4) % 7 + 1
+
+
+def sunday(day: Numbers) -> Numbers:
+    """The week, counted from Sundays."""
+    return (day + 4) // 7
+
+
+def weekday(day: Numbers) -> Numbers:
+    """0 is Monday."""
+    return (day + 3) % 7
+
+
+def week(day: Numbers) -> Numbers:
+    return (day + 3) // 7
+
+
+def week_of_year(day: Numbers) -> Numbers:
+    return calendar.iso_week_year(day)[1]
+
+
+def year_of_week(day: Numbers) -> Numbers:
+    return calendar.iso_week_year(day)[0]
+
+
+def identity_days(call: Call, statistics: Statistics) -> Bounds | None:
+    """unix_date and date_from_unix_date: the same number of days under another type."""
+    x = interval(value(call.arguments[0], statistics)) if len(call.arguments) == 1 else None
+    if x is None or {x.type, call.type} != {DATE, INTEGER}:
+        return None
+    return result(call.type, x.lower, x.upper, x)
+
+
+#: Unit of `trunc` and `date_trunc`, in upper case -> the first day of the unit that a day is in.
+#: Each of them is monotone: a later day is in the same unit or in a later one.
+TRUNCATED_DAYS: dict[str, Part] = {
+    "WEEK": calendar.monday,
+    **dict.fromkeys(("MONTH", "MON", "MM"), calendar.first_of_month),
+    "QUARTER": lambda day: calendar.month_start(calendar.month_index(day) // 3 * 3),
+    **dict.fromkeys(("YEAR", "YYYY", "YY"), calendar.year_start),
+}
+
+
+def trunc_date(call: Call, statistics: Statistics) -> Bounds | None:
+    x = _date(call, statistics)
+    match call.arguments:
+        case (_, Literal(value=str(unit))) if unit.upper() in TRUNCATED_DAYS and x is not None:
+            truncated = TRUNCATED_DAYS[unit.upper()]
+            inside = x.lower > _LEAST + _MARGIN
+            return result(DATE, truncated(x.lower), truncated(x.upper), x, proven=inside)
+    return None  # any other unit gives NULL
+
+
+def last_day(call: Call, statistics: Statistics) -> Bounds | None:
+    x = _date(call, statistics)
+    if x is None:
+        return None
+    # The day before the next month begins: monotone, as the month is.
+    edges = [
+        calendar.month_start(calendar.month_index(each) + 1) - 1 for each in (x.lower, x.upper)
+    ]
+    return result(DATE, edges[0], edges[1], x, proven=x.upper < _GREATEST - _MARGIN)
+
+
+_WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+
+
+def next_day(call: Call, statistics: Statistics) -> Bounds | None:
+    """The first such weekday after the day: monotone, one to seven days later."""
+    x = _date(call, statistics)
+    match call.arguments:
+        case (_, Literal(value=str(name))) if name.upper() in _WEEKDAYS and x is not None:
+            wanted = _WEEKDAYS.index(name.upper())
+            edges = [each + 7 - (each + 3 - wanted) % 7 for each in (x.lower, x.upper)]
+            inside = (x.lower > _LEAST + _MARGIN) & (x.upper < _GREATEST - _MARGIN)
+            return result(DATE, edges[0], edges[1], x, proven=inside)
+    return None
+
+
+def add_days(call: Call, statistics: Statistics) -> Bounds | None:
+    return _moved(call, statistics, exact.add)
+
+
+def subtract_days(call: Call, statistics: Statistics) -> Bounds | None:
+    return _moved(call, statistics, exact.subtract)
+
+
+def _moved(
+    call: Call, statistics: Statistics, move: Callable[[Numbers, Numbers], tuple[Numbers, Flags]]
+) -> Bounds | None:
+    """date ± days. Spark wraps around at the end of the type: unknown there."""
+    x = _date(call, statistics)
+    by = _whole(call, statistics, 1)
+    if x is None or by is None or call.type != DATE:
+        return None
+    near, far = (by.lower, by.upper) if move is exact.add else (by.upper, by.lower)
+    # Both are of 32 bits, so 64 bits hold the sum.
+    lower, upper = move(x.lower, near)[0], move(x.upper, far)[0]
+    return result(DATE, lower, upper, x, by, proven=(lower >= _LEAST) & (upper <= _GREATEST))
+
+
+def _whole(call: Call, statistics: Statistics, ordinal: int) -> Interval | None:
+    """The interval of an argument that is a whole number of up to 32 bits."""
+    if len(call.arguments) <= ordinal:
+        return None
+    found = interval(value(call.arguments[ordinal], statistics))
+    if found is None or found.type.name not in ("byte", "short", "integer", "year_month_interval"):
+        return None
+    return found
+
+
+def date_diff(call: Call, statistics: Statistics) -> Bounds | None:
+    """end - start in days, as 32 bits: Spark wraps around."""
+    end, start = _date(call, statistics), _date(call, statistics, 1)
+    if end is None or start is None or call.type != INTEGER:
+        return None
+    lower, upper = end.lower - start.upper, end.upper - start.lower
+    return result(
+        INTEGER, lower, upper, end, start, proven=(lower >= _LEAST) & (upper <= _GREATEST)
+    )
+
+
+def moved_by_months(day: Numbers, months: Numbers) -> Numbers:
+    """The same day of another month, or its last day where it has no such day.
+
+    Monotone in the day: within a month the day of the month rises and is cut at one length, and a
+    later month is moved to a later month. Monotone in the months: a later month.
+    """
+    index = calendar.month_index(day) + months
+    _, _, day_of_month = calendar.civil(day)
+    return calendar.month_start(index) + np.minimum(day_of_month, calendar.month_length(index)) - 1
+
+
+def add_months(call: Call, statistics: Statistics) -> Bounds | None:
+    """add_months(date, n), and date + INTERVAL n MONTH."""
+    x = _date(call, statistics)
+    by = _whole(call, statistics, 1)
+    if x is None or by is None or call.type != DATE:
+        return None
+    lower, upper = moved_by_months(x.lower, by.lower), moved_by_months(x.upper, by.upper)
+    # A result beyond the type raises.
+    return result(DATE, lower, upper, x, by, proven=(lower >= _LEAST) & (upper <= _GREATEST))
+
+
+def make_date(call: Call, statistics: Statistics) -> Bounds | None:
+    """make_date(year, month, day) of a year or month that varies and constants.
+
+    Each of the three rises with the result, so that the corners are the bounds; only where every
+    combination between them is a date, for the others are NULL or raise: days up to the 28th.
+    """
+    parts = [_whole(call, statistics, ordinal) for ordinal in range(3)]
+    if len(call.arguments) != 3 or call.type != DATE:
+        return None
+    y, m, d = parts
+    if y is None or m is None or d is None:
+        return None
+    valid = (m.lower >= 1) & (m.upper <= 12) & (d.lower >= 1) & (d.upper <= 28)
+    valid = valid & (y.lower >= -1_000_000) & (y.upper <= 1_000_000)
+    lower = calendar.days(y.lower, m.lower, d.lower)
+    upper = calendar.days(y.upper, m.upper, d.upper)
+    return result(DATE, lower, upper, y, m, d, proven=valid & YES)

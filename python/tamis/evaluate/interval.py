@@ -1,0 +1,155 @@
+"""Bounds of numbers, dates and timestamps as plain intervals, for functions that compute with them.
+
+A rule takes the intervals of its arguments, says between which edges the result lies and where that
+is proven, and `result` makes Bounds of it. What is not proven is unknown: the whole of the type,
+NULL and NaN included. That is also the answer where a row might raise (ANSI mode): such a file is
+neither skipped nor taken as fully matching, so that the error comes, as it would without tamis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.evaluate.bounds import NO, YES, Bounds, Flags
+from tamis.evaluate.flags import all_of, any_of
+from tamis.expr.types import DataType
+
+__all__ = ["Interval", "Numbers", "interval", "is_numeric_form", "result"]
+
+#: int64 or float64, one a container, or a single one that holds for all of them.
+Numbers: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """The ordinary values of a container lie in [lower, upper], where `known`.
+
+    Decimals are unscaled. `known` is False only of decimals beyond 64 bits; for all other types an
+    edge that is not known is the type's extreme, which is a true bound.
+    """
+
+    type: DataType
+    lower: Numbers
+    upper: Numbers
+    known: Flags
+    can_be_null: Flags
+    can_be_nan: Flags
+    can_be_value: Flags
+
+    @property
+    def is_point(self) -> Flags:
+        """Where every ordinary value is the same one."""
+        flags: Flags = self.known & (self.lower == self.upper)
+        return flags
+
+
+def is_numeric_form(data_type: DataType) -> bool:
+    """Whether the values of the type are numbers here: all types but strings and binary."""
+    return not data_type.is_text
+
+
+def interval(bounds: Bounds | None) -> Interval | None:
+    """The bounds as an interval; None of strings, binary, and what has no bounds at all.
+
+    >>> from tamis.expr.types import DATE
+    >>> interval(Bounds.unknown(DATE)).lower
+    array([-2147483648])
+    """
+    if bounds is None or bounds.type.is_text:
+        return None
+    if bounds.type.is_discrete or bounds.type.is_floating:
+        lower, upper, known = _numpy_edges(bounds)
+    else:
+        lower, lower_known = _unscaled_edge(bounds.lower)
+        upper, upper_known = _unscaled_edge(bounds.upper)
+        known = lower_known & upper_known
+    flags = bounds.can_be_null, bounds.can_be_nan, bounds.can_be_value
+    return Interval(bounds.type, lower, upper, known, *flags)
+
+
+def result(
+    data_type: DataType,
+    lower: Numbers,
+    upper: Numbers,
+    *arguments: Interval,
+    proven: Flags = YES,
+    can_be_null: Flags = NO,
+    can_be_nan: Flags | None = None,
+) -> Bounds:
+    """The bounds of a function that is NULL where an argument is, and where `can_be_null` says.
+
+    `proven`: where lower <= f(…) <= upper holds for all ordinary arguments, and no row raises.
+    `can_be_nan`: where f(…) may be NaN; where an argument may be, if not given.
+    """
+    value = all_of(each.can_be_value for each in arguments)
+    null = any_of((can_be_null, *(each.can_be_null for each in arguments)))
+    nan = NO
+    if data_type.is_floating:
+        nan = any_of(each.can_be_nan for each in arguments) if can_be_nan is None else can_be_nan
+    # Where the arguments are all NULL any edges are true. (Of NaN a function may give a value.)
+    only_null = ~any_of((value, *(each.can_be_nan for each in arguments)))
+    proven = all_of((proven, *(each.known for each in arguments))) | only_null
+    lower, upper, proven = (np.asarray(each) for each in (lower, upper, proven))
+    lower, upper, proven = np.broadcast_arrays(lower, upper, proven)
+    if not (data_type.is_discrete or data_type.is_floating):
+        edges = [decimal_edge(each, proven & value, data_type) for each in (lower, upper)]
+    else:
+        dtype = np.float64 if data_type.is_floating else np.int64
+        least, greatest = (-np.inf, np.inf) if data_type.is_floating else data_type.domain
+        bounded = proven & value
+        edges = [
+            np.where(bounded, lower, least).astype(dtype),
+            np.where(bounded, upper, greatest).astype(dtype),
+        ]
+    return Bounds(
+        data_type,
+        edges[0],
+        edges[1],
+        null | ~proven,
+        nan | ~proven if data_type.is_floating else NO,
+        value | ~proven,
+    )
+
+
+def _numpy_edges(bounds: Bounds) -> tuple[Numbers, Numbers, Flags]:
+    floating = bounds.type.is_floating
+    least, greatest = (-np.inf, np.inf) if floating else bounds.type.domain
+    dtype = np.float64 if floating else np.int64
+    lower = np.array([least], dtype) if bounds.lower is None else bounds.lower.astype(dtype)
+    upper = np.array([greatest], dtype) if bounds.upper is None else bounds.upper.astype(dtype)
+    return lower, upper, YES
+
+
+_LEAST = np.iinfo(np.int64).min
+
+
+def _unscaled_edge(edge: pa.Array | None) -> tuple[npt.NDArray[np.int64], Flags]:
+    """The unscaled values of 128-bit decimals, and where they are known and fit 64 bits."""
+    if edge is None or len(edge) == 0:
+        return np.zeros(0 if edge is not None else 1, np.int64), NO
+    words = np.frombuffer(edge.buffers()[1], np.int64).reshape(-1, 2)
+    words = words[edge.offset : edge.offset + len(edge)]
+    low, high = words[:, 0].copy(), words[:, 1]
+    valid = edge.is_valid().to_numpy(zero_copy_only=False)
+    return low, valid & (high == low >> 63)
+
+
+def decimal_edge(values: Numbers, known: Flags, data_type: DataType) -> pa.Array:
+    """Unscaled values as 128-bit decimals; null where they are not known.
+
+    >>> from tamis.expr.types import decimal
+    >>> decimal_edge(np.array([150, -1]), np.array([True, False]), decimal(20, 2)).to_pylist()
+    [Decimal('1.50'), None]
+    """
+    count = len(values)
+    words = np.empty((count, 2), np.int64)
+    words[:, 0] = values
+    words[:, 1] = words[:, 0] >> 63
+    validity = np.packbits(np.broadcast_to(known, (count,)), bitorder="little")
+    buffers = [pa.py_buffer(validity.tobytes()), pa.py_buffer(words.tobytes())]
+    return pa.Array.from_buffers(pa.decimal128(38, data_type.scale or 0), count, buffers)

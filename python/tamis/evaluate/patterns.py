@@ -1,0 +1,181 @@
+"""Predicates on strings: StartsWith, EndsWith, Contains, LIKE, RLIKE.
+
+Strings that begin with p are an interval: from p up to, not including, the next prefix. So
+
+    x in [l, u]                                   StartsWith(x, p)
+    u < p, or l is at or beyond the end of p      never true
+    both l and u begin with p                     always true
+
+LIKE and RLIKE with a literal beginning are at most as true as StartsWith, and never known to be
+true of an interval. Of one single value EndsWith and Contains are computed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import NO, YES, Bounds, Flags
+from tamis.evaluate.flags import all_of
+from tamis.evaluate.interpreter import TruthRule, value
+from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.text import of_points, successor
+from tamis.evaluate.truth import TruthSet
+from tamis.expr.nodes import Call, Literal
+from tamis.expr.types import STRING
+
+__all__ = ["like", "literal_prefix", "of_single_value", "regular_expression", "starts_with"]
+
+
+def _operands(call: Call, statistics: Statistics) -> tuple[Bounds, str] | None:
+    """The bounds of the first argument, a string, and the constant second one."""
+    match call.arguments:
+        case (left, Literal(value=str(pattern), type=data_type)) if data_type == STRING:
+            x = value(left, statistics)
+            return (x, pattern) if x is not None and x.type == STRING else None
+    return None
+
+
+def starts_with(call: Call, statistics: Statistics) -> TruthSet:
+    found = _operands(call, statistics)
+    if found is None:
+        return TruthSet.anything()
+    x, prefix = found
+    return TruthSet(
+        lambda: all_of((x.can_be_value, _may_start(x, prefix.encode()))),
+        lambda: all_of((x.can_be_value, _may_start_otherwise(x, prefix.encode()))),
+        x.can_be_null,
+    )
+
+
+def _may_start(x: Bounds, prefix: bytes) -> Flags:
+    """Where [l, u] and the interval of the prefix meet."""
+    meets = YES
+    if x.upper is not None:
+        meets = meets & _flags(pc.greater_equal(x.upper, pa.scalar(prefix, pa.large_binary())))
+        if x.upper_open is not None:
+            above = _flags(pc.greater(x.upper, pa.scalar(prefix, pa.large_binary())))
+            meets = meets & (above | ~x.upper_open)
+    end = successor(prefix)
+    if x.lower is not None and end is not None:
+        meets = meets & _flags(pc.less(x.lower, pa.scalar(end, pa.large_binary())))
+    return meets
+
+
+def _may_start_otherwise(x: Bounds, prefix: bytes) -> Flags:
+    """Where not both edges lie in the interval of the prefix."""
+    if not prefix:
+        return NO
+    if x.lower is None or x.upper is None:
+        return YES
+    inside = pc.greater_equal(x.lower, pa.scalar(prefix, pa.large_binary()))
+    end = successor(prefix)
+    if end is not None:
+        inside = pc.and_(inside, pc.less(x.upper, pa.scalar(end, pa.large_binary())))
+    flags: Flags = ~pc.fill_null(inside, False).to_numpy(zero_copy_only=False)
+    return flags
+
+
+def _flags(answer: pa.Array) -> Flags:
+    """null: the edge is not known, so it may be."""
+    flags: Flags = pc.fill_null(answer, True).to_numpy(zero_copy_only=False)
+    return flags
+
+
+def of_single_value(test: Callable[[str, str], bool]) -> TruthRule:
+    """The rule of a test that is known of containers with one value only, and nowhere else."""
+
+    def rule(call: Call, statistics: Statistics) -> TruthSet:
+        found = _operands(call, statistics)
+        if found is None:
+            return TruthSet.anything()
+        x, pattern = found
+        answers = of_points(x, lambda text: "1" if test(text, pattern) else "0")
+        may_hold = np.array([answer != b"0" for answer in answers])
+        may_fail = np.array([answer != b"1" for answer in answers])
+        return TruthSet(
+            all_of((x.can_be_value, may_hold)), all_of((x.can_be_value, may_fail)), x.can_be_null
+        )
+
+    return rule
+
+
+def like(call: Call, statistics: Statistics) -> TruthSet:
+    """LIKE: true only of strings that begin as the pattern does, up to its first wildcard."""
+    found = _operands(call, statistics)
+    escape = call.option("escapeChar")
+    if found is None or not isinstance(escape, str) or len(escape) != 1:
+        return TruthSet.anything()
+    x, pattern = found
+    split = literal_prefix(pattern, escape)
+    if split is None:
+        return TruthSet.anything()  # Spark raises
+    prefix, has_wildcard = split
+    may_start = all_of((x.can_be_value, _may_start(x, prefix.encode())))
+    if has_wildcard:
+        return TruthSet(may_start, x.can_be_value, x.can_be_null)
+    # Without a wildcard it is equality.
+    text = pa.scalar(prefix.encode(), pa.large_binary())
+    may_equal = YES
+    if x.lower is not None and x.upper is not None:
+        may_equal = _flags(
+            pc.and_kleene(pc.less_equal(x.lower, text), pc.greater_equal(x.upper, text))
+        )
+    return TruthSet(all_of((may_start, may_equal)), x.can_be_value, x.can_be_null)
+
+
+def literal_prefix(pattern: str, escape: str) -> tuple[str, bool] | None:
+    """What a LIKE pattern begins with, and whether a wildcard follows; None: a broken escape.
+
+    >>> literal_prefix("a!_b%c", "!"), literal_prefix("a!b", "!")
+    (('a_b', True), None)
+    """
+    literal, position, prefix = [], 0, None
+    while position < len(pattern):
+        character = pattern[position]
+        if character == escape:
+            following = pattern[position + 1 : position + 2]
+            if following not in ("_", "%", escape) or not following:
+                return None
+            literal.append(following)
+            position += 1
+        elif character in "_%":
+            prefix = "".join(literal) if prefix is None else prefix
+        else:
+            literal.append(character)
+        position += 1
+    return ("".join(literal), False) if prefix is None else (prefix, True)
+
+
+#: Characters that mean themselves in Java's regular expressions, wherever they stand.
+_PLAIN = re.compile(r"\^([A-Za-z0-9 _,:;/@#~=<>!\"'%&\u00a1-\ud7ff-]*)")
+
+
+def regular_expression(call: Call, statistics: Statistics) -> TruthSet:
+    """RLIKE '^abc…': true only of strings that begin with abc.
+
+    A quantifier may follow and speak of the last character, so that one is left out unless the
+    pattern ends there. An alternative (|) or an inline flag, (?i), undoes the anchor: unknown.
+    """
+    found = _operands(call, statistics)
+    match = None if found is None else _PLAIN.match(found[1])
+    if found is None or match is None or "|" in found[1] or "(?" in found[1]:
+        return TruthSet.anything()
+    x, pattern = found
+    if not _is_java_expression(pattern[match.end() :]):
+        return TruthSet.anything()
+    prefix = match[1] if match.end() == len(pattern) else match[1][:-1]
+    may_start = all_of((x.can_be_value, _may_start(x, prefix.encode())))
+    return TruthSet(may_start, x.can_be_value, x.can_be_null)
+
+
+def _is_java_expression(rest: str) -> bool:
+    """Whether what follows is surely a valid expression of Java, which otherwise raises."""
+    return (
+        re.fullmatch(r"(?:\.[*+?]?|[A-Za-z0-9 _-][*+?]?|\[(?:0-9|a-z|A-Z)+\][*+?]?)*\$?", rest)
+        is not None
+    )

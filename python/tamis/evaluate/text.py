@@ -1,0 +1,108 @@
+"""Strings as intervals of bytes, and what maps one string to one string.
+
+Spark compares strings as UTF-8 bytes, which is the order of their characters' code points. Edges
+are pyarrow large_binary, and need be no strings themselves: a truncated bound may end amid a
+character. A function of which no more is known than that it is one is still exact where all values
+of a container are one value, and `of_points` computes it there, row by row, up to a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import NO, YES, Bounds, Flags
+from tamis.evaluate.interval import Interval
+from tamis.expr.types import STRING, DataType
+
+__all__ = ["as_text", "of_points", "point_rows", "same_length", "successor", "text_result"]
+
+#: More points than this in one block are not computed one by one.
+_MOST_POINTS = 20_000
+
+
+def text_result(
+    data_type: DataType,
+    lower: Sequence[bytes | None] | pa.Array,
+    upper: Sequence[bytes | None] | pa.Array,
+    *arguments: Bounds | Interval,
+    can_be_null: Flags = NO,
+    upper_open: Flags | None = None,
+) -> Bounds:
+    """Bounds of a string function that is NULL where an argument is; None: not known."""
+    null, has_value = can_be_null, YES
+    for each in arguments:
+        null, has_value = null | each.can_be_null, has_value & each.can_be_value
+    edges = [
+        each if isinstance(each, pa.Array) else pa.array(each, pa.large_binary())
+        for each in (lower, upper)
+    ]
+    low, high = same_length(edges[0], edges[1])
+    return Bounds(data_type, low, high, null, NO, has_value, upper_open=upper_open)
+
+
+def same_length(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Both edges, a single one repeated to the length of the other: Arrow compares no others."""
+    count = max(len(lower), len(upper))
+    low, high = (
+        pa.repeat(each[0], count) if len(each) == 1 != count else each for each in (lower, upper)
+    )
+    return low, high
+
+
+def as_text(x: Interval) -> Bounds | None:
+    """A whole number or boolean as a string: only where it is one value.
+
+    "10" sorts before "9", so that no more follows from an interval.
+    """
+    write = _WRITERS.get("whole" if x.type.is_integral else x.type.name)
+    if write is None:
+        return None
+    known = np.atleast_1d(x.is_point & x.can_be_value)
+    rows = np.flatnonzero(known)
+    values = np.broadcast_to(x.lower, known.shape)
+    cells: list[bytes | None] = [None] * len(known)
+    for row in rows[:_MOST_POINTS]:
+        cells[row] = write(int(values[row]))
+    return text_result(STRING, cells, cells, x)
+
+
+_WRITERS: dict[str, Callable[[int], bytes]] = {
+    "whole": lambda number: str(number).encode(),
+    "boolean": lambda number: b"true" if number else b"false",
+}
+
+
+def point_rows(x: Bounds) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """The containers of which every ordinary value is known to be the same one."""
+    if x.lower is None or x.upper is None or len(x.lower) != len(x.upper):
+        return np.zeros(0, np.intp)
+    equal = pc.fill_null(pc.equal(x.lower, x.upper), False).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(equal)[:_MOST_POINTS]
+
+
+def of_points(x: Bounds, function: Callable[[str], str | None]) -> list[bytes | None]:
+    """f of the containers with one value, None elsewhere and where the value is not UTF-8."""
+    count = 1 if x.lower is None else len(x.lower)
+    cells: list[bytes | None] = [None] * count
+    for row in point_rows(x):
+        try:
+            mapped = function(x.lower[row].as_py().decode())  # type: ignore[index]
+        except UnicodeDecodeError:
+            continue
+        cells[row] = None if mapped is None else mapped.encode()
+    return cells
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """The least byte string that is greater than all that begin with the prefix; None: there is
+    none.
+
+    >>> successor(b"ab"), successor(b"a\\xff"), successor(b"\\xff")
+    (b'ac', b'b', None)
+    """
+    trimmed = prefix.rstrip(b"\xff")
+    return trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else None

@@ -1,0 +1,114 @@
+"""A document as expressions: what is not understood becomes Opaque, the rest stays useful."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tamis.expr.nodes import Expr, Literal, Opaque
+from tamis.expr.types import BOOLEAN
+from tamis.wire.duckdb.columns import Columns
+from tamis.wire.duckdb.comparing import Constant, Operand
+from tamis.wire.duckdb.document import NotUnderstood, children, mapping, parse, require
+from tamis.wire.duckdb.exact import Term
+from tamis.wire.duckdb.operands import OPERANDS
+from tamis.wire.duckdb.predicates import PREDICATES
+from tamis.wire.duckdb.reader import kind_of
+from tamis.wire.duckdb.text import opaque
+from tamis.wire.duckdb.types import LogicalType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["from_duckdb"]
+
+#: Deeper nodes are cut: evaluation recurses, some ten calls a level, and Python allows 1,000.
+_MAX_DEPTH: Final = 40
+
+_BOOLEAN: Final = LogicalType("BOOLEAN")
+_UNKNOWN: Final = Opaque("<not understood>")
+
+
+def from_duckdb(document: dict[str, Any] | str, schema: pa.Schema | None = None) -> list[Expr]:
+    """Read a filter document of DuckDB's Airport extension: one expression a filter.
+
+    A row passes if every one of them is true. Verdicts hold under DuckDB's meaning of the document:
+    what means something else in Spark, or is not understood, becomes Opaque, of which nothing is
+    concluded. A text may hold bare NaN and Infinity. Never raises: what is no document at all comes
+    back as one Opaque.
+
+    `schema` is that of the files. It gives the types of columns for which the document has none,
+    and the spelling of their names; of a column for which the two contradict each other nothing is
+    concluded. Without it a UUID is not understood: files hold it as bytes or as text.
+
+    >>> from tamis.expr.sql import to_sql
+    >>> from tamis.wire.duckdb.example import DOCUMENT
+    >>> [to_sql(each) for each in from_duckdb(DOCUMENT)]
+    ["title = 'Y Combinator'", 'score > 500.0F']
+    """
+    try:
+        parsed = mapping(parse(document) if isinstance(document, str | bytes) else document)
+        filters = children(parsed.get("filters"))
+        names = children(parsed.get("column_binding_names_by_index", []))
+        reader = _DocumentReader(Columns(names, _schema_types(schema)))
+    except Exception:  # no document: nothing is known of the rows that it lets pass
+        return [_UNKNOWN]
+    return [_conjunct(each, reader) for each in filters]
+
+
+def _schema_types(schema: pa.Schema | None) -> dict[str, LogicalType] | None:
+    if schema is None:
+        return None
+    from tamis.wire.duckdb.arrow import schema_types  # needs pyarrow, which the rest does not
+
+    return schema_types(schema)
+
+
+def _conjunct(node: object, reader: _DocumentReader) -> Expr:
+    try:
+        return reader.predicate(node, 0)
+    except Exception:  # whatever the document holds, to keep every row is right
+        return _UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentReader:
+    """See reader.Reader."""
+
+    columns: Columns
+
+    def predicate(self, node: object, depth: int) -> Expr:
+        try:
+            return self._predicate(node, depth)
+        except (ValueError, ArithmeticError):  # NotUnderstood, or a value out of its type
+            return opaque(node, self.columns)
+
+    def _predicate(self, node: object, depth: int) -> Expr:
+        require(depth < _MAX_DEPTH)
+        document = mapping(node)
+        rule = PREDICATES.get(kind_of(document))
+        if rule is not None:
+            return rule(self, document, depth)
+        return _truth(self.operand(document, depth))
+
+    def operand(self, node: object, depth: int) -> Operand:
+        require(depth < _MAX_DEPTH)
+        document = mapping(node)
+        kind = kind_of(document)
+        if kind in OPERANDS:
+            return OPERANDS[kind](self, document, depth)
+        if kind in PREDICATES:
+            return Term(PREDICATES[kind](self, document, depth), _BOOLEAN, _BOOLEAN)
+        raise NotUnderstood
+
+
+def _truth(operand: Operand) -> Expr:
+    """A boolean value as a predicate."""
+    match operand:
+        case Term(expr=expr, type=data_type) if data_type == _BOOLEAN:
+            return expr
+        case Constant(value=bool(value)):
+            return Literal(value, BOOLEAN)
+        case Constant(value=None, type=LogicalType(id="BOOLEAN" | "NULL")):
+            return Literal(None, BOOLEAN)
+    raise NotUnderstood

@@ -1,0 +1,100 @@
+"""Nodes that are true, false or NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeAlias
+
+from tamis.expr.nodes import And, Comparison, Expr, Not, Or
+from tamis.wire.duckdb import comparing, functions
+from tamis.wire.duckdb.document import children, mapping, require
+from tamis.wire.duckdb.reader import Node, Reader, operands_of
+from tamis.wire.duckdb.text import opaque
+
+__all__ = ["PREDICATES"]
+
+_Rule: TypeAlias = Callable[[Reader, Node, int], Expr]
+
+
+def _comparison(op: Comparison, reader: Reader, node: Node, depth: int) -> Expr:
+    left, right = (reader.operand(side, depth + 1) for side in operands_of(node, "left", "right"))
+    return comparing.compare(op, left, right)
+
+
+def _between(reader: Reader, node: Node, depth: int) -> Expr:
+    """value >= lower AND value <= upper, in three-valued logic: in DuckDB too."""
+    value, lower, upper = (
+        reader.operand(side, depth + 1) for side in operands_of(node, "input", "lower", "upper")
+    )
+    inclusive = mapping(node.get("function_data", node))
+    with_lower, with_upper = inclusive.get("lower_inclusive"), inclusive.get("upper_inclusive")
+    require(type(with_lower) is bool and type(with_upper) is bool)
+    above = Comparison.GREATER_EQUAL if with_lower else Comparison.GREATER
+    below = Comparison.LESS_EQUAL if with_upper else Comparison.LESS
+    return And((comparing.compare(above, value, lower), comparing.compare(below, value, upper)))
+
+
+def _in(reader: Reader, node: Node, depth: int) -> Expr:
+    value, *options = (reader.operand(each, depth + 1) for each in children(node.get("children")))
+    return comparing.is_in(value, options)
+
+
+def _conjunction(combine: type[And] | type[Or], reader: Reader, node: Node, depth: int) -> Expr:
+    parts = tuple(reader.predicate(each, depth + 1) for each in children(node.get("children")))
+    require(len(parts) > 0)
+    return combine(parts)
+
+
+def _not(reader: Reader, node: Node, depth: int) -> Expr:
+    (child,) = operands_of(node, "child")
+    return Not(reader.predicate(child, depth + 1))
+
+
+def _is_null(reader: Reader, node: Node, depth: int) -> Expr:
+    (child,) = operands_of(node, "child")
+    return comparing.is_null(reader.operand(child, depth + 1))
+
+
+def _negated(rule: _Rule, reader: Reader, node: Node, depth: int) -> Expr:
+    return Not(rule(reader, node, depth))
+
+
+def _text_predicate(name: str, reader: Reader, node: Node, depth: int) -> Expr:
+    value, part = (reader.operand(each, depth + 1) for each in operands_of(node, "left", "right"))
+    return functions.text_predicate(name, comparing.text_of(value), comparing.text_of(part))
+
+
+def _like(reader: Reader, node: Node, depth: int) -> Expr:
+    value, pattern = (
+        reader.operand(each, depth + 1) for each in operands_of(node, "left", "right")
+    )
+    shown = opaque(node, reader.columns)
+    return functions.like(comparing.text_of(value), comparing.text_of(pattern), shown)
+
+
+_distinct: _Rule = partial(_comparison, Comparison.NULL_SAFE_EQUAL)
+
+#: Kind of a node -> what it means.
+PREDICATES: Final[dict[str, _Rule]] = {
+    "COMPARE_EQUAL": partial(_comparison, Comparison.EQUAL),
+    "COMPARE_NOTEQUAL": partial(_comparison, Comparison.NOT_EQUAL),
+    "COMPARE_LESSTHAN": partial(_comparison, Comparison.LESS),
+    "COMPARE_GREATERTHAN": partial(_comparison, Comparison.GREATER),
+    "COMPARE_LESSTHANOREQUALTO": partial(_comparison, Comparison.LESS_EQUAL),
+    "COMPARE_GREATERTHANOREQUALTO": partial(_comparison, Comparison.GREATER_EQUAL),
+    "COMPARE_NOT_DISTINCT_FROM": _distinct,
+    "COMPARE_DISTINCT_FROM": partial(_negated, _distinct),
+    "COMPARE_BETWEEN": _between,
+    "COMPARE_NOT_BETWEEN": partial(_negated, _between),
+    "COMPARE_IN": _in,
+    "COMPARE_NOT_IN": partial(_negated, _in),
+    "CONJUNCTION_AND": partial(_conjunction, And),
+    "CONJUNCTION_OR": partial(_conjunction, Or),
+    "OPERATOR_NOT": _not,
+    "OPERATOR_IS_NULL": _is_null,
+    "OPERATOR_IS_NOT_NULL": partial(_negated, _is_null),
+    "~~()": _like,
+    "!~~()": partial(_negated, _like),
+    **{f"{name}()": partial(_text_predicate, name) for name in functions.TEXT_PREDICATES},
+}
