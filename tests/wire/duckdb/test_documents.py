@@ -322,6 +322,22 @@ def test_fields_of_structs(name: str, which: Any, returns: str, sql: str | None)
         assert is_opaque(each) if sql is None else to_sql(each) == sql
 
 
+def test_dotted_path_that_two_columns_have() -> None:
+    names = ["b.c", "b", "b.x"]
+    filters = [column(0, "INTEGER"), column(2, "INTEGER")]
+    field = function(
+        "struct_extract", column(1, STRUCT), constant("VARCHAR", "x"), returns="INTEGER"
+    )
+    nulls = [operator("OPERATOR_IS_NULL", each) for each in (*filters, field)]
+    # without a schema there may be a struct of any name; `b.x` is seen to be a column
+    assert all(map(is_opaque, from_duckdb(document(*nulls, names=names))))
+    struct = pa.struct({"x": pa.int32(), "Y": pa.string()})
+    schema = pa.schema({"b.c": pa.int32(), "b": struct, "b.x": pa.int32()})
+    own, *shared = from_duckdb(document(*nulls, names=names), schema)
+    assert to_sql(own) == "`b.c` IS NULL"
+    assert all(map(is_opaque, shared))
+
+
 # What must not be mistaken.
 
 one = column(0, "INTEGER")

@@ -6,7 +6,7 @@ of one column may differ in it. Only `column_binding_names_by_index[binding.colu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +91,26 @@ class Columns:
         spelling = spelling_of(name, list(self._schema))
         stored = self._schema[spelling]
         return Place((spelling,), stored if told is None else told, stored)
+
+    def require_own_name(self, path: tuple[str, ...]) -> None:
+        """NotUnderstood where another column may have this dotted path: see expr.nodes.Column.
+
+        Without a schema nobody knows whether there is a struct b beside a column `b.c`.
+        """
+        dotted = ".".join(path)
+        if self._schema is None:
+            require(
+                not any("." in part for part in path)
+                and (len(path) == 1 or dotted not in self._names)
+            )
+        else:
+            require(sum(each == dotted for each in _dotted_paths(self._schema.items())) == 1)
+
+
+def _dotted_paths(fields: Iterable[tuple[str, LogicalType]], prefix: str = "") -> Iterator[str]:
+    for name, data_type in fields:
+        yield prefix + name
+        yield from _dotted_paths(data_type.fields, f"{prefix}{name}.")
 
 
 def spelling_of(name: str, names: list[str]) -> str:

@@ -33,6 +33,7 @@ def _constant(reader: Reader, node: Node, depth: int) -> Operand:
 
 def _column(reader: Reader, node: Node, depth: int) -> Operand:
     place = _place(reader, node)
+    reader.columns.require_own_name(place.path)
     return Term(Column(place.path, place.source.data_type), place.source, place.type)
 
 
