@@ -79,14 +79,10 @@ class Resident:
 
 
 def _predicates() -> dict[str, Expr]:
-    ts, day, long = (
-        Column((n,), t) for n, t in (("ts", TIMESTAMP), ("day", DATE), ("l", LONG))
-    )
+    ts, day, long = (Column((n,), t) for n, t in (("ts", TIMESTAMP), ("day", DATE), ("l", LONG)))
     double, s, one = Column(("d",), DOUBLE), Column(("s",), STRING), Column(("one",), STRING)
 
-    def call(
-        name: str, data_type: DataType, *arguments: Expr | Value, zone: str = "UTC"
-    ) -> Call:
+    def call(name: str, data_type: DataType, *arguments: Expr | Value, zone: str = "UTC") -> Call:
         types = {int: INTEGER, float: DOUBLE, str: STRING}
         nodes = tuple(
             Literal(each, types[type(each)]) if type(each) in types else each  # type: ignore[arg-type]

@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from tamis.evaluate import (
-    arithmetic,
     calendar,
     casts,
     conditional,
@@ -20,8 +19,12 @@ from tamis.evaluate import (
     elementary,
     formats,
     patterns,
+    products,
+    remainders,
     rounding,
+    signs,
     strings,
+    sums,
     timestamps,
 )
 from tamis.evaluate.interpreter import TruthRule, ValueRule
@@ -122,15 +125,15 @@ TAUGHT: Final = (
     Taught("DateFormatClass", "date_format", M, formats.date_format, note="patterns that sort"),
     Taught("FromUnixTime", "from_unixtime", M, formats.from_unix_time, note="patterns that sort"),
     # Arithmetic.
-    Taught("Add", "+", I, arithmetic.add),
-    Taught("Subtract", "-", I, arithmetic.subtract),
-    Taught("Multiply", "*", I, arithmetic.multiply),
-    Taught("Divide", "/", I, arithmetic.divide, note="by what keeps one sign"),
-    Taught("IntegralDivide", "div", I, arithmetic.integral_divide, note="by what keeps one sign"),
-    Taught("Remainder", "%, mod", P, arithmetic.remainder, note="by what is above zero"),
-    Taught("Pmod", "pmod", P, arithmetic.pmod, note="by what is above zero"),
-    Taught("UnaryMinus", "-", M, arithmetic.negate),
-    Taught("Abs", "abs", I, arithmetic.absolute),
+    Taught("Add", "+", I, sums.add),
+    Taught("Subtract", "-", I, sums.subtract),
+    Taught("Multiply", "*", I, products.multiply),
+    Taught("Divide", "/", I, products.divide, note="by what keeps one sign"),
+    Taught("IntegralDivide", "div", I, products.integral_divide, note="by what keeps one sign"),
+    Taught("Remainder", "%, mod", P, remainders.remainder, note="by what is above zero"),
+    Taught("Pmod", "pmod", P, remainders.pmod, note="by what is above zero"),
+    Taught("UnaryMinus", "-", M, signs.negate),
+    Taught("Abs", "abs", I, signs.absolute),
     Taught("Floor", "floor", M, rounding.floor),
     Taught("Ceil", "ceil", M, rounding.ceil),
     Taught("Round", "round", M, rounding.round_half_up),

@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 
-
 @dataclass(frozen=True, slots=True)
 class CalendarInterval:
     """Months, days and microseconds, which are added one after the other."""

@@ -102,7 +102,7 @@ class DataType:
         """
         if self.is_decimal:
             return self.precision is not None and self.precision <= MAX_LONG_DIGITS
-        return not (self.is_floating or self.is_text)
+        return not (self.is_floating or self.is_text or self.name == "calendar_interval")
 
     @property
     def domain(self) -> tuple[int, int]:

@@ -45,7 +45,7 @@ from tamis.expr.nodes import (
     Value,
     type_of,
 )
-from tamis.expr.types import BOOLEAN, DataType, interval_type
+from tamis.expr.types import BOOLEAN, CALENDAR_INTERVAL, DataType, interval_type
 
 __all__ = ["decode", "decode_conjuncts"]
 
@@ -165,8 +165,9 @@ def _call(document: Mapping[Any, Any], place: _Place) -> Expr:
     name, arguments = document.get("f"), document.get("a")
     if not isinstance(name, str) or not name or not isinstance(arguments, list):
         raise _NotUnderstood
-    # Functions may give intervals, which compare as whole numbers.
+    # Functions may give intervals, which compare as whole numbers (but for calendar intervals).
     data_type = interval_type(document.get("t")) or _type(document)
+    _require(data_type != CALENDAR_INTERVAL)
     decoded = tuple(_decode(argument, place.below) for argument in arguments)
     build = _CALLS.get(name)
     if build is None:
