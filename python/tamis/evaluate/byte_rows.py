@@ -1,7 +1,7 @@
 """Strings as rows of bytes, so that what is asked of their beginnings is asked of all at once.
 
-A row is as wide as wanted; shorter strings are filled with zeros, and `lengths` tell them apart from
-strings that hold zeros.
+A row is as wide as wanted; shorter strings are filled with zeros, and `lengths` tell them apart
+from strings that hold zeros.
 """
 
 from __future__ import annotations
@@ -13,21 +13,53 @@ import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import Flags
 
-__all__ = ["Rows", "joined", "lengths_of", "rows_of", "shared_length", "strings_of"]
+__all__ = ["Rows", "is_ascii", "joined", "lengths_of", "rows_of", "shared_length", "strings_of"]
 
 Rows = npt.NDArray[np.uint8]
 Lengths = npt.NDArray[np.int64]
 
 
 def lengths_of(edge: pa.Array) -> Lengths:
-    """How many bytes each string has; 0 where it is null."""
-    return np.diff(_offsets(edge))
+    """How many bytes each string has; 0 where it is null.
+
+    >>> lengths_of(pa.array([b"abc", None], pa.large_binary())).tolist()
+    [3, 0]
+    """
+    return np.where(_is_valid(edge), np.diff(_offsets(edge)), 0)
+
+
+def _is_valid(edge: pa.Array) -> Flags:
+    """False where it is null: there may be bytes there all the same."""
+    if edge.null_count == 0:
+        return np.ones(1, np.bool_)
+    flags: Flags = edge.is_valid().to_numpy(zero_copy_only=False)
+    return flags
 
 
 def _offsets(edge: pa.Array) -> Lengths:
     if len(edge) == 0:
         return np.zeros(1, np.int64)
     return np.frombuffer(edge.buffers()[1], np.int64)[edge.offset : edge.offset + len(edge) + 1]
+
+
+def is_ascii(edge: pa.Array) -> Flags:
+    """Which strings are of ASCII throughout.
+
+    >>> is_ascii(pa.array([b"ab", "é".encode(), None], pa.large_binary())).tolist()
+    [True, False, True]
+    """
+    offsets = _offsets(edge)
+    buffer = edge.buffers()[2]
+    if buffer is None:
+        return np.ones(len(edge), np.bool_)
+    data = np.frombuffer(buffer, np.uint8)[offsets[0] : offsets[-1]]
+    beyond = data >= 0x80
+    if not beyond.any():
+        return np.ones(len(edge), np.bool_)
+    count = np.zeros(len(data) + 1, np.int64)
+    np.cumsum(beyond, out=count[1:])
+    flags: Flags = np.diff(count[offsets - offsets[0]]) == 0
+    return flags
 
 
 def rows_of(edge: pa.Array, width: int) -> Rows:
@@ -43,7 +75,7 @@ def rows_of(edge: pa.Array, width: int) -> Rows:
     padded = np.frombuffer(bytes(data) + bytes(width), np.uint8)
     windows = np.lib.stride_tricks.sliding_window_view(padded, width)
     rows: Rows = windows[offsets[:-1] - first].copy()
-    rows[np.arange(width) >= np.diff(offsets)[:, None]] = 0
+    rows[np.arange(width) >= lengths_of(edge)[:, None]] = 0
     return rows
 
 

@@ -98,6 +98,7 @@ def wrapped(
         return nulled(x, conversion, lower, upper, proven)
     dtype = _DTYPES[conversion.to.name]
     low, high = (each.astype(dtype).astype(np.int64) for each in (lower, upper))
-    # The multiples as 64-bit numbers, which may wrap around themselves: alike where they are alike.
-    same_turn = lower - low == upper - high
+    # The multiples as 64-bit numbers, which may wrap around themselves: alike where they are alike,
+    # and of the first and the last half turn of 64 bits, which the order tells apart.
+    same_turn = (lower - low == upper - high) & (low <= high)
     return result(conversion.to, low, high, x, proven=proven & same_turn)

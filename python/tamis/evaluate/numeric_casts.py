@@ -71,8 +71,8 @@ def number_to_boolean(x: Interval, conversion: Conversion) -> Bounds:
 def floating_to_whole(x: Interval, conversion: Conversion) -> Bounds:
     """Toward zero.
 
-    LEGACY saturates at the ends of INT and BIGINT, and makes NaN 0; what is shorter than INT is made
-    of INT, and wraps around. ANSI raises and TRY gives NULL beyond the type and of NaN.
+    LEGACY saturates at the ends of INT and BIGINT, and makes NaN 0; what is shorter than INT is
+    made of INT, and wraps around. ANSI raises and TRY gives NULL beyond the type and of NaN.
     """
     edges = [_truncated(each) for each in (x.lower, x.upper)]
     if conversion.mode != "LEGACY":

@@ -15,7 +15,7 @@ import numpy as np
 
 from tamis.evaluate import exact
 from tamis.evaluate.arithmetic import at_scale, by_zero, has_infinity, numbers, same_type
-from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.bounds import NO, Bounds, Flags
 from tamis.evaluate.flags import any_of
 from tamis.evaluate.interval import Interval, Numbers, result
 from tamis.evaluate.statistics import Statistics
@@ -42,11 +42,12 @@ class _Operands:
     proven: Flags
     null: Flags
 
-    def bounds(self, call: Call, lower: Numbers, upper: Numbers) -> Bounds:
+    def bounds(self, call: Call, lower: Numbers, upper: Numbers, can_be_nan: Flags = NO) -> Bounds:
         nan = None
         if call.type.is_floating:
             # Infinity has no remainder.
-            nan = any_of((self.x.can_be_nan, self.y.can_be_nan, has_infinity(self.x)))
+            has_nan = any_of((self.x.can_be_nan, self.y.can_be_nan))
+            nan = any_of((has_nan, has_infinity(self.x), can_be_nan))
         return result(
             call.type,
             lower,
@@ -119,7 +120,9 @@ def pmod(call: Call, statistics: Statistics) -> Bounds | None:
     least = np.where(positive | above, 0, -farthest)
     greatest = np.where(above, np.minimum(high, farthest), farthest)
     if call.type.is_floating:
-        return found.bounds(call, least, greatest)
+        # Of a negative remainder r it is (r + y) % y: NaN where that sum is infinite.
+        largest = np.finfo(np.float32 if call.type.name == "float" else np.float64).max
+        return found.bounds(call, least, greatest, can_be_nan=~above & (size > largest / 2))
     # Below zero the divisor is added to a negative remainder: not where that might overflow.
     small = size < (call.type.domain[1] if call.type.is_integral else 1 << 62) // 2
     found = replace(found, proven=found.proven & (positive | small))

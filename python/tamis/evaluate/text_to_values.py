@@ -1,12 +1,12 @@
 """CAST of strings to numbers, booleans, dates and timestamps.
 
-None of these is monotone ("10" < "9"), and what is no number gives NULL or raises. So they are known
+None of these is monotone ("10" < "9"), and what is no number gives NULL or raises. They are known
 
 - where all strings of a file are one, and that one is written plainly: digits, at most one point;
   yyyy-MM-dd, with HH:mm:ss and up to six digits of a fraction behind it. Every mode agrees there.
 - of dates and timestamps, where all strings of a file begin with the same year and a dash: what is
-  a date among them lies in that year. Nothing else is one: Spark reads the year as the four to seven
-  digits before the first dash. What is no date is NULL, so not in ANSI mode, where it raises.
+  a date among them lies in that year. Nothing else is one: Spark reads the year as the four to
+  seven digits before the first dash. What is no date is NULL, so not in ANSI mode: there it raises.
 
 Month and day may be written with one digit, so that "2024-1" lies between "2024-05" and "2024-12".
 They are told of strings that begin with the same digit of a month, or of a day in the same month.

@@ -1,8 +1,8 @@
 """CAST AS STRING.
 
-Text sorts by its characters, so that "10" < "9": a number's text is known where all values of a file
-are one, and of whole numbers with as many digits throughout. Dates and timestamps of four-digit
-years sort as they are written (evaluate.formats).
+Text sorts by its characters, so that "10" < "9": a number's text is known where all values of a
+file are one, and of whole numbers with as many digits throughout. Dates and timestamps of
+four-digit years sort as they are written (evaluate.formats).
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def _of_floating(
     version of Java. Zero is left out: it may be -0.0.
     """
     size = np.abs(lower)
-    with np.errstate(invalid="ignore"):
-        plain = (size < _PLAIN_DOUBLE) & (size * 4 == np.trunc(size * 4)) & (lower != 0)
+    size = np.where(size < _PLAIN_DOUBLE, size, 0.1)  # 0.1 is none of them
+    plain = (size * 4 == np.trunc(size * 4)) & (lower != 0)
     quarters = np.where(plain & (lower == upper), size * 4, 0).astype(np.int64)
     sign = pa.array([b"", b"-"], pa.large_binary()).take(pa.array((lower < 0).astype(np.int64)))
     text = joined(sign, _digits(quarters // 4), _QUARTERS.take(pa.array(quarters % 4)))

@@ -6,8 +6,8 @@
     {"n":"call","f":"EqualTo","t":"boolean","a":[EXPR,EXPR],"o":{}}
     {"n":"opaque","sql":"rand() < 0.5","cols":[["a"]],"t":"boolean"}
 
-The root of a document may hold "zones", time zone -> table of its transitions (evaluate.zones): they
-are the zones of all documents that come together, each told once.
+The root of a document may hold "zones", time zone -> table of its transitions (evaluate.zones):
+they are the zones of all documents that come together, each told once.
 
 Types are Spark's `DataType.json` names. Whole numbers are JSON numbers, dates are days and
 timestamps microseconds since 1970; calendar intervals are [months, days, microseconds]; floating
