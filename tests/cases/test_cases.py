@@ -8,7 +8,17 @@ from tamis.evaluate import verdicts
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
 from tamis.files.table import ArrowStatistics
-from tests.cases import comparison, functions, logic, membership, nullness
+from tests.cases import (
+    casts,
+    comparison,
+    functions,
+    logic,
+    membership,
+    moments,
+    nullness,
+    numbers,
+    texts,
+)
 from tests.cases.case import Case
 from tests.differential.rows import row_value
 
@@ -18,6 +28,10 @@ CASES = (
     *nullness.CASES,
     *logic.CASES,
     *functions.CASES,
+    *casts.CASES,
+    *moments.CASES,
+    *numbers.CASES,
+    *texts.CASES,
 )
 NONE, SOME, ALL = range(3)
 

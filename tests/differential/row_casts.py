@@ -107,10 +107,12 @@ def _to_text(value: Any, source: DataType) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if source.name == "date":
+        if not -719_162 <= value < 2_932_897:
+            return "+10000-01-01"  # beyond Python's years: nothing is told of these
         return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=value))
     if source.name in ("timestamp", "timestamp_ntz"):
         if not -(719_162 * DAY) <= value < 2_932_897 * DAY:
-            return "+10000-01-01"  # beyond Python's years: nothing is told of these
+            return "+10000-01-01"
         moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
         return str(moment).rstrip("0") if moment.microsecond else str(moment)
     if isinstance(value, Decimal):

@@ -38,6 +38,8 @@ __all__ = ["beginning", "substring", "trimmed"]
 
 #: Lower edges of rtrim are cut here: a beginning is less.
 _WIDTH = 64
+#: Without an end pyarrow 26 fails on strings that are shorter than the start.
+_END = (1 << 31) - 1
 _UNKNOWN = pa.scalar(None, pa.large_binary())
 
 
@@ -77,7 +79,7 @@ def _inner(x: Bounds, start: int, count: int) -> Bounds | None:
         pc.coalesce(
             computed,
             pc.if_else(
-                pa.array(alike), _beginnings(pc.binary_slice(edge, skipped), count), _UNKNOWN
+                pa.array(alike), _beginnings(pc.binary_slice(edge, skipped, _END), count), _UNKNOWN
             ),
         )
         for edge in (x.lower, x.upper)

@@ -126,7 +126,9 @@ def length(measure: Callable[[pa.Array], Numbers], factor: int = 1) -> ValueRule
             # Greater than the empty string: not empty.
             lower[lengths_of(x.lower) > 0] = factor
             rows = point_rows(x)
-            lower[rows] = upper[rows] = factor * measure(x.lower.take(pa.array(rows)))
+            # Binary has bytes and no characters.
+            counted = octets if x.type == BINARY else measure
+            lower[rows] = upper[rows] = factor * counted(x.lower.take(pa.array(rows)))
         return _whole(x, lower, upper)
 
     return rule

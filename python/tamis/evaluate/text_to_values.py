@@ -8,8 +8,8 @@ None of these is monotone ("10" < "9"), and what is no number gives NULL or rais
   a date among them lies in that year. Nothing else is one: Spark reads the year as the four to
   seven digits before the first dash. What is no date is NULL, so not in ANSI mode: there it raises.
 
-Month and day may be written with one digit, so that "2024-1" lies between "2024-05" and "2024-12".
-They are told of strings that begin with the same digit of a month, or of a day in the same month.
+Month and day may be written with one digit, so that "2024-1" lies between "2024-05" and "2024-12":
+see _between.
 """
 
 from __future__ import annotations
@@ -196,21 +196,33 @@ def _days_of_prefix(lower: pa.Array, upper: pa.Array) -> tuple[Numbers, Numbers,
     ends = [each.astype(np.int64) - ord("0") for each in (low, high)]
     year = ends[0][:, :4] @ np.array([1000, 100, 10, 1])
     known = (shared >= 5) & digits[:, :4].all(axis=1) & (low[:, 4] == ord("-")) & (year >= 1)
-    # The same first digit of the month, and digits behind it: "0" alone is no month, and "1" alone
-    # is less than "10". So the month has the two digits that lie between those of the ends.
-    same_ten = known & (shared >= 6) & digits[:, 5:7].all(axis=1)
-    months = [each[:, 5] * 10 + each[:, 6] for each in ends]
-    first, last = np.where(same_ten, months[0], 1), np.where(same_ten, months[1], 12)
-    first, last = np.clip(first, 1, 12), np.clip(last, 1, 12)
-    # And the same for the day, where the month is the same one and a dash follows.
-    same_month = same_ten & (shared >= 8) & (low[:, 7] == ord("-"))
-    same_day_ten = same_month & (shared >= 9) & digits[:, 8:10].all(axis=1)
-    days = [each[:, 8] * 10 + each[:, 9] for each in ends]
+    first, last = _between(ends, 5, known & digits[:, 5:7].all(axis=1), shared, 1, 12)
+    # The day where the month is the same one and a dash follows.
+    same_month = known & (shared >= 8) & digits[:, 5:7].all(axis=1) & (low[:, 7] == ord("-"))
     year = np.where(known, year, 1)
     longest = calendar.month_length(year * 12 + last - 1)
-    begin = np.where(same_day_ten, np.clip(days[0], 1, longest), 1)
-    end = np.where(same_day_ten, np.clip(days[1], 1, longest), longest)
+    told = same_month & digits[:, 8:10].all(axis=1)
+    begin, end = _between(ends, 8, told, shared, 1, longest)
     return calendar.days(year, first, begin), calendar.days(year, last, end), known
+
+
+def _between(
+    ends: list[Numbers], place: int, told: Flags, shared: Numbers, least: int, most: Numbers | int
+) -> tuple[Numbers, Numbers]:
+    """Between which numbers a month or a day lies that is written at that place, where all before
+    it is the same. `told`: both edges have two digits there.
+
+    With one first digit in common there is a second one, between those of the edges: a sign of one
+    digit ends with a dash or a space, which come before all digits, or with a T, behind them. Else
+    it is at least the first digit of the lower edge, which may stand alone ("1T" > "15"), and at
+    most the upper edge's: "3" and "29" are both less than "30".
+    """
+    low, high = (each[:, place] * 10 + each[:, place + 1] for each in ends)
+    alike = shared > place
+    low = np.where(alike, low, ends[0][:, place])
+    lower = np.where(told, np.clip(low, least, most), least)
+    upper = np.where(told, np.clip(high, least, most), most)
+    return lower, upper
 
 
 def _to_moment(x: Bounds, lower: pa.Array, upper: pa.Array, conversion: Conversion) -> Bounds:
