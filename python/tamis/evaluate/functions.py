@@ -68,7 +68,14 @@ class Taught:
 
 TAUGHT: Final = (
     # Casts.
-    Taught("Cast", "CAST, TRY_CAST", M, casts.cast, note="where the target type holds the values"),
+    Taught(
+        "Cast",
+        "CAST, TRY_CAST",
+        M,
+        casts.cast,
+        note="numbers, dates, timestamps; from and to strings one value, dates of one year, "
+        "numbers of as many digits",
+    ),
     # Parts of dates.
     Taught("Year", "year", M, dates.date_part(calendar.year_of, None, 0, 0)),
     Taught("YearOfWeek", "extract(YEAROFWEEK)", M, dates.date_part(dates.year_of_week, None, 0, 0)),
