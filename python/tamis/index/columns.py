@@ -19,6 +19,7 @@ from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.index.cache import LocalCache
 from tamis.index.layout import FILES, ColumnEntry, Pointer
+from tamis.index.memory import give_back
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
@@ -141,7 +142,7 @@ class IndexStatistics:
             records = self._records(start, rows)
             yield rows, with_keys(column_bounds(data_type, low, high, nulls, nans, records))
             start += rows
-        pa.default_memory_pool().release_unused()
+        give_back()
 
     def _records(self, start: int, rows: int) -> pa.Array:
         """The number of rows of some files; null: not known."""
