@@ -7,6 +7,7 @@ that it takes besides. The zone is UTC and the mode LEGACY or TRY, which row_val
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -157,7 +158,7 @@ def _of_two(random: Random, argument: Expr, data_type: DataType) -> Expr | None:
         return _sides(random, name, data_type, argument, number)
     if data_type == SHORT_DECIMAL:
         name = random.choice(("Add", "Subtract", "Remainder", "Pmod"))
-        number = Literal(random.choice([1, -2, 7]), data_type)
+        number = Literal(Decimal(random.choice([1, -2, 7])), data_type)
         result = decimal(10, 2) if name in ("Add", "Subtract") else data_type
         return _sides(random, name, result, argument, number)
     if data_type == STRING:

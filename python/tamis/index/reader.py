@@ -22,6 +22,7 @@ from tamis.files.columns import plain
 from tamis.index.cache import LocalCache
 from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, Pointer
+from tamis.index.memory import give_back
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
 from tamis.index.unusable import IndexMissing, IndexUnusable, unreachable
@@ -50,7 +51,7 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
     pointer = store.pointer()
     cache = LocalCache.of(store.uri, f"{pointer.generation} {pointer.checksum}", cache_directory)
     table = cache.table("listing", lambda: _listing(store, pointer))
-    pa.default_memory_pool().release_unused()
+    give_back()
     directories = table.schema.metadata[b"directories"].decode().split("\n")
     num_records = table.column("num_records").combine_chunks().to_numpy(zero_copy_only=False)
     if len(num_records) != pointer.totals.files:
@@ -77,7 +78,7 @@ def _listing(store: Store, pointer: Pointer) -> pa.Table:
             raise store.damaged(f"{FILES} has no {name}")
         array = plain(table.column(name))
         del table
-        pa.default_memory_pool().release_unused()
+        give_back()
         return array
 
     names = column("name")
