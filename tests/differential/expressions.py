@@ -111,7 +111,18 @@ _FROM_MOMENT_TEXT = _each("""
     substring(x, 1, 4); substring(x, 9, 2); try_to_timestamp(x, 'yyyy-MM-dd'); month(try_cast(x AS DATE))
     try_cast(x AS INT); CAST(substring(x, 1, 4) AS INT)
 """)
-_UNITS = "MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR".split()
+_UNITS = [
+    "MICROSECOND",
+    "MILLISECOND",
+    "SECOND",
+    "MINUTE",
+    "HOUR",
+    "DAY",
+    "WEEK",
+    "MONTH",
+    "QUARTER",
+    "YEAR",
+]
 
 EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
     "date": (

@@ -70,7 +70,16 @@ _REPLACED = _each([("", "a", "customer"), ("", "b")])
 _FUNCTIONS: tuple[tuple[DataType, str, DataType | None, Constants], ...] = (
     *(
         (DATE, name, INTEGER, _NONE)
-        for name in "Year Quarter Month DayOfMonth DayOfYear DayOfWeek WeekDay WeekOfYear".split()
+        for name in [
+            "Year",
+            "Quarter",
+            "Month",
+            "DayOfMonth",
+            "DayOfYear",
+            "DayOfWeek",
+            "WeekDay",
+            "WeekOfYear",
+        ]
     ),
     (DATE, "LastDay", DATE, _NONE),
     (DATE, "UnixDate", INTEGER, _NONE),
@@ -93,7 +102,7 @@ _FUNCTIONS: tuple[tuple[DataType, str, DataType | None, Constants], ...] = (
     (DOUBLE, "Pow", DOUBLE, _of(2.0, 3.0, 0.5, -1.0, -2.0)),
     *(
         (STRING, name, STRING, _NONE)
-        for name in "Upper StringTrim StringTrimLeft StringTrimRight Reverse".split()
+        for name in ["Upper", "StringTrim", "StringTrimLeft", "StringTrimRight", "Reverse"]
     ),
     *((STRING, name, INTEGER, _NONE) for name in ("Length", "OctetLength", "BitLength")),
     (STRING, "Substring", STRING, _PART),
@@ -179,7 +188,9 @@ def _sides(random: Random, name: str, result: DataType, x: Expr, y: Expr) -> Cal
 
 def _of_moments(random: Random, argument: Expr, data_type: DataType) -> Call:
     moment = Literal(random.choice([-_DAY, 0, 1, 19_781 * _DAY + 5]), data_type)
-    unit = random.choice("MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR".split())
+    unit = random.choice(
+        ["MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"]
+    )
     match random.randrange(7 if data_type == TIMESTAMP else 6):
         case 0:
             return _sides(random, "SubtractTimestamps", DAY_TIME_INTERVAL, argument, moment)

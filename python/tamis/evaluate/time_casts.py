@@ -59,14 +59,18 @@ def _midnights(x: Interval) -> tuple[Numbers, Numbers, Numbers]:
 
 def timestamp_to_date(x: Interval, conversion: Conversion) -> Bounds:
     low, high = conversion.clock.local(x.lower, x.upper)
-    # Two days beyond what the clipped ends of 64 bits give.
-    low = np.where(x.lower > -_SAFE, low // DAY, low // DAY - 2)
-    high = np.where(x.upper < _SAFE, high // DAY, high // DAY + 2)
+    # Near the ends of 64 bits, which stand for edges that are not known as well, any date.
+    least, greatest = DATE.domain
+    low = np.where(x.lower > -_SAFE, low // DAY, least)
+    high = np.where(x.upper < _SAFE, high // DAY, greatest)
     return result(DATE, low, high, x)
 
 
 def ntz_to_date(x: Interval, conversion: Conversion) -> Bounds:
-    return result(DATE, x.lower // DAY, x.upper // DAY, x)
+    least, greatest = DATE.domain
+    low = np.where(x.lower > -_SAFE, x.lower // DAY, least)
+    high = np.where(x.upper < _SAFE, x.upper // DAY, greatest)
+    return result(DATE, low, high, x)
 
 
 def _is_safe(x: Interval) -> Numbers:

@@ -17,9 +17,15 @@ from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.timestamps import is_safe, local, moment
 from tamis.evaluate.zones import DAY, HOUR, SECOND
 from tamis.expr.nodes import Call
-from tamis.expr.types import DATE, DAY_TIME_INTERVAL, DOUBLE, LONG
+from tamis.expr.types import DATE, DAY_TIME_INTERVAL, DOUBLE, INTEGER, LONG
 
-__all__ = ["months_between", "subtract_dates", "subtract_timestamps", "timestamp_diff"]
+__all__ = [
+    "months_between",
+    "subtract_dates",
+    "subtract_timestamps",
+    "timestamp_diff",
+    "whole_days",
+]
 
 
 def subtract_dates(call: Call, statistics: Statistics) -> Bounds | None:
@@ -60,6 +66,14 @@ def _apart(end: Interval, start: Interval, call: Call) -> tuple[Numbers, Numbers
     low, low_exact = exact.subtract(end_low, start_high)
     high, high_exact = exact.subtract(end_high, start_low)
     return low, high, low_exact & high_exact & is_safe(end) & is_safe(start)
+
+
+def whole_days(call: Call, statistics: Statistics) -> Bounds | None:
+    """extract(DAY FROM interval): toward zero."""
+    x = interval(value(call.arguments[0], statistics)) if len(call.arguments) == 1 else None
+    if x is None or x.type != DAY_TIME_INTERVAL or call.type != INTEGER:
+        return None
+    return result(INTEGER, exact.toward_zero(x.lower, DAY), exact.toward_zero(x.upper, DAY), x)
 
 
 #: Units of timestampdiff of a fixed length.

@@ -12,6 +12,7 @@ from tamis.evaluate import dates, exact
 from tamis.evaluate.bounds import Bounds
 from tamis.evaluate.interpreter import ValueRule, value
 from tamis.evaluate.interval import Interval, Numbers, interval, result
+from tamis.evaluate.parsing import text_to_unix
 from tamis.evaluate.pieces import piecewise
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.zones import DAY, HOUR, SECOND, zone_of
@@ -161,12 +162,14 @@ def to_unix(step: int) -> ValueRule:
 
 
 def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
-    """unix_timestamp, to_unix_timestamp: of a moment cut toward zero; of a date, its midnight."""
+    """unix_timestamp, to_unix_timestamp: of a moment cut toward zero; of a date, its midnight; of
+    a string by its format.
+    """
     if not call.arguments or call.type != LONG:
         return None
     x = interval(value(call.arguments[0], statistics))
     if x is None:
-        return None
+        return text_to_unix(call, statistics)
     if x.type == DATE:
         clock = zone_of(call)
         # The type's ends are beyond what 64 bits of microseconds hold.

@@ -151,7 +151,7 @@ def _column(document: Mapping[Any, Any], place: _Place) -> Expr:
 
 def _in(document: Mapping[Any, Any], place: _Place) -> Expr:
     value = _decode(document.get("a"), place.below)
-    data_type = _type(document)
+    data_type = _type_of_result(document)
     options, has_null = document.get("v"), document.get("null", False)
     if type_of(value) != data_type or not isinstance(options, list) or type(has_null) is not bool:
         raise _NotUnderstood
@@ -165,9 +165,7 @@ def _call(document: Mapping[Any, Any], place: _Place) -> Expr:
     name, arguments = document.get("f"), document.get("a")
     if not isinstance(name, str) or not name or not isinstance(arguments, list):
         raise _NotUnderstood
-    # Functions may give intervals, which compare as whole numbers (but for calendar intervals).
-    data_type = interval_type(document.get("t")) or _type(document)
-    _require(data_type != CALENDAR_INTERVAL)
+    data_type = _type_of_result(document)
     decoded = tuple(_decode(argument, place.below) for argument in arguments)
     build = _CALLS.get(name)
     if build is None:
@@ -206,6 +204,13 @@ def _type(document: Mapping[Any, Any]) -> DataType:
     data_type = DataType.parse(document.get("t"))
     if data_type is None:
         raise _NotUnderstood
+    return data_type
+
+
+def _type_of_result(document: Mapping[Any, Any]) -> DataType:
+    """Functions may give intervals, which compare as whole numbers, but for calendar intervals."""
+    data_type = interval_type(document.get("t")) or _type(document)
+    _require(data_type != CALENDAR_INTERVAL)
     return data_type
 
 
