@@ -104,7 +104,8 @@ def shared_length(lower: Rows, upper: Rows, shortest: Lengths) -> Lengths:
     """
     differs = lower != upper
     first = np.where(differs.any(axis=1), differs.argmax(axis=1), lower.shape[1])
-    return np.minimum(first, shortest)
+    shared: Lengths = np.minimum(first, shortest)
+    return shared
 
 
 def joined(*parts: pa.Array | bytes) -> pa.Array:

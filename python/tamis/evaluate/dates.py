@@ -211,7 +211,9 @@ def moved_by_months(day: Numbers, months: Numbers) -> Numbers:
     month = calendar.month_index(day)
     index = month + months
     ordinal = day - calendar.month_start(month)
-    return calendar.month_start(index) + np.minimum(ordinal, calendar.month_length(index) - 1)
+    last = calendar.month_length(index) - 1
+    moved: Numbers = calendar.month_start(index) + np.minimum(ordinal, last)
+    return moved
 
 
 def add_months(call: Call, statistics: Statistics) -> Bounds | None:

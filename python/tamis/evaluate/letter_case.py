@@ -52,7 +52,7 @@ def case_mapped(to_upper: bool) -> ValueRule:
         shared = shared_length(rows, rows_of(x.upper, _WIDTH), np.minimum(shortest, _WIDTH))
         stops = (rows >= 0x80) | (rows == ord("i")) | (rows == ord("I"))
         shared = np.where(stops.any(axis=1), np.minimum(shared, stops.argmax(axis=1)), shared)
-        known = pc.and_(x.lower.is_valid(), x.upper.is_valid()).to_numpy(zero_copy_only=False)
+        known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)
         mapped = letters[rows & 0x7F]
         lower = strings_of(mapped, shared, known)
         # Below the next beginning, which is ASCII as well; of no beginning there is no next one.

@@ -1,5 +1,5 @@
-"""to_timestamp, to_date and unix_timestamp of strings with a format: where all strings of a file are
-one, written as the format says.
+"""to_timestamp, to_date and unix_timestamp of strings with a format: where all strings of a file
+are one, written as the format says.
 
 The format is of full-width fields in any order, with a year. Of the years from 1900 on all parsers
 that Spark has (`spark.sql.legacy.timeParserPolicy`) read the same moment then. Of more strings than
@@ -71,4 +71,4 @@ def text_to_unix(call: Call, statistics: Statistics) -> Bounds | None:
     x = _moments(call, statistics)
     if x is None or call.type != LONG:
         return None
-    return result(LONG, *(exact.toward_zero(each, SECOND) for each in (x.lower, x.upper)), x)
+    return result(LONG, exact.toward_zero(x.lower, SECOND), exact.toward_zero(x.upper, SECOND), x)

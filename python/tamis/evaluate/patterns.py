@@ -97,6 +97,8 @@ def contains(call: Call, statistics: Statistics) -> TruthSet:
     if found is None or found[0].lower is None or found[0].upper is None:
         return TruthSet.anything()
     x, part = found
+    if len(found[0].lower) != len(found[0].upper):
+        return TruthSet.anything()
     holds = _holds(pc.match_substring(_beginning_of_all(x), pattern=part.encode()))
     one = _is_one(x)
     may_hold = ~one | _holds(pc.match_substring(x.lower, pattern=part.encode()))
@@ -130,9 +132,7 @@ def _is_one(x: Bounds) -> Flags:
 
 def _beginning_of_all(x: Bounds) -> pa.Array:
     """What every string between the edges begins with."""
-    assert x.lower is not None
-    assert x.upper is not None
-    known = pc.and_(x.lower.is_valid(), x.upper.is_valid()).to_numpy(zero_copy_only=False)
+    known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)
     rows = rows_of(x.lower, _WIDTH)
     shortest = np.minimum(lengths_of(x.lower), lengths_of(x.upper))
     shared = shared_length(rows, rows_of(x.upper, _WIDTH), np.minimum(shortest, _WIDTH))
