@@ -131,13 +131,13 @@ def _months_between(end: int, start: int, round_off: bool) -> float:
 def _timestamp_diff(unit: str, start: int, end: int) -> int:
     if unit in UNITS:
         return _quotient(end - start, UNITS[unit])
+    # Java: the date before, or after, where the time of day has not been reached.
+    if end // DAY > start // DAY and end % DAY < start % DAY:
+        end -= DAY
+    elif end // DAY < start // DAY and end % DAY > start % DAY:
+        end += DAY
     (month, day, _), (other_month, other_day, _) = map(_month_and_day, (end, start))
-    months = month - other_month
-    late, early = (day, end % DAY), (other_day, start % DAY)
-    if months > 0 and late < early:
-        months -= 1
-    if months < 0 and late > early:
-        months += 1
+    months = _quotient((month * 32 + day) - (other_month * 32 + other_day), 32)
     return _quotient(months, {"MONTH": 1, "QUARTER": 3, "YEAR": 12}[unit])
 
 

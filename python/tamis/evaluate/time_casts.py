@@ -11,7 +11,7 @@ import numpy as np
 
 from tamis.evaluate import exact
 from tamis.evaluate.bounds import Bounds
-from tamis.evaluate.conversion import Conversion, nulled, wrapped
+from tamis.evaluate.conversion import Conversion, nulled, only_inside
 from tamis.evaluate.interval import Interval, Numbers, result
 from tamis.evaluate.numeric_casts import double_to_decimal
 from tamis.evaluate.zones import DAY, SECOND
@@ -88,8 +88,11 @@ def ntz_to_timestamp(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def timestamp_to_whole(x: Interval, conversion: Conversion) -> Bounds:
-    """Seconds, rounded down."""
-    return wrapped(x, conversion, x.lower // SECOND, x.upper // SECOND)
+    """Seconds, rounded down. In LEGACY mode versions of Spark differ in what is out of range."""
+    seconds = x.lower // SECOND, x.upper // SECOND
+    if conversion.mode == "LEGACY":
+        return only_inside(x, conversion, *seconds)
+    return nulled(x, conversion, *seconds)
 
 
 def timestamp_to_floating(x: Interval, conversion: Conversion) -> Bounds:

@@ -73,7 +73,11 @@ def whole_days(call: Call, statistics: Statistics) -> Bounds | None:
     x = interval(value(call.arguments[0], statistics)) if len(call.arguments) == 1 else None
     if x is None or x.type != DAY_TIME_INTERVAL or call.type != INTEGER:
         return None
-    return result(INTEGER, exact.toward_zero(x.lower, DAY), exact.toward_zero(x.upper, DAY), x)
+    # Edges that are not known are the ends of the type, on the way to which it may have overflowed.
+    least, greatest = x.type.domain
+    low = np.where(x.lower > least, exact.toward_zero(x.lower, DAY), INTEGER.domain[0])
+    high = np.where(x.upper < greatest, exact.toward_zero(x.upper, DAY), INTEGER.domain[1])
+    return result(INTEGER, low, high, x)
 
 
 #: Units of timestampdiff of a fixed length.
@@ -104,15 +108,33 @@ def timestamp_diff(call: Call, statistics: Statistics) -> Bounds | None:
         return result(LONG, low, high, start, end, proven=proven)
     if name not in _MONTHS:
         return None
-    # The whole months between two times differ by less than one from the months on the calendar.
     (end_low, end_high), (start_low, start_high) = local(end, call), local(start, call)
-    months = _month(end_low) - _month(start_high) - 1, _month(end_high) - _month(start_low) + 1
+    # Of one start the months rise with the end. Of a later start on a later day, but earlier in the
+    # day, they may be more: by no more than two (see _whole_months).
+    slack = np.where(start_low == start_high, 0, 2)
+    months = (
+        _whole_months(end_low, start_high) - slack,
+        _whole_months(end_high, start_low) + slack,
+    )
     low, high = (exact.toward_zero(each, _MONTHS[name]) for each in months)
     return result(LONG, low, high, start, end, proven=proven)
 
 
-def _month(moment: Numbers) -> Numbers:
-    return calendar.month_index(moment // DAY)
+def _whole_months(end: Numbers, start: Numbers) -> Numbers:
+    """As Java counts them (LocalDateTime.until): up to the day before, or from the day after, where
+    the time of day is not reached; then months of 32 days, toward zero. At most two less than the
+    months on the calendar: from 09-30 12:00 up to 03-01 00:00, which counts as 02-28, are four.
+    """
+    (day, time), (first, begin) = np.divmod(end, DAY), np.divmod(start, DAY)
+    day = day - ((day > first) & (time < begin)) + ((day < first) & (time > begin))
+    apart: Numbers = exact.toward_zero(_months_of_32_days(day) - _months_of_32_days(first), 32)
+    return apart
+
+
+def _months_of_32_days(day: Numbers) -> Numbers:
+    month = calendar.month_index(day)
+    days: Numbers = month * 32 + day - calendar.month_start(month)
+    return days
 
 
 #: Of a time: months and, for a day and its part, 1 / 31 a day.
