@@ -13,7 +13,16 @@ import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import Flags
 
-__all__ = ["Rows", "is_ascii", "joined", "lengths_of", "rows_of", "shared_length", "strings_of"]
+__all__ = [
+    "Rows",
+    "is_ascii",
+    "joined",
+    "lengths_of",
+    "rows_of",
+    "shared_beginning",
+    "shared_length",
+    "strings_of",
+]
 
 Rows = npt.NDArray[np.uint8]
 Lengths = npt.NDArray[np.int64]
@@ -106,6 +115,19 @@ def shared_length(lower: Rows, upper: Rows, shortest: Lengths) -> Lengths:
     first = np.where(differs.any(axis=1), differs.argmax(axis=1), lower.shape[1])
     shared: Lengths = np.minimum(first, shortest)
     return shared
+
+
+def shared_beginning(lower: pa.Array, upper: pa.Array, most: int) -> tuple[Rows, Lengths]:
+    """The rows of the lower edges, and how many bytes, up to `most`, both edges begin with alike.
+
+    >>> edges = (pa.array([text], pa.large_binary()) for text in (b"abc", b"abx"))
+    >>> shared_beginning(*edges, 64)[1].tolist()
+    [2]
+    """
+    shortest = np.minimum(lengths_of(lower), lengths_of(upper))
+    width = max(1, min(most, int(shortest.max(initial=0))))
+    rows = rows_of(lower, width)
+    return rows, shared_length(rows, rows_of(upper, width), np.minimum(shortest, width))
 
 
 def joined(*parts: pa.Array | bytes) -> pa.Array:

@@ -13,14 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import Bounds
-from tamis.evaluate.byte_rows import (
-    Rows,
-    is_ascii,
-    lengths_of,
-    rows_of,
-    shared_length,
-    strings_of,
-)
+from tamis.evaluate.byte_rows import Rows, is_ascii, shared_beginning, strings_of
 from tamis.evaluate.interpreter import ValueRule, value
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.text import text_result
@@ -47,9 +40,12 @@ def case_mapped(to_upper: bool) -> ValueRule:
             return None
         if len(x.lower) != len(x.upper):
             return None
-        rows = rows_of(x.lower, _WIDTH)
-        shortest = np.minimum(lengths_of(x.lower), lengths_of(x.upper))
-        shared = shared_length(rows, rows_of(x.upper, _WIDTH), np.minimum(shortest, _WIDTH))
+        one = pc.fill_null(pc.equal(x.lower, x.upper), False)
+        single = pc.and_(one, pa.array(is_ascii(x.lower)))
+        whole = of_strings(x.lower.view(pa.large_string())).view(pa.large_binary())
+        if pc.all(single).as_py():
+            return text_result(STRING, whole, whole, x)
+        rows, shared = shared_beginning(x.lower, x.upper, _WIDTH)
         stops = (rows >= 0x80) | (rows == ord("i")) | (rows == ord("I"))
         shared = np.where(stops.any(axis=1), np.minimum(shared, stops.argmax(axis=1)), shared)
         known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)
@@ -57,12 +53,8 @@ def case_mapped(to_upper: bool) -> ValueRule:
         lower = strings_of(mapped, shared, known)
         # Below the next beginning, which is ASCII as well; of no beginning there is no next one.
         last = np.flatnonzero(shared)
-        following = mapped.copy()
-        following[last, shared[last] - 1] += 1
-        upper = strings_of(following, shared, known & (shared > 0))
-        one = pc.fill_null(pc.equal(x.lower, x.upper), False)
-        single = pc.and_(one, pa.array(is_ascii(x.lower)))
-        whole = of_strings(x.lower.view(pa.large_string())).view(pa.large_binary())
+        mapped[last, shared[last] - 1] += 1
+        upper = strings_of(mapped, shared, known & (shared > 0))
         is_open = known & (shared > 0) & ~single.to_numpy(zero_copy_only=False)
         return text_result(
             STRING,

@@ -15,12 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, YES, Bounds, Flags
-from tamis.evaluate.byte_rows import lengths_of, rows_of, shared_length, strings_of
+from tamis.evaluate.byte_rows import shared_beginning, strings_of
 from tamis.evaluate.flags import all_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.statistics import Statistics
@@ -99,12 +98,18 @@ def contains(call: Call, statistics: Statistics) -> TruthSet:
     x, part = found
     if len(found[0].lower) != len(found[0].upper):
         return TruthSet.anything()
-    holds = _holds(pc.match_substring(_beginning_of_all(x), pattern=part.encode()))
     one = _is_one(x)
     may_hold = ~one | _holds(pc.match_substring(x.lower, pattern=part.encode()))
+
+    def may_fail() -> Flags:
+        if one.all():
+            return ~may_hold
+        holds = _holds(pc.match_substring(_beginning_of_all(x), pattern=part.encode()))
+        return ~(holds | (one & may_hold))
+
     return TruthSet(
         all_of((x.can_be_value, may_hold)),
-        all_of((x.can_be_value, ~(holds | (one & may_hold)))),
+        lambda: all_of((x.can_be_value, may_fail())),
         x.can_be_null,
     )
 
@@ -133,10 +138,7 @@ def _is_one(x: Bounds) -> Flags:
 def _beginning_of_all(x: Bounds) -> pa.Array:
     """What every string between the edges begins with."""
     known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)
-    rows = rows_of(x.lower, _WIDTH)
-    shortest = np.minimum(lengths_of(x.lower), lengths_of(x.upper))
-    shared = shared_length(rows, rows_of(x.upper, _WIDTH), np.minimum(shortest, _WIDTH))
-    return strings_of(rows, shared, known)
+    return strings_of(*shared_beginning(x.lower, x.upper, _WIDTH), known)
 
 
 def _holds(answer: pa.Array) -> Flags:

@@ -137,7 +137,7 @@ def trimmed(strip: Callable[[str, str], str], left: bool, right: bool) -> ValueR
         if x is None:
             return None
         computed = of_points(x, lambda text: strip(text, characters) if characters else text)
-        if characters != " " or x.lower is None or x.upper is None:
+        if characters != " " or x.lower is None or x.upper is None or not computed.null_count:
             return text_result(STRING, computed, computed, x)
         lower, starts = _before_spaces(x.lower)
         known = pa.array(starts) if left else pa.scalar(True)
@@ -152,9 +152,11 @@ def trimmed(strip: Callable[[str, str], str], left: bool, right: bool) -> ValueR
 
 def _before_spaces(edge: pa.Array) -> tuple[pa.Array, Flags]:
     """Each string up to its first byte that is at most a space; and where that is not its first."""
-    rows, lengths = rows_of(edge, _WIDTH), np.minimum(lengths_of(edge), _WIDTH)
+    lengths = lengths_of(edge)
+    width = max(1, min(_WIDTH, int(lengths.max(initial=0))))
+    rows, lengths = rows_of(edge, width), np.minimum(lengths, width)
     # Zeros behind the end are such bytes.
     low = rows <= ord(" ")
-    stop = np.where(low.any(axis=1), low.argmax(axis=1), _WIDTH)
+    stop = np.where(low.any(axis=1), low.argmax(axis=1), width)
     known = edge.is_valid().to_numpy(zero_copy_only=False)
     return strings_of(rows, np.minimum(stop, lengths), known), known & (stop > 0)
