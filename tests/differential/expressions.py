@@ -90,6 +90,7 @@ _FLOATING = _each("""
     try_cast(x AS INT); try_cast(x AS TINYINT); try_cast(x AS BIGINT); try_cast(x AS DECIMAL(5,2))
     CAST(x AS BOOLEAN); CAST(x AS TIMESTAMP); try_cast(x AS TIMESTAMP); CAST(x AS STRING)
     CAST(CAST(x AS STRING) AS DOUBLE)
+    round(x, -1); round(x, -3); bround(x, -1); round(x, 4)
     floor(x); ceil(x); round(x, 1); round(x); bround(x, 1); sign(x); sqrt(x); exp(x); floor(x, 1); ceil(x, 2)
     ln(x); log10(x); log2(x); log1p(x); cbrt(x); isnan(x); log(2, x); log(0.5D, x); log(10, x)
     power(x, 2); power(x, 0.5); power(x, 3); power(x, -1); power(x, -2); power(x, 2.5D); power(x, 0.1D)

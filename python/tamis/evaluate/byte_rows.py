@@ -117,17 +117,30 @@ def shared_length(lower: Rows, upper: Rows, shortest: Lengths) -> Lengths:
     return shared
 
 
-def shared_beginning(lower: pa.Array, upper: pa.Array, most: int) -> tuple[Rows, Lengths]:
-    """The rows of the lower edges, and how many bytes, up to `most`, both edges begin with alike.
+def shared_beginning(
+    lower: pa.Array, upper: pa.Array, most: int, upper_open: Flags | None = None
+) -> tuple[Rows, Lengths]:
+    """The rows of the lower edges, and how many bytes, up to `most`, all strings begin with.
 
-    >>> edges = (pa.array([text], pa.large_binary()) for text in (b"abc", b"abx"))
-    >>> shared_beginning(*edges, 64)[1].tolist()
-    [2]
+    These are what both edges begin with. Where the upper edge itself is left out (`upper_open`),
+    and is the next beginning after one of the lower edge, all strings have that one.
+
+    >>> edges = [pa.array([text], pa.large_binary()) for text in (b"abc", b"abd")]
+    >>> [shared_beginning(*edges, 64, each)[1].tolist() for each in (None, np.array([True]))]
+    [[2], [3]]
     """
-    shortest = np.minimum(lengths_of(lower), lengths_of(upper))
+    lengths, ends = lengths_of(lower), lengths_of(upper)
+    shortest = np.minimum(lengths, ends)
     width = max(1, min(most, int(shortest.max(initial=0))))
-    rows = rows_of(lower, width)
-    return rows, shared_length(rows, rows_of(upper, width), np.minimum(shortest, width))
+    rows, high = rows_of(lower, width), rows_of(upper, width)
+    shared = shared_length(rows, high, np.minimum(shortest, width))
+    if upper_open is not None:
+        last = np.minimum(shared, width - 1)
+        at = np.arange(len(rows))
+        is_next = high[at, last] == rows[at, last].astype(np.int64) + 1
+        follows = (shared == ends - 1) & (shared < width) & (lengths >= ends) & is_next
+        shared = shared + (upper_open & follows)
+    return rows, shared
 
 
 def joined(*parts: pa.Array | bytes) -> pa.Array:

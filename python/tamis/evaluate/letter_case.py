@@ -45,7 +45,7 @@ def case_mapped(to_upper: bool) -> ValueRule:
         whole = of_strings(x.lower.view(pa.large_string())).view(pa.large_binary())
         if pc.all(single).as_py():
             return text_result(STRING, whole, whole, x)
-        rows, shared = shared_beginning(x.lower, x.upper, _WIDTH)
+        rows, shared = shared_beginning(x.lower, x.upper, _WIDTH, x.upper_open)
         stops = (rows >= 0x80) | (rows == ord("i")) | (rows == ord("I"))
         shared = np.where(stops.any(axis=1), np.minimum(shared, stops.argmax(axis=1)), shared)
         known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)

@@ -138,7 +138,7 @@ def _is_one(x: Bounds) -> Flags:
 def _beginning_of_all(x: Bounds) -> pa.Array:
     """What every string between the edges begins with."""
     known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)
-    return strings_of(*shared_beginning(x.lower, x.upper, _WIDTH), known)
+    return strings_of(*shared_beginning(x.lower, x.upper, _WIDTH, x.upper_open), known)
 
 
 def _holds(answer: pa.Array) -> Flags:

@@ -2,7 +2,7 @@
 
 Floor and ceil of a double give a BIGINT, of a decimal a decimal without fraction. Round to a scale
 of a double goes through its decimal digits in Spark (BigDecimal of its shortest text), so that the
-edge is bracketed here: two steps in the last place of the result and one part in 10 ** 15 outward.
+edge is bracketed here: by half a unit and one part in 10 ** 15 (of a float, in 10 ** 6) outward.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def rounded_to_scale(mode: str) -> ValueRule:
             return _round_decimal(call, x, scale, how)
         if x.type.is_integral and call.type == x.type:
             return _rounded(call, x, -scale, max(-scale, 0), how)
-        if x.type.name == "double" and call.type == x.type and 0 <= scale <= 15:
-            return _round_double(call, x, scale)
+        if x.type.is_floating and call.type == x.type and abs(scale) <= 15:
+            return _round_floating(call, x, scale)
         return None
 
     return rule
@@ -124,12 +124,13 @@ def _quotient(edge: Numbers, unit: int, how: _Mode, up: bool) -> Numbers:
     return edge // unit
 
 
-def _round_double(call: Call, x: Interval, scale: int) -> Bounds:
+def _round_floating(call: Call, x: Interval, scale: int) -> Bounds:
     """|round(x) - x| is at most half a unit, and the result the nearest double to that."""
     half = 0.5 * 10.0**-scale
+    part, least = (1e-15, 1e-300) if x.type.name == "double" else (1e-6, 1e-37)
     with np.errstate(all="ignore"):
-        lower = x.lower - half - np.abs(x.lower) * 1e-15 - 1e-300
-        upper = x.upper + half + np.abs(x.upper) * 1e-15 + 1e-300
+        lower = x.lower - half - (np.abs(x.lower) + half) * part - least
+        upper = x.upper + half + (np.abs(x.upper) + half) * part + least
     unclear = np.isnan(lower) | np.isnan(upper)  # infinity minus infinity
     lower = np.where(unclear, -np.inf, lower)
     upper = np.where(unclear, np.inf, upper)

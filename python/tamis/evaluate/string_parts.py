@@ -61,8 +61,16 @@ def substring(call: Call, statistics: Statistics) -> Bounds | None:
         return text_result(STRING, empty, empty, x)
     if start in (0, 1):
         edges = [_beginnings(each, count) for each in (x.lower, x.upper)]
-        return text_result(STRING, edges[0], edges[1], x)
+        return text_result(STRING, edges[0], edges[1], x, upper_open=_still_open(x, edges[1]))
     return _inner(x, start, count)
+
+
+def _still_open(x: Bounds, cut: pa.Array) -> Flags | None:
+    """Where the upper edge is too short to be cut: the beginning of a value below it is below."""
+    if x.upper_open is None or x.upper is None:
+        return None
+    flags: Flags = pc.fill_null(pc.equal(x.upper, cut), False).to_numpy(zero_copy_only=False)
+    return flags & x.upper_open
 
 
 def _inner(x: Bounds, start: int, count: int) -> Bounds | None:
