@@ -162,8 +162,8 @@ def to_unix(step: int) -> ValueRule:
 
 
 def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
-    """unix_timestamp, to_unix_timestamp: of a moment cut toward zero; of a date, its midnight; of
-    a string by its format.
+    """unix_timestamp, to_unix_timestamp: of a moment cut toward zero (of a timestamp_ntz as if it
+    were in UTC); of a date, its midnight; of a string by its format.
     """
     if not call.arguments or call.type != LONG:
         return None
@@ -178,7 +178,7 @@ def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
         low, high = clock.utc(days[0], days[1])
         seconds = exact.toward_zero(low, SECOND), exact.toward_zero(high, SECOND)
         return result(LONG, *seconds, x, proven=inside)
-    if x.type == TIMESTAMP:
+    if x.type in (TIMESTAMP, TIMESTAMP_NTZ):
         seconds = exact.toward_zero(x.lower, SECOND), exact.toward_zero(x.upper, SECOND)
         return result(LONG, *seconds, x)
     return None
