@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from tamis import Capabilities, LiftingRule, PartitionField, classify, evaluate
 from tamis.classify.lifting import lifting_rule
 from tamis.expr.nodes import Column, Comparison
-from tamis.expr.types import BINARY, DATE, INTEGER, LONG, STRING, TIMESTAMP, DataType, decimal
+from tamis.expr.types import (
+    BINARY,
+    DATE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    decimal,
+)
 from tamis.files.partition import Transform
 from tests.cases.case import arrow_type
 from tests.differential.generate import POOLS, partition_value, random_leaf
@@ -33,14 +43,21 @@ RANGES = "< <= > >="
         ("day", TIMESTAMP, DAY, "< >=", "= <> <=> <= >", ""),
         ("day", TIMESTAMP, DAY - 1, "<= >", "= <> <=> < >=", ""),
         ("day", TIMESTAMP, DAY + 1, "", "= <> <=> < <= > >=", ""),
-        ("day", TIMESTAMP, -DAY, "< >=", "= <> <=> <= >", ""),
+        # Up to 1970 a writer may have filed a value one period late.
+        ("day", TIMESTAMP, -DAY, "", "= <> <=> < <= > >=", ""),
+        ("day", TIMESTAMP, 0, "", "= <> <=> < <= > >=", ""),
+        ("day", TIMESTAMP, -1, "", "= <> <=> < <= > >=", ""),
         ("day", DATE, -5, "= <> <=> < <= > >=", "", ""),
+        ("hour", TIMESTAMP, 0, "", "= <> <=> < <= > >=", ""),
         ("hour", TIMESTAMP, 3_600_000_000, "< >=", "= <> <=> <= >", ""),
         ("hour", DATE, 5, "", "", "= <> <=> < <= > >="),
-        ("month", DATE, -31, "< >=", "= <> <=> <= >", ""),
-        ("month", DATE, -1, "<= >", "= <> <=> < >=", ""),
-        ("year", DATE, -365, "< >=", "= <> <=> <= >", ""),
-        ("year", TIMESTAMP, -1, "<= >", "= <> <=> < >=", ""),
+        ("month", DATE, -31, "", "= <> <=> < <= > >=", ""),
+        ("month", DATE, -1, "", "= <> <=> < <= > >=", ""),
+        ("month", DATE, 31, "< >=", "= <> <=> <= >", ""),
+        ("month", DATE, 30, "<= >", "= <> <=> < >=", ""),
+        ("year", DATE, -365, "", "= <> <=> < <= > >=", ""),
+        ("year", DATE, 365, "< >=", "= <> <=> <= >", ""),
+        ("year", TIMESTAMP_NTZ, 365 * DAY - 1, "<= >", "= <> <=> < >=", ""),
         ("truncate[10]", INTEGER, -10, "< >=", "= <> <=> <= >", ""),
         ("truncate[10]", INTEGER, -1, "<= >", "= <> <=> < >=", ""),
         ("truncate[10]", INTEGER, 5, "", "= <> <=> < <= > >=", ""),

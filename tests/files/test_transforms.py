@@ -54,17 +54,21 @@ def edges(found: Bounds) -> tuple[Any, Any]:
     [
         (DATE, "day", -1, INT, (-1, -1)),
         (DATE, "day", -1, pa.date32(), (-1, -1)),
-        (DATE, "month", -1, INT, (-31, -1)),
+        # Up to 0: the period before it too, where writers that round toward zero file values.
+        (DATE, "month", -1, INT, (-61, -1)),
+        (DATE, "month", 0, INT, (-31, 30)),
         (DATE, "month", 1, INT, (31, 58)),
-        (DATE, "year", -1, INT, (-365, -1)),
+        (DATE, "year", -1, INT, (-731, -1)),  # 1968 is a leap year
         (DATE, "year", 2, INT, (730, 1095)),  # 1972 is a leap year
-        (DATE, "year", -70, INT, (-25_567, -25_203)),  # 1900 is none
+        (DATE, "year", -69, INT, (-25_567, -24_838)),  # 1900 is none
         (DATE, "hour", 0, INT, (None, None)),
         (DATE, "year", 0, pa.date32(), (None, None)),
-        (TIMESTAMP, "day", 0, INT, (0, DAY - 1)),
-        (TIMESTAMP, "day", -1, INT, (-DAY, -1)),
-        (TIMESTAMP, "hour", -1, INT, (-3_600_000_000, -1)),
-        (TIMESTAMP_NTZ, "month", -1, INT, (-31 * DAY, -1)),
+        (TIMESTAMP, "day", 1, INT, (DAY, 2 * DAY - 1)),
+        (TIMESTAMP, "day", 0, INT, (-DAY, DAY - 1)),
+        (TIMESTAMP, "day", -1, INT, (-2 * DAY, -1)),
+        (TIMESTAMP, "hour", 1, INT, (3_600_000_000, 7_199_999_999)),
+        (TIMESTAMP, "hour", -1, INT, (-7_200_000_000, -1)),
+        (TIMESTAMP_NTZ, "month", -1, INT, (-61 * DAY, -1)),
         (TIMESTAMP, "year", 300_000, INT, (None, None)),  # beyond 64 bits of microseconds
         (TIMESTAMP, "year", (1 << 31) - 1, INT, (None, None)),
         (TIMESTAMP, "day", -(1 << 31), INT, (None, None)),

@@ -97,7 +97,8 @@ def _membership(
 
 def _nullness(column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:
     name = dotted(column.path)
-    if best(map(null_lifting_rule, capabilities.transforms(name))) is LiftingRule.TIGHT:
+    rules = (null_lifting_rule(each, column.type) for each in capabilities.transforms(name))
+    if best(rules) is LiftingRule.TIGHT:
         return _EXACT
     if capabilities.has_null_counts(name):
         return Pushdown.INEXACT, reason("RANGES_OVERLAP", predicate=to_sql(expr), column=name)

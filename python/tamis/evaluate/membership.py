@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, YES, Bounds, Edge, Flags, is_never
+from tamis.evaluate.buckets import Buckets, Hashed, hashed
 from tamis.evaluate.flags import all_of, any_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.literal import once_a_node
@@ -74,7 +75,10 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
         nan_matches = x.can_be_nan if options.has_nan else NO
         if is_never(x.can_be_value):
             return nan_matches
-        return any_of((all_of((x.can_be_value, _may_match(x, options))), nan_matches))
+        meets = _may_match(x, options.edge)
+        for buckets in x.buckets:
+            meets = _in_bucket(meets, buckets, x, expr)
+        return any_of((all_of((x.can_be_value, meets)), nan_matches))
 
     def can_be_unmatched() -> Flags:
         nan_misses = NO if options.has_nan else x.can_be_nan
@@ -90,15 +94,43 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
     return TruthSet(can_be_matched, can_be_unmatched, x.can_be_null)
 
 
-def _may_match(x: Bounds, options: _Options) -> Flags:
+def _may_match(x: Bounds, options: Edge) -> Flags:
     """Where an option lies in [l, u]: the first option that is at least l is at most u."""
-    if len(options.edge) == 0:
+    if len(options) == 0:
         return NO
     if x.lower is None and x.upper is None:
         return YES
-    if isinstance(options.edge, np.ndarray):
-        return _numbers_may_match(x, options.edge)
-    return _values_may_match(x, options.edge)
+    if isinstance(options, np.ndarray):
+        return _numbers_may_match(x, options)
+    return _values_may_match(x, options)
+
+
+@once_a_node
+def _hashed(expr: In) -> Hashed | None:
+    options = _options(expr)
+    return None if options is None else hashed(options.edge, options.data_type)
+
+
+def _in_bucket(meets: Flags, buckets: Buckets, x: Bounds, expr: In) -> Flags:
+    """Where an option of the bucket of the container lies in [l, u], of those where any does."""
+    options, hashes = _options(expr), _hashed(expr)
+    if options is None or hashes is None:
+        return meets
+    assigned = hashes.buckets(buckets.count)
+    meets, ordinals = (np.array(each) for each in np.broadcast_arrays(meets, buckets.ordinals))
+    rows = np.flatnonzero(meets & (ordinals >= 0))
+    rows = rows[np.argsort(ordinals[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(ordinals[rows], prepend=-1))
+    for alike in np.split(rows, starts[1:]) if len(rows) else ():
+        own = hashes.ordinals[assigned == ordinals[alike[0]]]
+        # An option has one hash or two, and a place in ascending order.
+        places = np.unique(np.concatenate([own, hashes.anywhere]))
+        meets[alike] = _may_match(x.take(alike), _picked(options.edge, places))
+    return meets
+
+
+def _picked(edge: Edge, places: Any) -> Edge:
+    return edge[places] if isinstance(edge, np.ndarray) else edge.take(pa.array(places))
 
 
 def _values_may_match(x: Bounds, options: pa.Array) -> Flags:

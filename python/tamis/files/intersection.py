@@ -43,6 +43,7 @@ def intersect(left: Bounds, right: Bounds) -> Bounds:
         _known(lower, left.lower_known, right.lower_known, left.lower, right.lower),
         _known(upper, left.upper_known, right.upper_known, left.upper, right.upper),
         _open(left, right),
+        buckets=(*left.buckets, *right.buckets),
     )
     return forget(both, _contradiction(both))
 
@@ -69,6 +70,9 @@ def forget(bounds: Bounds, corrupt: Flags) -> Bounds:
         lower_known,
         upper_known,
         None if bounds.upper_open is None else simplified(bounds.upper_open & ~corrupt),
+        buckets=tuple(
+            each.map(lambda ordinals: np.where(corrupt, -1, ordinals)) for each in bounds.buckets
+        ),
     )
 
 
