@@ -81,11 +81,11 @@ def lifting_rule(
     if partition is None:
         return LiftingRule.CONSERVATIVE
     first, last = partition
-    if transform.kind.is_time and not (transform.kind is TransformKind.DAY and _is_date(data_type)):
+    if _is_filed_late(transform.kind, data_type):
         # Files of ordinal 1 and later hold what their ordinal says; so do those up to 0, as far as
         # they hold nothing later. The boundary between ordinals 0 and 1 is the first to trust.
         first = first if first > 0 else None
-        last = last if last >= 0 else None
+        last = last if last is not None and last >= 0 else None
     match op:
         case Comparison.LESS | Comparison.GREATER_EQUAL:
             # The constant starts its partition: what is before it lies in earlier partitions.
@@ -95,6 +95,11 @@ def lifting_rule(
         case _:
             on_boundary = value == first == last
     return LiftingRule.TIGHT if on_boundary else LiftingRule.CONSERVATIVE
+
+
+def _is_filed_late(kind: TransformKind, data_type: DataType) -> bool:
+    """Whether there are writers that file early values one period late."""
+    return kind.is_time and not (kind is TransformKind.DAY and _is_date(data_type))
 
 
 def null_lifting_rule(transform: Transform, data_type: DataType) -> LiftingRule:

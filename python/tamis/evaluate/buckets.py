@@ -12,7 +12,7 @@ What is hashed, by type (Iceberg table specification, appendix B):
 
     whole numbers, date     eight bytes of the number, of the days
     timestamps              eight bytes of the microseconds
-    decimal                 the unscaled value, two's complement, big-endian, as few bytes as hold it
+    decimal                 the unscaled value in two's complement, big-endian, in the least bytes
     string, binary          the bytes; strings as UTF-8
     uuid                    its sixteen bytes
 
@@ -28,7 +28,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tamis.evaluate.bounds import Edge, Flags
 from tamis.evaluate.murmur import murmur3, murmur3_of_longs
@@ -76,7 +75,9 @@ class Hashed:
 
 def is_hashed(data_type: DataType) -> bool:
     """Whether a column of the type can be the source of a bucket transform."""
-    return not (data_type.is_floating or data_type.name == "boolean")
+    if data_type.is_integral or data_type.is_decimal or data_type.is_text:
+        return True
+    return data_type.name in ("date", "timestamp", "timestamp_ntz")
 
 
 def hashed(edge: Edge, data_type: DataType) -> Hashed | None:

@@ -33,11 +33,11 @@ from tamis.evaluate.truth import TruthSet
 from tamis.expr.nodes import In, type_of
 from tamis.expr.types import DataType
 
-__all__ = ["is_in"]
+__all__ = ["Options", "is_in", "options_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Options:
+class Options:
     """The distinct options in ascending order, without NaN."""
 
     edge: Edge
@@ -46,7 +46,7 @@ class _Options:
 
 
 @once_a_node
-def _options(expr: In) -> _Options | None:
+def options_of(expr: In) -> Options | None:
     """The options of a list; None when one of them is no value of the type."""
     data_type = type_of(expr.value)
     if data_type is None:
@@ -57,7 +57,7 @@ def _options(expr: In) -> _Options | None:
     except (TypeError, ValueError, ArithmeticError):
         return None
     ascending = np.unique(edge) if isinstance(edge, np.ndarray) else _distinct(edge)
-    return _Options(ascending, len(ordinary) < len(expr.options), data_type)
+    return Options(ascending, len(ordinary) < len(expr.options), data_type)
 
 
 def _distinct(edge: pa.Array) -> pa.Array:
@@ -67,7 +67,7 @@ def _distinct(edge: pa.Array) -> pa.Array:
 
 def is_in(expr: In, statistics: Statistics) -> TruthSet:
     x = value(expr.value, statistics)
-    options = _options(expr)
+    options = options_of(expr)
     if x is None or options is None or x.type != options.data_type:
         return TruthSet.anything()
 
@@ -107,13 +107,13 @@ def _may_match(x: Bounds, options: Edge) -> Flags:
 
 @once_a_node
 def _hashed(expr: In) -> Hashed | None:
-    options = _options(expr)
+    options = options_of(expr)
     return None if options is None else hashed(options.edge, options.data_type)
 
 
 def _in_bucket(meets: Flags, buckets: Buckets, x: Bounds, expr: In) -> Flags:
     """Where an option of the bucket of the container lies in [l, u], of those where any does."""
-    options, hashes = _options(expr), _hashed(expr)
+    options, hashes = options_of(expr), _hashed(expr)
     if options is None or hashes is None:
         return meets
     assigned = hashes.buckets(buckets.count)
@@ -163,7 +163,7 @@ def _numbers_may_match(x: Bounds, options: Any) -> Flags:
     return meets
 
 
-def _may_miss(x: Bounds, options: _Options) -> Flags:
+def _may_miss(x: Bounds, options: Options) -> Flags:
     """Where [l, u] may hold a value that is not among the options.
 
     It holds none when l = u is an option; and, of whole numbers, when the options between l and u

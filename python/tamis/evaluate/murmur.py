@@ -1,7 +1,7 @@
 """Murmur3, the 32-bit variant for x86 with seed 0, of many values at once.
 
-Source: Austin Appleby's MurmurHash3_x86_32; which bytes of a value are hashed says the Iceberg table
-specification, appendix B.
+Source: Austin Appleby's MurmurHash3_x86_32. Which bytes of a value are hashed, says the Iceberg
+table specification, appendix B.
 """
 
 from __future__ import annotations

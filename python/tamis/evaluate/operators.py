@@ -14,9 +14,10 @@ from tamis.evaluate import (
     logic,
     membership,
     nullness,
+    within,
 )
 from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES, TRUTHS, VALUES
-from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or
+from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or, Within
 
 __all__ = ["FUNCTIONS", "PREDICATES", "TRUTHS", "VALUES"]
 
@@ -26,6 +27,7 @@ TRUTHS[Not] = logic.negation
 TRUTHS[Compare] = comparison.compare
 TRUTHS[In] = membership.is_in
 TRUTHS[IsNull] = nullness.is_null
+TRUTHS[Within] = within.within
 
 VALUES[Column] = column.column
 VALUES[Literal] = literal.literal

@@ -19,6 +19,7 @@ from tamis.classify.capabilities import capabilities_of
 from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.bounds import Flags
 from tamis.evaluate.interpreter import truth
+from tamis.evaluate.ranges import narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Expr, In, Literal, type_of, walk
 from tamis.expr.sql import to_sql
@@ -80,7 +81,8 @@ def decide(
     ([False, True, True, True], 'inexact')
     """
     kept = np.ones(files, np.bool_)
-    order = _Order(conjuncts)
+    # What is to be true together rules out more than each alone: x < 5 AND x > 10 every file.
+    order = _Order(narrowed_conjuncts(conjuncts))
     for segment in segments:
         # A file in two segments is kept only if both keep it: what either proves is true.
         _narrow(kept, segment, order)
@@ -166,6 +168,7 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
         return frozenset()
     candidates = enumerate(conjuncts)
     exact = {ordinal for ordinal, each in candidates if not (kept.any() and names_zero(each))}
+    forms = {ordinal: narrowed(conjuncts[ordinal]) for ordinal in exact}
     for segment in segments:
         survivors = kept[segment.ordinals]
         for place, block in _blocks(segment.statistics):
@@ -175,7 +178,7 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
                 continue
             rows = np.flatnonzero(survivors[place])
             chosen = block if len(rows) == block.num_containers else block.take(rows)
-            exact -= {each for each in exact if not _all_true(conjuncts[each], chosen)}
+            exact -= {each for each in exact if not _all_true(forms[each], chosen)}
     return frozenset(exact)
 
 
@@ -221,7 +224,7 @@ def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
     """How many files the conjunct alone rules out, the empty ones among them."""
     kept = np.ones(files, np.bool_)
     for segment in segments:
-        _narrow(kept, segment, _Order([conjunct]))
+        _narrow(kept, segment, _Order(narrowed_conjuncts([conjunct])))
     return int(files - np.count_nonzero(kept))
 
 
