@@ -14,6 +14,7 @@ so x IN (…, NULL) is never false, and NOT IN with it never true.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ from tamis.evaluate.search import count_at_most, count_less
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.storage import edge_of, is_nan
 from tamis.evaluate.truth import TruthSet
-from tamis.expr.nodes import In, type_of
+from tamis.expr.nodes import In, Value, type_of
 from tamis.expr.types import DataType
 
 __all__ = ["Options", "is_in", "options_of"]
@@ -51,7 +52,9 @@ def options_of(expr: In) -> Options | None:
     data_type = type_of(expr.value)
     if data_type is None:
         return None
-    ordinary = [option for option in expr.options if not is_nan(option)]
+    ordinary: Sequence[Value] = expr.options
+    if data_type.is_floating:
+        ordinary = [option for option in expr.options if not is_nan(option)]
     try:
         edge = edge_of(ordinary, data_type)
     except (TypeError, ValueError, ArithmeticError):

@@ -172,6 +172,9 @@ def _is_not_null(part: Expr) -> bool:
 
 def _said(column: Column, values: ValueSet, parts: list[Expr]) -> list[Expr]:
     if values.options is not None:
+        for part in parts:
+            if isinstance(part, In) and part.options == values.options:
+                return [part]  # and what was made of the node once still is
         options = (*values.options, float("nan")) if values.nan else values.options
         if len(options) == 1:
             return [Compare(Comparison.EQUAL, column, Literal(options[0], column.type))]

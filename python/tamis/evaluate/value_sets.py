@@ -74,8 +74,7 @@ class ValueSet:
         least, greatest = _domain(data_type)
         options = (False, True) if data_type == BOOLEAN and self.options is None else self.options
         if options is not None:
-            inside = tuple(each for each in options if self._holds(each, least, greatest))
-            return replace(self, options=inside, nan=nan)
+            return replace(self, options=self._holding(options, least, greatest), nan=nan)
         lower, upper = self.lower, self.upper
         if least is not None and greatest is not None:
             # At an end an excluded value moves the limit: x >= 5 without 5 is x >= 6.
@@ -95,14 +94,19 @@ class ValueSet:
             self, lower=lower, upper=upper, nan=nan, options=() if is_empty else self.options
         )
 
-    def _holds(self, option: Any, least: Any, greatest: Any) -> bool:
-        if least is not None and not least <= option <= greatest:
-            return False
-        if (self.lower is not None and option < self.lower) or option in self.excluded:
-            return False
-        if self.upper is None:
-            return True
-        return bool(option < self.upper if self.upper_open else option <= self.upper)
+    def _holding(self, options: tuple[Any, ...], least: Any, greatest: Any) -> tuple[Any, ...]:
+        """The options that are in the set."""
+        if self.excluded:
+            options = tuple(each for each in options if each not in self.excluded)
+        lower = _tightest(max, self.lower, least)
+        upper = _tightest(min, self.upper, greatest)
+        if lower is not None:
+            options = tuple(each for each in options if each >= lower)
+        if upper is not None:
+            options = tuple(each for each in options if each <= upper)
+        if self.upper_open:
+            options = tuple(each for each in options if each != self.upper)
+        return options
 
 
 def column_of(expr: Expr) -> Column | None:
@@ -211,10 +215,9 @@ def _options(expr: In) -> tuple[tuple[Any, ...], bool]:
     known = options_of(expr)
     if known is None:
         raise NotUnderstood
-    ordinary = tuple(option for option in expr.options if not is_nan(option))
     if known.data_type.is_floating:
-        ordinary = tuple(known.edge.tolist())
-    return ordinary, known.has_nan
+        return tuple(known.edge.tolist()), known.has_nan
+    return expr.options, False
 
 
 def _normal(value: Value, data_type: DataType) -> Any:

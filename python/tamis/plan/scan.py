@@ -17,11 +17,11 @@ import numpy.typing as npt
 from tamis.classify import classify
 from tamis.classify.capabilities import capabilities_of
 from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.bounds import Flags
+from tamis.evaluate.bounds import YES, Flags
 from tamis.evaluate.interpreter import truth
 from tamis.evaluate.ranges import narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
-from tamis.expr.nodes import Expr, In, Literal, type_of, walk
+from tamis.expr.nodes import And, Expr, In, Literal, Not, Or, type_of, walk
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
 from tamis.reasons import Reason, reason
@@ -34,6 +34,9 @@ BLOCK = 65_536
 
 #: What it costs to gather the statistics of one container, in the measure of `cost_of`.
 _GATHER = 15.0
+
+#: From this share of survivors on a block is looked at whole, and not gathered.
+_MOST = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +171,25 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
         return frozenset()
     candidates = enumerate(conjuncts)
     exact = {ordinal for ordinal, each in candidates if not (kept.any() and names_zero(each))}
-    forms = {ordinal: narrowed(conjuncts[ordinal]) for ordinal in exact}
+    forms = {ordinal: _together(conjuncts[ordinal]) for ordinal in exact}
     for segment in segments:
         survivors = kept[segment.ordinals]
         for place, block in _blocks(segment.statistics):
             if not exact:
                 return frozenset()
-            if not survivors[place].any():
+            asked = survivors[place]
+            left = int(np.count_nonzero(asked))
+            if left == 0:
                 continue
-            rows = np.flatnonzero(survivors[place])
-            chosen = block if len(rows) == block.num_containers else block.take(rows)
-            exact -= {each for each in exact if not _all_true(forms[each], chosen)}
+            if left < len(asked) * _MOST:
+                block, asked = block.take(np.flatnonzero(asked)), YES
+            exact -= {each for each in exact if not _all_true(forms[each], block, asked)}
     return frozenset(exact)
+
+
+def _together(conjunct: Expr) -> Expr:
+    """The conjunct with its ranges put together, if it has more than one."""
+    return narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct
 
 
 def names_zero(expr: Expr) -> bool:
@@ -214,10 +224,10 @@ def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
     return not uncovered.any()
 
 
-def _all_true(conjunct: Expr, statistics: Statistics) -> bool:
-    """Whether the conjunct is true of every row of these containers."""
+def _all_true(conjunct: Expr, statistics: Statistics, asked: Flags) -> bool:
+    """Whether the conjunct is true of every row of the containers that are asked for."""
     truths = truth(conjunct, statistics)
-    return not (truths.can_be_null.any() or truths.can_be_false.any())
+    return not ((truths.can_be_false & asked).any() or (truths.can_be_null & asked).any())
 
 
 def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
