@@ -35,7 +35,7 @@ BLOCK = 65_536
 #: What it costs to gather the statistics of one container, in the measure of `cost_of`.
 _GATHER = 15.0
 
-#: From this share of survivors on a block is looked at whole, and not gathered.
+#: From this share of survivors on a stretch of files is looked at whole, and not gathered.
 _MOST = 1 / 4
 
 
@@ -177,14 +177,23 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
         for place, block in _blocks(segment.statistics):
             if not exact:
                 return frozenset()
-            asked = survivors[place]
-            left = int(np.count_nonzero(asked))
-            if left == 0:
+            if not survivors[place].any():
                 continue
-            if left < len(asked) * _MOST:
-                block, asked = block.take(np.flatnonzero(asked)), YES
-            exact -= {each for each in exact if not _all_true(forms[each], block, asked)}
+            chosen, asked = _chosen(block, survivors[place])
+            exact -= {each for each in exact if not _all_true(forms[each], chosen, asked)}
     return frozenset(exact)
+
+
+def _chosen(block: Statistics, asked: Flags) -> tuple[Statistics, Flags]:
+    """The containers that are asked for, and others among them, which the flags tell apart.
+
+    Files that lie side by side are looked at where they are: gathering costs more.
+    """
+    rows = np.flatnonzero(asked)
+    start, stop = int(rows[0]), int(rows[-1]) + 1
+    if len(rows) < (stop - start) * _MOST:
+        return block.take(rows), YES
+    return block.slice(start, stop), YES if len(rows) == stop - start else asked[start:stop]
 
 
 def _together(conjunct: Expr) -> Expr:
