@@ -8,7 +8,7 @@ from tamis.evaluate import verdicts
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
 from tamis.files.table import ArrowStatistics
-from tests.cases import comparison, functions, logic, membership, nullness
+from tests.cases import comparison, functions, logic, membership, nullness, ranges
 from tests.cases.case import Case
 from tests.differential.rows import row_value
 
@@ -18,6 +18,7 @@ CASES = (
     *nullness.CASES,
     *logic.CASES,
     *functions.CASES,
+    *ranges.CASES,
 )
 NONE, SOME, ALL = range(3)
 

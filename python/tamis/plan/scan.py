@@ -110,7 +110,8 @@ class _Order:
 
     def __iter__(self) -> Iterator[tuple[int, Expr, float]]:
         """Ordinal, conjunct and its cost, the most promising first."""
-        for ordinal in sorted(self._asked, key=self._rank):
+        several = len(self._costs) > 1
+        for ordinal in sorted(self._asked, key=self._rank) if several else self._asked:
             yield ordinal, *self._costs[ordinal]
 
     def _rank(self, ordinal: int) -> float:
