@@ -86,13 +86,12 @@ class ValueSet:
                 return replace(self, options=(), nan=nan)
             lower = None if lower is None or lower <= least else lower
             upper = None if upper is None or upper >= greatest else upper
-        is_empty = False
-        if lower is not None and upper is not None:
-            is_point_out = self.upper_open or lower in self.excluded
-            is_empty = lower > upper or (lower == upper and is_point_out)
-        return replace(
-            self, lower=lower, upper=upper, nan=nan, options=() if is_empty else self.options
-        )
+        options = None
+        if lower is not None and upper is not None and lower >= upper:
+            # One value is left, or none.
+            is_in = lower == upper and not self.upper_open and lower not in self.excluded
+            options = (lower,) if is_in else ()
+        return replace(self, lower=lower, upper=upper, nan=nan, options=options)
 
     def _holding(self, options: tuple[Any, ...], least: Any, greatest: Any) -> tuple[Any, ...]:
         """The options that are in the set."""
