@@ -91,9 +91,27 @@ def _leaf(rng: random.Random, table: RandomTable) -> str:
     )
 
 
+def _limits(rng: random.Random, table: RandomTable) -> str:
+    """Several comparisons of one column, all of them to be true, or one of two pairs of them."""
+    leaf = rng.choice(table.leaves)
+
+    def one() -> str:
+        if rng.random() < 0.2:
+            return f"{leaf.sql} {rng.choice(['', 'NOT '])}IN ({_list(rng, leaf)})"
+        if rng.random() < 0.1:
+            return f"{leaf.sql} IS {rng.choice(['', 'NOT '])}NULL"
+        return f"{leaf.sql} {rng.choice(COMPARISONS)} {_value(rng, leaf)}"
+
+    if rng.random() < 0.6:
+        return f"({' AND '.join(one() for _ in range(rng.choice([2, 2, 3, 4])))})"
+    return f"({one()} AND ({one()} AND {one()} OR {one()}))"
+
+
 def predicate(rng: random.Random, table: RandomTable, depth: int = 3) -> str:
     """A predicate of AND, OR and NOT over comparisons of the table's columns."""
     shape = rng.random()
+    if shape > 0.85:
+        return _limits(rng, table)
     if depth == 0 or shape < 0.35:
         return _leaf(rng, table)
     if shape < 0.5:

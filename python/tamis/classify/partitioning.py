@@ -76,14 +76,15 @@ def to_markdown() -> str:
         "- Several fields may have one source, and fields of several specs may lie side by side:",
         "  each known value narrows the bounds. Values that contradict each other, or the",
         "  statistics of the column, tell nothing.",
-        "- Ordinals of time are floors, before 1970 too. Some writers round toward zero, and file",
-        "  what is older than 1970 one period late. So files of ordinal 0 and below may hold values",
-        "  of the period before as well, and boundaries up to 1970 are conservative. Iceberg's own",
-        "  projections do the same. A date is its own day: nothing is rounded there.",
+        "- Ordinals of time are floors, before 1970 too. Some writers round toward zero, and so",
+        "  file what is older than 1970 one period late. Files of ordinal 0 and below may hold",
+        "  values of the period before as well, and boundaries up to 1970 are conservative.",
+        "  Iceberg's own projections do the same. A date is its own day: nothing is rounded there.",
         "- Buckets are the Iceberg specification's (appendix B). A string that reads as a UUID may",
         "  lie in the bucket of the string or in that of the UUID.",
-        "- `truncate` counts code points of strings and bytes of binary; it rounds down, below zero",
-        "  too. A value that no truncation gives, and a transform with another name, tell nothing.",
+        "- `truncate` counts code points of strings and bytes of binary; it rounds down, below",
+        "  zero too. A value that no truncation gives tells nothing, and so does a transform with",
+        "  another name.",
     ]
     return "\n".join([*lines, ""])
 
