@@ -56,7 +56,7 @@ def narrowed(expr: Expr) -> Expr:
 
 def narrowed_conjuncts(conjuncts: Iterable[Expr]) -> tuple[Expr, ...]:
     """The same of predicates all of which are to be true; none is left where that is no limit."""
-    whole = narrowed(conjoin(map(simplify, conjuncts)))
+    whole = _narrowed(conjoin(map(simplify, conjuncts)))
     match whole:
         case And(parts=parts):
             return parts
@@ -80,8 +80,10 @@ def without_contradictions(expr: Expr) -> Expr:
         case Or(parts=parts):
             return disjoin(map(without_contradictions, parts))
         case And(parts=parts):
-            expr = conjoin(map(without_contradictions, parts))
-    return FALSE if _narrowed(expr) == FALSE else expr
+            both = conjoin(map(without_contradictions, parts))
+            return FALSE if _narrowed(both) == FALSE else both
+        case _:
+            return expr
 
 
 def _narrowed(expr: Expr) -> Expr:

@@ -46,11 +46,24 @@ def within(expr: Within, statistics: Statistics) -> TruthSet:
 
 
 def _may_be_inside(x: Bounds, low: Bounds, high: Bounds, upper_open: bool) -> Flags:
-    above = may_be_less_equal(low, x)
-    below = may_be_less(x, high) if upper_open else may_be_less_equal(x, high)
-    if len(above) == len(below) > 1:  # arrays that were made just now: no third one
-        return np.logical_and(above, below, out=above)
-    return all_of((above, below))
+    not_above = may_be_less if upper_open else may_be_less_equal
+    questions = [lambda: may_be_less_equal(low, x), lambda: not_above(x, high)]
+    if _lies_above(x, high):
+        questions.reverse()
+    first = questions[0]()
+    if not first.any():  # files are often in order: all of a block lie on one side of the limits
+        return first
+    second = questions[1]()
+    if len(first) == len(second) > 1:  # arrays that were made just now: no third one
+        return np.logical_and(first, second, out=first)
+    return all_of((first, second))
+
+
+def _lies_above(x: Bounds, high: Bounds) -> bool:
+    """Whether the container in the midst lies above the limits; False where that is not seen."""
+    if not (isinstance(x.lower, np.ndarray) and isinstance(high.lower, np.ndarray)):
+        return False
+    return len(x.lower) > 0 and bool(x.lower[len(x.lower) // 2] > high.lower[0])
 
 
 def _may_be_outside(x: Bounds, low: Bounds, high: Bounds, upper_open: bool) -> Flags:
