@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tamis.classify.capabilities import Capabilities
-from tamis.classify.lifting import LiftingRule, best, lifting_rule, null_lifting_rule, weakest
+from tamis.classify.lifting import (
+    LiftingRule,
+    best,
+    lifting_rule,
+    null_lifting_rule,
+    prefix_lifting_rule,
+    weakest,
+)
 from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.operators import FUNCTIONS, PREDICATES
 from tamis.evaluate.storage import comparable
@@ -29,7 +36,7 @@ from tamis.expr.nodes import (
     walk,
 )
 from tamis.expr.sql import to_sql
-from tamis.expr.types import BOOLEAN
+from tamis.expr.types import BOOLEAN, STRING
 from tamis.files.partition import TransformKind
 from tamis.files.table import dotted
 from tamis.reasons import Reason, reason
@@ -72,6 +79,21 @@ def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
             return _membership(column, membership, True, expr, capabilities)
         case IsNull(child=Column() as column) | Not(child=IsNull(child=Column() as column)):
             return _nullness(column, expr, capabilities)
+        case Call() | Not(child=Call()):
+            return _prefix(expr, expr.child if isinstance(expr, Not) else expr, capabilities)
+        case _:
+            return _by_statistics(expr, capabilities)
+
+
+def _prefix(expr: Expr, call: Expr, capabilities: Capabilities) -> Leaf:
+    match call:
+        case Call(
+            name="StartsWith",
+            arguments=(Column(type=data_type) as column, Literal(value=str(prefix))),
+        ) if data_type == STRING:
+            transforms = capabilities.transforms(dotted(column.path))
+            rule = best(prefix_lifting_rule(transform, prefix) for transform in transforms)
+            return _lifted(rule, column, expr, capabilities)
         case _:
             return _by_statistics(expr, capabilities)
 

@@ -10,6 +10,7 @@
 Where "tight if" is not met the rule is conservative. So it is for time transforms at 1970 and
 before: there writers that round toward zero file a value one period late (transforms.earliest), so
 that the partition which starts at the constant may hold values before it.
+[NOT] LIKE 'prefix%' is tight for identity, and for truncate[w] with a prefix of up to w characters.
 IS [NOT] NULL is tight for all but void: a transform gives NULL for NULL, and for nothing else.
 
 Tight: of each file the partition value alone decides whether all of its rows match or none does.
@@ -40,6 +41,7 @@ __all__ = [
     "lifting_rule",
     "null_lifting_rule",
     "partition_of",
+    "prefix_lifting_rule",
     "weakest",
 ]
 
@@ -105,6 +107,24 @@ def _is_filed_late(kind: TransformKind, data_type: DataType) -> bool:
 def null_lifting_rule(transform: Transform, data_type: DataType) -> LiftingRule:
     """The rule for `column IS NULL`."""
     return LiftingRule.TIGHT if _applies(transform.kind, data_type) else LiftingRule.NONE
+
+
+def prefix_lifting_rule(transform: Transform, prefix: str) -> LiftingRule:
+    """The rule for `column LIKE 'prefix%'`, the column being a string.
+
+    >>> str(prefix_lifting_rule(Transform.parse("truncate[3]"), "ab"))
+    'tight'
+    """
+    match transform.kind:
+        case TransformKind.IDENTITY:
+            return LiftingRule.TIGHT
+        case TransformKind.TRUNCATE:
+            # All of a partition begin with its value, or are it: a prefix that is no longer than
+            # the width is wholly in the value, or is not the beginning of any.
+            is_within = len(prefix) <= (transform.parameter or 0)
+            return LiftingRule.TIGHT if is_within else LiftingRule.CONSERVATIVE
+        case _:
+            return LiftingRule.NONE
 
 
 _STRENGTH: Final = (LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGHT)
