@@ -80,8 +80,9 @@ def without_contradictions(expr: Expr) -> Expr:
         case Or(parts=parts):
             return disjoin(map(without_contradictions, parts))
         case And(parts=parts):
-            both = conjoin(map(without_contradictions, parts))
-            return FALSE if _narrowed(both) == FALSE else both
+            clean = [without_contradictions(part) for part in parts]
+            leaves = conjoin(part for part in clean if not isinstance(part, Or))
+            return FALSE if _narrowed(leaves) == FALSE else conjoin(clean)
         case _:
             return expr
 
@@ -110,7 +111,8 @@ def _conjunction(parts: Sequence[Expr]) -> Expr:
             choices.append(part)
         else:
             others.append(part)
-    told = [part for column, about in by_column.items() for part in _of_column(column, about)]
+    by_column = {column: _of_column(column, about) for column, about in by_column.items()}
+    told = [part for about in by_column.values() for part in about]
     if FALSE in told:
         return FALSE
     left = [_narrowed_choice(choice, by_column) for choice in choices]
@@ -119,7 +121,7 @@ def _conjunction(parts: Sequence[Expr]) -> Expr:
     if all(isinstance(each, Or) for each in left):
         return conjoin((*told, *left, *others))
     # One branch was left of a choice: what it says joins the rest. There are fewer choices now.
-    return _narrowed(conjoin((*(each for of in by_column.values() for each in of), *left, *others)))
+    return _narrowed(conjoin((*told, *left, *others)))
 
 
 def _narrowed_choice(choice: Or, by_column: dict[Column, list[Expr]]) -> Expr:

@@ -25,7 +25,18 @@ from typing import Any, Final
 from tamis.evaluate.membership import options_of
 from tamis.evaluate.storage import comparable, edge_of, is_nan
 from tamis.expr.decimals import from_unscaled, unscaled
-from tamis.expr.nodes import Column, Compare, Comparison, Expr, In, IsNull, Literal, Not, Value
+from tamis.expr.nodes import (
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Value,
+    Within,
+)
 from tamis.expr.types import BOOLEAN, DataType
 
 __all__ = ["NotUnderstood", "ValueSet", "column_of", "true_values"]
@@ -126,6 +137,8 @@ def column_of(expr: Expr) -> Column | None:
             return column
         case In(value=Column() as column) | IsNull(child=Column() as column):
             return column
+        case Within(value=column):
+            return column
         case _:
             return None
 
@@ -145,6 +158,8 @@ def true_values(expr: Expr) -> ValueSet:
             return ValueSet(options=(), null=True)
         case Not(child=IsNull()):
             return ValueSet(nan=True)
+        case Within():
+            return ValueSet(expr.lower, expr.upper, expr.upper_open, nan=expr.nan)
         case In():
             options, nan = _options(expr)
             return ValueSet(options=options, nan=nan)
