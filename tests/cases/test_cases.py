@@ -8,7 +8,18 @@ from tamis.evaluate import verdicts
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
 from tamis.files.table import ArrowStatistics
-from tests.cases import comparison, functions, logic, membership, nullness, ranges
+from tests.cases import (
+    casts,
+    comparison,
+    functions,
+    logic,
+    membership,
+    moments,
+    nullness,
+    numbers,
+    ranges,
+    texts,
+)
 from tests.cases.case import Case
 from tests.differential.rows import row_value
 
@@ -19,6 +30,10 @@ CASES = (
     *logic.CASES,
     *functions.CASES,
     *ranges.CASES,
+    *casts.CASES,
+    *moments.CASES,
+    *numbers.CASES,
+    *texts.CASES,
 )
 NONE, SOME, ALL = range(3)
 

@@ -53,7 +53,8 @@ from tests.differential.rows import Row, order_key
 
 DAY = 86_400_000_000
 _STRINGS = ["", "a", "ab", "abc", "b", "a\0", "é", "\ud7ff", "\U0010ffff", "a\U0010ffff"]
-_STRINGS += ["customer#000001", "customer#000002", "customer", "z" * 9]
+_STRINGS += ["customer#000001", "customer#000002", "customer", "z" * 9, " a", "a ", "a  b "]
+_STRINGS += ["17", "-4", "300", "1.5", "t", "2024-01-05", "2024-01-20", "2024-1-9", "2024-02-01"]
 _FLOATS = [-math.inf, -1.5, -0.0, 0.0, 1.5, 2.0, math.inf, math.nan]
 _MICROSECONDS = [
     -(1 << 63),
@@ -349,7 +350,7 @@ def random_limits(random: Random, column: Column, columns: Sequence[Column]) -> 
 def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Expr:
     pool = POOLS[column.type][0]
     kind = random.random()
-    if random.random() < 0.25:
+    if random.random() < 0.4:
         found = random_function(random, column)
         if found is not None:
             return found
@@ -372,18 +373,27 @@ def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Ex
     return Compare(op, *(sides if random.random() < 0.7 else reversed(sides)))
 
 
+def _pool(data_type: DataType) -> list[Any]:
+    """Values of the type of a function's result, which may be the type of no column."""
+    if data_type in POOLS:
+        return POOLS[data_type][0]
+    if data_type.is_decimal:
+        return [Decimal(number).scaleb(-(data_type.scale or 0)) for number in (-100, 0, 1, 900)]
+    return [-3 * DAY, -1, 0, 1, DAY]
+
+
 def random_function(random: Random, column: Column) -> Expr | None:
     """A predicate over a function of the column; None where the type has none."""
     if random.random() < 0.3:
         return random_test(random, column)
     call = random_call(random, column)
     data_type = None if call is None else type_of(call)
-    if call is None or data_type not in POOLS:
+    if call is None or data_type is None:
         return None
     if random.random() < 0.1:
         return IsNull(call)
     small = [0, 1, 2, 12, 1969, 1970] if data_type == INTEGER else []
-    options = [*POOLS[data_type][0], *small]
+    options = [*_pool(data_type), *small]
     if random.random() < 0.3:
         return In(call, tuple(random.choices(options, k=3)), random.random() < 0.2)
     value = Literal(random.choice(options), data_type)

@@ -31,7 +31,7 @@ import numpy as np
 
 from tamis.evaluate.buckets import is_hashed
 from tamis.expr.decimals import from_unscaled, unscaled
-from tamis.expr.nodes import Comparison, Value
+from tamis.expr.nodes import CalendarInterval, Comparison, Value
 from tamis.expr.types import DataType
 from tamis.files.partition import Transform, TransformKind
 
@@ -153,7 +153,7 @@ def partition_of(
     >>> partition_of(Transform.parse("truncate[2]"), "abc", STRING)
     ('ab', None)
     """
-    if isinstance(value, bool | float) or value is None:
+    if isinstance(value, bool | float | CalendarInterval) or value is None:
         return None
     if isinstance(value, str | bytes) != data_type.is_text:
         return None

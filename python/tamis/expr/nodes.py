@@ -23,6 +23,7 @@ from tamis.expr.types import BOOLEAN, DataType
 
 __all__ = [
     "And",
+    "CalendarInterval",
     "Call",
     "Column",
     "Compare",
@@ -42,7 +43,17 @@ __all__ = [
     "walk",
 ]
 
-Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
+
+@dataclass(frozen=True, slots=True)
+class CalendarInterval:
+    """Months, days and microseconds, which are added one after the other."""
+
+    months: int
+    days: int
+    microseconds: int
+
+
+Value: TypeAlias = bool | int | float | Decimal | str | bytes | CalendarInterval | None
 
 
 class Comparison(StrEnum):

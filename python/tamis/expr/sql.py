@@ -180,5 +180,8 @@ _WRITERS: Final[dict[str, Callable[[Value], str]]] = {
     "timestamp": _timestamp("TIMESTAMP", "Z"),
     "timestamp_ntz": _timestamp("TIMESTAMP_NTZ", ""),
     "day_time_interval": lambda value: f"INTERVAL '{Decimal(int(value)) / 1_000_000:f}' SECOND",  # type: ignore[arg-type]
+    "calendar_interval": lambda value: (
+        f"make_interval(0, {value.months}, 0, {value.days}, 0, 0, {value.microseconds / 1e6})"  # type: ignore[union-attr]
+    ),
     "year_month_interval": lambda value: f"INTERVAL '{value!s}' MONTH",
 }

@@ -3,13 +3,15 @@ package io.tamis.wire
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
+import scala.collection.mutable
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
 /** Catalyst expressions as documents for Python. Total: what it does not know becomes opaque.
   *
@@ -24,9 +26,25 @@ import org.apache.spark.unsafe.types.UTF8String
 final class ExpressionWriter(hidden: Set[String]) {
   import ExpressionWriter._
 
-  def write(expression: Expression): ObjectNode =
-    try node(expression, 0)
-    catch { case NonFatal(_) | _: StackOverflowError => opaque(expression) }
+  /** Zones whose tables an earlier document of this writer brings along. */
+  private val told = mutable.Set.empty[String]
+
+  /** The document of an expression. Its root has a field `zones`, time zone -> table, of the zones
+    * that the expression names and no document before it did: a table is some kilobytes long, and a
+    * request needs it once.
+    */
+  def write(expression: Expression): ObjectNode = {
+    val document =
+      try node(expression, 0)
+      catch { case NonFatal(_) | _: StackOverflowError => opaque(expression) }
+    val unknown = zonesOf(document).filterNot(told)
+    if (unknown.nonEmpty) {
+      val zones = document.putObject("zones")
+      unknown.foreach(id => ZoneTable.of(id).foreach(zones.put(id, _)))
+      told ++= unknown
+    }
+    document
+  }
 
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
@@ -171,8 +189,30 @@ object ExpressionWriter {
     }
     val ansi =
       Try(e.getClass.getMethod("evalMode").invoke(e)).toOption.map(m => "evalMode" -> m.toString)
-    val clock = named.collect { case ("timeZoneId", id: String) => ZoneTable.of(id) }.flatten
-    named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ clock.map("zoneTable" -> _)
+    named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ ownZone(e).map("timeZoneId" -> _)
+  }
+
+  /** The zone that is an argument and not the session's. */
+  private def ownZone(e: Expression): Option[String] = e match {
+    case u: UTCTimestamp =>
+      u.children.lift(1).collect { case Literal(s: UTF8String, _) => s.toString }
+    case _ => None
+  }
+
+  /** The time zones that the calls of a document name, each once. */
+  private def zonesOf(document: JsonNode): Seq[String] = {
+    val found = mutable.LinkedHashSet.empty[String]
+    val pending = mutable.ArrayDeque[JsonNode](document)
+    while (pending.nonEmpty) {
+      val next = pending.removeHead()
+      next.path("o").path("timeZoneId") match {
+        case id if id.isTextual => found += id.asText
+        case _                  =>
+      }
+      if (next.path("n").asText != "in") next.path("a").forEach(each => pending += each)
+      else pending += next.path("a")
+    }
+    found.toSeq
   }
 
   /** Values of Catalyst as JSON values; false: not a type the wire knows. */
@@ -191,8 +231,10 @@ object ExpressionWriter {
       case (i: Long, LongType | TimestampType | TimestampNTZType) => list.add(i); true
       case (i: Int, _: YearMonthIntervalType)                     => list.add(i); true // months
       case (i: Long, _: DayTimeIntervalType)                      => list.add(i); true // micros
-      case (f: Float, FloatType)                                  => floating(list, f.toDouble)
-      case (d: Double, DoubleType)                                => floating(list, d)
+      case (i: CalendarInterval, CalendarIntervalType)            =>
+        list.addArray().add(i.months).add(i.days).add(i.microseconds); true
+      case (f: Float, FloatType)          => floating(list, f.toDouble)
+      case (d: Double, DoubleType)        => floating(list, d)
       case (d: Decimal, _: DecimalType)   => list.add(d.toJavaBigDecimal.toPlainString); true
       case (s: UTF8String, _: StringType) => text(list, s)
       case (b: Array[Byte], BinaryType)   => list.add(Base64.getEncoder.encodeToString(b)); true
