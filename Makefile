@@ -51,8 +51,9 @@ operators: $(INSTALLED) ## Write docs/operators.md
 	  > docs/operators.md
 
 .PHONY: sweep
-sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300)
-	$(PYTHON) tests/differential/sweep.py --seed $(or $(SEED),1) --containers $(or $(N),300)
+sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300 ONLY=part of the SQL)
+	$(PYTHON) tests/differential/sweep.py --seed $(or $(SEED),1) --containers $(or $(N),300) \
+	  $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: verdicts
 verdicts: setup ## Show every case of the tables of hits and misses

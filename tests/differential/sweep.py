@@ -40,10 +40,13 @@ from tamis.evaluate.truth import TruthSet
 from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import Column, Compare, Expr
 from tamis.files.table import ArrowStatistics
-from tests.differential.expressions import EXPRESSIONS, ZONES, depends_on_zone
+from tests.cases.tables import swept
+from tests.differential.expressions import EXPRESSIONS as OWN
+from tests.differential.expressions import ZONES, depends_on_zone
 from tests.differential.intervals import ARROW, SQL, random_containers
 from tests.differential.keys import order_key
 
+EXPRESSIONS = swept(OWN)
 _EXPRESSIONS_A_JOB = 40
 _SHOWN = 8
 
