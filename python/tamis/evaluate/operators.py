@@ -14,6 +14,7 @@ from tamis.evaluate import (
     membership,
     nullness,
 )
+from tamis.evaluate.declared import DeclaredCall, declared_call
 from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES, TRUTHS, VALUES
 from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or
 
@@ -27,6 +28,7 @@ TRUTHS[In] = membership.is_in
 TRUTHS[IsNull] = nullness.is_null
 
 VALUES[Column] = column.column
+VALUES[DeclaredCall] = declared_call
 VALUES[Literal] = literal.literal
 
 for taught in functions.TAUGHT:

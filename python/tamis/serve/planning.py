@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
+from tamis.evaluate.declared import bind
+from tamis.evaluate.watch import Watch
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
+from tamis.serve.declarations import in_force
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.kept import encode_kept
@@ -14,6 +18,7 @@ from tamis.wire.messages import (
     PlanAnswer,
     PlanRequest,
     ReasonDocument,
+    Warning_,
     read_request,
     write_answer,
 )
@@ -24,17 +29,25 @@ def plan(text: str) -> str:
     started = time.perf_counter()
     request = read_request(text)
     found = open_scan(request)
+    watch = Watch()
+    declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
     decision = decide(
-        decode_conjuncts(request.conjuncts),
+        [bind(each, declared, watch) for each in decode_conjuncts(request.conjuncts)],
         found.segments,
         request.snapshot.files,
         detail=request.detail,
     )
-    return write_answer(_answer(request, found, decision, time.perf_counter() - started))
+    warnings = [Warning_(code, text) for code, text in watch.warnings.items()]
+    elapsed = time.perf_counter() - started
+    return write_answer(_answer(request, found, decision, warnings, elapsed))
 
 
 def _answer(
-    request: PlanRequest, found: ScanInput, decision: ScanDecision, seconds: float
+    request: PlanRequest,
+    found: ScanInput,
+    decision: ScanDecision,
+    warnings: list[Warning_],
+    seconds: float,
 ) -> PlanAnswer:
     return PlanAnswer(
         id=request.id,
@@ -47,7 +60,7 @@ def _answer(
             ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
             for c in decision.conjuncts
         ],
-        warnings=list(found.warnings),
+        warnings=[*found.warnings, *warnings],
         milliseconds=seconds * 1000,
     )
 

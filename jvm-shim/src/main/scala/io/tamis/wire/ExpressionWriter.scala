@@ -33,6 +33,7 @@ final class ExpressionWriter(hidden: Set[String]) {
     // before isPlain: whether a long AND is deterministic is a question as deep as the AND is long
     case And(_, _)        => call("And", e, flatten(e, { case And(l, r) => Seq(l, r) }), depth)
     case Or(_, _)         => call("Or", e, flatten(e, { case Or(l, r) => Seq(l, r) }), depth)
+    case OfUser(function) => userFunction(function, e, depth)
     case _ if !isPlain(e) => opaque(e)
     case l: Literal       => literal(l).getOrElse(opaque(e))
     case ColumnPath(path) => column(path, e)
@@ -86,6 +87,15 @@ final class ExpressionWriter(hidden: Set[String]) {
       val o = out.putObject("o")
       settings.foreach { case (k, v) => Scalars.putOption(o, k, v) }
     }
+    out
+  }
+
+  private def userFunction(f: UserFunction, e: Expression, depth: Int): ObjectNode = {
+    val out = obj("call").put("f", UserFunction.Prefix + f.name).put("t", typeName(e.dataType))
+    out.put("sql", sqlOf(e))
+    val list = out.putArray("a")
+    f.arguments.foreach(a => list.add(node(a, depth + 1)))
+    f.body.foreach(out.putObject("o").put("body", _))
     out
   }
 
@@ -147,6 +157,10 @@ object ExpressionWriter {
         unapply(child).map(_ :+ g.childSchema(ordinal).name)
       case _ => None
     }
+  }
+
+  private object OfUser {
+    def unapply(e: Expression): Option[UserFunction] = UserFunction.of(e)
   }
 
   private def flatten(
