@@ -89,7 +89,7 @@ def _contracts(entry: str, directory: Path) -> Iterable[Contract]:
         return [read(Path(entry), directory)]
     module, _, attribute = entry.partition(":")
     found = getattr(importlib.import_module(module), attribute)
-    contracts = [found] if isinstance(found, Contract) else list(found)
+    contracts = found if isinstance(found, list | tuple) else [found]
     if not all(isinstance(each, Contract) for each in contracts):
         raise DeclarationError(f"{entry} is no tamis.Contract, and no list of them")
     for each in contracts:
