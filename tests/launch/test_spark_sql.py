@@ -19,3 +19,31 @@ def test_explain_shows_the_files_and_the_query_gives_the_rows(
     output = run([*command, "-e", f"EXPLAIN {query}; {query} ORDER BY id"], tmp_path, environment)
     assert "Files: 1 of 8" in output
     assert output.splitlines()[-len(ROWS) :] == [str(row) for row in ROWS]
+
+
+def test_a_declared_function_of_hive(
+    tmp_path: Path, environment: dict[str, str], orders: str, jar: str
+) -> None:
+    """From SQL alone: a function of Hive's, and a module that says what it keeps."""
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "my_contracts.py").write_text(
+        "import tamis\nALL = [tamis.Contract('whole', monotone=lambda x: x, types=['BIGINT'])]\n"
+    )
+    environment["PYTHONPATH"] = str(modules)
+    generic = "org.apache.hadoop.hive.ql.udf.generic.GenericUDFFloor"
+    query = f"SELECT id FROM parquet.`{orders}` WHERE whole(id) IN ({', '.join(map(str, ROWS))})"
+    script = [
+        f"CREATE TEMPORARY FUNCTION whole AS '{generic}'",
+        f"EXPLAIN {query}",
+        "SET spark.tamis.declarations = my_contracts:ALL",
+        f"EXPLAIN {query}",
+        f"{query} ORDER BY id",
+    ]
+    command = [spark("spark-sql"), "--jars", jar, "--conf", EXTENSION]
+    output = run([*command, "-e", "; ".join(script)], tmp_path, environment)
+    before, _, after = output.partition("my_contracts")
+    assert "Files: 8 of 8" in before
+    assert "Files: 1 of 8" in after
+    assert after.count("HiveGenericUDF") >= 1
+    assert output.splitlines()[-len(ROWS) :] == [str(row) for row in ROWS]

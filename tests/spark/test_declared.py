@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import sys
 import time
@@ -302,3 +303,57 @@ def test_random_function_stays_opaque(spark: SparkSession, events: DataFrame) ->
     spark.udf.register("unstable", unstable)
     tamis.declare(spark, "unstable", monotone=lambda x: x // 100, types=["BIGINT"])
     assert kept(spark.sql("SELECT * FROM events WHERE unstable(id) = 3")) == [10]
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Apia", "+05:30"])
+def test_timestamps_in_any_zone(
+    spark: SparkSession, folder: str, same: Same, zone: str, arrow: bool
+) -> None:
+    """Functions see local time, of the worker's zone or the session's, when clocks change too."""
+    if arrow:
+        pytest.importorskip("pandas")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    spark.range(960).selectExpr(
+        "id", "timestamp_seconds(1711800000 - 10 * 86400 + id * 1800) AS ts"
+    ).repartitionByRange(20, "id").write.parquet(folder + "/t")
+    tamis.index(spark, folder + "/t").build()
+    spark.read.parquet(folder + "/t").createOrReplaceTempView("t")
+    spark.udf.register("day_of", udf(lambda x: x.toordinal(), LongType(), useArrow=arrow))
+    spark.udf.register("start_of", udf(_start_of, "timestamp", useArrow=arrow))
+    tamis.declare(spark, "day_of", monotone=lambda x: x.toordinal(), types=["TIMESTAMP"])
+    tamis.declare(spark, "start_of", monotone=_start_of)
+    days = [row[0] for row in spark.sql("SELECT DISTINCT day_of(ts) FROM t").collect()]
+    for day in days[::4]:
+        frame = same(f"SELECT * FROM t WHERE day_of(ts) = {day}")
+        assert 1 <= kept(frame)[0] <= 4
+    moments = [
+        row[0] for row in spark.sql("SELECT DISTINCT CAST(start_of(ts) AS STRING) FROM t").collect()
+    ]
+    for moment in moments[::4]:
+        frame = same(f"SELECT * FROM t WHERE start_of(ts) = TIMESTAMP '{moment}'")
+        assert 1 <= kept(frame)[0] <= 6
+
+
+def _start_of(x: datetime.datetime) -> datetime.datetime:
+    return x.replace(hour=0, minute=0)
+
+
+def test_scala_function_of_a_primitive(spark: SparkSession, events: DataFrame) -> None:
+    """Spark calls it only where its argument is not NULL: IF(x IS NULL, NULL, f(x))."""
+    pytest.importorskip("numpy")
+    from pyspark.ml.feature import Bucketizer
+
+    splits = [0.0, 100.0, 250.0, 800.0, 1000.0]
+    stage = Bucketizer(splits=splits, inputCol="d", outputCol="bucket")
+    frame = events.selectExpr("id", "double(id) AS d")
+    filtered = stage.transform(frame).where("bucket = 1.0")
+    (scan,) = scans(filtered)
+    (found,) = [each for each in scan["conjuncts"] if each.get("reason")]
+    assert found["reason"]["code"] == "FUNCTION_NOT_DECLARED"
+    assert kept(filtered) == [10]
+    name = found["reason"]["text"].split(" of ")[1].split(",")[0]
+    tamis.declare(spark, name, monotone=lambda x: float(sum(x >= each for each in splits) - 1))
+    filtered = stage.transform(frame).where("bucket = 1.0")
+    assert kept(filtered) == [2]
+    assert filtered.count() == 150
