@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tamis.evaluate.declared import bind
 from tamis.evaluate.watch import Watch
+from tamis.index.memory import give_back
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
 from tamis.serve.declarations import in_force
@@ -23,6 +24,9 @@ from tamis.wire.messages import (
     write_answer,
 )
 
+#: A planning that took longer, in seconds, read or gathered much.
+_LONG = 0.02
+
 
 def plan(text: str) -> str:
     """Plan one scan. Raises TamisError for a request that cannot be read."""
@@ -30,23 +34,28 @@ def plan(text: str) -> str:
     request = read_request(text)
     found = open_scan(request)
     watch = Watch()
-    declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
+    conjuncts = decode_conjuncts(request.conjuncts)
+    if request.declarations:
+        declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
+        conjuncts = [bind(each, declared, watch) for each in conjuncts]
     decision = decide(
-        [bind(each, declared, watch) for each in decode_conjuncts(request.conjuncts)],
+        conjuncts,
         found.segments,
         request.snapshot.files,
         detail=request.detail,
     )
-    warnings = [Warning_(code, text) for code, text in watch.warnings.items()]
-    elapsed = time.perf_counter() - started
-    return write_answer(_answer(request, found, decision, warnings, elapsed))
+    seconds = time.perf_counter() - started
+    answer = write_answer(_answer(request, found, decision, watch, seconds))
+    if seconds > _LONG:
+        give_back()
+    return answer
 
 
 def _answer(
     request: PlanRequest,
     found: ScanInput,
     decision: ScanDecision,
-    warnings: list[Warning_],
+    watch: Watch,
     seconds: float,
 ) -> PlanAnswer:
     return PlanAnswer(
@@ -60,7 +69,10 @@ def _answer(
             ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
             for c in decision.conjuncts
         ],
-        warnings=[*found.warnings, *warnings],
+        warnings=[
+            *found.warnings,
+            *(Warning_(code, text) for code, text in watch.warnings.items()),
+        ],
         milliseconds=seconds * 1000,
     )
 
