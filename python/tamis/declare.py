@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tamis.declarations.files import is_same_function, write
+from tamis.declarations.files import is_about, write
 from tamis.declarations.refute import check
 from tamis.errors import DeclarationError
 from tamis.evaluate.contract import Contract
@@ -74,8 +74,10 @@ def declare(
     )
     check(contract, _python_function(body or (function if udf is not None else None)))
     directory = Path(tamis.privateDirectory())  # type: ignore[attr-defined]
-    path = write(contract, _pickled(contract), directory)
-    others = [each for each in _declared(spark) if not is_same_function(each, name)]
+    # A registered function is its name. Of the others many may be called "<lambda>".
+    subject = name if udf is None else f"{name} {contract.body}"
+    path = write(contract, _pickled(contract), directory, subject)
+    others = [each for each in _declared(spark) if not is_about(each, subject)]
     spark.conf.set(_CONF, ",".join([*others, str(path)]))
     return contract
 
@@ -110,9 +112,9 @@ def _pickled(contract: Contract) -> bytes:
     """By value, for the sidecar need not find the module in which the function was written."""
     from pyspark import cloudpickle
 
-    modules = [
-        module for each in (contract.monotone, contract.image) if (module := _own_module(each))
-    ]
+    own = map(_own_module, (contract.monotone, contract.image))
+    by_value = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call]
+    modules = [module for module in own if module and module.__name__ not in by_value]
     for module in modules:
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     try:

@@ -74,7 +74,7 @@ SWEEP: Final[dict[str, tuple[str, ...]]] = {
     for kind in ("tinyint", "int", "bigint", "float", "double", "decimal", "string")
 }
 
-_IN_FORCE: Final = {name: Declared(contract) for name, (contract, *_) in FUNCTIONS.items()}
+_IN_FORCE: Final = {name: [Declared(contract)] for name, (contract, *_) in FUNCTIONS.items()}
 
 
 def register(spark: Any) -> None:

@@ -48,7 +48,7 @@ NTZ = datetime.datetime(2024, 2, 29, 12)
 
 
 def declared(contract: Contract, expr: Expr, watch: Watch | None = None) -> Expr:
-    return bind(expr, {contract.name: Declared(contract)}, watch or Watch())
+    return bind(expr, {contract.name: [Declared(contract)]}, watch or Watch())
 
 
 def compare(op: str, data_type: DataType, result: DataType, constant: Any, *more: Expr) -> Expr:
@@ -264,6 +264,12 @@ def test_another_function_of_the_name() -> None:
         bound = declared(contract, Call("udf:f", (column,), options, LONG), watch)
         assert isinstance(bound, DeclaredCall) is known
         assert bool(watch.warnings) is not known
+    # The last of those that speak of this very function holds.
+    of_f = [Declared(Contract("f", monotone=abs, body=body)) for body in (None, "abc", "def")]
+    call = Call("udf:f", (column,), (("body", "abc"),), LONG)
+    bound = bind(call, {"f": of_f}, Watch())
+    assert isinstance(bound, DeclaredCall)
+    assert bound.declared is of_f[1]
     # A function of Catalyst's is never one of the user's.
     assert type(declared(contract, Call("f", (column,), (), LONG))) is Call
 
@@ -298,7 +304,7 @@ def test_a_call_that_does_not_come_back_is_left_behind() -> None:
 
 def test_what_was_late_is_known_the_next_time() -> None:
     contract = Contract("f", monotone=lambda x: (time.sleep(0.01), x)[1], types=["INT"])
-    kept = {"f": Declared(contract)}
+    kept = {"f": [Declared(contract)]}
     predicate = compare("<", INTEGER, LONG, -1)
     data = [(n, n) for n in range(60)]
     files = ArrowStatistics(statistics_of(Column(("c",), INTEGER), data))

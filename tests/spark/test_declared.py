@@ -268,8 +268,12 @@ def test_udf_that_is_not_registered(spark: SparkSession, events: DataFrame) -> N
     assert kept(frame) == [1]
     assert frame.count() == 100
     # Of the same name, "<lambda>", and another function.
-    other = udf(lambda x: x % 100, LongType())
+    other = udf(lambda x: 9 - x // 100, LongType())
     assert kept(events.where(other(col("id")) == 3)) == [10]
+    tamis.declare(spark, other, monotone=other, increasing=False, types=["BIGINT"])
+    both = events.where((other(col("id")) == 6) & (tens(col("id")) == 3))
+    assert kept(both) == [1]
+    assert both.count() == 100
 
 
 @pytest.mark.parametrize("body", ["raises", "exits", "hangs", "loops"])

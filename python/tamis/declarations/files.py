@@ -1,7 +1,7 @@
 """Contracts as files, from the driver's Python to the sidecar.
 
 A file holds one line of JSON (which Python wrote it, and which tamis) and the pickled contract. Its
-name is a hash of the function's name and one of the content, so that a file never changes, and a
+name is a hash of what it speaks of and one of the content, so that a file never changes, and a
 half-written one is none. Pickles run code when they are read: a file counts only where the driver
 has it in its private directory, which nobody but its user can write to.
 """
@@ -20,16 +20,19 @@ from tamis._version import __version__
 from tamis.errors import DeclarationError
 from tamis.evaluate.contract import Contract
 
-__all__ = ["is_same_function", "read", "write"]
+__all__ = ["is_about", "read", "write"]
 
 _PREFIX = "declared-"
 
 
-def write(contract: Contract, pickled: bytes, directory: Path) -> Path:
-    """Write a pickled contract into the private directory; gives the file."""
+def write(contract: Contract, pickled: bytes, directory: Path, subject: str) -> Path:
+    """Write a pickled contract into the private directory; gives the file.
+
+    `subject`: a later file of the same subject takes its place.
+    """
     header = json.dumps({"function": contract.name, **_writer()}).encode()
     content = header + b"\n" + pickled
-    path = directory / f"{_stem(contract.name)}{hashlib.sha256(content).hexdigest()}"
+    path = directory / f"{_stem(subject)}{hashlib.sha256(content).hexdigest()}"
     unfinished = path.with_suffix(f".{os.getpid()}")
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -38,13 +41,13 @@ def write(contract: Contract, pickled: bytes, directory: Path) -> Path:
     return path
 
 
-def is_same_function(entry: str, name: str) -> bool:
-    """Whether an entry of the conf is a file about the function of that name.
+def is_about(entry: str, subject: str) -> bool:
+    """Whether an entry of the conf is a file about that subject.
 
-    >>> is_same_function("/tmp/tamis-1/" + _stem("f") + "abc", "f"), is_same_function("m:F", "f")
+    >>> is_about("/tmp/tamis-1/" + _stem("f") + "abc", "f"), is_about("module:f", "f")
     (True, False)
     """
-    return Path(entry).name.startswith(_stem(name))
+    return Path(entry).name.startswith(_stem(subject))
 
 
 def read(path: Path, directory: Path) -> Contract:
@@ -86,8 +89,8 @@ def _trusted(path: Path, directory: Path) -> bytes:
     return content
 
 
-def _stem(name: str) -> str:
-    return f"{_PREFIX}{hashlib.sha256(name.encode()).hexdigest()[:16]}-"
+def _stem(subject: str) -> str:
+    return f"{_PREFIX}{hashlib.sha256(subject.encode()).hexdigest()[:16]}-"
 
 
 def _writer() -> dict[str, str]:

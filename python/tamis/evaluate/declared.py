@@ -6,9 +6,9 @@ any x: nothing is promised there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,18 @@ from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.watch import Watch
 from tamis.expr.nodes import And, Call, Compare, Expr, In, IsNull, Literal, Not, Or, walk
 
-__all__ = ["PREFIX", "Declared", "DeclaredCall", "bind", "declared_call", "relies_on_declaration"]
+__all__ = [
+    "PREFIX",
+    "Declarations",
+    "Declared",
+    "DeclaredCall",
+    "bind",
+    "declared_call",
+    "relies_on_declaration",
+]
+
+#: What is in force for each name; of several for one function the last holds.
+Declarations: TypeAlias = Mapping[str, Sequence[Declared]]
 
 #: Names of user-defined functions begin with it: no class of Catalyst does.
 PREFIX: Final = "udf:"
@@ -35,7 +46,7 @@ class DeclaredCall(Call):
     watch: Watch
 
 
-def bind(expr: Expr, declared: Mapping[str, Declared], watch: Watch) -> Expr:
+def bind(expr: Expr, declared: Declarations, watch: Watch) -> Expr:
     """The expression, its calls of declared functions known as such.
 
     A Python function that bears the name of a declared one, but is another, is not known.
@@ -48,7 +59,7 @@ def bind(expr: Expr, declared: Mapping[str, Declared], watch: Watch) -> Expr:
     >>> tens = Contract("tens", monotone=lambda x: x // 10)
     >>> call = Call("udf:tens", (Column(("c",), LONG),), (), LONG)
     >>> first = Compare(Comparison.GREATER, call, Literal(0, LONG))
-    >>> truth(bind(first, {"tens": Declared(tens)}, Watch()), FILES).can_be_true.tolist()
+    >>> truth(bind(first, {"tens": [Declared(tens)]}, Watch()), FILES).can_be_true.tolist()
     [False, False, True, False]
     """
 
@@ -75,20 +86,21 @@ def bind(expr: Expr, declared: Mapping[str, Declared], watch: Watch) -> Expr:
             return expr
 
 
-def _bind_call(call: Call, declared: Mapping[str, Declared], watch: Watch) -> Call:
-    name = call.name.removeprefix(PREFIX)
-    found = declared.get(name) if call.name.startswith(PREFIX) else None
-    if found is None:
+def _bind_call(call: Call, declared: Declarations, watch: Watch) -> Call:
+    if not call.name.startswith(PREFIX):
         return call
-    meant, body = found.contract.body, call.option("body")
-    if meant is not None and meant != body:
+    name, body = call.name.removeprefix(PREFIX), call.option("body")
+    of_name = declared.get(name, ())
+    for each in reversed(of_name):
+        if each.contract.body in (None, body):
+            return DeclaredCall(call.name, call.arguments, call.options, call.type, each, watch)
+    if of_name:
         watch.warn(
             f"declaration_of_another:{name}",
             f"{name} is not the function that was declared under this name, so that nothing is "
-            f"known of it: declare it again (tamis.declare).",
+            "known of it: declare it again (tamis.declare).",
         )
-        return call
-    return DeclaredCall(call.name, call.arguments, call.options, call.type, found, watch)
+    return call
 
 
 def relies_on_declaration(expr: Expr) -> bool:

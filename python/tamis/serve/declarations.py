@@ -19,7 +19,7 @@ from tamis.declarations.files import read
 from tamis.declarations.refute import check
 from tamis.errors import DeclarationError
 from tamis.evaluate.contract import Contract
-from tamis.evaluate.images import Declared
+from tamis.evaluate.declared import Declarations, Declared
 from tamis.evaluate.watch import Watch
 
 __all__ = ["in_force"]
@@ -64,12 +64,13 @@ _loaded: OrderedDict[tuple[str, Path], _Loading] = OrderedDict()
 _lock = threading.Lock()
 
 
-def in_force(entries: Sequence[str], directory: Path, watch: Watch) -> dict[str, Declared]:
-    """The declared functions by name; of two contracts of one function the last holds."""
-    found: dict[str, Declared] = {}
+def in_force(entries: Sequence[str], directory: Path, watch: Watch) -> Declarations:
+    """The declared functions by name, in the order of the entries."""
+    found: dict[str, list[Declared]] = {}
     ends = time.monotonic() + _SECONDS
     for loading in [_loading(entry, directory) for entry in entries]:
-        found.update({each.contract.name: each for each in loading.result(ends, watch)})
+        for each in loading.result(ends, watch):
+            found.setdefault(each.contract.name, []).append(each)
     return found
 
 

@@ -68,8 +68,8 @@ private[tamis] object UserFunction {
   /** The body of a Python function that is registered under this name; null: there is none. */
   def bodyOf(session: SparkSession, name: String): String = {
     val registry = session.asInstanceOf[ClassicSession].sessionState.functionRegistry
-    Try(registry.lookupFunction(FunctionIdentifier(name), Seq(Literal(null)))).toOption
-      .collect { case p: PythonUDF => bodyOf(p.func.command) }
-      .orNull
+    Try(registry.lookupFunction(FunctionIdentifier(name), Seq(Literal(null)))).toOption.collect {
+      case p: PythonUDF => bodyOf(p.func.command)
+    }.orNull
   }
 }
