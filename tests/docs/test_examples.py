@@ -20,4 +20,5 @@ def test_page(name: str, spark: SparkSession, repository: Path, tmp_path: Path) 
         page.read_text().replace("```", ""), names, page.name, str(page), 0
     )
     assert len(example.examples) > 5
-    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed == 0
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.DocTestRunner(optionflags=flags).run(example).failed == 0

@@ -340,7 +340,7 @@ def test_timestamps_in_any_zone(
 
 
 def _start_of(x: datetime.datetime) -> datetime.datetime:
-    return x.replace(hour=0, minute=0)
+    return x.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def test_scala_function_of_a_primitive(spark: SparkSession, events: DataFrame) -> None:

@@ -10,10 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
-from tamis.evaluate.bounds import NO, YES, Bounds
-from tamis.evaluate.distinct import distinct_of, spread
+from tamis.evaluate.bounds import Bounds
 from tamis.evaluate.images import Declared, Images
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.python_values import NotAValue, to_python
@@ -116,20 +113,7 @@ def declared_call(call: DeclaredCall, statistics: Statistics) -> Bounds | None:
     bounds = value(call.arguments[contract.argument], statistics)
     if bounds is None or constants is None or not contract.covers(bounds.type, constants):
         return None
-    distinct = distinct_of(bounds)
-    images = Images(call.declared, bounds.type, call.type, constants, call.watch).of(distinct.cells)
-    lower, lower_known = spread([each[0] for each in images], distinct.codes, call.type, "least")
-    upper, upper_known = spread([each[1] for each in images], distinct.codes, call.type, "greatest")
-    return Bounds(
-        call.type,
-        lower,
-        upper,
-        YES,
-        YES if call.type.is_floating else NO,
-        np.array([each[2] for each in images], np.bool_)[distinct.codes],
-        lower_known,
-        upper_known,
-    )
+    return Images(call.declared, bounds.type, call.type, constants, call.watch).of(bounds)
 
 
 def _constants(arguments: tuple[Expr, ...], varying: int) -> tuple[Any, ...] | None:

@@ -75,6 +75,11 @@ def from_python(value: Any, data_type: DataType, widen: int = 0) -> Any:
     >>> from_python(decimal.Decimal("1.005"), decimal_type(10, 2))
     101
     """
+    if type(value) is int and data_type.is_integral:  # the most common: without further ado
+        least, greatest = data_type.domain
+        if least <= value <= greatest:
+            return value
+        raise NotAValue
     try:
         edge: list[Any] = edge_of([_internal(value, data_type, widen)], data_type).tolist()
         return edge[0]

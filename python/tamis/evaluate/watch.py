@@ -25,8 +25,21 @@ class Watch:
     """How long user code may still take in one plan, and what has to be said of it."""
 
     def __init__(self, seconds: float = 1.5) -> None:
-        self.seconds = seconds
         self.warnings: dict[str, str] = {}
+        self._left = seconds
+        self._ends = 0.0
+
+    def __enter__(self) -> bool:
+        """The watch runs; whether there is time at all."""
+        self._ends = time.monotonic() + self._left
+        return self._left > 0
+
+    def __exit__(self, *_: object) -> None:
+        self._left = self.left()
+
+    def left(self) -> float:
+        """Seconds, while the watch runs."""
+        return max(0.0, self._ends - time.monotonic())
 
     def warn(self, code: str, text: str) -> None:
         """Once for each code: a contract that fails does so in every file."""
@@ -56,12 +69,9 @@ class Answers:
         return {each: given for each, given in found.items() if given is not _UNHEARD}
 
     def _ask(self, missing: list[Hashable], answer: Callable[[Any], Any], watch: Watch) -> None:
-        started = time.monotonic()
-        ends = started + watch.seconds
-
         def ask() -> None:
             for question in missing:
-                if time.monotonic() > ends:
+                if watch.left() == 0:
                     return
                 try:
                     given = answer(question)
@@ -69,14 +79,13 @@ class Answers:
                     given = _UNHEARD
                 self._kept[question] = given
 
-        if not run_within(ask, watch.seconds + _GRACE_SECONDS):
+        if not run_within(ask, watch.left() + _GRACE_SECONDS):
             self.hangs = True
             watch.warn(
                 f"declaration_hangs:{self.name}",
                 f"the declared function of {self.name} does not return: it is not asked any more. "
                 "Declare it anew.",
             )
-        watch.seconds = max(0.0, watch.seconds - (time.monotonic() - started))
 
 
 def run_within(task: Callable[[], None], seconds: float) -> bool:
