@@ -6,9 +6,12 @@ None of them raises: Spark computes a Python function for every row, wanted or n
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
+
+from pyspark import cloudpickle
 
 from tamis.declarations.refute import check
 from tamis.evaluate.contract import Contract
@@ -79,6 +82,7 @@ _IN_FORCE: Final = {name: [Declared(contract)] for name, (contract, *_) in FUNCT
 
 def register(spark: Any) -> None:
     """Make the functions known to Spark, after their contracts were tried."""
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find this file
     for name, (contract, f, result, _) in FUNCTIONS.items():
         check(contract, f)
         spark.udf.register(name, f, result)

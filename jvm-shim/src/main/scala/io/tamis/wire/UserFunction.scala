@@ -38,7 +38,7 @@ private[tamis] object UserFunction {
     case s: ScalaUDF              => s.udfName.map(UserFunction(_, s.children, None))
     case _: SubqueryExpression    => None
     case u: UserDefinedExpression => Some(UserFunction(u.name, e.children, None))
-    case s: StaticInvoke => scalarFunction(s).map(f => UserFunction(f.name, s.arguments, None))
+    case s: StaticInvoke => s.scalarFunction.map(f => UserFunction(f.name, s.arguments, None))
     case i: Invoke       =>
       i.targetObject match {
         case Literal(f: ScalarFunction[_], _) => Some(UserFunction(f.name, i.arguments, None))
@@ -46,14 +46,6 @@ private[tamis] object UserFunction {
       }
     case _ => None
   }
-
-  /** The function of a catalog behind a static method; by reflection, for not every version of
-    * Spark says so.
-    */
-  private def scalarFunction(s: StaticInvoke): Option[ScalarFunction[_]] =
-    Try(s.getClass.getMethod("scalarFunction").invoke(s)).toOption.collect {
-      case Some(f: ScalarFunction[_]) => f
-    }
 
   def bodyOf(function: UserDefinedPythonFunction): String = bodyOf(function.func.command)
 
