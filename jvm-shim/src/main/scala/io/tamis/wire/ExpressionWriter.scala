@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -40,6 +41,7 @@ final class ExpressionWriter(hidden: Set[String]) {
     case In(value, list) if list.forall(_.isInstanceOf[Literal]) =>
       membership(e, value, list.map(_.asInstanceOf[Literal].value), depth)
     case InSet(value, set)                      => membership(e, value, set.toSeq, depth)
+    case s: StaticInvoke                        => call(methodOf(s), s, s.arguments, depth)
     case _ if e.children.nonEmpty || e.foldable =>
       call(e.getClass.getSimpleName, e, e.children, depth)
     case _ => opaque(e)
@@ -158,6 +160,11 @@ object ExpressionWriter {
       case _ => None
     }
   }
+
+  /** "UrlCodec.decode": many a function of Spark's is a static method, all of it in its arguments.
+    */
+  private def methodOf(s: StaticInvoke): String =
+    s"${s.staticObject.getSimpleName.stripSuffix("$")}.${s.functionName}"
 
   private object OfUser {
     def unapply(e: Expression): Option[UserFunction] = UserFunction.of(e)
