@@ -56,8 +56,9 @@ partitioning: $(INSTALLED) ## Write docs/partitioning.md
 	  > docs/partitioning.md
 
 .PHONY: sweep
-sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300)
-	$(PYTHON) tests/differential/sweep.py --seed $(or $(SEED),1) --containers $(or $(N),300)
+sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300 ONLY=part of the SQL)
+	$(PYTHON) tests/differential/sweep.py --seed $(or $(SEED),1) --containers $(or $(N),300) \
+	  $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: verdicts
 verdicts: setup ## Show every case of the tables of hits and misses

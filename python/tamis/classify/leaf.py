@@ -19,6 +19,7 @@ from tamis.classify.lifting import (
     weakest,
 )
 from tamis.classify.pushdown import Pushdown
+from tamis.evaluate.declared import PREFIX, DeclaredCall, relies_on_declaration
 from tamis.evaluate.operators import FUNCTIONS, PREDICATES
 from tamis.evaluate.storage import comparable
 from tamis.expr.nodes import (
@@ -151,6 +152,8 @@ def _by_statistics(expr: Expr, capabilities: Capabilities) -> Leaf:
         name = dotted(column.path)
         if not (capabilities.has_statistics(name) or capabilities.transforms(name)):
             return Pushdown.UNSUPPORTED, reason("NO_STATISTICS", column=name)
+    if relies_on_declaration(expr):
+        return Pushdown.INEXACT, reason("DECLARED_FUNCTION", predicate=to_sql(expr))
     if len(columns) == 1:
         name = dotted(columns[0].path)
         return Pushdown.INEXACT, reason("RANGES_OVERLAP", predicate=to_sql(expr), column=name)
@@ -169,6 +172,11 @@ def _obstacles(expr: Expr) -> Iterator[Reason]:
         match node:
             case Opaque(sql=sql):
                 yield reason("EXPRESSION_NOT_UNDERSTOOD", predicate=sql)
+            case DeclaredCall():
+                continue
+            case Call(name=name) if name.startswith(PREFIX):
+                function = name.removeprefix(PREFIX)
+                yield reason("FUNCTION_NOT_DECLARED", function=function, predicate=to_sql(expr))
             case Call(name=name) if name not in FUNCTIONS and name not in PREDICATES:
                 yield reason("FUNCTION_NOT_UNDERSTOOD", function=name, predicate=to_sql(expr))
             case Compare(left=left, right=right):

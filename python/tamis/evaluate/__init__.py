@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tamis.evaluate import operators as operators  # fills the registry
 from tamis.evaluate.bounds import Flags
+from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
 from tamis.evaluate.ranges import narrowed
 from tamis.evaluate.statistics import Statistics
@@ -65,7 +66,8 @@ def verdicts(expr: Expr, statistics: Statistics) -> npt.NDArray[np.int8]:
     truths = truth(narrowed(expr), statistics)
     count = statistics.num_containers
     codes = np.full(count, _SOME, np.int8)
-    codes[_each(~(truths.can_be_false | truths.can_be_null), count)] = _ALL
+    if not relies_on_declaration(expr):
+        codes[_each(~(truths.can_be_false | truths.can_be_null), count)] = _ALL
     # None last: where no row can be anything, there are no rows.
     codes[_each(~truths.can_be_true, count)] = _NONE
     empty = statistics.empty()

@@ -1,7 +1,6 @@
 """The registry: which rule evaluates which node, one line each.
 
-To teach an operator, write its file (what it accepts, how it maps bounds, why that is sound), add a
-line here, and a table of cases in tests/cases.
+Functions have a registry of their own, evaluate/functions.py: docs/adding_an_operator.md.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from tamis.evaluate import (
     nullness,
     within,
 )
+from tamis.evaluate.declared import DeclaredCall, declared_call
 from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES, TRUTHS, VALUES
 from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or, Within
 
@@ -30,6 +30,7 @@ TRUTHS[IsNull] = nullness.is_null
 TRUTHS[Within] = within.within
 
 VALUES[Column] = column.column
+VALUES[DeclaredCall] = declared_call
 VALUES[Literal] = literal.literal
 
 for taught in functions.TAUGHT:

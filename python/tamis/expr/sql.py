@@ -69,7 +69,8 @@ def to_sql(expr: Expr) -> str:
         case Within():
             return _within_sql(expr)
         case Call(name=name, arguments=arguments):
-            return f"{name}({', '.join(to_sql(each) for each in arguments)})"
+            # A function of the user is "udf:name": no class of Catalyst has a colon.
+            return f"{name.removeprefix('udf:')}({', '.join(to_sql(each) for each in arguments)})"
 
 
 def _operand(expr: Expr, looser: tuple[type, ...] = (And, Or, Not, Compare, In, IsNull)) -> str:

@@ -18,6 +18,7 @@ from tamis.classify import classify
 from tamis.classify.capabilities import capabilities_of
 from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.bounds import YES, Flags
+from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
 from tamis.evaluate.ranges import narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
@@ -166,12 +167,16 @@ def _rule_out(survivors: Flags, statistics: Statistics, order: _Order) -> None:
 def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
     """The conjuncts that are true of every row of every file that is kept.
 
-    Of no file at all, every conjunct is.
+    Of no file at all, every conjunct is; but what rests on a declaration never is.
     """
     if not _covered(segments, kept):
         return frozenset()
     candidates = enumerate(conjuncts)
-    exact = {ordinal for ordinal, each in candidates if not (kept.any() and names_zero(each))}
+    exact = {
+        ordinal
+        for ordinal, each in candidates
+        if not ((kept.any() and names_zero(each)) or relies_on_declaration(each))
+    }
     forms = {ordinal: _together(conjuncts[ordinal]) for ordinal in exact}
     for segment in segments:
         survivors = kept[segment.ordinals]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
+from tamis.evaluate.declared import bind
+from tamis.evaluate.watch import Watch
 from tamis.index.memory import give_back
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
+from tamis.serve.declarations import in_force
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.kept import encode_kept
@@ -15,6 +19,7 @@ from tamis.wire.messages import (
     PlanAnswer,
     PlanRequest,
     ReasonDocument,
+    Warning_,
     read_request,
     write_answer,
 )
@@ -28,21 +33,30 @@ def plan(text: str) -> str:
     started = time.perf_counter()
     request = read_request(text)
     found = open_scan(request)
+    watch = Watch()
+    conjuncts = decode_conjuncts(request.conjuncts)
+    if request.declarations:
+        declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
+        conjuncts = [bind(each, declared, watch) for each in conjuncts]
     decision = decide(
-        decode_conjuncts(request.conjuncts),
+        conjuncts,
         found.segments,
         request.snapshot.files,
         detail=request.detail,
     )
     seconds = time.perf_counter() - started
-    answer = write_answer(_answer(request, found, decision, seconds))
+    answer = write_answer(_answer(request, found, decision, watch, seconds))
     if seconds > _LONG:
         give_back()
     return answer
 
 
 def _answer(
-    request: PlanRequest, found: ScanInput, decision: ScanDecision, seconds: float
+    request: PlanRequest,
+    found: ScanInput,
+    decision: ScanDecision,
+    watch: Watch,
+    seconds: float,
 ) -> PlanAnswer:
     return PlanAnswer(
         id=request.id,
@@ -55,7 +69,10 @@ def _answer(
             ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
             for c in decision.conjuncts
         ],
-        warnings=list(found.warnings),
+        warnings=[
+            *found.warnings,
+            *(Warning_(code, text) for code, text in watch.warnings.items()),
+        ],
         milliseconds=seconds * 1000,
     )
 

@@ -66,7 +66,10 @@ class IndexOptions(msgspec.Struct, frozen=True):
 
 
 class PlanRequest(msgspec.Struct, frozen=True):
-    """Which files does this scan need? `conjuncts` are expression documents: see wire.catalyst."""
+    """Which files does this scan need? `conjuncts` are expression documents: see wire.catalyst.
+
+    `declarations`: what is declared of functions in this session: see serve.declarations.
+    """
 
     version: int
     id: str
@@ -77,6 +80,7 @@ class PlanRequest(msgspec.Struct, frozen=True):
     cache_directory: str | None = None
     conjuncts: list[Any] = []
     detail: bool = False
+    declarations: list[str] = []
 
 
 class KeptAll(msgspec.Struct, frozen=True, tag_field="form", tag="all"):

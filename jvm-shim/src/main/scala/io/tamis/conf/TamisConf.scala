@@ -61,5 +61,10 @@ object TamisConf {
   def indexEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.index.enabled").forall(_.toBoolean)
   def indexLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.index.location")
+  def declarations(conf: SQLConf): Seq[String] =
+    string(conf, "spark.tamis.declarations").toSeq
+      .flatMap(_.split(','))
+      .map(_.trim)
+      .filter(_.nonEmpty)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }

@@ -36,7 +36,8 @@ final class Question(
         roots,
         documents.toString,
         index,
-        conf.caseSensitiveAnalysis
+        conf.caseSensitiveAnalysis,
+        TamisConf.declarations(conf)
       )
       val answer = AnswerMemo.get(key).filterNot(_ => detail).getOrElse {
         val answered = send(documents)
@@ -78,7 +79,8 @@ final class Question(
       index,
       new FileOptions(table).storage,
       documents,
-      detail
+      detail,
+      TamisConf.declarations(conf)
     )
     val answer = PlannerClient.plan(
       request,

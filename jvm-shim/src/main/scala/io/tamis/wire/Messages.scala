@@ -21,7 +21,8 @@ final case class PlanRequest(
     index: IndexSettings,
     storage: Map[String, String],
     conjuncts: ArrayNode,
-    detail: Boolean
+    detail: Boolean,
+    declarations: Seq[String] = Nil
 ) {
   def toJson: String = {
     val out = Messages.mapper.createObjectNode()
@@ -44,6 +45,8 @@ final case class PlanRequest(
     index.cacheDirectory.fold(out.putNull("cache_directory"))(out.put("cache_directory", _))
     out.set[ObjectNode]("conjuncts", conjuncts)
     out.put("detail", detail)
+    val declared = out.putArray("declarations")
+    declarations.foreach(declared.add)
     Messages.mapper.writeValueAsString(out)
   }
 }
