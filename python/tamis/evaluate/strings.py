@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.bounds import NO, Bounds
+from tamis.evaluate.bounds import NO, Bounds, Flags
 from tamis.evaluate.interpreter import ValueRule, value
 from tamis.evaluate.interval import Interval, Numbers, result
 from tamis.evaluate.statistics import Statistics
@@ -53,7 +53,16 @@ def substring(call: Call, statistics: Statistics) -> Bounds | None:
         empty = pa.array([b""], pa.large_binary())
         return text_result(STRING, empty, empty, x)
     edges = [_beginnings(each, count) for each in (x.lower, x.upper)]
-    return text_result(STRING, edges[0], edges[1], x)
+    return text_result(STRING, edges[0], edges[1], x, upper_open=_still_open(x, edges[1]))
+
+
+def _still_open(x: Bounds, cut: pa.Array) -> Flags | None:
+    """Where the upper edge is too short to be cut: a beginning of v < edge is below it too."""
+    if x.upper_open is None or x.upper is None:
+        return None
+    is_whole = pc.fill_null(pc.equal(x.upper, cut), False).to_numpy(zero_copy_only=False)
+    flags: Flags = x.upper_open & is_whole
+    return flags
 
 
 def _beginnings(edge: pa.Array | None, count: int) -> pa.Array:
@@ -197,7 +206,8 @@ def case_mapped(function: Callable[[str], str]) -> ValueRule:
                 lower.append(mapped)
                 upper.append(mapped)
             else:
-                shared = function(_shared_ascii(low, high)).encode()
+                is_below = x.upper_open is not None and bool(x.upper_open[ordinal])
+                shared = function(_shared_ascii(low, high, is_below)).encode()
                 lower.append(shared)
                 upper.append(successor(shared) if shared else None)
                 is_open[ordinal] = bool(shared)
@@ -206,8 +216,14 @@ def case_mapped(function: Callable[[str], str]) -> ValueRule:
     return rule
 
 
-def _shared_ascii(low: bytes, high: bytes) -> str:
-    """What every string between the two begins with, up to the first byte beyond ASCII or an i."""
+def _shared_ascii(low: bytes, high: bytes, is_below: bool) -> str:
+    """What every string between the two begins with, up to the first byte beyond ASCII or an i.
+
+    `is_below`: the strings are less than `high`. Where that is the successor of a beginning of
+    `low`, they all have this beginning.
+    """
+    if is_below and high and low[: len(high)] == high[:-1] + bytes([max(high[-1] - 1, 0)]):
+        high = low[: len(high)]
     shared = bytearray()
     for one, other in zip(low, high, strict=False):
         if one != other or one >= 0x80 or one in b"iI":

@@ -6,11 +6,13 @@ import time
 
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
+from tamis.serve.implied import residual_ranges
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.kept import encode_kept
 from tamis.wire.messages import (
     ConjunctAnswer,
+    ImpliedRange,
     PlanAnswer,
     PlanRequest,
     ReasonDocument,
@@ -24,17 +26,19 @@ def plan(text: str) -> str:
     started = time.perf_counter()
     request = read_request(text)
     found = open_scan(request)
-    decision = decide(
-        decode_conjuncts(request.conjuncts),
-        found.segments,
-        request.snapshot.files,
-        detail=request.detail,
-    )
-    return write_answer(_answer(request, found, decision, time.perf_counter() - started))
+    conjuncts = decode_conjuncts(request.conjuncts)
+    decision = decide(conjuncts, found.segments, request.snapshot.files, detail=request.detail)
+    implied = residual_ranges(request, conjuncts, decision)
+    seconds = time.perf_counter() - started
+    return write_answer(_answer(request, found, decision, implied, seconds))
 
 
 def _answer(
-    request: PlanRequest, found: ScanInput, decision: ScanDecision, seconds: float
+    request: PlanRequest,
+    found: ScanInput,
+    decision: ScanDecision,
+    implied: list[ImpliedRange],
+    seconds: float,
 ) -> PlanAnswer:
     return PlanAnswer(
         id=request.id,
@@ -47,6 +51,7 @@ def _answer(
             ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
             for c in decision.conjuncts
         ],
+        implied=implied,
         warnings=list(found.warnings),
         milliseconds=seconds * 1000,
     )
