@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from tamis.index.memory import give_back
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
 from tamis.serve.implied import residual_ranges
@@ -20,6 +21,9 @@ from tamis.wire.messages import (
     write_answer,
 )
 
+#: A planning that took longer, in seconds, read or gathered much.
+_LONG = 0.02
+
 
 def plan(text: str) -> str:
     """Plan one scan. Raises TamisError for a request that cannot be read."""
@@ -30,7 +34,10 @@ def plan(text: str) -> str:
     decision = decide(conjuncts, found.segments, request.snapshot.files, detail=request.detail)
     implied = residual_ranges(request, conjuncts, decision)
     seconds = time.perf_counter() - started
-    return write_answer(_answer(request, found, decision, implied, seconds))
+    answer = write_answer(_answer(request, found, decision, implied, seconds))
+    if seconds > _LONG:
+        give_back()
+    return answer
 
 
 def _answer(
