@@ -80,12 +80,7 @@ final class Question(
       documents,
       detail
     )
-    val answer = PlannerClient.plan(
-      request,
-      TamisConf.python(conf),
-      TamisConf.timeoutMs(conf),
-      TamisConf.startTimeoutMs(conf)
-    )
+    val answer = PlannerClient.plan(request, conf)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }

@@ -20,8 +20,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
   private[source] val index = new FixedFileIndex(table, decision.kept)
   private[source] val native: ParquetScan = nativeOver(index)
 
-  /** The conjuncts that Spark still applies also skip row groups and pages inside the surviving
-    * files.
+  /** The conjuncts that Spark still applies, and the ranges that they imply, also skip row groups
+    * and pages inside the surviving files.
     */
   private def nativeOver(files: FixedFileIndex): ParquetScan = {
     val builder = new ParquetScanBuilder(
@@ -32,7 +32,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
       new FileOptions(table).asMap
     )
     builder.pruneColumns(required)
-    builder.pushFilters(decision.residual)
+    builder.pushFilters(decision.residual ++ decision.implied)
     builder.build()
   }
 
@@ -95,6 +95,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     "Bytes" -> s"${decision.kept.bytes} of ${decision.kept.listing.totalBytes}",
     "Exact" -> decision.exactSql.mkString("[", ", ", "]"),
     "Residual" -> decision.residualSql.mkString("[", ", ", "]"),
+    "Implied" -> decision.impliedSql.mkString("[", ", ", "]"),
     "Planning" -> f"${decision.planningMillis}%.1f ms"
   ) ++
     decision.fallback.map("Fallback" -> _)

@@ -31,7 +31,7 @@ final class ExpressionWriter(hidden: Set[String]) {
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
     // before isPlain: whether a long AND is deterministic is a question as deep as the AND is long
-    case And(_, _)        => call("And", e, flatten(e, { case And(l, r) => Seq(l, r) }), depth)
+    case And(_, _)        => call("And", e, conjuncts(e), depth)
     case Or(_, _)         => call("Or", e, flatten(e, { case Or(l, r) => Seq(l, r) }), depth)
     case _ if !isPlain(e) => opaque(e)
     case l: Literal       => literal(l).getOrElse(opaque(e))
@@ -148,6 +148,9 @@ object ExpressionWriter {
       case _ => None
     }
   }
+
+  /** The parts of an AND, however deep. */
+  def conjuncts(e: Expression): Seq[Expression] = flatten(e, { case And(l, r) => Seq(l, r) })
 
   private def flatten(
       e: Expression,
