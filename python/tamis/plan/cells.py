@@ -46,7 +46,7 @@ _PER_CUT: Final = 128
 #: and no part of it is, as of `month(d) = 3 AND year(d) = 1995`.
 _ROUNDS: Final = 24
 #: A gap counts if it takes up this share of the domain, or of the first cells.
-_WIDE: Final = 0.2
+_WIDE: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /** Adds, to a filter over a source that tamis does not scan, the ranges of columns that it implies,
-  * for the source's own push-down to use: `year(ts) = 1995` becomes `year(ts) = 1995 AND ts >= … AND
-  * ts <= …`.
+  * for the source's own push-down to use: `year(ts) = 1995` becomes `year(ts) = 1995 AND ts >= …
+  * AND ts <= …`.
   *
-  * A row of which the filter is true passes the ranges too (tamis.plan.implied has the proof), and a
-  * row of which it is not is dropped as before. Filters only: the condition of an outer join keeps
-  * rows of which it is not true.
+  * A row of which the filter is true passes the ranges too (tamis.plan.implied has the proof), and
+  * a row of which it is not is dropped as before. Filters only: the condition of an outer join
+  * keeps rows of which it is not true.
   *
   * Pre-CBO, after [[UseTamisTables]]: filters sit on their relations, and V2ScanRelationPushDown
   * and the planner's V1 strategies come later. The ranges stand last, so that on the rows that are
@@ -49,11 +49,11 @@ class AddImpliedFilters extends Rule[LogicalPlan] {
     !isSargable(conjunct) && conjunct.references.exists(source.canRange)
 
   private def isSargable(e: Expression): Boolean = e match {
-    case _: Literal | ExpressionWriter.ColumnPath(_)            => true
-    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull     => e.children.forall(isSargable)
-    case _: BinaryComparison | _: In | _: StringPredicate       => e.children.forall(isSargable)
-    case InSet(child, _)                                        => isSargable(child)
-    case _: SubqueryExpression | _: DynamicPruning              => true // nothing to learn from it
-    case _                                                      => false
+    case _: Literal | ExpressionWriter.ColumnPath(_)        => true
+    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull => e.children.forall(isSargable)
+    case _: BinaryComparison | _: In | _: StringPredicate   => e.children.forall(isSargable)
+    case InSet(child, _)                                    => isSargable(child)
+    case _: SubqueryExpression | _: DynamicPruning          => true // nothing to learn from it
+    case _                                                  => false
   }
 }

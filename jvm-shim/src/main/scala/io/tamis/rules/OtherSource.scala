@@ -28,7 +28,8 @@ final case class OtherSource(
     comparesAsSpark: Boolean,
     ordersText: Boolean
 ) {
-  private val ranged = columns.filter(a => ordersText || a.dataType != StringType).map(_.exprId).toSet
+  private val ranged =
+    columns.filter(a => ordersText || a.dataType != StringType).map(_.exprId).toSet
 
   def canRange(a: Attribute): Boolean = ranged(a.exprId)
   def schema: StructType = StructType(columns.map(a => StructField(a.name, a.dataType)))

@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 
@@ -24,13 +24,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     * and pages inside the surviving files.
     */
   private def nativeOver(files: FixedFileIndex): ParquetScan = {
-    val builder = new ParquetScanBuilder(
-      table.session,
-      files,
-      table.schema,
-      table.relation.dataSchema,
-      new FileOptions(table).asMap
-    )
+    val builder = new NativeScanBuilder(table, files)
     builder.pruneColumns(required)
     builder.pushFilters(decision.residual ++ decision.implied)
     builder.build()

@@ -29,24 +29,28 @@ final case class ImpliedRange(column: Expression, intervals: Seq[ImpliedInterval
     case several  => Seq(several.map(i => bounds(i).reduce(And)).reduce(Or))
   }
 
-  /** The same with room for what a source compares otherwise than Spark: a unit in the last place, a
-    * day, and of timestamps two days, for two time zones are 26 hours apart at most. None: no bound
-    * is left, or it is a range of strings, whose order may be any.
+  /** The same with room for what a source compares otherwise than Spark: a unit in the last place,
+    * a day, and of timestamps two days, for two time zones are 26 hours apart at most. None: no
+    * bound is left, or it is a range of strings, whose order may be any.
     */
   def widened: Option[ImpliedRange] = {
     val wider = intervals.map(i =>
-      ImpliedInterval(i.lower.flatMap(moved(_, -1)), i.upper.flatMap(moved(_, 1)), upperOpen = false)
+      ImpliedInterval(
+        i.lower.flatMap(moved(_, -1)),
+        i.upper.flatMap(moved(_, 1)),
+        upperOpen = false
+      )
     )
     Some(copy(intervals = wider)).filter(_ => wider.forall(_.isBounded))
   }
 
   /** A bound moved by that many margins of its type; None: beyond the values of the type. */
   private def moved(bound: Any, by: Int): Option[Any] = (bound, column.dataType) match {
-    case (v: Byte, ByteType)     => Some(v + by).filter(_.isValidByte).map(_.toByte)
-    case (v: Short, ShortType)   => Some(v + by).filter(_.isValidShort).map(_.toShort)
-    case (v: Int, IntegerType)   => Some(v.toLong + by).filter(_.isValidInt).map(_.toInt)
-    case (v: Long, LongType)     => Some(BigInt(v) + by).filter(_.isValidLong).map(_.toLong)
-    case (v: Int, DateType)      => Some(v + by).filter(_ <= LastDay)
+    case (v: Byte, ByteType)   => Some(v + by).filter(_.isValidByte).map(_.toByte)
+    case (v: Short, ShortType) => Some(v + by).filter(_.isValidShort).map(_.toShort)
+    case (v: Int, IntegerType) => Some(v.toLong + by).filter(_.isValidInt).map(_.toInt)
+    case (v: Long, LongType)   => Some(BigInt(v) + by).filter(_.isValidLong).map(_.toLong)
+    case (v: Int, DateType)    => Some(v + by).filter(_ <= LastDay)
     case (v: Long, TimestampType | TimestampNTZType) =>
       Some(v + 2 * by * MicrosPerDay).filter(_ <= LastDay * MicrosPerDay)
     case (v: Decimal, t: DecimalType) =>
@@ -116,12 +120,13 @@ object ImpliedReader {
     if (node == null || node.isNull) None
     else
       Some(t match {
-        case ByteType                                     => whole(node).byteValueExact
-        case ShortType                                    => whole(node).shortValueExact
-        case IntegerType | DateType                       => whole(node).intValueExact
-        case LongType | TimestampType | TimestampNTZType  => whole(node).longValueExact
-        case d: DecimalType if node.isTextual             => decimal(node.asText, d)
-        case s: StringType if s == StringType && node.isTextual => UTF8String.fromString(node.asText)
+        case ByteType                                           => whole(node).byteValueExact
+        case ShortType                                          => whole(node).shortValueExact
+        case IntegerType | DateType                             => whole(node).intValueExact
+        case LongType | TimestampType | TimestampNTZType        => whole(node).longValueExact
+        case d: DecimalType if node.isTextual                   => decimal(node.asText, d)
+        case s: StringType if s == StringType && node.isTextual =>
+          UTF8String.fromString(node.asText)
         case _ => throw new IllegalArgumentException(s"$node is no ${t.simpleString}")
       })
 
