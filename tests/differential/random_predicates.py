@@ -8,6 +8,7 @@ import math
 import random
 from typing import Any
 
+from tests.differential.random_functions import function_predicate
 from tests.differential.random_tables import EPOCH, EPOCH_UTC, Leaf, RandomTable
 
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<=>"]
@@ -62,6 +63,10 @@ def _list(rng: random.Random, leaf: Leaf) -> str:
 
 def _leaf(rng: random.Random, table: RandomTable) -> str:
     leaf = rng.choice(table.leaves)
+    if rng.random() < 0.3:
+        function = function_predicate(rng, leaf, _value)
+        if function is not None:
+            return f"({function})"
     if leaf.kind.sql == "BOOLEAN" and rng.random() < 0.5:
         return leaf.sql
     shape = rng.random()
