@@ -46,6 +46,7 @@ class IndexStatistics:
         self._cache = cache
         self._num_records = num_records
         self._empty: Flags = num_records == 0
+        self._all_counted = not (num_records < 0).any()
         self._columns = {entry.path: entry for entry in pointer.columns}
         if not pointer.case_sensitive:
             # a table read with a schema of its own may spell its columns in another way
@@ -130,12 +131,13 @@ class IndexStatistics:
         checksums = self._store.checksums(self._pointer)[FILES]
         read = self._store.batches if in_blocks else self._store.columns
         found = read(self._pointer, checksums, FILES, wanted)
-        start = 0
+        start, none = 0, pa.array([], pa.int64())
         for batch in [found] if isinstance(found, pa.Table) else found:
             rows = batch.num_rows
             present = dict(zip(batch.schema.names, batch.columns, strict=True))
             if entry.nulls == 0:
-                present[f"null_count.{name}"] = pa.array(np.zeros(rows, np.int64))
+                none = none if len(none) == rows else pa.array(np.zeros(rows, np.int64))
+                present[f"null_count.{name}"] = none
             low, high, nulls, nans = (
                 present.get(f"{each}.{name}") for each in ("min", "max", "null_count", "nan_count")
             )
@@ -147,8 +149,9 @@ class IndexStatistics:
     def _records(self, start: int, rows: int) -> pa.Array:
         """The number of rows of some files; null: not known."""
         records = self._num_records[start : start + rows]
-        unknown = records < 0
-        return pa.array(records, mask=unknown) if unknown.any() else pa.array(records)
+        if self._all_counted:
+            return pa.array(records)
+        return pa.array(records, mask=records < 0)
 
 
 def is_widening(recorded: DataType, wanted: DataType) -> bool:
