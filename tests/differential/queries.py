@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "python")]
 
-from tests.differential.random_predicates import predicate
+from tests.differential.random_predicates import conjunction, predicate
 from tests.differential.random_tables import RandomTable, create, write
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class Tally:
         return (
             f"{self.queries} queries, {len(self.differences)} differences; "
             f"{self.files_kept} of {self.files_total} files kept, {self.exact} exact conjuncts, "
-            f"{self.implied} plans with implied filters, {self.fallbacks} fallbacks, {self.failed} queries failed on both sides"
+            f"{self.implied} plans with implied filters, {self.fallbacks} fallbacks, "
+            f"{self.failed} queries failed on both sides"
         )
 
 
@@ -167,7 +168,8 @@ def run(
             tamis.index(spark, table.name).build()
         for _ in range(QUERIES_PER_TABLE):
             before = len(tally.differences)
-            compare(spark, _shapes(rng, table, predicate(rng, table)), tally)
+            condition = rng.choice([predicate, predicate, conjunction])(rng, table)
+            compare(spark, _shapes(rng, table, condition), tally)
             for difference in tally.differences[before:]:
                 report(f"seed {seed}, table {number} ({table.ddl}) in {table.path}\n{difference}")
         if copied:

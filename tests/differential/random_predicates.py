@@ -96,6 +96,14 @@ def _leaf(rng: random.Random, table: RandomTable) -> str:
     )
 
 
+def conjunction(rng: random.Random, table: RandomTable) -> str:
+    """One or two predicates over functions of columns, both of which have to hold."""
+    leaves = rng.choices(table.leaves, k=2)
+    found = [function_predicate(rng, leaf, _value) for leaf in leaves]
+    parts = [f"({each})" for each in found if each is not None]
+    return " AND ".join(parts) if parts else predicate(rng, table)
+
+
 def predicate(rng: random.Random, table: RandomTable, depth: int = 3) -> str:
     """A predicate of AND, OR and NOT over comparisons of the table's columns."""
     shape = rng.random()
