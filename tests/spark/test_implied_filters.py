@@ -156,6 +156,12 @@ def test_joins_subqueries_and_nulls(
         same(statement)
 
 
+def test_random_numbers_are_given_to_the_same_rows(spark: SparkSession, orc: None) -> None:
+    """rand(42) gives each row the same number again, unless rows before it are skipped."""
+    frame = spark.sql("SELECT n FROM events WHERE year(day) = 1995 AND rand(42) < 0.5")
+    assert "GreaterThanOrEqual" not in pushed(frame)
+
+
 def test_streaming_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     spark.sql(EVENTS).coalesce(1).write.orc(str(tmp_path / "in"))
     stream = spark.readStream.schema(spark.sql(EVENTS).schema).orc(str(tmp_path / "in"))
