@@ -31,7 +31,7 @@ from tamis.plan.cells import MadeUp, can_be_true_of_null
 __all__ = ["Texts", "possible_texts"]
 
 #: Bytes of a bound; a longer beginning tells little more.
-_LONGEST: Final = 24
+_LONGEST: Final = 16
 #: Rounds of cutting, more than bytes: a cell may be possible, and none of its pieces.
 _ROUNDS: Final = 256
 #: Bounds beyond these rule out nothing that is text: control characters, and the last plane.
