@@ -11,11 +11,13 @@ from tamis.index.memory import give_back
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
 from tamis.serve.declarations import in_force
+from tamis.serve.implied import residual_ranges
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.kept import encode_kept
 from tamis.wire.messages import (
     ConjunctAnswer,
+    ImpliedRange,
     PlanAnswer,
     PlanRequest,
     ReasonDocument,
@@ -38,14 +40,10 @@ def plan(text: str) -> str:
     if request.declarations:
         declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
         conjuncts = [bind(each, declared, watch) for each in conjuncts]
-    decision = decide(
-        conjuncts,
-        found.segments,
-        request.snapshot.files,
-        detail=request.detail,
-    )
+    decision = decide(conjuncts, found.segments, request.snapshot.files, detail=request.detail)
+    implied = residual_ranges(request, conjuncts, decision)
     seconds = time.perf_counter() - started
-    answer = write_answer(_answer(request, found, decision, watch, seconds))
+    answer = write_answer(_answer(request, found, decision, implied, watch, seconds))
     if seconds > _LONG:
         give_back()
     return answer
@@ -55,6 +53,7 @@ def _answer(
     request: PlanRequest,
     found: ScanInput,
     decision: ScanDecision,
+    implied: list[ImpliedRange],
     watch: Watch,
     seconds: float,
 ) -> PlanAnswer:
@@ -69,6 +68,7 @@ def _answer(
             ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
             for c in decision.conjuncts
         ],
+        implied=implied,
         warnings=[
             *found.warnings,
             *(Warning_(code, text) for code, text in watch.warnings.items()),

@@ -6,7 +6,7 @@ the snapshot that both sides have mapped, and `fingerprint` says which snapshot 
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -16,6 +16,10 @@ __all__ = [
     "VERSION",
     "ConjunctAnswer",
     "Failure",
+    "ImpliedAnswer",
+    "ImpliedInterval",
+    "ImpliedRange",
+    "ImpliedRequest",
     "IndexOptions",
     "Kept",
     "KeptAll",
@@ -30,6 +34,7 @@ __all__ = [
     "Snapshot",
     "Table",
     "Warning_",
+    "read_implied_request",
     "read_request",
     "write_answer",
 ]
@@ -121,6 +126,21 @@ class ConjunctAnswer(msgspec.Struct, frozen=True):
     pruned_files: int | None = None
 
 
+class ImpliedInterval(msgspec.Struct, frozen=True):
+    """Values as the constants of expression documents; null: not bounded there."""
+
+    lower: int | str | None
+    upper: int | str | None
+    upper_open: bool = False
+
+
+class ImpliedRange(msgspec.Struct, frozen=True):
+    """The value of the column lies in one of the intervals wherever the conjuncts are all true."""
+
+    column: list[str]
+    intervals: list[ImpliedInterval]
+
+
 class Warning_(msgspec.Struct, frozen=True):  # noqa: N801 - Warning is a builtin
     code: str
     text: str
@@ -134,8 +154,24 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     kept_records: int | None = None
     total_records: int | None = None
     conjuncts: list[ConjunctAnswer] = []
+    #: Of the conjuncts that are not exact, all of them together.
+    implied: list[ImpliedRange] = []
     warnings: list[Warning_] = []
     milliseconds: float = 0.0
+    version: int = VERSION
+
+
+class ImpliedRequest(msgspec.Struct, frozen=True):
+    """Which ranges follow from these conjuncts? Asked of relations that tamis does not scan."""
+
+    version: int
+    id: str
+    conjuncts: list[Any] = []
+
+
+class ImpliedAnswer(msgspec.Struct, frozen=True):
+    id: str
+    implied: list[ImpliedRange] = []
     version: int = VERSION
 
 
@@ -156,8 +192,11 @@ class _Envelope(msgspec.Struct, frozen=True):
     version: int | None = None
 
 
+_Request = TypeVar("_Request")
+
 _envelope = msgspec.json.Decoder(_Envelope)
 _request = msgspec.json.Decoder(PlanRequest)
+_implied_request = msgspec.json.Decoder(ImpliedRequest)
 _encoder = msgspec.json.Encoder()
 
 
@@ -168,17 +207,30 @@ def read_request(text: str | bytes) -> PlanRequest:
     Traceback (most recent call last):
     tamis.errors.WireVersionError: the shim speaks 3, this package speaks 1: install ...
     """
+    return _read(_request, text)
+
+
+def read_implied_request(text: str | bytes) -> ImpliedRequest:
+    """The same of the other request.
+
+    >>> read_implied_request('{"version": 1, "id": "q1"}').conjuncts
+    []
+    """
+    return _read(_implied_request, text)
+
+
+def _read(decoder: msgspec.json.Decoder[_Request], text: str | bytes) -> _Request:
     try:
         # The version first: what else is in a message of another version is not ours to judge.
         version = _envelope.decode(text).version
         if version != VERSION:
             raise WireVersionError(version, VERSION)
-        return _request.decode(text)
+        return decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise WireError(f"the request of the shim cannot be read: {error}") from error
 
 
-def write_answer(answer: PlanAnswer | PlanFailure) -> str:
+def write_answer(answer: PlanAnswer | ImpliedAnswer | PlanFailure) -> str:
     """Write an answer as JSON.
 
     >>> write_answer(PlanFailure("q1", Failure("INTERNAL_ERROR", "no luck")))

@@ -60,6 +60,8 @@ object TamisConf {
   def python(conf: SQLConf): Option[String] = string(conf, "spark.tamis.python")
   def indexEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.index.enabled").forall(_.toBoolean)
+  def impliedFilters(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.impliedFilters").forall(_.toBoolean)
   def indexLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.index.location")
   def declarations(conf: SQLConf): Seq[String] =
     string(conf, "spark.tamis.declarations").toSeq

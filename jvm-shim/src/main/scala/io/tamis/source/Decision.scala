@@ -24,6 +24,8 @@ final case class Conjunct(
   *   rows in the kept files, where the statistics tell
   * @param fallback
   *   why the planner was not asked or its answer not used
+  * @param implied
+  *   ranges of columns that follow from the residual, with which row groups and pages are skipped
   */
 final case class Decision(
     kept: Kept,
@@ -31,9 +33,11 @@ final case class Decision(
     keptRecords: Option[Long],
     totalRecords: Option[Long],
     planningMillis: Double,
-    fallback: Option[String]
+    fallback: Option[String],
+    implied: Seq[Expression] = Nil
 ) {
   def residual: Seq[Expression] = conjuncts.filterNot(_.isExact).map(_.expression)
   def exactSql: Seq[String] = conjuncts.filter(_.isExact).map(_.sql)
+  def impliedSql: Seq[String] = implied.map(ExpressionWriter.sqlOf)
   def residualSql: Seq[String] = conjuncts.filterNot(_.isExact).map(_.sql)
 }

@@ -82,12 +82,7 @@ final class Question(
       detail,
       TamisConf.declarations(conf)
     )
-    val answer = PlannerClient.plan(
-      request,
-      TamisConf.python(conf),
-      TamisConf.timeoutMs(conf),
-      TamisConf.startTimeoutMs(conf)
-    )
+    val answer = PlannerClient.plan(request, conf)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }

@@ -1,6 +1,7 @@
 package io.tamis.source
 
 import io.tamis.conf.TamisConf
+import io.tamis.wire.ImpliedReader
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
@@ -61,7 +62,8 @@ object ScanPlanner {
           answer.keptRecords.filter(_ => both.count == kept.count),
           answer.totalRecords,
           elapsed,
-          None
+          None,
+          ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts)
         )
     }
   }

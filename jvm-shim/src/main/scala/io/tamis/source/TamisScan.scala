@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 
@@ -20,19 +20,13 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
   private[source] val index = new FixedFileIndex(table, decision.kept)
   private[source] val native: ParquetScan = nativeOver(index)
 
-  /** The conjuncts that Spark still applies also skip row groups and pages inside the surviving
-    * files.
+  /** The conjuncts that Spark still applies, and the ranges that they imply, also skip row groups
+    * and pages inside the surviving files.
     */
   private def nativeOver(files: FixedFileIndex): ParquetScan = {
-    val builder = new ParquetScanBuilder(
-      table.session,
-      files,
-      table.schema,
-      table.relation.dataSchema,
-      new FileOptions(table).asMap
-    )
+    val builder = new NativeScanBuilder(table, files)
     builder.pruneColumns(required)
-    builder.pushFilters(decision.residual)
+    builder.pushFilters(decision.residual ++ decision.implied)
     builder.build()
   }
 
@@ -95,6 +89,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     "Bytes" -> s"${decision.kept.bytes} of ${decision.kept.listing.totalBytes}",
     "Exact" -> decision.exactSql.mkString("[", ", ", "]"),
     "Residual" -> decision.residualSql.mkString("[", ", ", "]"),
+    "Implied" -> decision.impliedSql.mkString("[", ", ", "]"),
     "Planning" -> f"${decision.planningMillis}%.1f ms"
   ) ++
     decision.fallback.map("Fallback" -> _)

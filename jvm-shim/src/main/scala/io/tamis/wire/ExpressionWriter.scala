@@ -50,7 +50,7 @@ final class ExpressionWriter(hidden: Set[String]) {
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
     // before isPlain: whether a long AND is deterministic is a question as deep as the AND is long
-    case And(_, _)        => call("And", e, flatten(e, { case And(l, r) => Seq(l, r) }), depth)
+    case And(_, _)        => call("And", e, conjuncts(e), depth)
     case Or(_, _)         => call("Or", e, flatten(e, { case Or(l, r) => Seq(l, r) }), depth)
     case OfUser(function) => userFunction(function, e, depth)
     case _ if !isPlain(e) => opaque(e)
@@ -187,6 +187,8 @@ object ExpressionWriter {
   private object OfUser {
     def unapply(e: Expression): Option[UserFunction] = UserFunction.of(e)
   }
+  /** The parts of an AND, however deep. */
+  def conjuncts(e: Expression): Seq[Expression] = flatten(e, { case And(l, r) => Seq(l, r) })
 
   private def flatten(
       e: Expression,

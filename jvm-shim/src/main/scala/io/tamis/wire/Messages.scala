@@ -5,7 +5,7 @@ import java.util.{Base64, BitSet}
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import com.fasterxml.jackson.databind.node.{ArrayNode, MissingNode, ObjectNode}
 import org.apache.spark.sql.types.StructType
 
 /** The planner's question, as the Python package reads it (tamis.wire.messages). */
@@ -73,8 +73,19 @@ final case class PlanAnswer(
     keptRecords: Option[Long],
     totalRecords: Option[Long],
     outcomes: Seq[Outcome],
-    warnings: Seq[(String, String)]
+    warnings: Seq[(String, String)],
+    implied: JsonNode = MissingNode.getInstance // read where the columns are known: ImpliedReader
 )
+
+/** Which ranges of columns follow from these conjuncts? Needs no table. */
+final case class ImpliedRequest(id: String, conjuncts: ArrayNode) {
+  def toJson: String = {
+    val out = Messages.mapper.createObjectNode()
+    out.put("version", Messages.Version).put("id", id)
+    out.set[ObjectNode]("conjuncts", conjuncts)
+    Messages.mapper.writeValueAsString(out)
+  }
+}
 
 /** The planner answered that it could not answer. */
 final class PlannerFailure(val code: String, message: String) extends RuntimeException(message)
@@ -88,17 +99,7 @@ object Messages {
 
   /** Reads an answer, and trusts it only where it speaks of the question that was asked. */
   def readAnswer(text: String, request: PlanRequest): PlanAnswer = {
-    val root =
-      try mapper.readTree(text)
-      catch {
-        case e: Exception =>
-          throw new PlannerFailure("garbage_answer", s"the answer is not JSON: ${e.getMessage}")
-      }
-    if (root == null || !root.isObject) fail("garbage_answer", "the answer is not a JSON object")
-    if (root.has("error"))
-      fail(root.at("/error/code").asText("error"), root.at("/error/text").asText("no text"))
-    expect(root, "version", Version.toString)
-    expect(root, "id", request.id)
+    val root = document(text, request.id)
     expect(root, "fingerprint", request.fingerprint)
     expect(root, "files", request.files.toString)
     val outcomes = required(root, "conjuncts").elements.asScala.map(outcome).toSeq
@@ -115,8 +116,29 @@ object Messages {
       long(root, "kept_records"),
       long(root, "total_records"),
       outcomes,
-      warnings
+      warnings,
+      root.path("implied")
     )
+  }
+
+  /** The ranges in the answer to an [[ImpliedRequest]]; ImpliedReader reads them. */
+  def readImplied(text: String, request: ImpliedRequest): JsonNode =
+    required(document(text, request.id), "implied")
+
+  /** An answer of our version to the question with this id. */
+  private def document(text: String, id: String): JsonNode = {
+    val root =
+      try mapper.readTree(text)
+      catch {
+        case e: Exception =>
+          throw new PlannerFailure("garbage_answer", s"the answer is not JSON: ${e.getMessage}")
+      }
+    if (root == null || !root.isObject) fail("garbage_answer", "the answer is not a JSON object")
+    if (root.has("error"))
+      fail(root.at("/error/code").asText("error"), root.at("/error/text").asText("no text"))
+    expect(root, "version", Version.toString)
+    expect(root, "id", id)
+    root
   }
 
   private def kept(node: JsonNode, files: Int): BitSet = {

@@ -75,4 +75,24 @@ class MessagesSuite extends munit.FunSuite {
     refused(answer("""{"form":"ranges","data":[[5,4]]}"""), "range")
     refused(answer("""{"form":"most"}"""), "most")
   }
+
+  test("the question for implied ranges, and its answer") {
+    val question = ImpliedRequest("q2", conjuncts)
+    assertEquals(
+      question.toJson,
+      s"""{"version":${Messages.Version},"id":"q2","conjuncts":[1,2]}"""
+    )
+    val ranges = Messages.readImplied("""{"version":1,"id":"q2","implied":[{}]}""", question)
+    assertEquals(ranges.size, 1)
+    for (
+      (text, part) <- Seq(
+        """{"version":1,"id":"q1","implied":[]}""" -> "has id 'q1'",
+        """{"version":1,"id":"q2"}""" -> "no 'implied'",
+        """{"id":"q2","error":{"code":"c","text":"no luck"},"version":1}""" -> "no luck"
+      )
+    ) {
+      val failure = intercept[PlannerFailure](Messages.readImplied(text, question))
+      assert(failure.getMessage.contains(part), failure.getMessage)
+    }
+  }
 }
