@@ -17,7 +17,7 @@ from tamis.evaluate.bounds import NO, YES, Bounds, Flags
 from tamis.files.bounds import simplified
 from tamis.files.columns import known
 
-__all__ = ["forget", "intersect"]
+__all__ = ["contradict", "forget", "intersect"]
 
 
 def intersect(left: Bounds, right: Bounds) -> Bounds:
@@ -31,9 +31,27 @@ def intersect(left: Bounds, right: Bounds) -> Bounds:
     >>> both.lower.tolist(), both.upper.tolist()
     ([3, -9223372036854775808], [5, 9223372036854775807])
     """
+    both = _both(left, right)
+    return forget(both, _contradiction(both))
+
+
+def contradict(left: Bounds, right: Bounds) -> Flags:
+    """Where no row can be as both say: one of them is wrong, or the container holds no row.
+
+    >>> from tamis.expr.types import LONG
+    >>> from tamis.files.bounds import column_bounds
+    >>> def between(low, high):
+    ...     return column_bounds(LONG, pa.array(low), pa.array(high), None, None, None)
+    >>> contradict(between([1, 1], [5, 5]), between([3, 7], [9, 9])).tolist()
+    [False, True]
+    """
+    return _contradiction(_both(left, right))
+
+
+def _both(left: Bounds, right: Bounds) -> Bounds:
     lower = _tighter(left.lower, right.lower, np.maximum, pc.max_element_wise)
     upper = _tighter(left.upper, right.upper, np.minimum, pc.min_element_wise)
-    both = Bounds(
+    return Bounds(
         left.type,
         lower,
         upper,
@@ -44,7 +62,6 @@ def intersect(left: Bounds, right: Bounds) -> Bounds:
         _known(upper, left.upper_known, right.upper_known, left.upper, right.upper),
         _open(left, right),
     )
-    return forget(both, _contradiction(both))
 
 
 def forget(bounds: Bounds, corrupt: Flags) -> Bounds:

@@ -3,6 +3,7 @@
     <cache>/<version>/<index>/<generation>/<entry>/lower.npy, upper.npy, can_be_null.npy, …
     <cache>/<version>/<index>/<generation>/<entry>/lower.arrow, …   of text and long decimals
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
+    <cache>/<version>/<index>/<generation>/row_groups/table.arrow   where their row groups lie
 
 Everything in it can be made again: an entry that cannot be read is made anew, and without a
 directory to write to the arrays stay in memory.
@@ -30,7 +31,7 @@ from tamis.expr.types import DataType
 from tamis.files.columns import plain
 
 # Raise it when arrays of an older tamis of the same version would be read wrongly.
-_VERSION = f"{__version__}-1"
+_VERSION = f"{__version__}-2"
 # Generations of one index that are not the newest go when they were not opened for so long, in s.
 _IDLE = 3600.0
 _LIMIT = 20 << 30  # bytes

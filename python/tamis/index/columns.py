@@ -27,7 +27,7 @@ _INTEGERS = ("byte", "short", "integer", "long")
 
 
 class IndexStatistics:
-    """What an index knows of its files, in its own order. Never raises.
+    """What an index knows of its files, or of their row groups, in its own order. Never raises.
 
     A column that cannot be read is unknown, and `trouble` says why; it is tried again later.
     """
@@ -38,10 +38,12 @@ class IndexStatistics:
         pointer: Pointer,
         cache: LocalCache,
         num_records: npt.NDArray[np.int64],
+        part: str = FILES,
     ) -> None:
         self._store = store
         self._pointer = pointer
         self._cache = cache
+        self._part = part
         self._num_records = num_records
         self._empty: Flags = num_records == 0
         self._columns = {entry.path: entry for entry in pointer.columns}
@@ -101,7 +103,7 @@ class IndexStatistics:
         if recorded is None or not is_widening(recorded, data_type):
             return Bounds.unknown(data_type)
         try:
-            name = json.dumps([entry.path, str(data_type)])
+            name = json.dumps([self._part, entry.path, str(data_type)])
             found = self._cache.bounds(name, data_type, lambda: self._load(entry, data_type))
             self.trouble = None
             return found
@@ -115,9 +117,9 @@ class IndexStatistics:
     def _load(self, entry: ColumnEntry, data_type: DataType) -> Bounds:
         name = entry.leaf.name
         statistics = ("min", "max", "null_count", "nan_count")
-        checksums = self._store.checksums(self._pointer)[FILES]
+        checksums = self._store.checksums(self._pointer)[self._part]
         wanted = [f"{each}.{name}" for each in statistics]
-        table = self._store.columns(self._pointer, checksums, FILES, wanted)
+        table = self._store.columns(self._pointer, checksums, self._part, wanted)
         low, high, nulls, nans = (
             table.column(each) if each in table.column_names else None for each in wanted
         )

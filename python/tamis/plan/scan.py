@@ -25,7 +25,18 @@ from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
 from tamis.reasons import Reason, reason
 
-__all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide", "names_zero"]
+__all__ = [
+    "BLOCK",
+    "Order",
+    "Outcome",
+    "ScanDecision",
+    "Segment",
+    "all_true",
+    "decide",
+    "names_zero",
+    "proven",
+    "rule_out",
+]
 
 #: Containers a block: half a megabyte of a column, which the flags of one conjunct do not push out
 #: of the cache. Half of it costs a quarter more, for the calls; twice of it gains a tenth.
@@ -80,11 +91,11 @@ def decide(
     ([False, True, True, True], 'inexact')
     """
     kept = np.ones(files, np.bool_)
-    order = _Order(conjuncts)
+    order = Order(conjuncts)
     for segment in segments:
         # A file in two segments is kept only if both keep it: what either proves is true.
         _narrow(kept, segment, order)
-    exact = _exact(conjuncts, segments, kept)
+    exact = proven(conjuncts, segments, kept)
     pruned = [_pruned(conjunct, segments, files) if detail else None for conjunct in conjuncts]
     outcomes = tuple(
         Outcome(Pushdown.EXACT, None, count)
@@ -95,8 +106,8 @@ def decide(
     return ScanDecision(kept, outcomes)
 
 
-class _Order:
-    """The conjuncts in the order in which they are evaluated, which learns from every block."""
+class Order:
+    """Conjuncts in the order in which they are evaluated, which learns from every block."""
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
         self._costs = [(conjunct, cost_of(conjunct)) for conjunct in conjuncts]
@@ -126,19 +137,20 @@ def _blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
         yield slice(start, stop), statistics.slice(start, stop)
 
 
-def _narrow(kept: Flags, segment: Segment, order: _Order) -> None:
+def _narrow(kept: Flags, segment: Segment, order: Order) -> None:
     """Clear the flags of the files of a segment that hold no row, or that a conjunct rules out."""
     if isinstance(segment.ordinals, slice):
         # A view. A fresh array of a million flags costs more than the comparisons do: its pages
         # come from the system, one fault each.
-        _rule_out(kept[segment.ordinals], segment.statistics, order)
+        rule_out(kept[segment.ordinals], segment.statistics, order)
         return
     survivors = kept[segment.ordinals]
-    _rule_out(survivors, segment.statistics, order)
+    rule_out(survivors, segment.statistics, order)
     kept[segment.ordinals] = survivors
 
 
-def _rule_out(survivors: Flags, statistics: Statistics, order: _Order) -> None:
+def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
+    """Clear the flags of the containers that hold no row, or that a conjunct rules out."""
     empty = statistics.empty()
     if empty is not None:
         survivors &= ~empty
@@ -157,7 +169,7 @@ def _rule_out(survivors: Flags, statistics: Statistics, order: _Order) -> None:
             order.saw(ordinal, asked, left)
 
 
-def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
+def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
     """The conjuncts that are true of every row of every file that is kept.
 
     Of no file at all, every conjunct is.
@@ -175,7 +187,7 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
                 continue
             rows = np.flatnonzero(survivors[place])
             chosen = block if len(rows) == block.num_containers else block.take(rows)
-            exact -= {each for each in exact if not _all_true(conjuncts[each], chosen)}
+            exact -= {each for each in exact if not all_true(conjuncts[each], chosen)}
     return frozenset(exact)
 
 
@@ -211,7 +223,7 @@ def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
     return not uncovered.any()
 
 
-def _all_true(conjunct: Expr, statistics: Statistics) -> bool:
+def all_true(conjunct: Expr, statistics: Statistics) -> bool:
     """Whether the conjunct is true of every row of these containers."""
     truths = truth(conjunct, statistics)
     return not (truths.can_be_null.any() or truths.can_be_false.any())
@@ -221,7 +233,7 @@ def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
     """How many files the conjunct alone rules out, the empty ones among them."""
     kept = np.ones(files, np.bool_)
     for segment in segments:
-        _narrow(kept, segment, _Order([conjunct]))
+        _narrow(kept, segment, Order([conjunct]))
     return int(files - np.count_nonzero(kept))
 
 

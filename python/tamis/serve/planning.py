@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import time
 
+from msgspec import structs
+
+from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
 from tamis.tables.parquet import ScanInput, open_scan
+from tamis.tables.row_groups import counted, grouped_files
 from tamis.wire.catalyst import decode_conjuncts
-from tamis.wire.kept import encode_kept
+from tamis.wire.kept import encode_kept, encode_row_groups
 from tamis.wire.messages import (
     ConjunctAnswer,
     PlanAnswer,
@@ -24,18 +28,21 @@ def plan(text: str) -> str:
     started = time.perf_counter()
     request = read_request(text)
     found = open_scan(request)
-    decision = decide(
-        decode_conjuncts(request.conjuncts),
-        found.segments,
-        request.snapshot.files,
-        detail=request.detail,
-    )
-    return write_answer(_answer(request, found, decision, time.perf_counter() - started))
+    conjuncts = decode_conjuncts(request.conjuncts)
+    files = decide(conjuncts, found.segments, request.snapshot.files, detail=request.detail)
+    decision = None
+    if request.row_groups:
+        grouped = grouped_files(found, files.kept)
+        decision = decide_row_groups(conjuncts, files, found.segments, grouped)
+    if decision is None:
+        answer = _answer(request, found, files)
+    else:
+        answer = _with_row_groups(request, found, files, decision)
+    seconds = time.perf_counter() - started
+    return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
 
 
-def _answer(
-    request: PlanRequest, found: ScanInput, decision: ScanDecision, seconds: float
-) -> PlanAnswer:
+def _answer(request: PlanRequest, found: ScanInput, decision: ScanDecision) -> PlanAnswer:
     return PlanAnswer(
         id=request.id,
         fingerprint=request.snapshot.fingerprint,
@@ -48,7 +55,26 @@ def _answer(
             for c in decision.conjuncts
         ],
         warnings=list(found.warnings),
-        milliseconds=seconds * 1000,
+    )
+
+
+def _with_row_groups(
+    request: PlanRequest, found: ScanInput, files: ScanDecision, decision: RowGroupDecision
+) -> PlanAnswer:
+    whole = decision.scan.kept.copy()
+    whole[decision.ranges.files] = False
+    records = found.records(whole)
+    groups = counted(found, files.kept)
+    return structs.replace(
+        _answer(request, found, decision.scan),
+        kept_records=None if records is None else records + decision.records,
+        row_groups=encode_row_groups(
+            decision.ranges.files,
+            decision.ranges.starts,
+            decision.ranges.lengths,
+            kept=None if groups is None else groups.kept - decision.dropped,
+            total=None if groups is None else groups.total,
+        ),
     )
 
 

@@ -1,0 +1,122 @@
+"""The row groups of the indexed files: where they lie, and their statistics, read when asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.index.cache import LocalCache
+from tamis.index.columns import IndexStatistics
+from tamis.index.layout import FILES, ROW_GROUPS, Pointer
+from tamis.index.store import Store
+from tamis.index.unusable import IndexUnusable
+
+# Storage that failed is not asked again for so long, in seconds.
+_RETRY = 30.0
+_GROUP = ("start", "length", "midpoint", "num_records")
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowGroupTable:
+    """first: of every file the row of its first row group here, and one more at the end.
+
+    One entry a row group: start and length in bytes, the midpoint by which Spark's readers go (-1:
+    not known, see `extents`), rows (-1: not known).
+    """
+
+    first: Numbers
+    start: Numbers
+    length: Numbers
+    midpoint: Numbers
+    num_records: Numbers
+    statistics: IndexStatistics
+
+
+class RowGroups:
+    """The row groups of one index, read when first asked for. Thread-safe, and never raises."""
+
+    def __init__(self, store: Store, pointer: Pointer, cache: LocalCache) -> None:
+        self._store = store
+        self._pointer = pointer
+        self._cache = cache
+        self._table: RowGroupTable | None = None
+        self._lock = threading.Lock()
+        self._trouble: IndexUnusable | None = None
+        self._troubled_at = 0.0
+
+    @property
+    def trouble(self) -> IndexUnusable | None:
+        """Why they, or a column of them, cannot be read now."""
+        if self._table is not None and self._table.statistics.trouble is not None:
+            return self._table.statistics.trouble
+        return self._trouble
+
+    def table(self) -> RowGroupTable | None:
+        """None: no file has more than one, the index does not say where they lie, or `trouble`."""
+        totals = self._pointer.totals
+        if totals.row_groups <= 1 or self._table is not None:
+            return self._table
+        with self._lock:
+            if self._table is None and not self._is_resting():
+                try:
+                    self._table = self._read()
+                    self._trouble = None
+                except IndexUnusable as problem:
+                    self._fail(problem)
+                except Exception as problem:  # whatever it is, files are read whole
+                    self._fail(self._store.damaged(f"{type(problem).__name__}: {problem}"))
+            return self._table
+
+    def _is_resting(self) -> bool:
+        return bool(self._trouble) and time.monotonic() - self._troubled_at < _RETRY
+
+    def _fail(self, problem: IndexUnusable) -> None:
+        self._trouble = problem
+        self._troubled_at = time.monotonic()
+
+    def _read(self) -> RowGroupTable | None:
+        placed = self._cache.table("row_groups", self._placed)
+        if placed.num_columns == 0:  # an index of an earlier version
+            return None
+        first = _numbers(self._cache.table("row_groups_of_files", self._first), "first")
+        arrays = {name: _numbers(placed, name) for name in _GROUP}
+        totals = self._pointer.totals
+        if len(first) != totals.files + 1 or first[-1] != len(arrays["start"]):
+            raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
+        statistics = IndexStatistics(
+            self._store, self._pointer, self._cache, arrays["num_records"], ROW_GROUPS
+        )
+        return RowGroupTable(first, **arrays, statistics=statistics)
+
+    def _placed(self) -> pa.Table:
+        checksums = self._store.checksums(self._pointer)[ROW_GROUPS]
+        table = self._store.columns(self._pointer, checksums, ROW_GROUPS, _GROUP)
+        if table.column_names != list(_GROUP):
+            return pa.table({})
+        return pa.table({name: pc.fill_null(table.column(name), -1) for name in _GROUP})
+
+    def _first(self) -> pa.Table:
+        checksums = self._store.checksums(self._pointer)
+        counts = self._store.columns(self._pointer, checksums[FILES], FILES, ["row_groups"])
+        files = self._store.columns(self._pointer, checksums[ROW_GROUPS], ROW_GROUPS, ["file"])
+        first = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(pc.fill_null(counts.column(0), 0).to_numpy(), out=first[1:])
+        owner = files.column(0).to_numpy()
+        # every row group where its file expects it, or none is believed
+        if len(owner) != first[-1] or not np.array_equal(
+            owner, np.repeat(np.arange(len(counts)), np.diff(first))
+        ):
+            raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
+        return pa.table({"first": first})
+
+
+def _numbers(table: pa.Table, name: str) -> Numbers:
+    numbers: Numbers = table.column(name).combine_chunks().to_numpy(zero_copy_only=False)
+    return numbers
