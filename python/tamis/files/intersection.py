@@ -95,7 +95,13 @@ def _tighter(left: Any, right: Any, of_numbers: Any, of_arrow: Any) -> Any:
     if isinstance(left, np.ndarray):
         # Where one is not known it holds the type's extreme, and the other one is the tighter.
         return of_numbers(left, right)
-    return of_arrow(left, right)  # skips nulls: not known
+    return of_arrow(*_alike(left, right))  # skips nulls: not known
+
+
+def _alike(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Both of one length: Arrow does not take one value for that of all containers, as numpy does."""
+    count = max(len(left), len(right))
+    return tuple(each if len(each) == count else pa.repeat(each[0], count) for each in (left, right))
 
 
 def _known(
@@ -118,8 +124,9 @@ def _open(left: Bounds, right: Bounds) -> Flags | None:
         return right.upper_open if left.upper is None else left.upper_open
     left_open = NO if left.upper_open is None else left.upper_open
     right_open = NO if right.upper_open is None else right.upper_open
-    left_wins = _flags(pc.less_equal(left.upper, right.upper), right.upper)
-    right_wins = _flags(pc.less_equal(right.upper, left.upper), left.upper)
+    one, other = _alike(left.upper, right.upper)
+    left_wins = _flags(pc.less_equal(one, other), other)
+    right_wins = _flags(pc.less_equal(other, one), one)
     return (left_open & left_wins) | (right_open & right_wins)
 
 
@@ -138,7 +145,7 @@ def _contradiction(bounds: Bounds) -> Flags:
     if isinstance(bounds.lower, np.ndarray):
         is_reversed: Flags = bounds.lower > bounds.upper
         return nothing | is_reversed
-    crossed = pc.fill_null(pc.greater(bounds.lower, bounds.upper), False)
+    crossed = pc.fill_null(pc.greater(*_alike(bounds.lower, bounds.upper)), False)
     is_crossed: Flags = np.asarray(crossed.to_numpy(zero_copy_only=False))
     return nothing | is_crossed
 

@@ -1,4 +1,4 @@
-"""The row groups of the indexed files: where they lie, and their statistics, read when asked for."""
+"""The row groups of the indexed files: where they lie, and their statistics."""
 
 from __future__ import annotations
 
@@ -60,22 +60,26 @@ class RowGroups:
 
     def table(self) -> RowGroupTable | None:
         """None: no file has more than one, the index does not say where they lie, or `trouble`."""
-        totals = self._pointer.totals
-        if totals.row_groups <= 1 or self._table is not None:
-            return self._table
-        with self._lock:
-            if self._table is None and not self._is_resting():
-                try:
-                    self._table = self._read()
-                    self._trouble = None
-                except IndexUnusable as problem:
-                    self._fail(problem)
-                except Exception as problem:  # whatever it is, files are read whole
-                    self._fail(self._store.damaged(f"{type(problem).__name__}: {problem}"))
-            return self._table
+        if self._pointer.totals.row_groups <= 1:
+            return None
+        table = self._table
+        if table is None:
+            with self._lock:
+                table = self._table = self._table or self._try_to_read()
+        return table
 
-    def _is_resting(self) -> bool:
-        return bool(self._trouble) and time.monotonic() - self._troubled_at < _RETRY
+    def _try_to_read(self) -> RowGroupTable | None:
+        if self._trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
+            return None
+        try:
+            found = self._read()
+            self._trouble = None
+            return found
+        except IndexUnusable as problem:
+            self._fail(problem)
+        except Exception as problem:  # whatever it is, files are read whole
+            self._fail(self._store.damaged(f"{type(problem).__name__}: {problem}"))
+        return None
 
     def _fail(self, problem: IndexUnusable) -> None:
         self._trouble = problem

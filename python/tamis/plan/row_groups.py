@@ -9,9 +9,10 @@ A file that is kept is one range of bytes to Spark. Here it may become several, 
 Sound, because Spark reads a row group in the task whose bytes hold its midpoint (`index.extents`).
 Let the row groups of a file that hold rows be G1 .. Gn, with bytes [start, stop) and midpoint m.
 They are believed only where start_i <= m_i < stop_i <= start_(i+1), and stop_n <= size: then a
-range from start_i to stop_j holds the midpoints m_i .. m_j, and no other. However Spark cuts a
-range into tasks, these tile it, so that each of these row groups is read once. A row group without
-rows may be read or not. Whatever else a file says of its row groups, it is read whole.
+range from start_i to stop_i, or on to start_(i+1), holds m_i, and of the others none. So each row
+group is read by the task that its range is part of, and by no other, whether ranges that touch are
+read as one or not. A row group without rows may be read or not. Whatever else a file says of its
+row groups, it is read whole.
 
 A conjunct is exact if it is true of every row that is read: of every row group that is kept, and of
 every file that is read whole.
@@ -49,7 +50,7 @@ Numbers = npt.NDArray[np.int64]
 #: After so many row groups it has to show that looking at them pays: one in `_WORTH` is ruled out.
 _TRIAL = 2 * BLOCK
 _WORTH = 64
-#: Ranges an answer may hold: five megabytes of it.
+#: Ranges an answer may hold: seven megabytes of it.
 _MAX_RANGES = 1 << 18
 
 
@@ -77,7 +78,9 @@ class GroupedFiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByteRanges:
-    """What is read of files that are not read whole: one entry a range, by file and start.
+    """What is read of files that are not read whole: one entry a row group, by file and start.
+
+    Two touch where there is no row group with rows between them.
 
     files: ordinals of the scan.  starts, lengths: bytes.
     """
@@ -263,13 +266,11 @@ class _Progress:
 
 
 def _ranges(of: GroupedFiles, read: Flags, counts: Numbers) -> ByteRanges:
-    """Runs of row groups of one file that are read, as ranges of bytes."""
-    opens, closes = read.copy(), read.copy()
-    opens[1:] &= ~read[:-1]
-    closes[:-1] &= ~read[1:]
-    last = of.first + counts - 1
-    opens[of.first] = read[of.first]
-    closes[last] = read[last]
-    starts = of.start[opens]
-    owners = np.repeat(of.ordinals, counts)[opens]
-    return ByteRanges(owners, starts, of.stop[closes] - starts)
+    """The row groups that are read as ranges of bytes; up to the next one where it is read too."""
+    touches = read.copy()
+    touches[:-1] &= read[1:]
+    touches[of.first + counts - 1] = False
+    stops = of.stop.copy()
+    stops[:-1][touches[:-1]] = of.start[1:][touches[:-1]]
+    starts = of.start[read]
+    return ByteRanges(np.repeat(of.ordinals, counts)[read], starts, stops[read] - starts)

@@ -61,5 +61,7 @@ object TamisConf {
   def indexEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.index.enabled").forall(_.toBoolean)
   def indexLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.index.location")
+  def rowGroupsEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }

@@ -19,7 +19,8 @@ object AnswerMemo {
       roots: Seq[String],
       conjuncts: String,
       index: IndexSettings,
-      caseSensitive: Boolean
+      caseSensitive: Boolean,
+      rowGroups: Boolean
   )
   private final case class Entry(answer: PlanAnswer, written: Long)
 

@@ -36,7 +36,8 @@ final class Question(
         roots,
         documents.toString,
         index,
-        conf.caseSensitiveAnalysis
+        conf.caseSensitiveAnalysis,
+        rowGroups
       )
       val answer = AnswerMemo.get(key).filterNot(_ => detail).getOrElse {
         val answered = send(documents)
@@ -78,7 +79,8 @@ final class Question(
       index,
       new FileOptions(table).storage,
       documents,
-      detail
+      detail,
+      rowGroups
     )
     val answer = PlannerClient.plan(
       request,
@@ -89,6 +91,8 @@ final class Question(
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }
+
+  private val rowGroups = TamisConf.rowGroupsEnabled(conf)
 
   private lazy val index = IndexSettings(
     TamisConf.indexEnabled(conf),

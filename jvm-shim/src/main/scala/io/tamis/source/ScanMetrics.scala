@@ -11,19 +11,27 @@ object ScanMetrics {
       new FilesTotal,
       new FilesKept,
       new FilesRead,
+      new RowGroupsTotal,
+      new RowGroupsKept,
       new BytesTotal,
       new BytesKept,
       new PlanningTime
     )
 
-  def of(decision: Decision, runtimeFiles: Option[Int]): Array[CustomTaskMetric] = Array(
+  def of(decision: Decision, runtimeFiles: Option[Int]): Array[CustomTaskMetric] = Array[
+    CustomTaskMetric
+  ](
     Value("tamisFilesTotal", decision.kept.listing.size.toLong),
     Value("tamisFilesKept", decision.kept.count.toLong),
     Value("tamisFilesRead", runtimeFiles.getOrElse(decision.kept.count).toLong),
     Value("tamisBytesTotal", decision.kept.listing.totalBytes),
     Value("tamisBytesKept", decision.kept.bytes),
     Value("tamisPlanningMs", math.round(decision.planningMillis))
-  )
+  ) ++ (for {
+    counts <- decision.rowGroups.toArray
+    (name, count) <- Seq("tamisRowGroupsTotal" -> counts.total, "tamisRowGroupsKept" -> counts.kept)
+    value <- count
+  } yield Value(name, value))
 
   private final case class Value(name: String, value: Long) extends CustomTaskMetric
 }
@@ -37,6 +45,13 @@ class FilesKept extends CustomSumMetric {
 class FilesRead extends CustomSumMetric {
   def name: String = "tamisFilesRead";
   def description: String = "tamis: files read after run-time filters"
+}
+class RowGroupsTotal extends CustomSumMetric {
+  def name: String = "tamisRowGroupsTotal";
+  def description: String = "tamis: row groups in the table"
+}
+class RowGroupsKept extends CustomSumMetric {
+  def name: String = "tamisRowGroupsKept"; def description: String = "tamis: row groups kept"
 }
 class BytesTotal extends CustomSumMetric {
   def name: String = "tamisBytesTotal"; def description: String = "tamis: bytes in the table"

@@ -43,7 +43,8 @@ object ScanPlanner {
       case Right(_) if TamisConf.mode(SQLConf.get) == "observe" =>
         asSparkWould("spark.tamis.mode is observe")
       case Right(answer) =>
-        val kept = Kept.of(listed, answer.kept)
+        val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
+        val kept = Kept.of(listed, answer.kept, ranges)
         val conjuncts = filters.zip(answer.outcomes).map { case (f, outcome) =>
           Conjunct(
             f,
@@ -61,7 +62,10 @@ object ScanPlanner {
           answer.keptRecords.filter(_ => both.count == kept.count),
           answer.totalRecords,
           elapsed,
-          None
+          None,
+          answer.rowGroups.map(g =>
+            RowGroupCounts(g.kept.filter(_ => both.count == kept.count), g.total)
+          )
         )
     }
   }
