@@ -99,9 +99,13 @@ def _tighter(left: Any, right: Any, of_numbers: Any, of_arrow: Any) -> Any:
 
 
 def _alike(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Both of one length: Arrow does not take one value for that of all containers, as numpy does."""
+    """Both of one length: one value for all containers is repeated, which Arrow does not do."""
     count = max(len(left), len(right))
-    return tuple(each if len(each) == count else pa.repeat(each[0], count) for each in (left, right))
+    return _repeated(left, count), _repeated(right, count)
+
+
+def _repeated(edge: pa.Array, count: int) -> pa.Array:
+    return edge if len(edge) == count else pa.repeat(edge[0], count)
 
 
 def _known(

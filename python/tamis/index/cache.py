@@ -1,7 +1,6 @@
 """The local cache: bounds of one column as raw aligned arrays, mapped rather than read.
 
-    <cache>/<version>/<index>/<generation>/<entry>/lower.npy, upper.npy, can_be_null.npy, …
-    <cache>/<version>/<index>/<generation>/<entry>/lower.arrow, …   of text and long decimals
+    <cache>/<version>/<index>/<generation>/<entry>/lower.npy, …     as index/arrays.py writes them
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
     <cache>/<version>/<index>/<generation>/row_groups/table.arrow   where their row groups lie
 
@@ -16,19 +15,17 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import platformdirs
 import pyarrow as pa
 
 from tamis._version import __version__
 from tamis.evaluate.bounds import Bounds
 from tamis.expr.types import DataType
-from tamis.files.columns import plain
+from tamis.index.arrays import map_bounds, write_bounds
 
 # Raise it when arrays of an older tamis of the same version would be read wrongly.
 _VERSION = f"{__version__}-2"
@@ -37,10 +34,6 @@ _IDLE = 3600.0
 _LIMIT = 20 << 30  # bytes
 # What reading damaged arrays and tables raises.
 _UNREADABLE = (OSError, ValueError, EOFError, pa.ArrowException)
-_EDGES = ("lower", "upper")
-_FLAGS = ("can_be_null", "can_be_nan", "can_be_value")
-_OPTIONAL_FLAGS = ("lower_known", "upper_known", "upper_open")
-_KEYS = ("lower_key", "upper_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +63,30 @@ class LocalCache:
         except OSError:
             return LocalCache(None)
 
-    def bounds(self, name: str, data_type: DataType, make: Callable[[], Bounds]) -> Bounds:
-        """The bounds kept under a name, made and kept when they are not there."""
-        if self.directory is None:
-            return make()
-        entry = self.directory / _digest(name)
-        try:
-            return _load(entry, data_type)
-        except _UNREADABLE:
-            pass  # not there, or damaged
-        made = make()
-        try:
-            _publish(entry, lambda draft: _dump(draft, made))
-            return _load(entry, data_type)
-        except _UNREADABLE:
-            return made
+    def bounds(
+        self,
+        name: str,
+        data_type: DataType,
+        rows: int,
+        make: Callable[[bool], Iterable[tuple[int, Bounds]]],
+    ) -> Bounds:
+        """The bounds of so many rows kept under a name, made and kept when they are not there.
+
+        make(True) gives them in blocks, each with its number of rows; make(False) in one.
+        """
+        if self.directory is not None:
+            entry = self.directory / _digest(name)
+            try:
+                return map_bounds(entry, data_type, rows)
+            except _UNREADABLE:
+                pass  # not there, or damaged
+            try:
+                _publish(entry, lambda draft: write_bounds(draft, make(True), rows))
+                return map_bounds(entry, data_type, rows)
+            except _UNREADABLE:
+                pass
+        ((_, bounds),) = make(False)
+        return bounds
 
     def table(self, name: str, make: Callable[[], pa.Table]) -> pa.Table:
         """The table kept under a name, in one record batch, made and kept when it is not there."""
@@ -122,47 +124,6 @@ def _publish(entry: Path, write: Callable[[Path], None]) -> None:
             shutil.rmtree(aside, ignore_errors=True)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _dump(folder: Path, bounds: Bounds) -> None:
-    for name in _EDGES:
-        edge = getattr(bounds, name)
-        if isinstance(edge, np.ndarray):
-            np.save(folder / f"{name}.npy", edge)
-        elif edge is not None:
-            _write_table(folder / f"{name}.arrow", pa.table({name: edge}))
-    for name in (*_FLAGS, *_OPTIONAL_FLAGS):
-        flags = getattr(bounds, name)
-        if flags is not None:
-            np.save(folder / f"{name}.npy", flags)
-    if bounds.keys is not None:
-        for name, key in zip(_KEYS, bounds.keys, strict=True):
-            np.save(folder / f"{name}.npy", key)
-
-
-def _load(folder: Path, data_type: DataType) -> Bounds:
-    arrays: dict[str, Any] = {}
-    for file in folder.iterdir():
-        if file.suffix == ".npy":
-            # as a plain array: numpy.memmap makes every slice of it dear
-            arrays[file.stem] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
-        else:
-            arrays[file.stem] = plain(_map_table(file).column(0))
-    if not all(name in arrays for name in _FLAGS):
-        raise ValueError(f"{folder} is not complete")
-    keys = tuple(arrays.pop(name) for name in _KEYS if name in arrays)
-    return Bounds(
-        data_type,
-        lower=arrays.get("lower"),
-        upper=arrays.get("upper"),
-        can_be_null=arrays["can_be_null"],
-        can_be_nan=arrays["can_be_nan"],
-        can_be_value=arrays["can_be_value"],
-        lower_known=arrays.get("lower_known"),
-        upper_known=arrays.get("upper_known"),
-        upper_open=arrays.get("upper_open"),
-        keys=(keys[0], keys[1]) if len(keys) == 2 else None,
-    )
 
 
 def _write_table(path: Path, table: pa.Table) -> None:

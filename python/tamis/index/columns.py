@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.index.cache import LocalCache
 from tamis.index.layout import FILES, ColumnEntry, Pointer
+from tamis.index.memory import give_back
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
@@ -46,6 +48,7 @@ class IndexStatistics:
         self._part = part
         self._num_records = num_records
         self._empty: Flags = num_records == 0
+        self._all_counted = not (num_records < 0).any()
         self._columns = {entry.path: entry for entry in pointer.columns}
         if not pointer.case_sensitive:
             # a table read with a schema of its own may spell its columns in another way
@@ -104,7 +107,12 @@ class IndexStatistics:
             return Bounds.unknown(data_type)
         try:
             name = json.dumps([self._part, entry.path, str(data_type)])
-            found = self._cache.bounds(name, data_type, lambda: self._load(entry, data_type))
+            found = self._cache.bounds(
+                name,
+                data_type,
+                self.num_containers,
+                lambda in_blocks: self._load(entry, data_type, in_blocks),
+            )
             self.trouble = None
             return found
         except IndexUnusable as problem:
@@ -114,21 +122,38 @@ class IndexStatistics:
         self._troubled_at = time.monotonic()
         return None
 
-    def _load(self, entry: ColumnEntry, data_type: DataType) -> Bounds:
+    def _load(
+        self, entry: ColumnEntry, data_type: DataType, in_blocks: bool
+    ) -> Iterator[tuple[int, Bounds]]:
+        """Bounds of rows in turn, with their number. Blocks stay in the processor's cache."""
         name = entry.leaf.name
-        statistics = ("min", "max", "null_count", "nan_count")
+        # Counts that are all zero are not read.
+        counts = ("nan_count",) if entry.nulls == 0 else ("null_count", "nan_count")
+        wanted = [f"{each}.{name}" for each in ("min", "max", *counts)]
         checksums = self._store.checksums(self._pointer)[self._part]
-        wanted = [f"{each}.{name}" for each in statistics]
-        table = self._store.columns(self._pointer, checksums, self._part, wanted)
-        low, high, nulls, nans = (
-            table.column(each) if each in table.column_names else None for each in wanted
-        )
-        # null: not known
-        records = pa.array(self._num_records, mask=self._num_records < 0)
-        bounds = with_keys(column_bounds(data_type, low, high, nulls, nans, records))
-        del table, low, high, nulls, nans, records
-        pa.default_memory_pool().release_unused()
-        return bounds
+        read = self._store.batches if in_blocks else self._store.columns
+        found = read(self._pointer, checksums, self._part, wanted)
+        start, none = 0, pa.array([], pa.int64())
+        for batch in [found] if isinstance(found, pa.Table) else found:
+            rows = batch.num_rows
+            present = dict(zip(batch.schema.names, batch.columns, strict=True))
+            if entry.nulls == 0:
+                none = none if len(none) == rows else pa.array(np.zeros(rows, np.int64))
+                present[f"null_count.{name}"] = none
+            low, high, nulls, nans = (
+                present.get(f"{each}.{name}") for each in ("min", "max", "null_count", "nan_count")
+            )
+            records = self._records(start, rows)
+            yield rows, with_keys(column_bounds(data_type, low, high, nulls, nans, records))
+            start += rows
+        give_back()
+
+    def _records(self, start: int, rows: int) -> pa.Array:
+        """The number of rows of some files; null: not known."""
+        records = self._num_records[start : start + rows]
+        if self._all_counted:
+            return pa.array(records)
+        return pa.array(records, mask=records < 0)
 
 
 def is_widening(recorded: DataType, wanted: DataType) -> bool:

@@ -6,6 +6,7 @@ import time
 
 from msgspec import structs
 
+from tamis.index.memory import give_back
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
@@ -22,11 +23,14 @@ from tamis.wire.messages import (
     write_answer,
 )
 
+#: A planning that took longer, in seconds, read or gathered much.
+_LONG = 0.02
 
-def plan(text: str) -> str:
+
+def plan(question: str) -> str:
     """Plan one scan. Raises TamisError for a request that cannot be read."""
     started = time.perf_counter()
-    request = read_request(text)
+    request = read_request(question)
     found = open_scan(request)
     conjuncts = decode_conjuncts(request.conjuncts)
     files = decide(conjuncts, found.segments, request.snapshot.files, detail=request.detail)
@@ -39,7 +43,10 @@ def plan(text: str) -> str:
     else:
         answer = _with_row_groups(request, found, files, decision)
     seconds = time.perf_counter() - started
-    return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
+    text = write_answer(structs.replace(answer, milliseconds=seconds * 1000))
+    if seconds > _LONG:
+        give_back()
+    return text
 
 
 def _answer(request: PlanRequest, found: ScanInput, decision: ScanDecision) -> PlanAnswer:
