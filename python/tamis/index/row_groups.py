@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.files.columns import plain
 from tamis.index.cache import LocalCache
 from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, ROW_GROUPS, Pointer
@@ -104,23 +105,41 @@ class RowGroups:
         table = self._store.columns(self._pointer, checksums, ROW_GROUPS, _GROUP)
         if table.column_names != list(_GROUP):
             return pa.table({})
-        return pa.table({name: pc.fill_null(table.column(name), -1) for name in _GROUP})
+        columns = {name: table.column(name) for name in _GROUP}
+        return pa.table(
+            {name: pc.fill_null(c, -1) if c.null_count else c for name, c in columns.items()}
+        )
 
     def _first(self) -> pa.Table:
         checksums = self._store.checksums(self._pointer)
         counts = self._store.columns(self._pointer, checksums[FILES], FILES, ["row_groups"])
         files = self._store.columns(self._pointer, checksums[ROW_GROUPS], ROW_GROUPS, ["file"])
-        first = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(pc.fill_null(counts.column(0), 0).to_numpy(), out=first[1:])
-        owner = files.column(0).to_numpy()
+        number = pc.fill_null(counts.column(0), 0).to_numpy()
+        first = np.zeros(len(number) + 1, np.int64)
+        np.cumsum(number, out=first[1:])
         # every row group where its file expects it, or none is believed
-        if len(owner) != first[-1] or not np.array_equal(
-            owner, np.repeat(np.arange(len(counts)), np.diff(first))
-        ):
+        if not _follow(files.column(0).to_numpy(), first[:-1][number > 0], number):
             raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
         return pa.table({"first": first})
 
 
+def _follow(owner: Numbers, starts: Numbers, number: npt.NDArray[np.int32]) -> bool:
+    """Whether row groups are those of the first file that has some, then of the second, …
+
+    owner: the file of every row group.  starts: where those of each file begin.  number: how many
+    row groups each file has.
+    """
+    if len(owner) != int(number.sum()):
+        return False
+    if not len(owner):
+        return True
+    changes = np.flatnonzero(owner[1:] != owner[:-1]) + 1
+    if not np.array_equal(np.concatenate([[0], changes]), starts):
+        return False
+    return bool(np.array_equal(owner[starts], np.flatnonzero(number > 0)))
+
+
 def _numbers(table: pa.Table, name: str) -> Numbers:
-    numbers: Numbers = table.column(name).combine_chunks().to_numpy(zero_copy_only=False)
+    # as it is mapped, without a copy
+    numbers: Numbers = plain(table.column(name)).to_numpy(zero_copy_only=False)
     return numbers

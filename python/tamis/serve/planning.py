@@ -39,7 +39,7 @@ def plan(question: str) -> str:
         grouped = grouped_files(found, files.kept)
         decision = decide_row_groups(conjuncts, files, found.segments, grouped)
     if decision is None:
-        answer = _answer(request, found, files)
+        answer = _answer(request, found, files, found.records(files.kept))
     else:
         answer = _with_row_groups(request, found, files, decision)
     seconds = time.perf_counter() - started
@@ -49,13 +49,15 @@ def plan(question: str) -> str:
     return text
 
 
-def _answer(request: PlanRequest, found: ScanInput, decision: ScanDecision) -> PlanAnswer:
+def _answer(
+    request: PlanRequest, found: ScanInput, decision: ScanDecision, records: int | None
+) -> PlanAnswer:
     return PlanAnswer(
         id=request.id,
         fingerprint=request.snapshot.fingerprint,
         files=request.snapshot.files,
         kept=encode_kept(decision.kept),
-        kept_records=found.records(decision.kept),
+        kept_records=records,
         total_records=found.total_records,
         conjuncts=[
             ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
@@ -71,10 +73,11 @@ def _with_row_groups(
     whole = decision.scan.kept.copy()
     whole[decision.ranges.files] = False
     records = found.records(whole)
+    if records is not None:
+        records += decision.records
     groups = counted(found, files.kept)
     return structs.replace(
-        _answer(request, found, decision.scan),
-        kept_records=None if records is None else records + decision.records,
+        _answer(request, found, decision.scan, records),
         row_groups=encode_row_groups(
             decision.ranges.files,
             decision.ranges.starts,

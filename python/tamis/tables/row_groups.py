@@ -35,11 +35,15 @@ def counted(scan: ScanInput, kept: Flags) -> RowGroupCounts | None:
         if table is None:
             return None
         if isinstance(part.rows, slice):
-            total += int(table.first[part.rows.stop] - table.first[part.rows.start])
+            there = int(table.first[part.rows.stop] - table.first[part.rows.start])
         else:
-            total += int(_counts(table, part.rows).sum())
-        rows = _picked(part.rows, np.flatnonzero(kept[part.ordinals]))
-        of_kept += int(_counts(table, rows).sum())
+            there = int(_counts(table, part.rows).sum())
+        total += there
+        flags = kept[part.ordinals]
+        is_most = 2 * np.count_nonzero(flags) > len(flags)  # count the fewer ones
+        some = _picked(part.rows, np.flatnonzero(~flags if is_most else flags))
+        counted = int(_counts(table, some).sum())
+        of_kept += there - counted if is_most else counted
     return RowGroupCounts(total, of_kept)
 
 
@@ -59,17 +63,20 @@ def grouped_files(scan: ScanInput, kept: Flags) -> Iterator[GroupedFiles]:
 def _batches(
     segment: Segment, part: Part, table: RowGroupTable, kept: Flags
 ) -> Iterator[GroupedFiles]:
-    chosen = np.flatnonzero(kept[part.ordinals])  # places in the part
-    counts = _counts(table, _picked(part.rows, chosen))
-    several = counts > 1
-    chosen, counts = chosen[several], counts[several]
-    total = np.cumsum(counts)
-    start = 0
-    while start < len(chosen):
-        before = 0 if start == 0 else int(total[start - 1])
-        stop = max(start + 1, int(np.searchsorted(total, before + BLOCK, side="right")))
-        yield _batch(segment, part, table, chosen[start:stop], counts[start:stop])
-        start = stop
+    flags = kept[part.ordinals]
+    # Some files at a time: who asks may have seen enough after the first ones.
+    for place in range(0, len(flags), BLOCK):
+        chosen = np.flatnonzero(flags[place : place + BLOCK]) + place  # places in the part
+        counts = _counts(table, _picked(part.rows, chosen))
+        several = counts > 1
+        chosen, counts = chosen[several], counts[several]
+        total = np.cumsum(counts)
+        start = 0
+        while start < len(chosen):
+            before = 0 if start == 0 else int(total[start - 1])
+            stop = max(start + 1, int(np.searchsorted(total, before + BLOCK, side="right")))
+            yield _batch(segment, part, table, chosen[start:stop], counts[start:stop])
+            start = stop
 
 
 def _batch(
