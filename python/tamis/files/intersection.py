@@ -143,15 +143,16 @@ def _flags(compared: pa.Array, other: pa.Array) -> Flags:
 
 
 def _contradiction(bounds: Bounds) -> Flags:
+    # Where no row has an ordinary value, edges bound nothing, and may be anything.
     nothing = ~(bounds.can_be_null | bounds.can_be_nan | bounds.can_be_value)
     if bounds.lower is None or bounds.upper is None:
         return nothing
     if isinstance(bounds.lower, np.ndarray):
         is_reversed: Flags = bounds.lower > bounds.upper
-        return nothing | is_reversed
+        return nothing | is_reversed & bounds.can_be_value
     crossed = pc.fill_null(pc.greater(*_alike(bounds.lower, bounds.upper)), False)
     is_crossed: Flags = np.asarray(crossed.to_numpy(zero_copy_only=False))
-    return nothing | is_crossed
+    return nothing | is_crossed & bounds.can_be_value
 
 
 def _forgotten(

@@ -134,7 +134,7 @@ def decide_row_groups(
     asked = [
         each
         for each, outcome in zip(conjuncts, decision.conjuncts, strict=True)
-        if outcome.pushdown is Pushdown.INEXACT
+        if outcome.pushdown is not Pushdown.EXACT and _columns(each)
     ]
     if not asked:
         return None
@@ -163,10 +163,15 @@ def _decided(asked: Sequence[Expr], order: Order, batch: GroupedFiles) -> _Batch
     kept = batch.group_records != 0
     rule_out(kept, batch.groups, order)
     believed = _in_order(batch, counts)
-    for column in {node for each in asked for node in walk(each) if isinstance(node, Column)}:
+    for column in {column for each in asked for column in _columns(each)}:
         believed &= ~_contradicted(batch, counts, column)
     kept |= ~np.repeat(believed, counts)
     return _Batch(batch, counts, kept, believed, _sums(kept, batch.first))
+
+
+def _columns(expr: Expr) -> set[Column]:
+    """The columns whose bounds an expression is evaluated by; those of opaque parts are none."""
+    return {node for node in walk(expr) if isinstance(node, Column)}
 
 
 def _in_order(batch: GroupedFiles, counts: Numbers) -> Flags:
