@@ -147,7 +147,7 @@ def test_reader_of_rows(
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
     spark.read.parquet(path).createOrReplaceTempView("t")
     assert rows_read(same("SELECT * FROM t WHERE c BETWEEN 30 AND 70 OR c = 790")) == 4 * ROWS
-    assert rows_read(same("SELECT count(*), max(s) FROM t WHERE c >= 40 AND c < 80")) == 2 * ROWS
+    assert rows_read(same("SELECT d FROM t WHERE c >= 40 AND c < 80")) == 2 * ROWS
 
 
 def test_switched_off(
@@ -335,11 +335,6 @@ def _double_size(_: int, group: Any) -> None:
     group.setTotal_compressed_size(2 * group.getTotal_compressed_size() + 9)
 
 
-def _zero_dictionary_offset(_: int, group: Any) -> None:
-    for chunk in group.getColumns():
-        chunk.getMeta_data().setDictionary_page_offset(0)
-
-
 def _wrong_file_offset(i: int, group: Any) -> None:
     group.setFile_offset(4 * i)
 
@@ -350,7 +345,6 @@ def _wrong_file_offset(i: int, group: Any) -> None:
         (_unset_size, True),
         (_wrong_file_offset, True),
         (_double_size, False),
-        (_zero_dictionary_offset, False),
     ],
 )
 def test_odd_footers(
