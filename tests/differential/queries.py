@@ -39,6 +39,8 @@ class Tally:
     failed: int = 0
     files_kept: int = 0
     files_total: int = 0
+    row_groups_kept: int = 0
+    row_groups_total: int = 0  # of the scans for which they were looked at
     exact: int = 0
     fallbacks: int = 0
     differences: list[str] = field(default_factory=list)
@@ -46,7 +48,8 @@ class Tally:
     def __str__(self) -> str:
         return (
             f"{self.queries} queries, {len(self.differences)} differences; "
-            f"{self.files_kept} of {self.files_total} files kept, {self.exact} exact conjuncts, "
+            f"{self.files_kept} of {self.files_total} files kept, {self.row_groups_kept} of "
+            f"{self.row_groups_total} row groups, {self.exact} exact conjuncts, "
             f"{self.fallbacks} fallbacks, {self.failed} queries failed on both sides"
         )
 
@@ -101,6 +104,9 @@ def _count(spark: SparkSession, frame: DataFrame, tally: Tally) -> None:
     for scan in json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf)):
         tally.files_kept += scan["files_kept"]
         tally.files_total += scan["files_total"]
+        if scan["row_groups_kept"] is not None and scan["row_groups_total"] is not None:
+            tally.row_groups_kept += scan["row_groups_kept"]
+            tally.row_groups_total += scan["row_groups_total"]
         tally.exact += sum(c["pushdown"] == "exact" for c in scan["conjuncts"])
         tally.fallbacks += scan["fallback"] is not None
 
@@ -125,6 +131,8 @@ def run(
         table = write(rng, folder / f"t{number}", f"t{number}")
         spark.conf.set("spark.sql.session.timeZone", rng.choice(ZONES))
         spark.conf.set("spark.sql.ansi.enabled", rng.choice(["true", "false"]))
+        spark.conf.set("spark.sql.files.maxPartitionBytes", rng.choice([200, 5000, 1 << 27]))
+        spark.conf.set("spark.sql.files.openCostInBytes", rng.choice([1, 1 << 22]))
         create(spark, table)
         if rng.random() < 0.9:
             tamis.index(spark, table.name).build()
