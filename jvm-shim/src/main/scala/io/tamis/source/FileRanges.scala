@@ -18,15 +18,20 @@ final class FileRanges private (
 ) {
   def isEmpty: Boolean = files.isEmpty
 
-  /** Bytes to read of a file; -1: all of it. */
-  def bytesOf(ordinal: Int): Long = {
-    var i = first(ordinal)
-    if (i < 0) -1L
-    else {
-      var sum = 0L
-      while (i < files.length && files(i) == ordinal) { sum += lengths(i); i += 1 }
-      sum
+  /** How many bytes of these files are not read.
+    *
+    * @param sizeOf
+    *   the size of a file
+    */
+  def bytesLeftOut(sizeOf: Int => Long): Long = {
+    var sum = 0L
+    var i = 0
+    while (i < files.length) {
+      if (i == 0 || files(i) != files(i - 1)) sum += sizeOf(files(i))
+      sum -= lengths(i)
+      i += 1
     }
+    sum
   }
 
   /** Starts and lengths of what is read of a file, entries that touch joined up to so many bytes. */

@@ -18,13 +18,13 @@ final class Kept private (
   def contains(ordinal: Int): Boolean = bits.get(ordinal)
 
   lazy val bytes: Long =
-    if (isAll && ranges.isEmpty) listing.totalBytes
+    wholeBytes - ranges.bytesLeftOut(listing.files(_).getLen)
+
+  private def wholeBytes: Long =
+    if (isAll) listing.totalBytes
     else {
       var sum = 0L
-      foreach { i =>
-        val some = if (ranges.isEmpty) -1L else ranges.bytesOf(i)
-        sum += (if (some < 0) listing.files(i).getLen else some)
-      }
+      foreach(i => sum += listing.files(i).getLen)
       sum
     }
 

@@ -6,17 +6,25 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
   * each.
   */
 object ScanMetrics {
-  def all: Array[CustomMetric] =
-    Array(
+  /** Row groups are shown only where they are counted: 0 of 0 would say that there are none. */
+  def shown(decision: Decision): Array[CustomMetric] =
+    Array[CustomMetric](
       new FilesTotal,
       new FilesKept,
       new FilesRead,
-      new RowGroupsTotal,
-      new RowGroupsKept,
       new BytesTotal,
       new BytesKept,
       new PlanningTime
-    )
+    ) ++ counted(decision).map {
+      case ("tamisRowGroupsKept", _) => new RowGroupsKept
+      case _                         => new RowGroupsTotal
+    }
+
+  private def counted(decision: Decision): Seq[(String, Long)] = for {
+    counts <- decision.rowGroups.toSeq
+    (name, count) <- Seq("tamisRowGroupsTotal" -> counts.total, "tamisRowGroupsKept" -> counts.kept)
+    value <- count
+  } yield name -> value
 
   def of(decision: Decision, runtimeFiles: Option[Int]): Array[CustomTaskMetric] = Array[
     CustomTaskMetric
@@ -27,11 +35,7 @@ object ScanMetrics {
     Value("tamisBytesTotal", decision.kept.listing.totalBytes),
     Value("tamisBytesKept", decision.kept.bytes),
     Value("tamisPlanningMs", math.round(decision.planningMillis))
-  ) ++ (for {
-    counts <- decision.rowGroups.toArray
-    (name, count) <- Seq("tamisRowGroupsTotal" -> counts.total, "tamisRowGroupsKept" -> counts.kept)
-    value <- count
-  } yield Value(name, value))
+  ) ++ counted(decision).map { case (name, value) => Value(name, value) }
 
   private final case class Value(name: String, value: Long) extends CustomTaskMetric
 }

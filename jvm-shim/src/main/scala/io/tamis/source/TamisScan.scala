@@ -106,7 +106,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     total <- counts.total
   } yield "RowGroups" -> s"$kept of $total"
 
-  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
+  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.shown(decision)
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
     ScanMetrics.of(decision, runtimeFiles)
 

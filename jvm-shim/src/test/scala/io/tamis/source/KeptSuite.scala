@@ -106,8 +106,8 @@ class KeptSuite extends munit.FunSuite {
     assertEquals(r.of(1, 1), Some(Seq(4L -> 10L, 14L -> 10L, 24L -> 10L, 40L -> 5L)))
     assertEquals(r.of(1, 20), Some(Seq(4L -> 20L, 24L -> 10L, 40L -> 5L)))
     assertEquals(r.of(1, 100), Some(Seq(4L -> 30L, 40L -> 5L)))
-    assertEquals(r.bytesOf(1), 35L)
-    assertEquals(r.bytesOf(2), -1L)
+    assertEquals(r.bytesLeftOut(i => 100L * i), 100L - 35 + 300 - 9)
+    assertEquals(FileRanges.none.bytesLeftOut(_ => 1L), 0L)
   }
 
   test("files in part count for what is read of them, and stay so in every subset") {
