@@ -131,7 +131,7 @@ def run(
         table = write(rng, folder / f"t{number}", f"t{number}")
         spark.conf.set("spark.sql.session.timeZone", rng.choice(ZONES))
         spark.conf.set("spark.sql.ansi.enabled", rng.choice(["true", "false"]))
-        spark.conf.set("spark.sql.files.maxPartitionBytes", rng.choice([200, 5000, 1 << 27]))
+        spark.conf.set("spark.sql.files.maxPartitionBytes", rng.choice([2000, 1 << 27]))
         spark.conf.set("spark.sql.files.openCostInBytes", rng.choice([1, 1 << 22]))
         create(spark, table)
         if rng.random() < 0.9:
