@@ -41,6 +41,8 @@ class Tally:
     spared: int = 0
     files_kept: int = 0
     files_total: int = 0
+    row_groups_kept: int = 0
+    row_groups_total: int = 0  # of the scans for which they were looked at
     exact: int = 0
     implied: int = 0
     fallbacks: int = 0
@@ -49,7 +51,8 @@ class Tally:
     def __str__(self) -> str:
         return (
             f"{self.queries} queries, {len(self.differences)} differences; "
-            f"{self.files_kept} of {self.files_total} files kept, {self.exact} exact conjuncts, "
+            f"{self.files_kept} of {self.files_total} files kept, {self.row_groups_kept} of "
+            f"{self.row_groups_total} row groups, {self.exact} exact conjuncts, "
             f"{self.implied} plans with implied filters, {self.fallbacks} fallbacks, "
             f"{self.failed} queries failed on both sides, "
             f"{self.spared} without tamis alone, over a row of a file that it skips"
@@ -111,6 +114,9 @@ def _count(spark: SparkSession, statement: str, frame: DataFrame, tally: Tally) 
     for scan in json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf)):
         tally.files_kept += scan["files_kept"]
         tally.files_total += scan["files_total"]
+        if scan["row_groups_kept"] is not None and scan["row_groups_total"] is not None:
+            tally.row_groups_kept += scan["row_groups_kept"]
+            tally.row_groups_total += scan["row_groups_total"]
         tally.exact += sum(c["pushdown"] == "exact" for c in scan["conjuncts"])
         tally.fallbacks += scan["fallback"] is not None
 
@@ -167,6 +173,8 @@ def run(
         table = write(rng, folder / f"t{number}", f"t{number}")
         spark.conf.set("spark.sql.session.timeZone", rng.choice(ZONES))
         spark.conf.set("spark.sql.ansi.enabled", rng.choice(["true", "false"]))
+        spark.conf.set("spark.sql.files.maxPartitionBytes", rng.choice([2000, 1 << 27]))
+        spark.conf.set("spark.sql.files.openCostInBytes", rng.choice([1, 1 << 22]))
         create(spark, table)
         copied = rng.random() < 0.35 and _copy(rng, spark, table)
         if not copied and rng.random() < 0.9:

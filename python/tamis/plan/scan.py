@@ -27,7 +27,18 @@ from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
 from tamis.reasons import Reason, reason
 
-__all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide", "names_zero"]
+__all__ = [
+    "BLOCK",
+    "Order",
+    "Outcome",
+    "ScanDecision",
+    "Segment",
+    "all_true",
+    "decide",
+    "names_zero",
+    "proven",
+    "rule_out",
+]
 
 #: Containers a block: half a megabyte of a column, which the flags of one conjunct do not push out
 #: of the cache. Half of it costs a quarter more, for the calls; twice of it gains a tenth.
@@ -69,12 +80,18 @@ class ScanDecision:
 
 
 def decide(
-    conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int, detail: bool = False
+    conjuncts: Sequence[Expr],
+    segments: Sequence[Segment],
+    files: int,
+    detail: bool = False,
+    consequences: Sequence[Expr] = (),
 ) -> ScanDecision:
     """Decide which of `files` files are needed by a scan filtered by all of the conjuncts.
 
     A file that no segment covers is kept, and then no conjunct is exact. `detail`: count what each
-    conjunct prunes alone, which evaluates all of them over all files.
+    conjunct prunes alone, which evaluates all of them over all files. `consequences`: predicates
+    that follow from the conjuncts, as a range does from `year(d) = 1995 AND month(d) = 3`; they
+    rule out what the conjuncts do not, one by one.
 
     >>> from tamis.evaluate.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
@@ -86,11 +103,11 @@ def decide(
     """
     kept = np.ones(files, np.bool_)
     # What is to be true together rules out more than each alone: x < 5 AND x > 10 every file.
-    order = _Order(narrowed_conjuncts(conjuncts))
+    order = Order(narrowed_conjuncts([*conjuncts, *consequences]))
     for segment in segments:
         # A file in two segments is kept only if both keep it: what either proves is true.
         _narrow(kept, segment, order)
-    exact = _exact(conjuncts, segments, kept)
+    exact = proven(conjuncts, segments, kept)
     pruned = [_pruned(conjunct, segments, files) if detail else None for conjunct in conjuncts]
     outcomes = tuple(
         Outcome(Pushdown.EXACT, None, count)
@@ -101,8 +118,8 @@ def decide(
     return ScanDecision(kept, outcomes)
 
 
-class _Order:
-    """The conjuncts in the order in which they are evaluated, which learns from every block."""
+class Order:
+    """Conjuncts in the order in which they are evaluated, which learns from every block."""
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
         self._costs = [(conjunct, cost_of(conjunct)) for conjunct in conjuncts]
@@ -133,19 +150,20 @@ def _blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
         yield slice(start, stop), statistics.slice(start, stop)
 
 
-def _narrow(kept: Flags, segment: Segment, order: _Order) -> None:
+def _narrow(kept: Flags, segment: Segment, order: Order) -> None:
     """Clear the flags of the files of a segment that hold no row, or that a conjunct rules out."""
     if isinstance(segment.ordinals, slice):
         # A view. A fresh array of a million flags costs more than the comparisons do: its pages
         # come from the system, one fault each.
-        _rule_out(kept[segment.ordinals], segment.statistics, order)
+        rule_out(kept[segment.ordinals], segment.statistics, order)
         return
     survivors = kept[segment.ordinals]
-    _rule_out(survivors, segment.statistics, order)
+    rule_out(survivors, segment.statistics, order)
     kept[segment.ordinals] = survivors
 
 
-def _rule_out(survivors: Flags, statistics: Statistics, order: _Order) -> None:
+def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
+    """Clear the flags of the containers that hold no row, or that a conjunct rules out."""
     empty = statistics.empty()
     if empty is not None:
         survivors &= ~empty
@@ -164,7 +182,7 @@ def _rule_out(survivors: Flags, statistics: Statistics, order: _Order) -> None:
             order.saw(ordinal, asked, left)
 
 
-def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
+def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
     """The conjuncts that are true of every row of every file that is kept.
 
     Of no file at all, every conjunct is; but what rests on a declaration never is.
@@ -186,7 +204,7 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
             if not survivors[place].any():
                 continue
             chosen, asked = _chosen(block, survivors[place])
-            exact -= {each for each in exact if not _all_true(forms[each], chosen, asked)}
+            exact -= {each for each in exact if not all_true(forms[each], chosen, asked)}
     return frozenset(exact)
 
 
@@ -239,7 +257,7 @@ def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
     return not uncovered.any()
 
 
-def _all_true(conjunct: Expr, statistics: Statistics, asked: Flags) -> bool:
+def all_true(conjunct: Expr, statistics: Statistics, asked: Flags = YES) -> bool:
     """Whether the conjunct is true of every row of the containers that are asked for."""
     truths = truth(conjunct, statistics)
     return not ((truths.can_be_false & asked).any() or (truths.can_be_null & asked).any())
@@ -249,7 +267,7 @@ def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
     """How many files the conjunct alone rules out, the empty ones among them."""
     kept = np.ones(files, np.bool_)
     for segment in segments:
-        _narrow(kept, segment, _Order(narrowed_conjuncts([conjunct])))
+        _narrow(kept, segment, Order(narrowed_conjuncts([conjunct])))
     return int(files - np.count_nonzero(kept))
 
 

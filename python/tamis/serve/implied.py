@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from tamis.classify.pushdown import Pushdown
-from tamis.expr.nodes import Expr, Value
+from tamis.expr.nodes import Column, Expr, Value, walk
 from tamis.plan import implied as plan
-from tamis.plan.scan import ScanDecision
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import (
+    ConjunctAnswer,
     ImpliedAnswer,
     ImpliedInterval,
     ImpliedRange,
@@ -21,7 +21,7 @@ from tamis.wire.messages import (
     write_answer,
 )
 
-__all__ = ["imply", "residual_ranges"]
+__all__ = ["found_ranges", "imply", "ranges_of_residual"]
 
 
 def imply(text: str) -> str:
@@ -31,19 +31,34 @@ def imply(text: str) -> str:
     return write_answer(ImpliedAnswer(request.id, [_document(each) for each in ranges]))
 
 
-def residual_ranges(
-    request: PlanRequest, conjuncts: Sequence[Expr], decision: ScanDecision
-) -> list[ImpliedRange]:
-    """What the conjuncts that Spark applies again imply of the columns that are in the files."""
-    outcomes = zip(conjuncts, decision.conjuncts, strict=True)
-    residual = [each for each, outcome in outcomes if outcome.pushdown is not Pushdown.EXACT]
-    partitions = {column.name for column in request.table.partition_columns}
+def found_ranges(conjuncts: Sequence[Expr]) -> tuple[plan.ImpliedRange, ...]:
+    """What the conjuncts imply, all of them together. Never raises."""
     try:
-        ranges = plan.implied_ranges(residual)
+        return plan.implied_ranges(conjuncts)
     except Exception:  # an extra is no reason to lose the decision
         traceback.print_exc(file=sys.stderr)
-        return []
-    return [_document(each) for each in ranges if each.column.path[0] not in partitions]
+        return ()
+
+
+def ranges_of_residual(
+    request: PlanRequest,
+    conjuncts: Sequence[Expr],
+    answers: Sequence[ConjunctAnswer],
+    found: Sequence[plan.ImpliedRange],
+) -> list[ImpliedRange]:
+    """Those of them that help to read the files: of columns in these that the residual names."""
+    residual = [
+        each
+        for each, answer in zip(conjuncts, answers, strict=True)
+        if answer.pushdown != Pushdown.EXACT
+    ]
+    named = {node.path for each in residual for node in walk(each) if isinstance(node, Column)}
+    partitions = {column.name for column in request.table.partition_columns}
+    return [
+        _document(each)
+        for each in found
+        if each.column.path in named and each.column.path[0] not in partitions
+    ]
 
 
 def _document(found: plan.ImpliedRange) -> ImpliedRange:

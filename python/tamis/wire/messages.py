@@ -31,6 +31,7 @@ __all__ = [
     "PlanFailure",
     "PlanRequest",
     "ReasonDocument",
+    "RowGroupsAnswer",
     "Snapshot",
     "Table",
     "Warning_",
@@ -74,6 +75,8 @@ class PlanRequest(msgspec.Struct, frozen=True):
     """Which files does this scan need? `conjuncts` are expression documents: see wire.catalyst.
 
     `declarations`: what is declared of functions in this session: see serve.declarations.
+    `row_groups`: the shim reads the byte ranges of an answer, and no more of those files. One that
+    does not say so would drop filters that only hold in the ranges.
     """
 
     version: int
@@ -86,6 +89,7 @@ class PlanRequest(msgspec.Struct, frozen=True):
     conjuncts: list[Any] = []
     detail: bool = False
     declarations: list[str] = []
+    row_groups: bool = False
 
 
 class KeptAll(msgspec.Struct, frozen=True, tag_field="form", tag="all"):
@@ -146,7 +150,23 @@ class Warning_(msgspec.Struct, frozen=True):  # noqa: N801 - Warning is a builti
     text: str
 
 
+class RowGroupsAnswer(msgspec.Struct, frozen=True):
+    """The bytes to read of the files that are kept and not read whole: one entry a range.
+
+    In base64, little-endian, by file and start: `files` int32, ordinals of the snapshot; `starts`
+    and `lengths` int64, bytes. `kept` and `total` count row groups; null: not known of every file.
+    """
+
+    files: str
+    starts: str
+    lengths: str
+    kept: int | None = None
+    total: int | None = None
+
+
 class PlanAnswer(msgspec.Struct, frozen=True):
+    """`row_groups`: null where all files that are kept are read whole, or nobody looked."""
+
     id: str
     fingerprint: str
     files: int
@@ -158,6 +178,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     implied: list[ImpliedRange] = []
     warnings: list[Warning_] = []
     milliseconds: float = 0.0
+    row_groups: RowGroupsAnswer | None = None
     version: int = VERSION
 
 

@@ -68,5 +68,7 @@ object TamisConf {
       .flatMap(_.split(','))
       .map(_.trim)
       .filter(_.nonEmpty)
+  def rowGroupsEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }

@@ -20,6 +20,7 @@ object AnswerMemo {
       conjuncts: String,
       index: IndexSettings,
       caseSensitive: Boolean,
+      rowGroups: Boolean,
       declarations: Seq[String] = Nil
   )
   private final case class Entry(answer: PlanAnswer, written: Long)

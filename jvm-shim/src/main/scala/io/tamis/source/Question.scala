@@ -37,6 +37,7 @@ final class Question(
         documents.toString,
         index,
         conf.caseSensitiveAnalysis,
+        rowGroups,
         TamisConf.declarations(conf)
       )
       val answer = AnswerMemo.get(key).filterNot(_ => detail).getOrElse {
@@ -80,12 +81,15 @@ final class Question(
       new FileOptions(table).storage,
       documents,
       detail,
+      rowGroups,
       TamisConf.declarations(conf)
     )
     val answer = PlannerClient.plan(request, conf)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }
+
+  private val rowGroups = TamisConf.rowGroupsEnabled(conf)
 
   private lazy val index = IndexSettings(
     TamisConf.indexEnabled(conf),

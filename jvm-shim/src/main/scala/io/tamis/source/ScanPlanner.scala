@@ -44,7 +44,8 @@ object ScanPlanner {
       case Right(_) if TamisConf.mode(SQLConf.get) == "observe" =>
         asSparkWould("spark.tamis.mode is observe")
       case Right(answer) =>
-        val kept = Kept.of(listed, answer.kept)
+        val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
+        val kept = Kept.of(listed, answer.kept, ranges)
         val conjuncts = filters.zip(answer.outcomes).map { case (f, outcome) =>
           Conjunct(
             f,
@@ -63,7 +64,10 @@ object ScanPlanner {
           answer.totalRecords,
           elapsed,
           None,
-          ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts)
+          ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts),
+          answer.rowGroups.map(g =>
+            RowGroupCounts(g.kept.filter(_ => both.count == kept.count), g.total)
+          )
         )
     }
   }

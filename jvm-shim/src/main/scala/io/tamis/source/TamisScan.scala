@@ -85,7 +85,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     } ++ metadata
 
   private def metadata: Seq[(String, String)] = Seq(
-    "Files" -> s"${decision.kept.count} of ${decision.kept.listing.size}",
+    "Files" -> s"${decision.kept.count} of ${decision.kept.listing.size}"
+  ) ++ rowGroups ++ Seq(
     "Bytes" -> s"${decision.kept.bytes} of ${decision.kept.listing.totalBytes}",
     "Exact" -> decision.exactSql.mkString("[", ", ", "]"),
     "Residual" -> decision.residualSql.mkString("[", ", ", "]"),
@@ -94,7 +95,13 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
   ) ++
     decision.fallback.map("Fallback" -> _)
 
-  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
+  private def rowGroups: Option[(String, String)] = for {
+    counts <- decision.rowGroups
+    kept <- counts.kept
+    total <- counts.total
+  } yield "RowGroups" -> s"$kept of $total"
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.shown(decision)
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
     ScanMetrics.of(decision, runtimeFiles)
 
@@ -108,10 +115,16 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
   override def hashCode(): Int = native.hashCode()
 }
 
-/** The native scan's partitions and readers, comparable by what is read. */
+/** The native scan's readers, over its partitions or over some row groups of its files; comparable
+  * by what is read.
+  */
 final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch {
   private val native = reading.toBatch
-  override def planInputPartitions(): Array[InputPartition] = native.planInputPartitions()
+  override def planInputPartitions(): Array[InputPartition] = reading.fileIndex match {
+    case files: FixedFileIndex if !files.kept.ranges.isEmpty =>
+      RangePartitions.of(scan.table.session, reading, files.kept).toArray
+    case _ => native.planInputPartitions()
+  }
   override def createReaderFactory(): PartitionReaderFactory = native.createReaderFactory()
 
   /** Run-time filters are compared by Spark itself, so the static scan stands for the batch. */

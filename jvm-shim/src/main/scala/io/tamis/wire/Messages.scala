@@ -1,5 +1,6 @@
 package io.tamis.wire
 
+import java.nio.{ByteBuffer, ByteOrder}
 import java.util.{Base64, BitSet}
 
 import scala.jdk.CollectionConverters._
@@ -22,6 +23,7 @@ final case class PlanRequest(
     storage: Map[String, String],
     conjuncts: ArrayNode,
     detail: Boolean,
+    rowGroups: Boolean,
     declarations: Seq[String] = Nil
 ) {
   def toJson: String = {
@@ -44,7 +46,7 @@ final case class PlanRequest(
     storage.foreach { case (k, v) => st.put(k, v) }
     index.cacheDirectory.fold(out.putNull("cache_directory"))(out.put("cache_directory", _))
     out.set[ObjectNode]("conjuncts", conjuncts)
-    out.put("detail", detail)
+    out.put("detail", detail).put("row_groups", rowGroups)
     val declared = out.putArray("declarations")
     declarations.foreach(declared.add)
     Messages.mapper.writeValueAsString(out)
@@ -67,9 +69,28 @@ final case class Reason(code: String, text: String, fix: Option[String])
 
 final case class Outcome(pushdown: String, reason: Option[Reason], prunedFiles: Option[Long])
 
-/** A decision of the planner over the files of one listing. */
+/** The bytes to read of kept files that are not read whole: one entry a row group, by file and
+  * start; entries that touch hold no other row group between them.
+  *
+  * @param kept
+  *   row groups that are read, of `total`; None: not known of every file
+  */
+final case class RowGroups(
+    files: Array[Int],
+    starts: Array[Long],
+    lengths: Array[Long],
+    kept: Option[Long],
+    total: Option[Long]
+)
+
+/** A decision of the planner over the files of one listing.
+  *
+  * @param rowGroups
+  *   None: every kept file is read whole. Exact outcomes hold only for what is to be read.
+  */
 final case class PlanAnswer(
     kept: BitSet,
+    rowGroups: Option[RowGroups],
     keptRecords: Option[Long],
     totalRecords: Option[Long],
     outcomes: Seq[Outcome],
@@ -111,8 +132,12 @@ object Messages {
     val warnings = Option(root.get("warnings")).toSeq
       .flatMap(_.elements.asScala)
       .map(w => w.path("code").asText("warning") -> w.path("text").asText(""))
+    val bits = kept(required(root, "kept"), request.files)
+    val groups = Option(root.get("row_groups")).filterNot(_.isNull).map(rowGroups(_, bits))
+    if (groups.isDefined && !request.rowGroups) fail("wrong_answer", "nobody asked for row groups")
     PlanAnswer(
-      kept(required(root, "kept"), request.files),
+      bits,
+      groups,
       long(root, "kept_records"),
       long(root, "total_records"),
       outcomes,
@@ -163,6 +188,33 @@ object Messages {
       case other => fail("garbage_answer", s"kept files in the unknown form '$other'")
     }
     bits
+  }
+
+  private def rowGroups(node: JsonNode, kept: BitSet): RowGroups = {
+    def packed(field: String) = ByteBuffer
+      .wrap(Base64.getDecoder.decode(required(node, field).asText))
+      .order(ByteOrder.LITTLE_ENDIAN)
+    def longs(field: String) = {
+      val in = packed(field).asLongBuffer
+      val out = new Array[Long](in.remaining)
+      in.get(out)
+      out
+    }
+    val in = packed("files").asIntBuffer
+    val files = new Array[Int](in.remaining)
+    in.get(files)
+    val (starts, lengths) = (longs("starts"), longs("lengths"))
+    if (files.length != starts.length || files.length != lengths.length)
+      fail("garbage_answer", "as many files as starts and lengths are needed")
+    files.indices.foreach { i =>
+      val after =
+        if (i == 0 || files(i - 1) < files(i)) 0L
+        else if (files(i - 1) == files(i)) starts(i - 1) + lengths(i - 1)
+        else Long.MaxValue
+      if (files(i) < 0 || !kept.get(files(i)) || starts(i) < after || lengths(i) <= 0)
+        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}")
+    }
+    RowGroups(files, starts, lengths, long(node, "kept"), long(node, "total"))
   }
 
   private def outcome(node: JsonNode): Outcome = {
