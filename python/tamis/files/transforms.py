@@ -39,9 +39,9 @@ def partition_bounds(data_type: DataType, transform: Transform, values: pa.Array
     Never raises: values of another type than the transform's, or out of its range, tell nothing.
 
     >>> from tamis.expr.types import DATE
-    >>> month = partition_bounds(DATE, Transform.parse("month"), pa.array([-1], pa.int32()))
-    >>> month.lower.tolist(), month.upper.tolist()  # December 1969
-    ([-31], [-1])
+    >>> month = partition_bounds(DATE, Transform.parse("month"), pa.array([1], pa.int32()))
+    >>> month.lower.tolist(), month.upper.tolist()  # February 1970
+    ([31], [58])
     """
     try:
         return _RULES[transform.kind](data_type, transform.parameter, plain_array(values))
