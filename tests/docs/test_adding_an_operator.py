@@ -36,7 +36,7 @@ def test_excerpts_are_the_code_itself(block: str, repository: Path) -> None:
 
 
 def test_names_that_it_uses_are_there() -> None:
-    names = {name: "factorial" for name in ("numbers", "result", "Knowledge", "Taught")}
+    names = dict.fromkeys(("numbers", "result", "Knowledge", "Taught"), "factorial")
     for name, module in {**names, "TruthSet": "truth"}.items():
         assert f"`{name}`" in TEXT
         assert hasattr(import_module(f"tamis.evaluate.{module}"), name)
