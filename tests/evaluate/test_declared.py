@@ -152,6 +152,23 @@ def test_null_is_asked_or_declared() -> None:
     assert verdict(image, predicate, INTEGER, (3, 17)) == NONE
 
 
+def test_nan_is_the_greatest_of_results() -> None:
+    above = compare(">", DOUBLE, DOUBLE, 5.0)
+    halve = Contract("f", monotone=lambda x: x / 2, types=["DOUBLE"])
+    assert verdict(halve, above, DOUBLE, (1.0, 9.0)) == NONE
+    assert verdict(halve, above, DOUBLE, (1.0, math.nan)) == SOME
+    rises_to_nan = Contract("f", monotone=lambda x: x if x < 8 else math.nan, types=["DOUBLE"])
+    assert verdict(rises_to_nan, above, DOUBLE, (1.0, 9.0)) == SOME
+    assert verdict(rises_to_nan, above, DOUBLE, (1.0, 4.0)) == NONE
+    falls = Contract("f", monotone=lambda x: -x, increasing=False, types=["DOUBLE"])
+    assert verdict(falls, above, DOUBLE, (1.0, 9.0)) == NONE
+    open_ = Contract("f", image=lambda low, high: (low, None), types=["DOUBLE"])
+    assert verdict(open_, above, DOUBLE, (1.0, 2.0)) == SOME
+    null = Contract("f", monotone=lambda x: math.nan if x is None else x, types=["DOUBLE"])
+    assert verdict(null, above, DOUBLE, (1.0, 2.0, None)) == SOME
+    assert verdict(null, compare("=", DOUBLE, DOUBLE, 5.0), DOUBLE, (1.0, None)) == NONE
+
+
 def test_nan_is_asked() -> None:
     predicate = compare("=", DOUBLE, DOUBLE, 7.0)
     f = Contract("f", monotone=lambda x: 7.0 if x != x else x, types=["DOUBLE"])

@@ -116,9 +116,14 @@ def _asked(function: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
     """Whether there is an answer that can be compared, and the answer."""
     try:
         given = function(*arguments)
-        return not (given is None or given != given), given
+        return given is not None, given
     except Exception:  # raising is not against a contract
         return False, None
+
+
+def _is_in_order(x: Any, y: Any) -> bool:
+    """x <= y, NaN being the greatest."""
+    return y != y or bool(x <= y)
 
 
 def _falls(contract: Contract, values: list[Any], constants: tuple[Any, ...]) -> Iterator[None]:
@@ -134,7 +139,7 @@ def _falls(contract: Contract, values: list[Any], constants: tuple[Any, ...]) ->
     wrong = []
     for (x, f_x), (y, f_y) in pairwise(answers):
         try:
-            kept = f_x <= f_y if contract.increasing else f_x >= f_y
+            kept = _is_in_order(f_x, f_y) if contract.increasing else _is_in_order(f_y, f_x)
         except TypeError as error:
             raise DeclarationError(
                 f"{contract.name}: results cannot be compared: {_shown(f_x)} of {_shown(x)}, "
@@ -188,7 +193,11 @@ def _escapes(
         for x in {first, last, *(random.randint(first, last) for _ in range(4))} if body else ():
             arguments = (*constants[:place], values[x], *constants[place:])
             has, given = _asked(body, arguments)
-            if has and ((low is not None and given < low) or (high is not None and given > high)):
+            inside = not has or (
+                (low is None or _is_in_order(low, given))
+                and (high is None or _is_in_order(given, high))
+            )
+            if not inside:
                 raise DeclarationError(
                     f"{_call(contract, values[x], constants)} = {_shown(given)} is outside of "
                     f"{_shown(low)} to {_shown(high)}, the image that the contract gives of "

@@ -73,7 +73,8 @@ class Contract:
     - `null_to_null`: f(NULL) is NULL. Else `monotone` is asked; of an `image` it is not known, so
       that a file that may hold NULL is read.
 
-    f(x) may always be NULL or NaN. Where `monotone` or `image` raises, nothing is known.
+    f(x) may always be NULL. NaN is the greatest of values, as in Spark. Where `monotone` or `image`
+    raises, nothing is known.
 
     >>> Contract("tens", monotone=lambda x: x // 10, types=["INT"]).types
     ('integral',)

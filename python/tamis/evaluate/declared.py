@@ -1,7 +1,7 @@
 """Calls of functions that are known by declaration: bounds of f(x) from a contract.
 
-What a contract promises is not proven: see `relies_on_declaration`. f(x) may be NULL, or NaN, for
-any x: nothing is promised there.
+What a contract promises is not proven: see `relies_on_declaration`. f(x) may be NULL for any x:
+nothing is promised there.
 """
 
 from __future__ import annotations

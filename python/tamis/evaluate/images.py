@@ -4,6 +4,8 @@
     image       x in [l, u]  ->  f(x) in image(l, u)
     NULL, NaN   single values: f(NULL) and f(NaN) join the rest
 
+NaN is the greatest of values, as in Spark: where the upper edge of f is known, no f(x) is NaN.
+
 Where the function raises, is late, or gives what is no value of its type, nothing is known. Nor
 where it contradicts its contract, which is said once.
 """
@@ -31,8 +33,6 @@ __all__ = ["Declared", "Images"]
 
 _LOWER, _POINT, _UPPER = -1, 0, 1
 _NULL, _NAN = "NULL", "NaN"
-#: f of a single value is NULL or NaN.
-_NO_VALUE: Final = object()
 #: Asked, and not answered: other than None, an edge that is not known and was never asked about.
 _FAILED: Final = object()
 
@@ -60,7 +60,7 @@ class Images:
     watch: Watch
 
     def of(self, bounds: Bounds) -> Bounds:
-        """What is known of f(x) from what is known of x. It may always be NULL or NaN."""
+        """What is known of f(x) from what is known of x. It may always be NULL."""
         with self.watch as in_time:
             return self._of(bounds) if in_time else Bounds.unknown(self.result_type)
 
@@ -71,8 +71,7 @@ class Images:
             (self._of_null(bounds.can_be_null), bounds.can_be_null),
             (self._of_nan(bounds.can_be_nan), bounds.can_be_nan),
         ]
-        nan = YES if self.result_type.is_floating else NO
-        return replace(hull(self.result_type, parts), can_be_null=YES, can_be_nan=nan)
+        return replace(hull(self.result_type, parts), can_be_null=YES)
 
     @property
     def _contract(self) -> Contract:
@@ -137,7 +136,10 @@ class Images:
         contradicts = contradicts & given.can_be_value & ~failed
         if contradicts.any():
             self._say_refuted()
-        known = Bounds(data_type, low, high, NO, NO, YES)
+        # NaN is the greatest of values: below an edge that is known there is none.
+        values, codes = upper
+        nan = np.array([v is None or v is _FAILED for v in values], np.bool_)[codes]
+        known = Bounds(data_type, low, high, NO, nan if data_type.is_floating else NO, YES)
         return hull(data_type, [(known, YES), (self._unknown(), failed | contradicts)])
 
     def _say_refuted(self) -> None:
@@ -164,8 +166,10 @@ class Images:
         answer = self._ask([(_POINT, point)], self._point).get((_POINT, point))
         if answer is None:
             return self._unknown()
-        if answer is _NO_VALUE:
+        if answer is _NULL:
             return self._only_null()
+        if answer is _NAN:
+            return replace(self._only_null(), can_be_nan=YES)
         return self._single(*answer)
 
     def _unknown(self) -> Bounds:
@@ -176,7 +180,8 @@ class Images:
         codes = np.zeros(1, np.int64)
         low = spread([lower], codes, self.result_type, is_lower=True)
         high = spread([upper], codes, self.result_type, is_lower=False)
-        return Bounds(self.result_type, low, high, NO, NO, YES)
+        nan = YES if upper is None and self.result_type.is_floating else NO
+        return Bounds(self.result_type, low, high, NO, nan, YES)
 
     def _only_null(self) -> Bounds:
         return Bounds(self.result_type, None, None, YES, NO, NO)
@@ -208,8 +213,10 @@ class Images:
         if self._contract.monotone is None:
             return self._image(point, point)
         given = self._contract.monotone(*self._arguments(point))
-        if given is None or given != given:
-            return _NO_VALUE
+        if given is None:
+            return _NULL
+        if given != given:
+            return _NAN
         lower, upper = (from_python(given, self.result_type, side) for side in (_LOWER, _UPPER))
         return lower, upper
 
