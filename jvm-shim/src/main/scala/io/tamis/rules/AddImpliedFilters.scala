@@ -27,10 +27,10 @@ class AddImpliedFilters extends Rule[LogicalPlan] {
       plan.transformDown {
         // rand(42) would give other numbers to the rows after one that is skipped
         case filter @ Filter(condition, OtherSource(source)) if condition.deterministic =>
-        val told = ExpressionWriter.conjuncts(condition)
-        val added = implied(told, source).filterNot(a => told.exists(_.semanticEquals(a)))
-        if (added.isEmpty) filter
-        else filter.copy(condition = added.foldLeft(condition)(And(_, _)))
+          val told = ExpressionWriter.conjuncts(condition)
+          val added = implied(told, source).filterNot(a => told.exists(_.semanticEquals(a)))
+          if (added.isEmpty) filter
+          else filter.copy(condition = added.foldLeft(condition)(And(_, _)))
       }
 
   private def isOn: Boolean =
