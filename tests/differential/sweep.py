@@ -76,6 +76,7 @@ def main() -> int:
     parser.add_argument("--containers", type=int, default=300)
     parser.add_argument("--only", help="a part of the expressions to sweep")
     parser.add_argument("--kinds", nargs="*", choices=list(EXPRESSIONS), default=list(EXPRESSIONS))
+    parser.add_argument("--zones", nargs="*", choices=ZONES, default=list(ZONES))
     options = parser.parse_args()
     spark = _session()
     wrong = checks = 0
@@ -86,6 +87,7 @@ def main() -> int:
             sql
             for sql in EXPRESSIONS[kind]
             if (options.only is None or options.only in sql)
+            and zone in options.zones
             and kind in options.kinds
             and (zone == ZONES[0] or depends_on_zone(sql))
         ]

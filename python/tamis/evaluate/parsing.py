@@ -17,7 +17,8 @@ from tamis.evaluate.byte_rows import lengths_of, rows_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.interval import Interval, result
 from tamis.evaluate.statistics import Statistics
-from tamis.evaluate.text_to_values import one_text, parsed_moments
+from tamis.evaluate.text_to_values import one_text
+from tamis.evaluate.written_moments import parsed_moments
 from tamis.evaluate.zones import DAY, SECOND, zone_of
 from tamis.expr.nodes import Call, Literal
 from tamis.expr.types import LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ

@@ -23,14 +23,15 @@ import pyarrow.compute as pc
 
 from tamis.evaluate import calendar
 from tamis.evaluate.bounds import NO, Bounds, Flags
-from tamis.evaluate.byte_rows import Rows, lengths_of, rows_of, shared_length
+from tamis.evaluate.byte_rows import lengths_of, rows_of, shared_length
 from tamis.evaluate.conversion import Conversion
 from tamis.evaluate.interval import Interval, Numbers, decimal_parts, result
 from tamis.evaluate.numeric_casts import decimal_to_decimal, floating_to_floating, whole_to_whole
-from tamis.evaluate.zones import DAY, HOUR, SECOND
+from tamis.evaluate.written_moments import parsed_moments
+from tamis.evaluate.zones import DAY, HOUR
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, LONG, TIMESTAMP, decimal
 
-__all__ = ["parsed_moments", "text_to_value"]
+__all__ = ["one_text", "text_to_value"]
 
 _WHOLE = r"^-?[0-9]{1,18}\z"
 _FRACTION = r"^-?[0-9]{1,9}(?:\.[0-9]{1,9})?\z"
@@ -136,38 +137,6 @@ def _is_ascii(edge: pa.Array) -> Flags:
 
 #: yyyy-MM-dd HH:mm:ss.SSSSSS: which letter or character stands where.
 _FULL = "yyyy-MM-dd HH:mm:ss.SSSSSS"
-
-
-def parsed_moments(rows: Rows, lengths: Numbers, pattern: str) -> tuple[Numbers, Flags]:
-    """Texts of full-width fields as local microseconds, and where they are such texts.
-
-    Text and pattern are equally long; fields that the pattern has not are the first there are.
-
-    >>> rows = rows_of(pa.array([b"1970-01-02", b"1970-13-02"], pa.large_binary()), 10)
-    >>> moments, valid = parsed_moments(rows, np.array([10, 10]), "yyyy-MM-dd")
-    >>> int(moments[0]) == DAY, valid.tolist()
-    (True, [True, False])
-    """
-    valid = lengths == len(pattern)
-    fields = {"y": np.zeros(len(rows), np.int64)}
-    for place, letter in enumerate(pattern):
-        cell = rows[:, place].astype(np.int64)
-        if letter.isalpha():
-            valid = valid & (cell >= ord("0")) & (cell <= ord("9"))
-            fields[letter] = fields.get(letter, 0) * 10 + cell - ord("0")
-        else:
-            valid = valid & (cell == ord(letter))
-    one = np.ones(len(rows), np.int64)
-    year, month, day = fields["y"], fields.get("M", one), fields.get("d", one)
-    hour, minute, second = (fields.get(each, 0 * one) for each in "Hms")
-    valid = valid & (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
-    month = np.where(valid, month, 1)
-    longest = calendar.month_length(year * 12 + month - 1)
-    valid = valid & (day <= longest) & (hour < 24) & (minute < 60) & (second < 60)
-    days = calendar.days(year, month, np.where(valid, day, 1))
-    clock = ((hour * 60 + minute) * 60 + second) * SECOND
-    fraction = fields.get("S", 0 * one) * 10 ** (6 - pattern.count("S"))
-    return np.where(valid, days * DAY + clock + fraction, 0), valid
 
 
 def _one_moment(x: Bounds, lower: pa.Array, upper: pa.Array) -> tuple[Numbers, Flags]:
