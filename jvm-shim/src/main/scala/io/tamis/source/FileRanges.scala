@@ -34,7 +34,8 @@ final class FileRanges private (
     sum
   }
 
-  /** Starts and lengths of what is read of a file, entries that touch joined up to so many bytes. */
+  /** Starts and lengths of what is read of a file, entries that touch joined up to so many bytes.
+    */
   def of(ordinal: Int, maxBytes: Long): Option[Seq[(Long, Long)]] = {
     var i = first(ordinal)
     if (i < 0) None

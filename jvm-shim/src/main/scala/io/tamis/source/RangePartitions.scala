@@ -9,9 +9,9 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 
 /** The partitions of a scan that reads some files in part.
   *
-  * FileScan.partitions of Spark, step by step, but for the ranges: what a task may read follows from
-  * the bytes that are read, files that are read whole are split as ever, ranges are not cut, and
-  * PartitionedFiles are packed into tasks as ever (`spark.sql.files.maxPartitionBytes`,
+  * FileScan.partitions of Spark, step by step, but for the ranges: what a task may read follows
+  * from the bytes that are read, files that are read whole are split as ever, ranges are not cut,
+  * and PartitionedFiles are packed into tasks as ever (`spark.sql.files.maxPartitionBytes`,
   * `openCostInBytes`, `minPartitionNum`). What it uses has one signature on 4.0 to 4.3.
   */
 object RangePartitions {

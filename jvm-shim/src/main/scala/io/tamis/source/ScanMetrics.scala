@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
   * each.
   */
 object ScanMetrics {
+
   /** Row groups are shown only where they are counted: 0 of 0 would say that there are none. */
   def shown(decision: Decision): Array[CustomMetric] =
     Array[CustomMetric](
