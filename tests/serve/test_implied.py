@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from tamis.classify.pushdown import Pushdown
 from tamis.plan import implied as plan
-from tamis.plan.scan import Outcome, ScanDecision
 from tamis.serve.handler import Handler
-from tamis.serve.implied import residual_ranges
+from tamis.serve.implied import found_ranges, ranges_of_residual
 from tamis.wire.catalyst import decode_conjuncts
-from tamis.wire.messages import VERSION, PlanRequest, read_request
+from tamis.wire.messages import VERSION, ConjunctAnswer, PlanRequest, read_request
 
 
 def column(name: str, data_type: str) -> dict[str, Any]:
@@ -87,9 +85,11 @@ def request_of(partition: str) -> PlanRequest:
     [("inexact", "p", 1), ("unsupported", "p", 1), ("exact", "p", 0), ("inexact", "day", 0)],
 )
 def test_of_a_scan_the_residual_counts(pushdown: str, partition: str, count: int) -> None:
-    decision = ScanDecision(None, (Outcome(Pushdown(pushdown), None, None),))  # type: ignore[arg-type]
-    found = residual_ranges(request_of(partition), decode_conjuncts([IN_1995]), decision)
-    assert len(found) == count
+    conjuncts = decode_conjuncts([IN_1995])
+    ranges = ranges_of_residual(
+        request_of(partition), conjuncts, [ConjunctAnswer(pushdown)], found_ranges(conjuncts)
+    )
+    assert len(ranges) == count
 
 
 def test_a_failure_leaves_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,5 +97,4 @@ def test_a_failure_leaves_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ValueError("boom")
 
     monkeypatch.setattr(plan, "implied_ranges", failing)
-    decision = ScanDecision(None, (Outcome(Pushdown.INEXACT, None, None),))  # type: ignore[arg-type]
-    assert residual_ranges(request_of("p"), decode_conjuncts([IN_1995]), decision) == []
+    assert found_ranges(decode_conjuncts([IN_1995])) == ()
