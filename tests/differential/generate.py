@@ -47,6 +47,7 @@ from tamis.expr.types import (
     decimal,
 )
 from tamis.files.partition import PartitionField
+from tests.differential.buckets import bucket
 from tests.differential.random_calls import random_call, random_test
 from tests.differential.rows import Row, order_key
 
@@ -93,16 +94,16 @@ POOLS: dict[DataType, tuple[list[Any], pa.DataType]] = {
 }
 
 _TRANSFORMS: dict[str, list[str]] = {
-    "date": ["year", "month", "day"],
-    "timestamp": ["year", "month", "day", "hour"],
+    "date": ["year", "month", "day", "bucket[3]"],
+    "timestamp": ["year", "month", "day", "hour", "bucket[3]"],
     "timestamp_ntz": ["year", "month", "day", "hour"],
-    "string": ["truncate[1]", "truncate[2]"],
-    "binary": ["truncate[1]", "truncate[2]"],
+    "string": ["truncate[1]", "truncate[2]", "bucket[4]"],
+    "binary": ["truncate[1]", "truncate[2]", "bucket[3]"],
     "byte": ["truncate[2]"],
-    "short": ["truncate[3]"],
+    "short": ["truncate[3]", "bucket[2]"],
     "integer": ["truncate[10]", "bucket[4]"],
-    "long": ["truncate[4]"],
-    "decimal": ["truncate[50]"],
+    "long": ["truncate[4]", "bucket[3]"],
+    "decimal": ["truncate[50]", "bucket[4]"],
 }
 
 
@@ -182,7 +183,7 @@ def partition_value(field: PartitionField, columns: Sequence[Column], row: Row) 
     if kind == "identity":
         return value
     if kind == "bucket":
-        return abs(value) % int(rest[:-1])  # any hash will do: nothing is concluded from it
+        return bucket(value, column.type, int(rest[:-1]))
     if kind == "truncate":
         width = int(rest[:-1])
         if isinstance(value, str | bytes):
@@ -326,9 +327,24 @@ def random_predicate(random: Random, columns: Sequence[Column], depth: int = 3) 
             ]
         )
     column = random.choice(columns)
+    if depth > 0 and random.random() < 0.25:
+        return random_limits(random, column, columns)
     if column.type == BOOLEAN and random.random() < 0.3:
         return column
     return random_leaf(random, column, columns)
+
+
+def random_limits(random: Random, column: Column, columns: Sequence[Column]) -> Expr:
+    """Predicates on one column, all of them to be true, with a choice among more of them or not."""
+
+    def several(count: int) -> tuple[Expr, ...]:
+        return tuple(random_leaf(random, column, columns) for _ in range(count))
+
+    parts = several(random.choice([2, 2, 3, 4]))
+    if random.random() < 0.3:
+        branches = [And(several(2)) if random.random() < 0.5 else several(1)[0] for _ in range(2)]
+        parts = (*parts, Or(tuple(branches)))
+    return Not(And(parts)) if random.random() < 0.1 else And(parts)
 
 
 def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Expr:

@@ -40,10 +40,14 @@ from tamis.evaluate.truth import TruthSet
 from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import Column, Compare, Expr
 from tamis.files.table import ArrowStatistics
-from tests.differential.expressions import EXPRESSIONS, ZONES, depends_on_zone
+from tests.cases.tables import swept
+from tests.differential import declared
+from tests.differential.expressions import EXPRESSIONS as OWN
+from tests.differential.expressions import ZONES, depends_on_zone
 from tests.differential.intervals import ARROW, SQL, random_containers
 from tests.differential.keys import order_key
 
+EXPRESSIONS = {kind: (*sqls, *declared.SWEEP.get(kind, ())) for kind, sqls in swept(OWN).items()}
 _EXPRESSIONS_A_JOB = 40
 _SHOWN = 8
 
@@ -121,6 +125,7 @@ def _session() -> Any:
     spark.conf.set("spark.tamis.enabled", "false")
     spark.conf.set("spark.sql.subexpressionElimination.enabled", "false")
     spark.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
+    declared.register(spark)
     return spark
 
 
@@ -199,6 +204,8 @@ def _claim(
     parsed = tamis.parse(spark, f"({sql}) = r", f"{schema}, r {data_type}")
     if not isinstance(parsed, Compare):
         return None
+    parsed = declared.bound(parsed)
+    assert isinstance(parsed, Compare)
     sides = [each for each in (parsed.left, parsed.right) if each != _result_column(parsed)]
     if data_type == "boolean" and len(sides) == 1:
         return _truth_claim(sql, truth(sides[0], statistics), count)

@@ -29,6 +29,7 @@ from tamis.expr.nodes import (
     Or,
     type_of,
 )
+from tamis.expr.sql import to_sql
 from tamis.expr.types import (
     BINARY,
     BOOLEAN,
@@ -285,3 +286,13 @@ def encode_value(value: Any) -> Any:
             return "Infinity" if value > 0 else "-Infinity"
         case _:
             return value
+
+
+def test_a_function_of_the_user_is_a_call_with_a_prefix() -> None:
+    column = {"n": "col", "p": ["x"], "t": "long"}
+    document = {"n": "call", "f": "udf:tens", "t": "long", "sql": "tens(x)", "a": [column]}
+    call = decode({**document, "o": {"body": "abc"}})
+    assert call == Call("udf:tens", (Column(("x",), LONG),), (("body", "abc"),), LONG)
+    assert to_sql(call) == "tens(x)"
+    # Of a type that is not compared: opaque, by its text.
+    assert decode({**document, "t": "array<int>"}) == Opaque("tens(x)", (("x",),))

@@ -18,7 +18,12 @@ Signed zeros need no care: -0.0 = 0.0 in numpy as in Spark.
 
 from __future__ import annotations
 
-from tamis.evaluate.bounds import NO, Bounds
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from tamis.evaluate.bounds import NO, Bounds, Flags
+from tamis.evaluate.buckets import hashed, may_share
 from tamis.evaluate.flags import all_of, any_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.order import may_be_less, may_be_less_equal
@@ -83,6 +88,8 @@ def equal(x: Bounds, y: Bounds) -> TruthSet:
                         # The intervals meet.
                         may_be_less_equal(x, y),
                         may_be_less_equal(y, x),
+                        *_share_buckets(x, y),
+                        *_share_buckets(y, x),
                     )
                 ),
                 all_of((x.can_be_nan, y.can_be_nan)),
@@ -104,6 +111,20 @@ def equal(x: Bounds, y: Bounds) -> TruthSet:
         ),
         lambda: any_of((x.can_be_null, y.can_be_null)),
     )
+
+
+def _share_buckets(x: Bounds, y: Bounds) -> Iterator[Flags]:
+    """Where x may equal y by its hash, y being one value that is the same in all containers."""
+    if not x.buckets or y.lower is None or y.upper is None or not len(y.lower) == len(y.upper) == 1:
+        return
+    if isinstance(y.lower, pa.Array):
+        is_constant = y.lower[0].is_valid and y.lower[0] == y.upper[0]
+    else:
+        is_constant = bool(y.lower[0] == y.upper[0])
+    constant = hashed(y.lower, y.type) if is_constant else None
+    if constant is not None:
+        # Ordinary values of y are this constant: what equals it has its hash.
+        yield from (may_share(buckets, constant) for buckets in x.buckets)
 
 
 def null_safe_equal(x: Bounds, y: Bounds) -> TruthSet:

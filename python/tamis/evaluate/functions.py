@@ -1,12 +1,13 @@
 """The functions that are taught, one line each: Catalyst's name, how much is known, the rule.
 
-docs/operators.md is made from this table: `make operators`.
+docs/operators.md is made from this table: `make operators`. How to add a function:
+docs/adding_an_operator.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Final
 
 import numpy as np
@@ -33,38 +34,27 @@ from tamis.evaluate import (
     time_differences,
     timestamps,
 )
-from tamis.evaluate.interpreter import TruthRule, ValueRule
+from tamis.evaluate.taught import Knowledge, Taught
 from tamis.evaluate.zones import DAY, HOUR, SECOND
 
-__all__ = ["TAUGHT", "Knowledge", "Taught", "to_markdown"]
+__all__ = ["FILES", "TAUGHT", "Knowledge", "Taught", "to_markdown"]
 
 _MINUTE: Final = 60 * SECOND
-
-
-class Knowledge(StrEnum):
-    """How the bounds of the arguments become bounds of the result."""
-
-    MONOTONE = "monotone"  # edges map to edges
-    PIECEWISE = "piecewise"  # so within a year, a day, a week; the full range over more than one
-    INTERVAL = "interval"  # by the rules of interval arithmetic
-    PREFIX = "prefix"  # by what the strings begin with
-    POINT = "single value"  # computed where all values of a file are one, else not known
-    CHOICE = "choice"  # the hull of the arguments that may be chosen
 
 
 M, P, I, X, S, C = Knowledge  # noqa: E741
 
 
-@dataclass(frozen=True, slots=True)
-class Taught:
-    """One function: Catalyst's class name, its name in SQL, what is known, and the rule."""
+#: Files of this folder that bring a table TAUGHT of their own, one line each.
+FILES: Final = (
+    "factorial",
+    "tagging",
+)
 
-    name: str
-    sql: str
-    knowledge: Knowledge
-    value: ValueRule | None = None
-    predicate: TruthRule | None = None
-    note: str = ""
+
+def _of_files() -> Iterator[Taught]:
+    for file in FILES:
+        yield from import_module(f"tamis.evaluate.{file}").TAUGHT
 
 
 TAUGHT: Final = (
@@ -222,6 +212,7 @@ TAUGHT: Final = (
     Taught("Least", "least", C, conditional.least),
     Taught("NaNvl", "nanvl", C, conditional.nanvl),
     Taught("IsNaN", "isnan", M, predicate=conditional.is_nan),
+    *_of_files(),
 )
 
 
@@ -249,6 +240,9 @@ def to_markdown() -> str:
         "Comparisons, IN, IS NULL, AND, OR and NOT prune over columns, constants and the",
         "functions below, nested as they come. A function that is not here keeps every file. So",
         "does one that might raise or overflow within the bounds of a file: Spark reads it.",
+        "",
+        "Of your own functions, what is declared is known:",
+        "[declared_functions.md](declared_functions.md).",
         "",
         "| known | meaning |",
         "| --- | --- |",

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -75,7 +76,12 @@ def _may_start_otherwise(x: Bounds, prefix: bytes) -> Flags:
     inside = pc.greater_equal(x.lower, pa.scalar(prefix, pa.large_binary()))
     end = successor(prefix)
     if end is not None:
-        inside = pc.and_(inside, pc.less(x.upper, pa.scalar(end, pa.large_binary())))
+        below = pc.less(x.upper, pa.scalar(end, pa.large_binary()))
+        if x.upper_open is not None:  # the end itself is no value then
+            at_end = pc.equal(x.upper, pa.scalar(end, pa.large_binary()))
+            is_open = pa.array(np.broadcast_to(x.upper_open, len(x.upper)))
+            below = pc.or_(below, pc.and_(at_end, is_open))
+        inside = pc.and_(inside, below)
     flags: Flags = ~pc.fill_null(inside, False).to_numpy(zero_copy_only=False)
     return flags
 

@@ -29,7 +29,7 @@ _INTEGERS = ("byte", "short", "integer", "long")
 
 
 class IndexStatistics:
-    """What an index knows of its files, in its own order. Never raises.
+    """What an index knows of its files, or of their row groups, in its own order. Never raises.
 
     A column that cannot be read is unknown, and `trouble` says why; it is tried again later.
     """
@@ -40,10 +40,12 @@ class IndexStatistics:
         pointer: Pointer,
         cache: LocalCache,
         num_records: npt.NDArray[np.int64],
+        part: str = FILES,
     ) -> None:
         self._store = store
         self._pointer = pointer
         self._cache = cache
+        self._part = part
         self._num_records = num_records
         self._empty: Flags = num_records == 0
         self._all_counted = not (num_records < 0).any()
@@ -104,7 +106,7 @@ class IndexStatistics:
         if recorded is None or not is_widening(recorded, data_type):
             return Bounds.unknown(data_type)
         try:
-            name = json.dumps([entry.path, str(data_type)])
+            name = json.dumps([self._part, entry.path, str(data_type)])
             found = self._cache.bounds(
                 name,
                 data_type,
@@ -128,9 +130,9 @@ class IndexStatistics:
         # Counts that are all zero are not read.
         counts = ("nan_count",) if entry.nulls == 0 else ("null_count", "nan_count")
         wanted = [f"{each}.{name}" for each in ("min", "max", *counts)]
-        checksums = self._store.checksums(self._pointer)[FILES]
+        checksums = self._store.checksums(self._pointer)[self._part]
         read = self._store.batches if in_blocks else self._store.columns
-        found = read(self._pointer, checksums, FILES, wanted)
+        found = read(self._pointer, checksums, self._part, wanted)
         start, none = 0, pa.array([], pa.int64())
         for batch in [found] if isinstance(found, pa.Table) else found:
             rows = batch.num_rows

@@ -23,6 +23,7 @@ from tamis.index.cache import LocalCache
 from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, Pointer
 from tamis.index.memory import give_back
+from tamis.index.row_groups import RowGroups
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
 from tamis.index.unusable import IndexMissing, IndexUnusable, unreachable
@@ -41,6 +42,7 @@ class OpenIndex:
     files: FileKeys
     num_records: npt.NDArray[np.int64]
     statistics: IndexStatistics
+    row_groups: RowGroups
 
 
 def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
@@ -64,7 +66,8 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
         table.column("mtime"),
     )
     statistics = IndexStatistics(store, pointer, cache, num_records)
-    return OpenIndex(pointer, files, num_records, statistics)
+    row_groups = RowGroups(store, pointer, cache)
+    return OpenIndex(pointer, files, num_records, statistics, row_groups)
 
 
 def _listing(store: Store, pointer: Pointer) -> pa.Table:

@@ -155,7 +155,7 @@ def _in(document: Mapping[Any, Any], place: _Place) -> Expr:
     options, has_null = document.get("v"), document.get("null", False)
     if type_of(value) != data_type or not isinstance(options, list) or type(has_null) is not bool:
         raise _NotUnderstood
-    decoded = tuple(_value(option, data_type) for option in options)
+    decoded = _values(options, data_type)
     # A null among the values counts as the NULL of the list.
     ordinary = tuple(option for option in decoded if option is not None)
     return In(value, ordinary, has_null or len(ordinary) < len(decoded))
@@ -235,6 +235,16 @@ def _value(value: object, data_type: DataType) -> Value:
         return _ordinary_value(value, data_type)
     except (ValueError, OverflowError, InvalidOperation, ArithmeticError) as error:
         raise _NotUnderstood from error
+
+
+def _values(values: list[object], data_type: DataType) -> tuple[Value, ...]:
+    """Several constants; a list of whole numbers is checked as a whole."""
+    classes = set(map(type, values))
+    if classes == {int} and data_type.is_discrete and not data_type.is_decimal:
+        for extreme in (min(values), max(values)):  # type: ignore[type-var]
+            _value(extreme, data_type)  # what lies between two values of the type is one too
+        return tuple(values)  # type: ignore[arg-type]
+    return tuple(_value(value, data_type) for value in values)
 
 
 def _ordinary_value(value: object, data_type: DataType) -> Value:

@@ -10,6 +10,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
@@ -49,14 +50,16 @@ final class ExpressionWriter(hidden: Set[String]) {
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
     // before isPlain: whether a long AND is deterministic is a question as deep as the AND is long
-    case And(_, _)        => call("And", e, flatten(e, { case And(l, r) => Seq(l, r) }), depth)
+    case And(_, _)        => call("And", e, conjuncts(e), depth)
     case Or(_, _)         => call("Or", e, flatten(e, { case Or(l, r) => Seq(l, r) }), depth)
+    case OfUser(function) => userFunction(function, e, depth)
     case _ if !isPlain(e) => opaque(e)
     case l: Literal       => literal(l).getOrElse(opaque(e))
     case ColumnPath(path) => column(path, e)
     case In(value, list) if list.forall(_.isInstanceOf[Literal]) =>
       membership(e, value, list.map(_.asInstanceOf[Literal].value), depth)
     case InSet(value, set)                      => membership(e, value, set.toSeq, depth)
+    case s: StaticInvoke                        => call(methodOf(s), s, s.arguments, depth)
     case _ if e.children.nonEmpty || e.foldable =>
       call(e.getClass.getSimpleName, e, e.children, depth)
     case _ => opaque(e)
@@ -104,6 +107,15 @@ final class ExpressionWriter(hidden: Set[String]) {
       val o = out.putObject("o")
       settings.foreach { case (k, v) => Scalars.putOption(o, k, v) }
     }
+    out
+  }
+
+  private def userFunction(f: UserFunction, e: Expression, depth: Int): ObjectNode = {
+    val out = obj("call").put("f", UserFunction.Prefix + f.name).put("t", typeName(e.dataType))
+    out.put("sql", sqlOf(e))
+    val list = out.putArray("a")
+    f.arguments.foreach(a => list.add(node(a, depth + 1)))
+    f.body.foreach(out.putObject("o").put("body", _))
     out
   }
 
@@ -166,6 +178,17 @@ object ExpressionWriter {
       case _ => None
     }
   }
+
+  /** "UrlCodec.decode": many a function of Spark's is a static method, all of it in its arguments.
+    */
+  private def methodOf(s: StaticInvoke): String =
+    s"${s.staticObject.getSimpleName.stripSuffix("$")}.${s.functionName}"
+
+  private object OfUser {
+    def unapply(e: Expression): Option[UserFunction] = UserFunction.of(e)
+  }
+  /** The parts of an AND, however deep. */
+  def conjuncts(e: Expression): Seq[Expression] = flatten(e, { case And(l, r) => Seq(l, r) })
 
   private def flatten(
       e: Expression,
