@@ -6,6 +6,8 @@
     {"n":"call","f":"EqualTo","t":"boolean","a":[EXPR,EXPR],"o":{}}
     {"n":"opaque","sql":"rand() < 0.5","cols":[["a"]],"t":"boolean"}
 
+Calls and opaque nodes may have a key, "k": the same for all that compute the same of a row.
+
 Types are Spark's `DataType.json` names. Whole numbers are JSON numbers, dates are days and
 timestamps microseconds since 1970; floating values are numbers or "NaN", "Infinity", "-Infinity";
 decimals are strings; binary is base64. Calls bear the simple names of Catalyst's classes.
@@ -84,7 +86,7 @@ def _decode(document: object, depth: int) -> Expr:
     try:
         return decoder(document, depth)
     except _NotUnderstood:
-        return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, _columns_below(document))
+        return _opaque(document, depth)
 
 
 def _text(value: object) -> str:
@@ -138,7 +140,7 @@ def _call(document: Mapping[Any, Any], depth: int) -> Expr:
     decoded = tuple(_decode(argument, depth + 1) for argument in arguments)
     build = _CALLS.get(name)
     if build is None:
-        return Call(name, decoded, _options(document.get("o")), data_type)
+        return Call(name, decoded, _options(document.get("o")), data_type, _key(document))
     if data_type != BOOLEAN:
         raise _NotUnderstood
     return build(decoded)
@@ -156,7 +158,12 @@ def _options(value: object) -> tuple[tuple[str, Any], ...]:
 
 
 def _opaque(document: Mapping[Any, Any], depth: int) -> Expr:
-    return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, _columns_below(document))
+    sql = _text(document.get("sql")) or _UNKNOWN.sql
+    return Opaque(sql, _columns_below(document), _key(document))
+
+
+def _key(document: Mapping[Any, Any]) -> str | None:
+    return _text(document.get("k")) or None
 
 
 _NODES: Final[dict[str, Callable[[Mapping[Any, Any], int], Expr]]] = {
