@@ -126,7 +126,7 @@ def equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:
                         may_be_less_equal(y, x),
                     ),
                     # One of the values is the constant.
-                    held and (held.members, held.may_equal),
+                    None if held is None else (held.members, held.may_equal),
                 ),
                 all_of((x.can_be_nan, y.can_be_nan)),
             )
@@ -141,7 +141,7 @@ def equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:
                         any_of((may_be_less(x, y), may_be_less(y, x))),
                     ),
                     # One of the values is not the constant.
-                    held and (held.members, held.may_differ),
+                    None if held is None else (held.members, held.may_differ),
                 ),
                 all_of((x.can_be_nan, y.can_be_value)),
                 all_of((x.can_be_value, y.can_be_nan)),

@@ -23,7 +23,16 @@ from tamis.evaluate.bounds import Bounds, Edge, Flags, is_always
 from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, type_of
 from tamis.expr.types import DataType
 
-__all__ = ["Members", "Recorded", "Subject", "members_of", "narrowed", "recorded_bounds"]
+__all__ = [
+    "Members",
+    "Recorded",
+    "Subject",
+    "expression_of",
+    "members_in",
+    "members_of",
+    "narrowed",
+    "recorded_bounds",
+]
 
 #: A column, or the key of an expression.
 Subject: TypeAlias = Column | str

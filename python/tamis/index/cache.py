@@ -2,6 +2,7 @@
 
     <cache>/<version>/<index>/<generation>/<entry>/lower.npy, upper.npy, can_be_null.npy, …
     <cache>/<version>/<index>/<generation>/<entry>/lower.arrow, …   of text and long decimals
+    <cache>/<version>/<index>/<generation>/<entry>/words.bits       bloom filters
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
 
 Everything in it can be made again: an entry that cannot be read is made anew, and without a
@@ -15,10 +16,10 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import platformdirs
@@ -28,6 +29,8 @@ from tamis._version import __version__
 from tamis.evaluate.bounds import Bounds
 from tamis.expr.types import DataType
 from tamis.files.columns import plain
+
+T = TypeVar("T")
 
 # Raise it when arrays of an older tamis of the same version would be read wrongly.
 _VERSION = f"{__version__}-1"
@@ -71,35 +74,61 @@ class LocalCache:
 
     def bounds(self, name: str, data_type: DataType, make: Callable[[], Bounds]) -> Bounds:
         """The bounds kept under a name, made and kept when they are not there."""
-        if self.directory is None:
-            return make()
-        entry = self.directory / _digest(name)
-        try:
-            return _load(entry, data_type)
-        except _UNREADABLE:
-            pass  # not there, or damaged
-        made = make()
-        try:
-            _publish(entry, lambda draft: _dump(draft, made))
-            return _load(entry, data_type)
-        except _UNREADABLE:
-            return made
+        made = _Once(make)
+        return self.kept(
+            _digest(name),
+            lambda entry: _bounds(read_arrays(entry, _FLAGS), data_type),
+            lambda draft: write_arrays(draft, _arrays(made())),
+            made,
+        )
 
     def table(self, name: str, make: Callable[[], pa.Table]) -> pa.Table:
         """The table kept under a name, in one record batch, made and kept when it is not there."""
+        made = _Once(make)
+        return self.kept(
+            name,
+            lambda entry: _map_table(entry / "table.arrow"),
+            lambda draft: _write_table(draft / "table.arrow", made()),
+            made,
+        )
+
+    def kept(
+        self,
+        name: str,
+        read: Callable[[Path], T],
+        write: Callable[[Path], None],
+        make: Callable[[], T],
+    ) -> T:
+        """What `read` finds in the folder of an entry, which `write` fills when it is not there.
+
+        `make`: the same without a folder. What `write` and `make` raise is raised, save OSError of
+        a disk that cannot be written.
+        """
         if self.directory is None:
             return make()
         entry = self.directory / name
         try:
-            return _map_table(entry / "table.arrow")
+            return read(entry)
         except _UNREADABLE:
-            pass
-        made = make()
+            pass  # not there, or damaged
         try:
-            _publish(entry, lambda draft: _write_table(draft / "table.arrow", made))
-            return _map_table(entry / "table.arrow")
+            _publish(entry, write)
+            return read(entry)
         except _UNREADABLE:
-            return made
+            return make()
+
+
+class _Once(Generic[T]):
+    """A function that is called at most once."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: list[T] = []
+
+    def __call__(self) -> T:
+        if not self._made:
+            self._made.append(self._make())
+        return self._made[0]
 
 
 def _digest(text: str) -> str:
@@ -123,33 +152,38 @@ def _publish(entry: Path, write: Callable[[Path], None]) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _dump(folder: Path, bounds: Bounds) -> None:
-    for name in _EDGES:
-        edge = getattr(bounds, name)
-        if isinstance(edge, np.ndarray):
-            np.save(folder / f"{name}.npy", edge)
-        elif edge is not None:
-            _write_table(folder / f"{name}.arrow", pa.table({name: edge}))
-    for name in (*_FLAGS, *_OPTIONAL_FLAGS):
-        flags = getattr(bounds, name)
-        if flags is not None:
-            np.save(folder / f"{name}.npy", flags)
-    if bounds.keys is not None:
-        for name, key in zip(_KEYS, bounds.keys, strict=True):
-            np.save(folder / f"{name}.npy", key)
+def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray | pa.Array]) -> None:
+    """Arrays as files of an entry, one each."""
+    for name, array in arrays.items():
+        if isinstance(array, np.ndarray):
+            np.save(folder / f"{name}.npy", array)
+        else:
+            _write_table(folder / f"{name}.arrow", pa.table({name: array}))
 
 
-def _load(folder: Path, data_type: DataType) -> Bounds:
+def read_arrays(folder: Path, required: Sequence[str]) -> dict[str, Any]:
+    """The arrays of an entry, mapped. ValueError where one of those required is not there."""
     arrays: dict[str, Any] = {}
     for file in folder.iterdir():
         if file.suffix == ".npy":
             # as a plain array: numpy.memmap makes every slice of it dear
             arrays[file.stem] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
-        else:
+        elif file.suffix == ".arrow":
             arrays[file.stem] = plain(_map_table(file).column(0))
-    if not all(name in arrays for name in _FLAGS):
+    if not all(name in arrays for name in required):
         raise ValueError(f"{folder} is not complete")
-    keys = tuple(arrays.pop(name) for name in _KEYS if name in arrays)
+    return arrays
+
+
+def _arrays(bounds: Bounds) -> dict[str, Any]:
+    named = {name: getattr(bounds, name) for name in (*_EDGES, *_FLAGS, *_OPTIONAL_FLAGS)}
+    if bounds.keys is not None:
+        named.update(zip(_KEYS, bounds.keys, strict=True))
+    return {name: array for name, array in named.items() if array is not None}
+
+
+def _bounds(arrays: dict[str, Any], data_type: DataType) -> Bounds:
+    keys = tuple(arrays[name] for name in _KEYS if name in arrays)
     return Bounds(
         data_type,
         lower=arrays.get("lower"),

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from tamis.index.cache import LocalCache
 from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, Pointer
+from tamis.index.recorded import recording_of
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
 from tamis.index.unusable import IndexMissing, IndexUnusable, unreachable
@@ -60,7 +61,12 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
         table.column("size"),
         table.column("mtime"),
     )
-    statistics = IndexStatistics(store, pointer, cache, num_records)
+    recording, trouble = None, None
+    try:
+        recording = recording_of(store, pointer)
+    except IndexUnusable as problem:
+        trouble = problem  # what footers say is as good without it
+    statistics = IndexStatistics(store, pointer, cache, num_records, recording, trouble)
     return OpenIndex(pointer, files, num_records, statistics)
 
 

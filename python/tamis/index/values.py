@@ -122,18 +122,22 @@ class ValueMembers:
         return ValueMembers(dictionary, found.to_numpy(zero_copy_only=False), starts, lists.counts)
 
     def may_match(self, options: Edge) -> Flags:
-        # A file without a value has none that is an option; an option that no file has is nowhere.
-        return (self.counts == UNKNOWN) | (self._matched(options) > 0)
+        # A value is an option; what has no list may hold any.
+        flags: Flags = (self.counts == UNKNOWN) | (self._matched(options) > 0)
+        return flags
 
     def may_miss(self, options: Edge) -> Flags:
-        return (self.counts == UNKNOWN) | (self._matched(options) < self.counts)
+        # The values of a list are distinct, and so are the options that they equal.
+        flags: Flags = (self.counts == UNKNOWN) | (self._matched(options) < self.counts)
+        return flags
 
     def _matched(self, options: Edge) -> Longs:
         """How many of the values of each container are options; the values are distinct."""
         if isinstance(self.dictionary, np.ndarray):
             is_option = np.isin(self.dictionary, options)
         else:
-            found = pc.is_in(self.dictionary, value_set=options.cast(self.dictionary.type))
+            wanted = pa.array(options).cast(self.dictionary.type)
+            found = pc.is_in(self.dictionary, value_set=wanted)
             is_option = found.to_numpy(zero_copy_only=False)
         if not is_option.any() or not len(self.counts):
             return np.zeros(len(self.counts), np.int64)
