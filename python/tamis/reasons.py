@@ -51,6 +51,13 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"column": "l_quantity"},
         ),
         ReasonKind(
+            "FOOTERS_WITHOUT_STATISTICS",
+            "the footers of the files hold no minimum and maximum of {column} that can be used",
+            "record them from the rows: "
+            'tamis.index(spark, path).build(columns={{"{column}": "bounds"}})',
+            {"column": "ts"},
+        ),
+        ReasonKind(
             "FILES_WITHOUT_STATISTICS",
             "some files have no statistics, and {predicate} is applied to their rows",
             "refresh the statistics index: tamis.index(spark, path).refresh()",

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -33,7 +34,7 @@ from tamis.index.snapshot import FileKeys
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Columns", "RowStatistics", "aggregate"]
+__all__ = ["Columns", "RowStatistics", "aggregate", "timed"]
 
 #: Groups of the second job that are gathered at a time, about 60 bytes each.
 _MAX_GROUPS: Final = 2_000_000
@@ -68,6 +69,14 @@ class RowStatistics:
 
     parts: tuple[Columns, ...]
     seconds: tuple[float, ...]
+
+
+def timed(entries: Sequence[Entry], rows: RowStatistics) -> tuple[Entry, ...]:
+    """The entries, with the seconds that they took."""
+    return tuple(
+        msgspec.structs.replace(entry, seconds=round(seconds, 3))
+        for entry, seconds in zip(entries, rows.seconds, strict=True)
+    )
 
 
 Watch = Callable[[str], AbstractContextManager[None]]
