@@ -1,4 +1,4 @@
-"""`python -m bench.planning [evaluation|round-trip] [--folder DIR]`: print the figures."""
+"""`python -m bench.planning [PART] [--folder DIR]`: print the figures of all parts, or of one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import argparse
 import shutil
 from pathlib import Path
 
-from bench.planning import evaluation, round_trip
+from bench.planning import evaluation, first_touch, round_trip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "part", nargs="?", choices=["evaluation", "round-trip", "all"], default="all"
-    )
+    parts = ["evaluation", "first-touch", "round-trip", "all"]
+    parser.add_argument("part", nargs="?", choices=parts, default="all")
     parser.add_argument("--folder", type=Path, default=Path("build/bench"))
     parser.add_argument("--sizes", type=int, nargs="*", default=round_trip.SIZES)
     arguments = parser.parse_args()
     if arguments.part in ("evaluation", "all"):
         print("\n".join(["", "Evaluation, CPU milliseconds", "", *evaluation.table()]))
+    if arguments.part in ("first-touch", "all"):
+        found = first_touch.table(arguments.folder.resolve())
+        print("\n".join(["", "First touch of a column, CPU milliseconds", "", *found]))
     if arguments.part in ("round-trip", "all"):
         print("\n".join(["", "Round trip, milliseconds", "", *_round_trip(arguments)]))
 

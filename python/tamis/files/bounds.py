@@ -109,6 +109,10 @@ Counts = tuple[npt.NDArray[np.int64], Flags] | None
 
 def _count_flags(nulls: Counts, nans: Counts, records: Counts) -> tuple[Flags, Flags, Flags, Flags]:
     """can_be_null, can_be_nan, can_be_value, and where the counts contradict each other."""
+    if records is not None:
+        orderly = _orderly_flags(nulls, nans, records)
+        if orderly is not None:
+            return orderly
     corrupt: Flags = NO
     can_be_null, can_be_nan, can_be_value = YES, YES, YES
     null_total: npt.NDArray[np.int64] | int = 0
@@ -139,6 +143,32 @@ def _count_flags(nulls: Counts, nans: Counts, records: Counts) -> tuple[Flags, F
     return can_be_null, can_be_nan, can_be_value, corrupt
 
 
+def _orderly_flags(
+    nulls: Counts, nans: Counts, records: tuple[npt.NDArray[np.int64], Flags]
+) -> tuple[Flags, Flags, Flags, Flags] | None:
+    """The same of counts that leave an ordinary value everywhere, as those of most files do.
+
+    Then what the general case finds with a score of passes needs five. None: they are not so.
+    """
+    left = records[0]
+    for counts in (records, nulls, nans):
+        if counts is None:
+            continue
+        values, valid = counts
+        if len(values) == 0 or not valid.all() or values.min() < 0:
+            return None
+        # Stays within 64 bits: neither side is negative, or else this ended before.
+        if counts is not records and values.any():
+            left = left - values
+            if left.min() < 0:
+                return None
+    if left.min() <= 0:
+        return None
+    can_be_null = YES if nulls is None else nulls[0] != 0
+    can_be_nan = YES if nans is None else nans[0] != 0
+    return can_be_null, can_be_nan, YES, NO
+
+
 def _numpy_bounds(
     data_type: DataType,
     minimum: pa.Array | None,
@@ -151,6 +181,14 @@ def _numpy_bounds(
     lower, lower_known = _edge(minimum, data_type, Side.LOWER)
     upper, upper_known = _edge(maximum, data_type, Side.UPPER)
     least, greatest = (-np.inf, np.inf) if data_type.is_floating else data_type.domain
+    if (
+        corrupt is NO
+        and can_be_value is YES
+        and (lower is not None and lower_known is YES and upper is not None and upper_known is YES)
+        and _are_orderly(lower, upper, least, greatest)
+    ):
+        flags = (simplified(can_be_null), simplified(can_be_nan), YES)
+        return Bounds(data_type, lower, upper, *flags)
     for values, valid in ((lower, lower_known), (upper, upper_known)):
         if values is not None:
             # NaN compares false with everything, so it is outside as well.
@@ -171,6 +209,13 @@ def _numpy_bounds(
         trusted_lower_known,
         trusted_upper_known,
     )
+
+
+def _are_orderly(lower: Any, upper: Any, least: float, greatest: float) -> bool:
+    """Whether every pair of edges is an interval within the type; NaN is in none."""
+    if len(lower) == 0 or len(lower) != len(upper):
+        return False
+    return bool(lower.min() >= least and upper.max() <= greatest and (lower <= upper).all())
 
 
 def _edge(array: pa.Array | None, data_type: DataType, side: Side) -> tuple[Any, Flags]:

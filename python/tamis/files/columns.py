@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.evaluate.bounds import YES
 from tamis.expr.types import DataType
 
 __all__ = [
@@ -68,13 +69,17 @@ def known(array: pa.Array) -> Booleans | None:
 
 
 def count_column(array: pa.Array | None) -> tuple[Longs, Booleans] | None:
-    """A column of counts, and where it is known; None when it is no column of whole numbers."""
+    """A column of counts, and where it is known; None when it is no column of whole numbers.
+
+    Where all are known, that is a single True.
+    """
     if array is None or not pa.types.is_integer(array.type):
         return None
     counts = array.cast(pa.int64(), safe=False)
     valid = known(array)
-    values = np.asarray(pc.fill_null(counts, -1).to_numpy(zero_copy_only=False))
-    return values, np.ones(len(values), np.bool_) if valid is None else valid
+    if valid is None:
+        return np.asarray(counts.to_numpy(zero_copy_only=False)), YES
+    return np.asarray(pc.fill_null(counts, -1).to_numpy(zero_copy_only=False)), valid
 
 
 def number_edge(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, Booleans | None]:
@@ -89,7 +94,7 @@ def number_edge(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, 
         return _unscaled(array, data_type, side)
     if data_type.name == "boolean":
         _require(pa.types.is_boolean(array.type), array, data_type)
-        return _filled(array.cast(pa.int8())).astype(np.int64), known(array)
+        return _filled(array.cast(pa.int8())).astype(np.int64, copy=False), known(array)
     if data_type.is_integral:
         return _whole_numbers(array, data_type)
     if data_type.name == "date":
@@ -115,14 +120,14 @@ def _whole_numbers(array: pa.Array, data_type: DataType) -> tuple[Longs, Boolean
     values = _filled(array)
     if array.type == pa.uint64():
         valid = _both(valid, values <= np.iinfo(np.int64).max)
-    return values.astype(np.int64), valid
+    return values.astype(np.int64, copy=False), valid
 
 
 def _floats(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, Booleans | None]:
     if pa.types.is_integer(array.type) and array.type.bit_width <= 32:
         array = array.cast(pa.float64())  # exact: 53 bits hold every 32-bit whole number
     _require(pa.types.is_floating(array.type), array, data_type)
-    values = _filled(array).astype(np.float64)
+    values = _filled(array).astype(np.float64, copy=False)
     if data_type.name == "float" and array.type == pa.float64():
         values = _outward_floats(values, side)
     return values, known(array)
@@ -141,7 +146,7 @@ def _outward_floats(values: npt.NDArray[np.float64], side: Side) -> npt.NDArray[
 
 def _days(array: pa.Array, data_type: DataType, side: Side) -> tuple[Longs, Booleans | None]:
     if array.type == pa.date32():
-        return _filled(array.cast(pa.int32())).astype(np.int64), known(array)
+        return _filled(array.cast(pa.int32())).astype(np.int64, copy=False), known(array)
     _require(array.type == pa.date64(), array, data_type)
     milliseconds = _filled(array.cast(pa.int64()))
     return _divided(milliseconds, _MILLISECONDS_PER_DAY, side), known(array)

@@ -1,8 +1,7 @@
 """The local cache: bounds of one column as raw aligned arrays, mapped rather than read.
 
-    <cache>/<version>/<index>/<generation>/<entry>/lower.npy, upper.npy, can_be_null.npy, …
-    <cache>/<version>/<index>/<generation>/<entry>/lower.arrow, …   of text and long decimals
-    <cache>/<version>/<index>/<generation>/<entry>/words.bits       bloom filters
+    <cache>/<version>/<index>/<generation>/<entry>/lower.npy, …     as index/arrays.py writes them
+    <cache>/<version>/<index>/<generation>/<entry>/words.bits       bloom filters: see recordings
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
 
 Everything in it can be made again: an entry that cannot be read is made anew, and without a
@@ -16,33 +15,28 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
-import numpy as np
 import platformdirs
 import pyarrow as pa
 
 from tamis._version import __version__
 from tamis.evaluate.bounds import Bounds
 from tamis.expr.types import DataType
-from tamis.files.columns import plain
+from tamis.index.arrays import map_bounds, write_bounds
 
 T = TypeVar("T")
 
 # Raise it when arrays of an older tamis of the same version would be read wrongly.
-_VERSION = f"{__version__}-1"
+_VERSION = f"{__version__}-2"
 # Generations of one index that are not the newest go when they were not opened for so long, in s.
 _IDLE = 3600.0
 _LIMIT = 20 << 30  # bytes
 # What reading damaged arrays and tables raises.
 _UNREADABLE = (OSError, ValueError, EOFError, pa.ArrowException)
-_EDGES = ("lower", "upper")
-_FLAGS = ("can_be_null", "can_be_nan", "can_be_value")
-_OPTIONAL_FLAGS = ("lower_known", "upper_known", "upper_open")
-_KEYS = ("lower_key", "upper_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +66,46 @@ class LocalCache:
         except OSError:
             return LocalCache(None)
 
-    def bounds(self, name: str, data_type: DataType, make: Callable[[], Bounds]) -> Bounds:
-        """The bounds kept under a name, made and kept when they are not there."""
-        made = _Once(make)
-        return self.kept(
-            _digest(name),
-            lambda entry: _bounds(read_arrays(entry, _FLAGS), data_type),
-            lambda draft: write_arrays(draft, _arrays(made())),
-            made,
-        )
+    def bounds(
+        self,
+        name: str,
+        data_type: DataType,
+        rows: int,
+        make: Callable[[bool], Iterable[tuple[int, Bounds]]],
+    ) -> Bounds:
+        """The bounds of so many rows kept under a name, made and kept when they are not there.
+
+        make(True) gives them in blocks, each with its number of rows; make(False) in one.
+        """
+        if self.directory is not None:
+            entry = self.directory / _digest(name)
+            try:
+                return map_bounds(entry, data_type, rows)
+            except _UNREADABLE:
+                pass  # not there, or damaged
+            try:
+                _publish(entry, lambda draft: write_bounds(draft, make(True), rows))
+                return map_bounds(entry, data_type, rows)
+            except _UNREADABLE:
+                pass
+        ((_, bounds),) = make(False)
+        return bounds
 
     def table(self, name: str, make: Callable[[], pa.Table]) -> pa.Table:
         """The table kept under a name, in one record batch, made and kept when it is not there."""
-        made = _Once(make)
-        return self.kept(
-            name,
-            lambda entry: _map_table(entry / "table.arrow"),
-            lambda draft: _write_table(draft / "table.arrow", made()),
-            made,
-        )
+        if self.directory is None:
+            return make()
+        entry = self.directory / name
+        try:
+            return _map_table(entry / "table.arrow")
+        except _UNREADABLE:
+            pass
+        made = make()
+        try:
+            _publish(entry, lambda draft: _write_table(draft / "table.arrow", made))
+            return _map_table(entry / "table.arrow")
+        except _UNREADABLE:
+            return made
 
     def kept(
         self,
@@ -101,34 +116,21 @@ class LocalCache:
     ) -> T:
         """What `read` finds in the folder of an entry, which `write` fills when it is not there.
 
-        `make`: the same without a folder. What `write` and `make` raise is raised, save OSError of
-        a disk that cannot be written.
+        `make`: the same without a folder. What `write` and `make` raise is raised, save OSError and
+        ValueError: then there is no folder.
         """
-        if self.directory is None:
-            return make()
-        entry = self.directory / name
-        try:
-            return read(entry)
-        except _UNREADABLE:
-            pass  # not there, or damaged
-        try:
-            _publish(entry, write)
-            return read(entry)
-        except _UNREADABLE:
-            return make()
-
-
-class _Once(Generic[T]):
-    """A function that is called at most once."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._made: list[T] = []
-
-    def __call__(self) -> T:
-        if not self._made:
-            self._made.append(self._make())
-        return self._made[0]
+        if self.directory is not None:
+            entry = self.directory / name
+            try:
+                return read(entry)
+            except _UNREADABLE:
+                pass  # not there, or damaged
+            try:
+                _publish(entry, write)
+                return read(entry)
+            except _UNREADABLE:
+                pass
+        return make()
 
 
 def _digest(text: str) -> str:
@@ -150,52 +152,6 @@ def _publish(entry: Path, write: Callable[[Path], None]) -> None:
             shutil.rmtree(aside, ignore_errors=True)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray | pa.Array]) -> None:
-    """Arrays as files of an entry, one each."""
-    for name, array in arrays.items():
-        if isinstance(array, np.ndarray):
-            np.save(folder / f"{name}.npy", array)
-        else:
-            _write_table(folder / f"{name}.arrow", pa.table({name: array}))
-
-
-def read_arrays(folder: Path, required: Sequence[str]) -> dict[str, Any]:
-    """The arrays of an entry, mapped. ValueError where one of those required is not there."""
-    arrays: dict[str, Any] = {}
-    for file in folder.iterdir():
-        if file.suffix == ".npy":
-            # as a plain array: numpy.memmap makes every slice of it dear
-            arrays[file.stem] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
-        elif file.suffix == ".arrow":
-            arrays[file.stem] = plain(_map_table(file).column(0))
-    if not all(name in arrays for name in required):
-        raise ValueError(f"{folder} is not complete")
-    return arrays
-
-
-def _arrays(bounds: Bounds) -> dict[str, Any]:
-    named = {name: getattr(bounds, name) for name in (*_EDGES, *_FLAGS, *_OPTIONAL_FLAGS)}
-    if bounds.keys is not None:
-        named.update(zip(_KEYS, bounds.keys, strict=True))
-    return {name: array for name, array in named.items() if array is not None}
-
-
-def _bounds(arrays: dict[str, Any], data_type: DataType) -> Bounds:
-    keys = tuple(arrays[name] for name in _KEYS if name in arrays)
-    return Bounds(
-        data_type,
-        lower=arrays.get("lower"),
-        upper=arrays.get("upper"),
-        can_be_null=arrays["can_be_null"],
-        can_be_nan=arrays["can_be_nan"],
-        can_be_value=arrays["can_be_value"],
-        lower_known=arrays.get("lower_known"),
-        upper_known=arrays.get("upper_known"),
-        upper_open=arrays.get("upper_open"),
-        keys=(keys[0], keys[1]) if len(keys) == 2 else None,
-    )
 
 
 def _write_table(path: Path, table: pa.Table) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -18,10 +18,12 @@ from tamis.evaluate.recorded import Members, Subject
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
+from tamis.files.bounds import column_bounds
 from tamis.files.columns import plain
 from tamis.files.intersection import intersect
 from tamis.index.cache import LocalCache
 from tamis.index.layout import FILES, ColumnEntry, Pointer
+from tamis.index.memory import give_back
 from tamis.index.recorded import Recording
 from tamis.index.recordings import Recordings, bounds_of, chosen
 from tamis.index.store import Store
@@ -57,6 +59,7 @@ class IndexStatistics:
         self._cache = cache
         self._num_records = num_records
         self._empty: Flags = num_records == 0
+        self._all_counted = not (num_records < 0).any()
         self._columns = {entry.path: entry for entry in pointer.columns}
         if not pointer.case_sensitive:
             # a table read with a schema of its own may spell its columns in another way
@@ -176,7 +179,10 @@ class IndexStatistics:
             return self._of_footers(named, entry, data_type), True
         found = self._guarded(
             lambda: self._cache.bounds(
-                f"recorded {named}", data_type, lambda: self._load(entry, data_type, True)
+                f"recorded {named}",
+                data_type,
+                self.num_containers,
+                lambda _: self._load_with_rows(entry, data_type),
             )
         )
         return (found, True) if found is not None else self._without_rows(named, entry, data_type)
@@ -194,7 +200,12 @@ class IndexStatistics:
 
     def _of_footers(self, named: str, entry: ColumnEntry, data_type: DataType) -> Bounds | None:
         return self._guarded(
-            lambda: self._cache.bounds(named, data_type, lambda: self._load(entry, data_type))
+            lambda: self._cache.bounds(
+                named,
+                data_type,
+                self.num_containers,
+                lambda in_blocks: self._load(entry, data_type, in_blocks),
+            )
         )
 
     def _records_bounds(self, path: tuple[str, ...]) -> bool:
@@ -203,8 +214,12 @@ class IndexStatistics:
             recordings.has(self._spelled(path), kind) for kind in ("bounds", "values")
         )
 
-    def _load(self, entry: ColumnEntry, data_type: DataType, with_rows: bool = False) -> Bounds:
-        name = entry.leaf.name
+    def _load_with_rows(
+        self, entry: ColumnEntry, data_type: DataType
+    ) -> Iterator[tuple[int, Bounds]]:
+        """Bounds from footers and from rows, in one block."""
+        assert self._recordings is not None
+        name, path = entry.leaf.name, self._spelled(entry.path)
         checksums = self._store.checksums(self._pointer)[FILES]
         wanted = [f"{each}.{name}" for each in _STATISTICS]
         table = self._store.columns(self._pointer, checksums, FILES, wanted)
@@ -213,19 +228,49 @@ class IndexStatistics:
             for each, column in zip(_STATISTICS, wanted, strict=True)
             if column in table.column_names
         }
-        listed = None
-        if with_rows:
-            assert self._recordings is not None
-            path = self._spelled(entry.path)
-            rows = self._recordings.columns(path)
-            columns = columns if rows is None else chosen(rows, columns)
-            lists = self._recordings.members(path)
-            listed = lists.bounds(data_type) if isinstance(lists, ValueMembers) else None
+        if entry.nulls == 0 and "null_count" not in columns:
+            columns["null_count"] = pa.array(np.zeros(self.num_containers, np.int64))
+        rows = self._recordings.columns(path)
+        columns = columns if rows is None else chosen(rows, columns)
         bounds = bounds_of(data_type, columns, self._num_records)
-        bounds = with_keys(bounds if listed is None else intersect(bounds, listed))
-        del table, columns
-        pa.default_memory_pool().release_unused()
-        return bounds
+        lists = self._recordings.members(path)
+        if isinstance(lists, ValueMembers):
+            bounds = intersect(bounds, lists.bounds(data_type))
+        yield self.num_containers, with_keys(bounds)
+        give_back()
+
+    def _load(
+        self, entry: ColumnEntry, data_type: DataType, in_blocks: bool
+    ) -> Iterator[tuple[int, Bounds]]:
+        """Bounds of rows in turn, with their number. Blocks stay in the processor's cache."""
+        name = entry.leaf.name
+        # Counts that are all zero are not read.
+        counts = ("nan_count",) if entry.nulls == 0 else ("null_count", "nan_count")
+        wanted = [f"{each}.{name}" for each in ("min", "max", *counts)]
+        checksums = self._store.checksums(self._pointer)[FILES]
+        read = self._store.batches if in_blocks else self._store.columns
+        found = read(self._pointer, checksums, FILES, wanted)
+        start, none = 0, pa.array([], pa.int64())
+        for batch in [found] if isinstance(found, pa.Table) else found:
+            rows = batch.num_rows
+            present = dict(zip(batch.schema.names, batch.columns, strict=True))
+            if entry.nulls == 0:
+                none = none if len(none) == rows else pa.array(np.zeros(rows, np.int64))
+                present[f"null_count.{name}"] = none
+            low, high, nulls, nans = (
+                present.get(f"{each}.{name}") for each in ("min", "max", "null_count", "nan_count")
+            )
+            records = self._counted(start, rows)
+            yield rows, with_keys(column_bounds(data_type, low, high, nulls, nans, records))
+            start += rows
+        give_back()
+
+    def _counted(self, start: int, rows: int) -> pa.Array:
+        """The number of rows of some files; null: not known."""
+        records = self._num_records[start : start + rows]
+        if self._all_counted:
+            return pa.array(records)
+        return pa.array(records, mask=records < 0)
 
 
 def is_widening(recorded: DataType, wanted: DataType) -> bool:

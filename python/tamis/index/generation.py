@@ -70,7 +70,9 @@ def _entry(leaf: Leaf, files: pa.Table) -> ColumnEntry:
     )
     bounded = pc.sum(pc.and_(pc.is_valid(low), pc.is_valid(high))).as_py() or 0
     counted = len(nulls) - nulls.null_count
-    return ColumnEntry(leaf.path, leaf.type, leaf.has_default, bounded, counted)
+    usable = counted == len(nulls) and not pc.any(pc.less(nulls, 0)).as_py()
+    total = pc.sum(nulls).as_py() if usable else None
+    return ColumnEntry(leaf.path, leaf.type, leaf.has_default, bounded, counted, total)
 
 
 def _without_unknown(table: pa.Table) -> pa.Table:

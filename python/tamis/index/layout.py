@@ -34,6 +34,7 @@ class ColumnEntry(msgspec.Struct, frozen=True):
     has_default: bool
     files_with_bounds: int
     files_with_null_count: int
+    nulls: int | None = None  # in all files; None: not known of every one
 
     @property
     def leaf(self) -> Leaf:

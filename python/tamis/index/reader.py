@@ -18,9 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.files.columns import plain
 from tamis.index.cache import LocalCache
 from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, Pointer
+from tamis.index.memory import give_back
 from tamis.index.recorded import recording_of
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
@@ -50,6 +52,7 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
     pointer = store.pointer()
     cache = LocalCache.of(store.uri, f"{pointer.generation} {pointer.checksum}", cache_directory)
     table = cache.table("listing", lambda: _listing(store, pointer))
+    give_back()
     directories = table.schema.metadata[b"directories"].decode().split("\n")
     num_records = table.column("num_records").combine_chunks().to_numpy(zero_copy_only=False)
     if len(num_records) != pointer.totals.files:
@@ -72,18 +75,27 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
 
 def _listing(store: Store, pointer: Pointer) -> pa.Table:
     """The keys and row counts of the indexed files, directories numbered as they first come."""
-    wanted = ["directory", "name", "size", "mtime", "num_records"]
-    table = store.columns(pointer, store.checksums(pointer)[FILES], FILES, wanted)
-    if table.column_names != wanted:
-        raise store.damaged(f"{FILES} has not all of {', '.join(wanted)}")
-    directories = table.column("directory").combine_chunks().dictionary_encode()
+    checksums = store.checksums(pointer)[FILES]
+
+    def column(name: str) -> pa.Array:
+        # One at a time: decoding a column takes as much memory again as the column does.
+        table = store.columns(pointer, checksums, FILES, [name])
+        if table.column_names != [name]:
+            raise store.damaged(f"{FILES} has no {name}")
+        array = plain(table.column(name))
+        del table
+        give_back()
+        return array
+
+    names = column("name")
+    directories = column("directory").dictionary_encode()
     return pa.table(
         {
             "group": directories.indices,
-            "name": table.column("name").combine_chunks(),
-            "size": table.column("size"),
-            "mtime": table.column("mtime"),
-            "num_records": pc.fill_null(table.column("num_records"), -1),
+            "name": names,
+            "size": column("size"),
+            "mtime": column("mtime"),
+            "num_records": pc.fill_null(column("num_records"), -1),
         }
     ).replace_schema_metadata({"directories": "\n".join(directories.dictionary.to_pylist())})
 

@@ -6,7 +6,7 @@ bytes a file and constant, and they take no memory of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,12 @@ from tamis.evaluate.order import with_keys
 from tamis.evaluate.recorded import Members
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
+from tamis.files.columns import plain
 from tamis.files.intersection import intersect
 from tamis.index import recorded
 from tamis.index.asked import Entry
 from tamis.index.blooms import BloomMembers
-from tamis.index.cache import LocalCache, read_arrays, write_arrays
+from tamis.index.cache import LocalCache
 from tamis.index.layout import Pointer
 from tamis.index.recorded import Recording
 from tamis.index.store import Store
@@ -85,17 +86,17 @@ class Recordings:
         if data_type is None:
             return None
 
-        def make() -> Bounds:
+        def make(_: bool) -> Iterator[tuple[int, Bounds]]:
             columns = self.columns(key)
             bounds = Bounds.unknown(data_type)
             if columns is not None:
                 bounds = bounds_of(data_type, columns, self._num_records)
             lists = self._lists(key)
-            return with_keys(
-                bounds if lists is None else intersect(bounds, lists.bounds(data_type))
-            )
+            if lists is not None:
+                bounds = intersect(bounds, lists.bounds(data_type))
+            yield len(self._num_records), with_keys(bounds)
 
-        return self._cache.bounds(f"expression {key}", data_type, make)
+        return self._cache.bounds(f"expression {key}", data_type, len(self._num_records), make)
 
     def members(self, subject: object) -> Members | None:
         """Value lists, or else bloom filters; None: there are none."""
@@ -198,3 +199,30 @@ def chosen(rows: Mapping[str, pa.Array], footers: Mapping[str, pa.Array]) -> dic
 
 
 _NOTHING = pa.scalar(None)
+
+
+def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray | pa.Array]) -> None:
+    """Arrays as files of an entry, one each."""
+    for name, array in arrays.items():
+        if isinstance(array, np.ndarray):
+            np.save(folder / f"{name}.npy", array)
+            continue
+        table = pa.table({name: array}).combine_chunks()
+        path = str(folder / f"{name}.arrow")
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+
+
+def read_arrays(folder: Path, required: Sequence[str]) -> dict[str, Any]:
+    """The arrays of an entry, mapped. ValueError where one of those required is not there."""
+    arrays: dict[str, Any] = {}
+    for file in folder.iterdir():
+        if file.suffix == ".npy":
+            # as a plain array: numpy.memmap makes every slice of it dear
+            arrays[file.stem] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+        elif file.suffix == ".arrow":
+            with pa.memory_map(str(file)) as source:
+                arrays[file.stem] = plain(pa.ipc.open_file(source).read_all().column(0))
+    if not all(name in arrays for name in required):
+        raise ValueError(f"{folder} is not complete")
+    return arrays

@@ -11,6 +11,7 @@ import secrets
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -123,6 +124,23 @@ class Store:
         Reads, and verifies against the checksums, nothing but the footer and the chunks of these
         columns. Raises IndexUnusable.
         """
+        with self._opened(pointer, checksums, name, wanted) as (parquet, present):
+            return parquet.read(columns=present, use_threads=False)
+
+    def batches(
+        self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """The same, some rows at a time; at least one batch, which may be empty."""
+        with self._opened(pointer, checksums, name, wanted) as (parquet, present):
+            if parquet.metadata.num_rows == 0:
+                yield pa.RecordBatch.from_pylist([], parquet.schema_arrow).select(present)
+            yield from parquet.iter_batches(_ROWS_A_GROUP, columns=present, use_threads=False)
+
+    @contextmanager
+    def _opened(
+        self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
+    ) -> Iterator[tuple[pq.ParquetFile, list[str]]]:
+        """A data file of which the chunks of some columns are there, and which of them it has."""
         present = [column for column in wanted if column in checksums.chunks]
         try:
             with self.file_system.open_input_file(self._inside(pointer.generation, name)) as file:
@@ -142,7 +160,7 @@ class Store:
                 page_checksum_verification=True,
                 pre_buffer=False,
             )
-            return parquet.read(columns=present, use_threads=False)
+            yield parquet, present
         except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
             raise self._trouble(f"{pointer.generation}/{name}", problem) from problem
 

@@ -31,8 +31,8 @@ __all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide", "names_zero"
 #: of the cache. Half of it costs a quarter more, for the calls; twice of it gains a tenth.
 BLOCK = 65_536
 
-#: Below this share of survivors a block is gathered, and not evaluated whole.
-_SPARSE = 1 / 16
+#: What it costs to gather the statistics of one container, in the measure of `cost_of`.
+_GATHER = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def decide(
     order = _Order(conjuncts)
     for segment in segments:
         # A file in two segments is kept only if both keep it: what either proves is true.
-        kept[segment.ordinals] &= _survivors(order, segment.statistics)
+        _narrow(kept, segment, order)
     exact = _exact(conjuncts, segments, kept)
     pruned = [_pruned(conjunct, segments, files) if detail else None for conjunct in conjuncts]
     outcomes = tuple(
@@ -103,9 +103,10 @@ class _Order:
         self._asked = dict.fromkeys(range(len(conjuncts)), 0)
         self._passed = dict.fromkeys(range(len(conjuncts)), 0)
 
-    def __iter__(self) -> Iterator[tuple[int, Expr]]:
+    def __iter__(self) -> Iterator[tuple[int, Expr, float]]:
+        """Ordinal, conjunct and its cost, the most promising first."""
         for ordinal in sorted(self._asked, key=self._rank):
-            yield ordinal, self._costs[ordinal][0]
+            yield ordinal, *self._costs[ordinal]
 
     def _rank(self, ordinal: int) -> float:
         """Cost per container ruled out; of a conjunct that was not asked yet, half are."""
@@ -125,31 +126,35 @@ def _blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
         yield slice(start, stop), statistics.slice(start, stop)
 
 
-def _survivors(order: _Order, statistics: Statistics) -> Flags:
-    """The containers that no conjunct rules out."""
-    survivors = np.ones(statistics.num_containers, np.bool_)
+def _narrow(kept: Flags, segment: Segment, order: _Order) -> None:
+    """Clear the flags of the files of a segment that hold no row, or that a conjunct rules out."""
+    if isinstance(segment.ordinals, slice):
+        # A view. A fresh array of a million flags costs more than the comparisons do: its pages
+        # come from the system, one fault each.
+        _rule_out(kept[segment.ordinals], segment.statistics, order)
+        return
+    survivors = kept[segment.ordinals]
+    _rule_out(survivors, segment.statistics, order)
+    kept[segment.ordinals] = survivors
+
+
+def _rule_out(survivors: Flags, statistics: Statistics, order: _Order) -> None:
     empty = statistics.empty()
     if empty is not None:
         survivors &= ~empty
     for place, block in _blocks(statistics):
         mask = survivors[place]  # a view: what is written to it stays
         left = int(np.count_nonzero(mask))
-        for ordinal, conjunct in order:
+        for ordinal, conjunct, cost in order:
             if left == 0:
                 break
-            _apply(conjunct, block, mask, left)
+            if left * (cost + _GATHER) < len(mask) * cost:
+                rows = np.flatnonzero(mask)
+                mask[rows] = truth(conjunct, block.take(rows)).can_be_true
+            else:
+                np.logical_and(mask, truth(conjunct, block).can_be_true, out=mask)
             asked, left = left, int(np.count_nonzero(mask))
             order.saw(ordinal, asked, left)
-    return survivors
-
-
-def _apply(conjunct: Expr, block: Statistics, mask: Flags, left: int) -> None:
-    """Clear the flags of the containers that the conjunct rules out."""
-    if left < len(mask) * _SPARSE:
-        rows = np.flatnonzero(mask)
-        mask[rows] = truth(conjunct, block.take(rows)).can_be_true
-    else:
-        np.logical_and(mask, truth(conjunct, block).can_be_true, out=mask)
 
 
 def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
@@ -197,6 +202,9 @@ def _is_zero(node: Expr) -> bool:
 
 def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
     """Whether every file that is kept has statistics; of the others nothing is proven."""
+    everything = slice(0, len(kept))
+    if any(isinstance(each.ordinals, slice) and each.ordinals == everything for each in segments):
+        return True
     uncovered = kept.copy()
     for segment in segments:
         uncovered[segment.ordinals] = False
@@ -213,7 +221,7 @@ def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
     """How many files the conjunct alone rules out, the empty ones among them."""
     kept = np.ones(files, np.bool_)
     for segment in segments:
-        kept[segment.ordinals] &= _survivors(_Order([conjunct]), segment.statistics)
+        _narrow(kept, segment, _Order([conjunct]))
     return int(files - np.count_nonzero(kept))
 
 

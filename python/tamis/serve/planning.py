@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from tamis.index.memory import give_back
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
 from tamis.tables.parquet import ScanInput, open_scan
@@ -18,6 +19,9 @@ from tamis.wire.messages import (
     write_answer,
 )
 
+#: A planning that took longer, in seconds, read or gathered much.
+_LONG = 0.02
+
 
 def plan(text: str) -> str:
     """Plan one scan. Raises TamisError for a request that cannot be read."""
@@ -30,7 +34,11 @@ def plan(text: str) -> str:
         request.snapshot.files,
         detail=request.detail,
     )
-    return write_answer(_answer(request, found, decision, time.perf_counter() - started))
+    seconds = time.perf_counter() - started
+    answer = write_answer(_answer(request, found, decision, seconds))
+    if seconds > _LONG:
+        give_back()
+    return answer
 
 
 def _answer(

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.types import DataType
 from tamis.index import freshness
 from tamis.index.layout import index_uri
+from tamis.index.memory import give_back
 from tamis.index.reader import Indexes, OpenIndex
 from tamis.index.snapshot import Snapshot, open_snapshot, snapshot_path
 from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild
@@ -163,7 +163,7 @@ class ParquetTables:
                 known = (_matched(snapshot, indexes), (snapshot, indexes))
                 self._matches[key] = known
                 # what was read to open and to match is not kept
-                pa.default_memory_pool().release_unused()
+                give_back()
             self._matches.move_to_end(key)
             self._forget_old_matches()
             return known[0]

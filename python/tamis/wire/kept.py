@@ -15,6 +15,9 @@ __all__ = ["encode_kept"]
 #: Up to this many ranges are shorter than the bitmap of a table that is worth pruning.
 _MAX_RANGES: Final = 32
 
+#: Flags at a time.
+_BLOCK: Final = 65_536
+
 
 def encode_kept(kept: npt.NDArray[np.bool_]) -> Kept:
     """The form of one flag a file.
@@ -27,10 +30,22 @@ def encode_kept(kept: npt.NDArray[np.bool_]) -> Kept:
         return KeptAll()
     if count == 0:
         return KeptNone()
-    edges = np.flatnonzero(kept[1:] != kept[:-1]) + 1
-    if len(edges) < 2 * _MAX_RANGES:
-        bounds = [0] if kept[0] else []
-        bounds += edges.tolist()
-        bounds += [len(kept)] if kept[-1] else []
-        return KeptRanges(list(zip(bounds[::2], bounds[1::2], strict=True)))
+    edges = _edges(kept)
+    if edges is not None:
+        return KeptRanges(list(zip(edges[::2], edges[1::2], strict=True)))
     return KeptBitmap(base64.b64encode(np.packbits(kept, bitorder="little").tobytes()).decode())
+
+
+def _edges(kept: npt.NDArray[np.bool_]) -> list[int] | None:
+    """Start and end of every range in turn; None where there are too many.
+
+    In blocks, which end early, and whose flags do not need a fresh megabyte at a time.
+    """
+    edges = [0] if kept[0] else []
+    for start in range(1, len(kept), _BLOCK):
+        block = kept[start : start + _BLOCK]
+        before = kept[start - 1 : start - 1 + len(block)]
+        edges += (np.flatnonzero(block != before) + start).tolist()
+        if len(edges) > 2 * _MAX_RANGES:
+            return None
+    return [*edges, len(kept)] if kept[-1] else edges

@@ -1,0 +1,98 @@
+"""lineitem in four layouts, and the same files as Iceberg and as Delta tables.
+
+Iceberg takes the files as they lie (add_files). Delta wants its log beside them, so it gets hard
+links of its own, and converts these in place.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.demo import tables
+from bench.peers import predicates
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: The catalog of the Iceberg tables.
+CATALOG = "ice"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`sorted_by`: the columns by whose ranges rows are put into files; none: the demo's."""
+
+    name: str
+    title: str
+    sorted_by: Sequence[str]
+    predicates: Sequence[str]
+    partitioned_by: str | None = None
+
+    @property
+    def iceberg(self) -> str:
+        return f"{CATALOG}.peers.{self.name}"
+
+
+LAYOUTS = (
+    Layout("lineitem", "sorted by l_shipdate", (), predicates.BY_DATE),
+    Layout("by_key", "sorted by l_orderkey", ("l_orderkey",), predicates.BY_KEY),
+    Layout(
+        "by_mode",
+        "sorted by l_shipmode, l_comment",
+        ("l_shipmode", "l_comment"),
+        predicates.BY_MODE,
+    ),
+    Layout("lineitem_by_year", "partitioned by year", (), predicates.BY_YEAR, "year"),
+)
+_FILES = 200
+
+
+def make(spark: SparkSession, demo: Path, folder: Path) -> dict[str, Path]:
+    """Write what is missing; returns the directory of each layout by its name."""
+    tables.make(spark, demo)
+    places = {}
+    for layout in LAYOUTS:
+        path = (folder if layout.sorted_by else demo) / layout.name
+        if not (path / "_SUCCESS").exists():
+            shutil.rmtree(path, ignore_errors=True)
+            rows = spark.read.parquet(str(demo / "lineitem"))
+            ranged = rows.repartitionByRange(_FILES, *layout.sorted_by)
+            ranged.sortWithinPartitions(*layout.sorted_by).write.parquet(str(path))
+        places[layout.name] = path
+    return places
+
+
+def to_delta(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> Path:
+    """A Delta table of hard links of the files, with statistics."""
+    target = folder / "delta" / layout.name
+    if not (target / "_delta_log").exists():
+        shutil.rmtree(target, ignore_errors=True)
+        for file in path.rglob("*.parquet"):
+            if any(part.startswith("_") for part in file.relative_to(path).parts):
+                continue
+            link = target / file.relative_to(path)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            os.link(file, link)
+        partitioned = f" PARTITIONED BY ({layout.partitioned_by} INT)" * bool(layout.partitioned_by)
+        spark.sql(f"CONVERT TO DELTA parquet.`{target}`{partitioned}")
+    return target
+
+
+def to_iceberg(spark: SparkSession, layout: Layout, path: Path) -> str:
+    """An Iceberg table over the very files, with the metrics that it reads from their footers."""
+    schema = spark.read.parquet(str(path)).schema
+    columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
+    partitioned = f" PARTITIONED BY ({layout.partitioned_by})" * bool(layout.partitioned_by)
+    spark.sql(f"DROP TABLE IF EXISTS {layout.iceberg}")
+    spark.sql(f"CREATE TABLE {layout.iceberg} ({columns}) USING iceberg{partitioned}")
+    source = f"`parquet`.`{path}`"
+    spark.sql(
+        f"CALL {CATALOG}.system.add_files(table => 'peers.{layout.name}', "
+        f"source_table => '{source}')"
+    )
+    return layout.iceberg

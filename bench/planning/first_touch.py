@@ -1,0 +1,163 @@
+"""The first time that a query names a column: its statistics are read and made ready.
+
+*cold*: the local cache is empty, so the durable form is read, checked and turned into arrays.
+*warm*: another process left the arrays in the local cache, and they are mapped. CPU milliseconds of
+one thread, the minimum of some fresh openings; memory is anonymous, of a process that opened the
+index and touched every column once, cold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.expr.nodes import Column
+from tamis.expr.types import DataType
+from tamis.index.generation import assemble
+from tamis.index.harvest import row_groups_table
+from tamis.index.layout import FORMAT, Pointer
+from tamis.index.leaves import leaves_of
+from tamis.index.reader import open_index
+from tamis.index.snapshot import FileKeys
+from tamis.index.store import Store
+
+SIZES = (10_000, 100_000, 1_000_000)
+COLUMNS = {"id": "long", "v": "double", "d": "date", "name": "string"}
+_ROUNDS = 5
+
+
+def write_index(folder: Path, size: int) -> Store:
+    """An index of so many files that are not there, ten rows each, clustered by id."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    root = folder.resolve().as_uri().replace("file://", "file:")
+    ordinal = np.arange(size)
+    fields = [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}}
+        for name, kind in COLUMNS.items()
+    ]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    leaves = leaves_of(schema)
+    keys = FileKeys(
+        (root,),
+        _column(np.zeros(size, np.int32)),
+        _column([f"part-{i:07d}-c000.snappy.parquet" for i in range(size)]),
+        _column(ordinal % 977 + 1_000_000),
+        _column(ordinal + 10**12),
+    )
+    bounds = {
+        "id": (ordinal * 10, ordinal * 10 + 9),
+        "v": (ordinal * 1.5, ordinal * 1.5 + 100),
+        "d": ((ordinal // 100).astype(np.int32), (ordinal // 100 + 1).astype(np.int32)),
+        "name": tuple([f"n{i * 10 + k:09d}".encode() for i in range(size)] for k in (0, 9)),
+    }
+    statistics = {
+        "ordinal": ordinal,
+        "problem": pa.nulls(size, pa.string()),
+        "num_records": np.full(size, 10),
+        "row_groups": np.ones(size, np.int32),
+    }
+    for name, (lower, upper) in bounds.items():
+        statistics |= {f"min.{name}": lower, f"max.{name}": upper}
+        statistics[f"null_count.{name}"] = np.zeros(size, np.int64)
+    made = assemble(keys, leaves, pa.table(statistics), row_groups_table([], [], leaves))
+    store = Store.at(root, None, {})
+    name = store.new_generation()
+    data = store.write_generation(name, made.files, made.row_groups)
+    empty = json.dumps({"type": "struct", "fields": []})
+    store.commit(
+        Pointer(
+            FORMAT,
+            "bench",
+            name,
+            "now",
+            root,
+            schema,
+            empty,
+            False,
+            made.columns,
+            None,
+            made.totals,
+            data,
+        )
+    )
+    return store
+
+
+def _column(values: object) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values)])
+
+
+def touch(store: Store, cache: Path) -> Iterator[tuple[str, float]]:
+    """CPU milliseconds of opening, and of the first touch of every column."""
+    started = time.process_time()
+    index = open_index(store, str(cache))
+    yield "open", 1000 * (time.process_time() - started)
+    for name, kind in COLUMNS.items():
+        data_type = DataType.parse(kind)
+        assert data_type is not None
+        started = time.process_time()
+        index.statistics.bounds(Column((name,), data_type))
+        yield name, 1000 * (time.process_time() - started)
+    assert index.statistics.trouble is None, index.statistics.trouble
+
+
+def _anonymous_mb() -> float:
+    for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
+        if line.startswith("Anonymous:"):
+            return int(line.split()[1]) / 1024
+    return float("nan")
+
+
+def measure(folder: Path, size: int) -> dict[str, dict[str, float]]:
+    """Milliseconds by column, cold and warm; memory under `memory`."""
+    store, cache = write_index(folder / f"touch-{size}", size), folder / f"touch-{size}-cache"
+    best: dict[str, dict[str, float]] = {"cold": {}, "warm": {}}
+    for _ in range(_ROUNDS):
+        shutil.rmtree(cache, ignore_errors=True)
+        for state in ("cold", "warm"):
+            for name, milliseconds in touch(store, cache):
+                best[state][name] = min(best[state].get(name, np.inf), milliseconds)
+    command = [sys.executable, "-m", "bench.planning.first_touch", str(folder), str(size)]
+    found = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
+    best["cold"]["memory"] = float(found.stdout)
+    shutil.rmtree(cache, ignore_errors=True)
+    return best
+
+
+def table(folder: Path) -> list[str]:
+    """The figures as a Markdown table."""
+    names = ["open", *COLUMNS]
+    lines = [
+        "| files | " + " | ".join(names) + " | memory |",
+        "|" + "---:|" * (len(names) + 2),
+    ]
+    for size in SIZES:
+        found = measure(folder, size)
+        for state in ("cold", "warm"):
+            cells = [f"{found[state][name]:.1f}" for name in names]
+            memory = f"{found[state]['memory']:.0f} MB" if "memory" in found[state] else ""
+            lines.append(f"| {size:,} {state} | " + " | ".join(cells) + f" | {memory} |")
+    return lines
+
+
+def _main(folder: Path, size: int) -> None:
+    """What a process takes that touches every column, cold: printed in megabytes."""
+    cache = folder / f"touch-{size}-cache"
+    shutil.rmtree(cache, ignore_errors=True)
+    root = (folder / f"touch-{size}").resolve().as_uri().replace("file://", "file:")
+    list(touch(Store.at(root, None, {}), cache))
+    print(_anonymous_mb())
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), int(sys.argv[2]))
