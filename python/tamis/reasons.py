@@ -52,7 +52,7 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
         ),
         ReasonKind(
             "FOOTERS_WITHOUT_STATISTICS",
-            "the footers of the files hold no minimum and maximum of {column} that can be used",
+            "the footers of the files hold no statistics of {column} that can be used",
             "record them from the rows: "
             'tamis.index(spark, path).build(columns={{"{column}": "bounds"}})',
             {"column": "ts"},

@@ -101,7 +101,8 @@ def _nullness(column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:
         return _EXACT
     if capabilities.has_null_counts(name):
         return Pushdown.INEXACT, reason("RANGES_OVERLAP", predicate=to_sql(expr), column=name)
-    return Pushdown.UNSUPPORTED, reason("NO_NULL_COUNTS", column=name)
+    code = "FOOTERS_WITHOUT_STATISTICS" if capabilities.has_index else "NO_NULL_COUNTS"
+    return Pushdown.UNSUPPORTED, reason(code, column=name)
 
 
 def _lifted(rule: LiftingRule, column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:
