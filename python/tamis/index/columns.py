@@ -28,7 +28,6 @@ from tamis.index.recorded import Recording
 from tamis.index.recordings import Recordings, bounds_of, chosen
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
-from tamis.index.values import ValueMembers
 
 # Storage that failed is not asked again for so long, in seconds.
 _RETRY = 30.0
@@ -233,8 +232,8 @@ class IndexStatistics:
         rows = self._recordings.columns(path)
         columns = columns if rows is None else chosen(rows, columns)
         bounds = bounds_of(data_type, columns, self._num_records)
-        lists = self._recordings.members(path)
-        if isinstance(lists, ValueMembers):
+        lists = self._recordings.lists(path)
+        if lists is not None:
             bounds = intersect(bounds, lists.bounds(data_type))
         yield self.num_containers, with_keys(bounds)
         give_back()

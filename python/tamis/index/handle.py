@@ -76,9 +76,12 @@ class Index:
         selected, asked = asked_of(columns, expressions)
         return self._build(self._list(), selected, asked)
 
-    def _build(self, listing: TableListing, selected: Selected, asked: Asked) -> Index:
-        leaves = _selected(leaves_of(listing.schema), selected)
-        entries = self._entries(listing, asked)
+    def _build(
+        self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False
+    ) -> Index:
+        """lenient: columns that are gone are no error."""
+        leaves = _selected(leaves_of(listing.schema), selected, missing_is_error=not lenient)
+        entries = self._entries(listing, asked, lenient)
         everything = np.arange(len(listing.snapshot.files))
         read = self._read(listing, everything, leaves)
         content = assemble(listing.snapshot.files, leaves, *read)
@@ -114,13 +117,13 @@ class Index:
             or not set(leaves) <= {entry.leaf for entry in old.columns}
             or [entry.meaning for entry in entries] != [entry.meaning for entry in before]
         ):
-            return self._build(listing, selected, asked)
+            return self._build(listing, selected, asked, lenient=True)
         try:
             old_files, old_row_groups = _load(store, old)
             old_parts = [load(store, old, k, entry) for k, entry in enumerate(before)]
         except IndexUnusable as problem:
             if problem.code == "index.damaged":
-                return self._build(listing, selected, asked)
+                return self._build(listing, selected, asked, lenient=True)
             raise
         rows = _reusable(listing.snapshot.files, old_files)
         changed = np.flatnonzero(rows < 0)

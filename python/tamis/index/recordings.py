@@ -7,6 +7,7 @@ bytes a file and constant, and they take no memory of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.bounds import Bounds
+from tamis.evaluate.bounds import Bounds, Edge, Flags
+from tamis.evaluate.flags import all_of
 from tamis.evaluate.order import with_keys
 from tamis.evaluate.recorded import Members
 from tamis.expr.types import DataType
@@ -91,7 +93,7 @@ class Recordings:
             bounds = Bounds.unknown(data_type)
             if columns is not None:
                 bounds = bounds_of(data_type, columns, self._num_records)
-            lists = self._lists(key)
+            lists = self.lists(key)
             if lists is not None:
                 bounds = intersect(bounds, lists.bounds(data_type))
             yield len(self._num_records), with_keys(bounds)
@@ -99,11 +101,14 @@ class Recordings:
         return self._cache.bounds(f"expression {key}", data_type, len(self._num_records), make)
 
     def members(self, subject: object) -> Members | None:
-        """Value lists, or else bloom filters; None: there are none."""
-        lists = self._lists(subject)
-        return self._filters(subject) if lists is None else lists
+        """Value lists, bloom filters, or both; None: there are none."""
+        lists, filters = self.lists(subject), self._filters(subject)
+        if lists is None or filters is None:
+            return filters if lists is None else lists
+        return _Together(lists, filters)
 
-    def _lists(self, subject: object) -> ValueMembers | None:
+    def lists(self, subject: object) -> ValueMembers | None:
+        """Value lists; None: there are none."""
         found = self._entries.get((subject, "values"))
         if found is None:
             return None
@@ -166,6 +171,26 @@ class Recordings:
     def _require(self, files: int) -> None:
         if files != len(self._num_records):
             raise self._store.damaged(f"{recorded.TABLE} is of {files} files")
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Lists of the files that have one, and filters, also of those that have too many values."""
+
+    listed: Members
+    filtered: Members
+
+    def may_match(self, options: Edge) -> Flags:
+        return all_of((self.listed.may_match(options), self.filtered.may_match(options)))
+
+    def may_miss(self, options: Edge) -> Flags:
+        return self.listed.may_miss(options)
+
+    def slice(self, start: int, stop: int) -> Members:
+        return _Together(self.listed.slice(start, stop), self.filtered.slice(start, stop))
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Members:
+        return _Together(self.listed.take(ordinals), self.filtered.take(ordinals))
 
 
 def bounds_of(data_type: DataType, columns: Mapping[str, pa.Array], num_records: Longs) -> Bounds:
