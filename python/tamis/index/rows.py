@@ -12,7 +12,7 @@ timestamps are so old that the calendar in which Spark reads them depends on the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -95,6 +95,8 @@ def aggregate(
 
     `frame`: all rows of the table. Raises StatisticsIndexError where Spark does.
     """
+    if len(ordinals) == 0:
+        return RowStatistics(tuple(map(_nothing, entries)), (0.0,) * len(entries))
     job = _Job(spark, frame, keys, ordinals, num_records, watch)
     try:
         return job.run(entries)
@@ -107,6 +109,17 @@ def aggregate(
         raise StatisticsIndexError(
             f"the rows cannot be aggregated for {names} ({first}): leave out what fails, or mend it"
         ) from problem
+
+
+def _nothing(entry: Entry) -> Columns:
+    """An entry of no file."""
+    if entry.kind == "bounds":
+        kind, counts = arrow_type(entry.leaf), pa.array([], pa.int64())
+        columns = {"min": pa.array([], kind), "max": pa.array([], kind), "null_count": counts}
+        if entry.type in _FLOATING:
+            columns["nan_count"] = counts
+        return Columns(columns)
+    return _Gathered(entry, 0).finished([])
 
 
 class _Job:
@@ -123,11 +136,10 @@ class _Job:
     ) -> None:
         self.spark, self.frame, self.watch = spark, frame, watch
         self.records = np.array([-1 if n is None else n for n in num_records], np.int64)
-        uris = keys.uris()
-        self.uris = [uris[i] for i in ordinals]
+        self.everything = keys.uris()
+        self.uris = [self.everything[i] for i in ordinals]
         self.sizes = keys.size.take(pa.array(ordinals)).to_pylist()
         self.mtimes = keys.mtime.take(pa.array(ordinals)).to_pylist()
-        self.everything = len(uris)
 
     def run(self, entries: Sequence[Entry]) -> RowStatistics:
         parts: list[Columns] = [Columns()] * len(entries)
@@ -154,12 +166,17 @@ class _Job:
     def _rows(self, entries: Sequence[Entry], places: Sequence[int] | None) -> DataFrame:
         """One row a row: its file, and for entry k its value `v<k>` and whether it is `old<k>`."""
         frame = self.frame
-        path = frame["_metadata.file_path"]
         if places is None and (self.records < 0).any():
             places = np.flatnonzero(self.records >= 0).tolist()  # the others may not be readable
-        if places is not None or len(self.uris) < self.everything:
-            wanted = self.uris if places is None else [self.uris[i] for i in places]
-            frame = frame.where(path.isin([s for uri in wanted for s in {uri, unquote(uri)}]))
+        wanted = self.uris if places is None else [self.uris[i] for i in places]
+        if len(wanted) < len(self.everything):
+            # Spark opens no file that a filter on its path rules out. The shorter list is sent.
+            path = frame["_metadata.file_path"]
+            others = set(self.everything).difference(wanted)
+            if len(others) < len(wanted):
+                frame = frame.where(~path.isin(_spellings(others)))
+            else:
+                frame = frame.where(path.isin(_spellings(wanted)))
         selected = [
             "_metadata.file_path AS file",
             "_metadata.file_size AS size",
@@ -180,7 +197,7 @@ class _Job:
         wanted = [", ".join(_FILE), _ID, "count(*) AS n"]
         for k, entry in enumerate(entries):
             wanted += _bounds_sql(k, entry)
-        if any(DataType.parse(entry.type) in _TEXT for entry in entries):
+        if any(entry.type in _TEXT for entry in entries):
             # Always empty. With it Spark aggregates by hash; strings alone it would sort by file.
             wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
         with self.watch(f"aggregating the rows of {len(self.uris)} files"):
@@ -228,14 +245,14 @@ class _Job:
             table.column(f"{name}{k}").combine_chunks().take(take)
             for name in ("min", "max", "null", "nan")
         )
-        if entry.type in ("string", "binary"):
+        if entry.type in _TEXT:
             low, high = _cut(low, entry.type, lower=True), _cut(high, entry.type, lower=False)
         columns = {
             "min": low.cast(wanted),
             "max": high.cast(wanted),
             "null_count": nulls.cast(pa.int64()),
         }
-        if entry.type in ("float", "double"):
+        if entry.type in _FLOATING:
             columns["nan_count"] = nans.cast(pa.int64())
         return Columns(columns=columns)
 
@@ -328,7 +345,8 @@ class _Gathered:
 
 # --- SQL ------------------------------------------------------------------------------------------
 
-_TEXT: Final = (DataType("string"), DataType("binary"))
+_TEXT: Final = ("string", "binary")
+_FLOATING: Final = ("float", "double")
 _ORDINARY, _NULL, _NAN, _LONG, _OLD = range(5)
 
 
@@ -338,7 +356,7 @@ def _is_old(entry: Entry) -> str:
 
 
 def _is_nan(name: str, entry: Entry) -> str:
-    return f"isnan({name})" if entry.type in ("float", "double") else "false"
+    return f"isnan({name})" if entry.type in _FLOATING else "false"
 
 
 def _bounds_sql(k: int, entry: Entry) -> list[str]:
@@ -398,7 +416,12 @@ def _members_sql(entries: Sequence[Entry], blocks: int) -> str:
 
 
 def _is_list_of_text(entry: Entry) -> bool:
-    return entry.kind == "values" and entry.type in ("string", "binary")
+    return entry.kind == "values" and entry.type in _TEXT
+
+
+def _spellings(uris: Iterable[str]) -> list[str]:
+    """URIs as Spark may spell them in `_metadata`: as they are, or decoded."""
+    return sorted({spelling for uri in uris for spelling in (uri, unquote(uri))})
 
 
 def _canonical(path: str) -> str:

@@ -143,10 +143,13 @@ class ValueMembers:
             return np.zeros(len(self.counts), np.int64)
         sizes = np.maximum(self.counts, 0)
         ends = np.cumsum(sizes)
-        total = int(ends[-1])
-        # where the codes of each container are, one after the other
-        places = np.arange(total) + np.repeat(self.starts - (ends - sizes), sizes)
-        hits = np.concatenate(([0], np.cumsum(is_option[self.codes[places]])))
+        total, first = int(ends[-1]), int(self.starts[0])
+        moved = self.starts - (ends - sizes)
+        if (moved == first).all():  # the codes of each container lie one after the other
+            codes = self.codes[first : first + total]
+        else:
+            codes = self.codes[np.arange(total) + np.repeat(moved, sizes)]
+        hits = np.concatenate(([0], np.cumsum(is_option[codes])))
         matched: Longs = hits[ends] - hits[ends - sizes]
         return matched
 
