@@ -69,7 +69,7 @@ object PredicateParser {
         case _                                    => None // moved into an operator of its own
       }
       val refusal = value match {
-        case None => Some("it is an aggregate, window or table function")
+        case None    => Some("it is an aggregate, window or table function")
         case Some(e) => refusalOf(e)
       }
       value.foreach { e =>
@@ -100,10 +100,12 @@ object PredicateParser {
   ): Expression = {
     val other = AttributeReference("other", value.dataType)()
     def found(plan: LogicalPlan): Option[Expression] =
-      plan.expressions.flatMap(_.collect {
-        case EqualNullSafe(e, a: AttributeReference) if a.exprId == other.exprId => e
-        case EqualNullSafe(a: AttributeReference, e) if a.exprId == other.exprId => e
-      }).headOption
+      plan.expressions
+        .flatMap(_.collect {
+          case EqualNullSafe(e, a: AttributeReference) if a.exprId == other.exprId => e
+          case EqualNullSafe(a: AttributeReference, e) if a.exprId == other.exprId => e
+        })
+        .headOption
     val filter = Filter(EqualNullSafe(value, other), Schema(columns :+ other))
     // a Project below the filter would leave the value in two parts
     val whole = (e: Expression) => e.references.forall(a => columns.exists(_.exprId == a.exprId))
