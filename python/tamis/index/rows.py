@@ -1,4 +1,4 @@
-"""What Spark aggregates of the rows of each file, and the SQL that says so.
+"""What Spark aggregates of the rows of each file.
 
 Two jobs over the rows, each of which reads the columns that it needs: one for all bounds, one for
 all bloom filters and value lists. The files are told apart by the `_metadata` columns, and reading
@@ -29,6 +29,17 @@ from tamis.index import blooms, values
 from tamis.index.asked import Entry
 from tamis.index.decoding import cut_lower, cut_lower_text, cut_upper, cut_upper_text
 from tamis.index.leaves import arrow_type
+from tamis.index.row_sql import (
+    FILE,
+    FLOATING,
+    ID,
+    NAN,
+    ORDINARY,
+    TEXT,
+    bounds_sql,
+    is_old,
+    members_sql,
+)
 from tamis.index.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -40,15 +51,6 @@ __all__ = ["Columns", "RowStatistics", "aggregate", "timed"]
 _MAX_GROUPS: Final = 2_000_000
 #: Bounds of bytes that are longer are cut, outward.
 _MAX_BOUND: Final = 1024
-#: Dates and timestamps before these are read as they stand or moved, as the session and the writer
-#: have it; two days after the changes of calendar, so that nothing moves across.
-_OLDEST: Final = {
-    "date": "DATE '1582-10-17'",
-    "timestamp": "TIMESTAMP '1900-01-03 00:00:00Z'",
-    "timestamp_ntz": "TIMESTAMP_NTZ '1900-01-03 00:00:00'",
-}
-_FILE: Final = ("file", "size", "mtime")
-_ID: Final = f"xxhash64({', '.join(_FILE)}) AS id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def _nothing(entry: Entry) -> Columns:
     if entry.kind == "bounds":
         kind, counts = arrow_type(entry.leaf), pa.array([], pa.int64())
         columns = {"min": pa.array([], kind), "max": pa.array([], kind), "null_count": counts}
-        if entry.type in _FLOATING:
+        if entry.type in FLOATING:
             columns["nan_count"] = counts
         return Columns(columns)
     return _Gathered(entry, 0).finished([])
@@ -184,7 +186,7 @@ class _Job:
         ]
         for k, entry in enumerate(entries):
             selected.append(f"({entry.sql}\n) AS v{k}")
-            selected.append(f"({_is_old(entry)}) AS old{k}")
+            selected.append(f"({is_old(entry)}) AS old{k}")
         return frame.selectExpr(*selected)
 
     def _sql(self, text: str, rows: DataFrame) -> pa.Table:
@@ -194,15 +196,15 @@ class _Job:
 
     def _bounds(self, entries: Sequence[Entry]) -> tuple[list[Columns], dict[int, int]]:
         """Bounds, and for every id of a file (its hash) the place of the file."""
-        wanted = [", ".join(_FILE), _ID, "count(*) AS n"]
+        wanted = [", ".join(FILE), ID, "count(*) AS n"]
         for k, entry in enumerate(entries):
-            wanted += _bounds_sql(k, entry)
-        if any(entry.type in _TEXT for entry in entries):
+            wanted += bounds_sql(k, entry)
+        if any(entry.type in TEXT for entry in entries):
             # Always empty. With it Spark aggregates by hash; strings alone it would sort by file.
             wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
         with self.watch(f"aggregating the rows of {len(self.uris)} files"):
             table = self._sql(
-                f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(_FILE)}",
+                f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(FILE)}",
                 self._rows(entries, None),
             )
         ids = table.column("id").to_pylist()
@@ -245,14 +247,14 @@ class _Job:
             table.column(f"{name}{k}").combine_chunks().take(take)
             for name in ("min", "max", "null", "nan")
         )
-        if entry.type in _TEXT:
+        if entry.type in TEXT:
             low, high = _cut(low, entry.type, lower=True), _cut(high, entry.type, lower=False)
         columns = {
             "min": low.cast(wanted),
             "max": high.cast(wanted),
             "null_count": nulls.cast(pa.int64()),
         }
-        if entry.type in _FLOATING:
+        if entry.type in FLOATING:
             columns["nan_count"] = nans.cast(pa.int64())
         return Columns(columns=columns)
 
@@ -262,7 +264,7 @@ class _Job:
         gathered = [_Gathered(entry, len(self.uris)) for entry in entries]
         for places in self._batches(entries):
             blocks = blooms.blocks_for(max(int(self.records[i]) for i in places))
-            text = _members_sql(entries, blocks)
+            text = members_sql(entries, blocks)
             whole = len(places) == len(self.uris) and (self.records >= 0).all()
             rows = self._rows(entries, None if whole else places)
             with self.watch(f"aggregating the values of {len(places)} files"):
@@ -320,9 +322,9 @@ class _Gathered:
             place = names.get(int(ids[start])) if stop > start else None
             if place is None or int(counts[start:stop].sum()) != records[place]:
                 continue  # not the file that was listed, or not all of its rows
-            if (state[start:stop] > _NAN).any():
+            if (state[start:stop] > NAN).any():
                 continue
-            ordinary = np.flatnonzero(state[start:stop] == _ORDINARY) + start
+            ordinary = np.flatnonzero(state[start:stop] == ORDINARY) + start
             if keys is not None:
                 if len(ordinary) <= values.MAX_VALUES:
                     self.lists[place] = keys.take(pa.array(ordinary)).to_pylist()
@@ -341,82 +343,6 @@ class _Gathered:
         data_type = DataType.parse(self.entry.type)
         assert data_type is not None
         return Columns(lists=values.listed(self.lists, data_type))
-
-
-# --- SQL ------------------------------------------------------------------------------------------
-
-_TEXT: Final = ("string", "binary")
-_FLOATING: Final = ("float", "double")
-_ORDINARY, _NULL, _NAN, _LONG, _OLD = range(5)
-
-
-def _is_old(entry: Entry) -> str:
-    tests = [f"{sql} < {_OLDEST[kind]}" for sql, kind in entry.guards]
-    return f"coalesce({' OR '.join(tests)}, false)" if tests else "false"
-
-
-def _is_nan(name: str, entry: Entry) -> str:
-    return f"isnan({name})" if entry.type in _FLOATING else "false"
-
-
-def _bounds_sql(k: int, entry: Entry) -> list[str]:
-    value = f"v{k}"
-    nan = _is_nan(value, entry)
-    ordinary = value if nan == "false" else f"IF({nan}, NULL, {value})"
-    bounds = [f"{kind}({ordinary})" for kind in ("min", "max")]
-    if entry.type == "string":  # bytes, as they stand: they need not be UTF-8
-        bounds = [f"CAST({bound} AS BINARY)" for bound in bounds]
-    return [
-        f"{bounds[0]} AS min{k}",
-        f"{bounds[1]} AS max{k}",
-        f"count(*) - count({value}) AS null{k}",
-        f"count_if({nan}) AS nan{k}",
-        f"bool_or(old{k}) AS old{k}",
-    ]
-
-
-def _members_sql(entries: Sequence[Entry], blocks: int) -> str:
-    """One row for every value, or block of a filter, of every entry and file, and how many rows.
-
-    Lists that are too long are cut short here: what is cut has too few rows to count as a whole.
-    """
-    items = []
-    for k, entry in enumerate(entries):
-        value = f"v{k}"
-        too_long = f"octet_length({value}) > {values.MAX_LENGTH}" if _is_list_of_text(entry) else ""
-        tests = [
-            f"WHEN old{k} THEN {_OLD}",
-            f"WHEN {value} IS NULL THEN {_NULL}",
-            f"WHEN {_is_nan(value, entry)} THEN {_NAN}",
-            f"WHEN {too_long} THEN {_LONG}" if too_long else "",
-        ]
-        state = f"CASE {' '.join(tests)} ELSE {_ORDINARY} END"
-        key, columns = "CAST(NULL AS BINARY)", ["CAST(NULL AS INT)", *["0L"] * 4]
-        if entry.kind == "values":
-            key = values.key_sql(value, entry.type)
-        else:
-            columns = list(blooms.row_sql(f"xxhash64({value})", blocks))
-        ordinary = f"({state}) = {_ORDINARY}"
-        named = [f"{k} AS item", f"{state} AS state", f"IF({ordinary}, {key}, NULL) AS key"]
-        named.append(f"IF({ordinary}, {columns[0]}, NULL) AS block")
-        named += [f"IF({ordinary}, {words}, 0L) AS w{j}" for j, words in enumerate(columns[1:])]
-        items.append(f"struct({', '.join(named)})")
-    exploded = f"SELECT {_ID}, inline(array({', '.join(items)})) FROM {{rows}}"
-    words = ", ".join(f"bit_or(w{j}) AS w{j}" for j in range(4))
-    grouped = (
-        f"SELECT id, item, state, block, key, {words}, count(*) AS n FROM ({exploded}) "
-        "GROUP BY id, item, state, block, key"
-    )
-    if all(entry.kind == "bloom" for entry in entries):
-        return grouped
-    return (
-        f"SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY id, item, block ORDER BY key) "
-        f"AS place FROM ({grouped})) WHERE place <= {values.MAX_VALUES + _OLD + 1}"
-    )
-
-
-def _is_list_of_text(entry: Entry) -> bool:
-    return entry.kind == "values" and entry.type in _TEXT
 
 
 def _spellings(uris: Iterable[str]) -> list[str]:
