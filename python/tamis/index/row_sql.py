@@ -40,7 +40,7 @@ ORDINARY, _NULL, NAN, _LONG, _OLD = range(5)
 
 
 def is_old(entry: Entry) -> str:
-    """Whether a row holds dates or timestamps that one session reads in another way than another."""
+    """Whether a row holds dates or timestamps that not every session reads alike."""
     tests = [f"{sql} < {OLDEST[kind]}" for sql, kind in entry.guards]
     return f"coalesce({' OR '.join(tests)}, false)" if tests else "false"
 
