@@ -50,9 +50,15 @@ operators: $(INSTALLED) ## Write docs/operators.md
 	$(PYTHON) -c "from tamis.evaluate.functions import to_markdown as text; print(text(), end='')" \
 	  > docs/operators.md
 
+.PHONY: partitioning
+partitioning: $(INSTALLED) ## Write docs/partitioning.md
+	$(PYTHON) -c "from tamis.classify.partitioning import to_markdown as text; print(text(), end='')" \
+	  > docs/partitioning.md
+
 .PHONY: sweep
-sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300)
-	$(PYTHON) tests/differential/sweep.py --seed $(or $(SEED),1) --containers $(or $(N),300)
+sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300 ONLY=part of the SQL)
+	$(PYTHON) tests/differential/sweep.py --seed $(or $(SEED),1) --containers $(or $(N),300) \
+	  $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: verdicts
 verdicts: setup ## Show every case of the tables of hits and misses

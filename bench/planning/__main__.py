@@ -6,18 +6,23 @@ import argparse
 import shutil
 from pathlib import Path
 
-from bench.planning import evaluation, first_touch, round_trip
+from bench.planning import evaluation, first_touch, functions, round_trip, row_groups
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["evaluation", "first-touch", "round-trip", "all"]
+    parts = ["evaluation", "functions", "row-groups", "first-touch", "round-trip", "all"]
     parser.add_argument("part", nargs="?", choices=parts, default="all")
     parser.add_argument("--folder", type=Path, default=Path("build/bench"))
     parser.add_argument("--sizes", type=int, nargs="*", default=round_trip.SIZES)
     arguments = parser.parse_args()
     if arguments.part in ("evaluation", "all"):
         print("\n".join(["", "Evaluation, CPU milliseconds", "", *evaluation.table()]))
+    if arguments.part in ("functions", "all"):
+        print("\n".join(["", "Functions, CPU milliseconds", "", *functions.table()]))
+    if arguments.part in ("row-groups", "all"):
+        found = row_groups.table(arguments.folder.resolve())
+        print("\n".join(["", "Row groups, milliseconds of the planner", "", *found]))
     if arguments.part in ("first-touch", "all"):
         found = first_touch.table(arguments.folder.resolve())
         print("\n".join(["", "First touch of a column, CPU milliseconds", "", *found]))

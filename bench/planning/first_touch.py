@@ -35,7 +35,7 @@ COLUMNS = {"id": "long", "v": "double", "d": "date", "name": "string"}
 _ROUNDS = 5
 
 
-def write_index(folder: Path, size: int) -> Store:
+def write_index(folder: Path, size: int, row_groups: int = 1) -> Store:
     """An index of so many files that are not there, ten rows each, clustered by id."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -64,12 +64,17 @@ def write_index(folder: Path, size: int) -> Store:
         "ordinal": ordinal,
         "problem": pa.nulls(size, pa.string()),
         "num_records": np.full(size, 10),
-        "row_groups": np.ones(size, np.int32),
+        "row_groups": np.full(size, row_groups, np.int32),
     }
     for name, (lower, upper) in bounds.items():
         statistics |= {f"min.{name}": lower, f"max.{name}": upper}
         statistics[f"null_count.{name}"] = np.zeros(size, np.int64)
-    made = assemble(keys, leaves, pa.table(statistics), row_groups_table([], [], leaves))
+    groups = row_groups_table([], [], leaves)
+    if row_groups > 1:
+        groups = pa.table(_row_groups(size, row_groups)).select(
+            [name for name in groups.column_names if not name.endswith((".v", ".d"))]
+        )
+    made = assemble(keys, leaves, pa.table(statistics), groups)
     store = Store.at(root, None, {})
     name = store.new_generation()
     data = store.write_generation(name, made.files, made.row_groups)
@@ -91,6 +96,28 @@ def write_index(folder: Path, size: int) -> Store:
         )
     )
     return store
+
+
+def _row_groups(size: int, count: int) -> dict[str, object]:
+    """So many row groups a file, which share its ids and lie one after the other."""
+    number = np.arange(size * count)
+    part = number % count
+    low, high = number // count * 10 + part * 10 // count, number // count * 10 + 9
+    length = 900_000 // count
+    groups: dict[str, object] = {
+        "file": number // count,
+        "start": part * length + 4,
+        "length": np.full(size * count, length),
+        "midpoint": part * length + 4 + length // 2,
+        "num_records": (part + 1) * 10 // count - part * 10 // count,
+        "min.id": low,
+        "max.id": np.minimum(high, low + 10 // count),
+    }
+    for name, edge in (("min.name", low), ("max.name", high)):
+        groups[name] = [f"n{i:09d}".encode() for i in edge.tolist()]
+    for name in ("id", "name"):
+        groups[f"null_count.{name}"] = np.zeros(size * count, np.int64)
+    return groups
 
 
 def _column(values: object) -> pa.ChunkedArray:

@@ -4,7 +4,7 @@ Importing the package is cheap: a public name loads what it needs when it is fir
 
 >>> import tamis
 >>> sorted(tamis.__all__)[:4]
-['Capabilities', 'Classification', 'ConfError', 'Explanation']
+['Capabilities', 'Classification', 'ConfError', 'Contract']
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _DEFINED_IN = {
     "Capabilities": "tamis.classify",
     "Classification": "tamis.classify",
     "ConfError": "tamis.errors",
+    "Contract": "tamis.evaluate.contract",
+    "DeclarationError": "tamis.errors",
     "Explanation": "tamis.report",
     "Expr": "tamis.expr",
     "Index": "tamis.index",
@@ -32,6 +34,7 @@ _DEFINED_IN = {
     "Verdict": "tamis.evaluate",
     "classify": "tamis.classify",
     "configure": "tamis.session",
+    "declare": "tamis.declare",
     "evaluate": "tamis.evaluate",
     "explain": "tamis.report",
     "from_duckdb": "tamis.wire.duckdb",

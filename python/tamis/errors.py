@@ -2,6 +2,7 @@
 
     TamisError
     ├── ConfError            a configuration value that cannot be used
+    ├── DeclarationError     a contract of a user-defined function that is refuted or unusable
     ├── WireError            a message that cannot be read or written
     │   └── WireVersionError the two halves of tamis are of different versions
     └── StatisticsIndexError the statistics index cannot be built, read or dropped
@@ -12,7 +13,14 @@ None of them leaves `tamis.evaluate`, nor the edge between Spark and Python: the
 
 from __future__ import annotations
 
-__all__ = ["ConfError", "StatisticsIndexError", "TamisError", "WireError", "WireVersionError"]
+__all__ = [
+    "ConfError",
+    "DeclarationError",
+    "StatisticsIndexError",
+    "TamisError",
+    "WireError",
+    "WireVersionError",
+]
 
 
 class TamisError(Exception):
@@ -21,6 +29,10 @@ class TamisError(Exception):
 
 class ConfError(TamisError):
     """A configuration value that cannot be used."""
+
+
+class DeclarationError(TamisError):
+    """A contract of a user-defined function that is refuted, or cannot be used."""
 
 
 class WireError(TamisError):

@@ -114,6 +114,18 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"function": "Soundex", "predicate": "soundex(name) = 'A100'"},
         ),
         ReasonKind(
+            "FUNCTION_NOT_DECLARED",
+            "nothing is declared of {function}, a user-defined function, for {predicate}",
+            'declare what it keeps: tamis.declare(spark, "{function}", monotone=…) or image=…',
+            {"function": "discretize", "predicate": "discretize(x) = 3"},
+        ),
+        ReasonKind(
+            "DECLARED_FUNCTION",
+            "{predicate} rests on what was declared of a function: it is always applied",
+            None,
+            {"predicate": "discretize(x) = 3"},
+        ),
+        ReasonKind(
             "EXPRESSION_NOT_UNDERSTOOD",
             "{predicate} is not understood",
             "compare a column with a constant of its own type",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tamis.expr import Expr
 
-__all__ = ["EXTENSION", "configure", "parse"]
+__all__ = ["EXTENSION", "configure", "parse", "shim"]
 
 EXTENSION = "io.tamis.TamisExtensions"
 
@@ -149,7 +149,7 @@ def parse(spark: SparkSession, sql: str, schema: str | StructType) -> Expr:
 
     from tamis.wire.catalyst import decode
 
-    tamis = _shim(spark)
+    tamis = shim(spark)
     if isinstance(schema, StructType):
         document = schema.json()
     else:
@@ -157,7 +157,7 @@ def parse(spark: SparkSession, sql: str, schema: str | StructType) -> Expr:
     return decode(json.loads(tamis.parse(spark._jsparkSession, sql, document)))  # type: ignore[attr-defined]
 
 
-def _shim(spark: SparkSession) -> object:
+def shim(spark: SparkSession) -> object:
     """The object io.tamis.Tamis of the driver. TamisError where there is none."""
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:

@@ -30,6 +30,7 @@ EXACT = compare("=", year, 1995)
 INEXACT = compare("<", price, 5)
 OTHER = compare(">", price, 1)
 UNSUPPORTED = Opaque("f(x)", (("x",),))
+NEVER = And((compare("<", hidden, 5), compare(">", hidden, 10)))
 
 TABLE = Capabilities(
     statistics=["price"],
@@ -62,6 +63,22 @@ DAY = 86_400_000_000
         (Or((INEXACT, UNSUPPORTED)), Pushdown.UNSUPPORTED, None),
         (Or((And((INEXACT, UNSUPPORTED)), OTHER)), Pushdown.INEXACT, Or((INEXACT, OTHER))),
         (Or((And((EXACT, UNSUPPORTED)), EXACT)), Pushdown.INEXACT, Or((EXACT, EXACT))),
+        (
+            And((Or((And((INEXACT, UNSUPPORTED)), OTHER)), Or((EXACT, UNSUPPORTED)))),
+            Pushdown.INEXACT,
+            Or((INEXACT, OTHER)),
+        ),
+        (
+            Or((And((Or((And((EXACT, UNSUPPORTED)), OTHER)), UNSUPPORTED)), INEXACT)),
+            Pushdown.INEXACT,
+            Or((EXACT, OTHER, INEXACT)),
+        ),
+        # What no row can make true keeps no file, whatever is known of the column.
+        (NEVER, Pushdown.EXACT, NEVER),
+        (And((NEVER, UNSUPPORTED)), Pushdown.EXACT, None),
+        (Or((And((NEVER, UNSUPPORTED)), INEXACT)), Pushdown.INEXACT, INEXACT),
+        (Or((NEVER, UNSUPPORTED)), Pushdown.UNSUPPORTED, None),
+        (Not(Or((compare(">=", hidden, 5), compare("<=", hidden, 10)))), Pushdown.EXACT, None),
         # NOT: never over what was weakened.
         (Not(UNSUPPORTED), Pushdown.UNSUPPORTED, None),
         (Not(And((INEXACT, UNSUPPORTED))), Pushdown.UNSUPPORTED, None),

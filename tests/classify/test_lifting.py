@@ -13,8 +13,19 @@ from hypothesis import strategies as st
 
 from tamis import Capabilities, LiftingRule, PartitionField, classify, evaluate
 from tamis.classify.lifting import lifting_rule
-from tamis.expr.nodes import Column, Comparison
-from tamis.expr.types import BINARY, DATE, INTEGER, LONG, STRING, TIMESTAMP, DataType, decimal
+from tamis.expr.nodes import Call, Column, Comparison, Expr, Literal, Not
+from tamis.expr.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    decimal,
+)
 from tamis.files.partition import Transform
 from tests.cases.case import arrow_type
 from tests.differential.generate import POOLS, partition_value, random_leaf
@@ -33,14 +44,21 @@ RANGES = "< <= > >="
         ("day", TIMESTAMP, DAY, "< >=", "= <> <=> <= >", ""),
         ("day", TIMESTAMP, DAY - 1, "<= >", "= <> <=> < >=", ""),
         ("day", TIMESTAMP, DAY + 1, "", "= <> <=> < <= > >=", ""),
-        ("day", TIMESTAMP, -DAY, "< >=", "= <> <=> <= >", ""),
+        # Up to 1970 a writer may have filed a value one period late.
+        ("day", TIMESTAMP, -DAY, "", "= <> <=> < <= > >=", ""),
+        ("day", TIMESTAMP, 0, "", "= <> <=> < <= > >=", ""),
+        ("day", TIMESTAMP, -1, "", "= <> <=> < <= > >=", ""),
         ("day", DATE, -5, "= <> <=> < <= > >=", "", ""),
+        ("hour", TIMESTAMP, 0, "", "= <> <=> < <= > >=", ""),
         ("hour", TIMESTAMP, 3_600_000_000, "< >=", "= <> <=> <= >", ""),
         ("hour", DATE, 5, "", "", "= <> <=> < <= > >="),
-        ("month", DATE, -31, "< >=", "= <> <=> <= >", ""),
-        ("month", DATE, -1, "<= >", "= <> <=> < >=", ""),
-        ("year", DATE, -365, "< >=", "= <> <=> <= >", ""),
-        ("year", TIMESTAMP, -1, "<= >", "= <> <=> < >=", ""),
+        ("month", DATE, -31, "", "= <> <=> < <= > >=", ""),
+        ("month", DATE, -1, "", "= <> <=> < <= > >=", ""),
+        ("month", DATE, 31, "< >=", "= <> <=> <= >", ""),
+        ("month", DATE, 30, "<= >", "= <> <=> < >=", ""),
+        ("year", DATE, -365, "", "= <> <=> < <= > >=", ""),
+        ("year", DATE, 365, "< >=", "= <> <=> <= >", ""),
+        ("year", TIMESTAMP_NTZ, 365 * DAY - 1, "<= >", "= <> <=> < >=", ""),
         ("truncate[10]", INTEGER, -10, "< >=", "= <> <=> <= >", ""),
         ("truncate[10]", INTEGER, -1, "<= >", "= <> <=> < >=", ""),
         ("truncate[10]", INTEGER, 5, "", "= <> <=> < <= > >=", ""),
@@ -97,3 +115,31 @@ def abs_small(value: Any) -> bool:
 def type_of_values(transform: str, data_type: DataType) -> pa.DataType:
     same = transform == "identity" or transform.startswith("truncate")
     return arrow_type(data_type) if same else pa.int32()
+
+
+@pytest.mark.parametrize(
+    ("transform", "prefix", "pushdown"),
+    [
+        ("identity", "abcd", "exact"),
+        ("truncate[2]", "", "exact"),
+        ("truncate[2]", "a", "exact"),
+        ("truncate[2]", "é\U0010ffff", "exact"),
+        ("truncate[2]", "abc", "inexact"),
+        ("bucket[4]", "a", "unsupported"),
+        ("void", "a", "unsupported"),
+    ],
+)
+def test_prefixes(transform: str, prefix: str, pushdown: str) -> None:
+    column, field = Column(("c",), STRING), PartitionField("c", transform, "p")
+    starts: Expr = Call("StartsWith", (column, Literal(prefix, STRING)), (), BOOLEAN)
+    values = ["", "a", "ab", "abc", "b", "é\U0010ffff", "é\U0010ffffz", "\U0010ffff"]
+    cells = [partition_value(field, [column], {("c",): value}) for value in values]
+    files = pa.table({"partition.p": pa.array(cells, type_of_values(transform, STRING))})
+    for predicate in (starts, Not(starts)):
+        found = classify(predicate, Capabilities(partition_spec=[field]))
+        assert found.pushdown == pushdown
+        verdicts = evaluate(predicate, files, [field]).to_pylist()
+        for value, verdict in zip(values, verdicts, strict=True):
+            is_true = value.startswith(prefix) != isinstance(predicate, Not)
+            assert verdict in ("some", "all" if is_true else "none")
+            assert pushdown != "exact" or verdict != "some"

@@ -47,12 +47,14 @@ from tamis.expr.types import (
     decimal,
 )
 from tamis.files.partition import PartitionField
+from tests.differential.buckets import bucket
 from tests.differential.random_calls import random_call, random_test
 from tests.differential.rows import Row, order_key
 
 DAY = 86_400_000_000
 _STRINGS = ["", "a", "ab", "abc", "b", "a\0", "é", "\ud7ff", "\U0010ffff", "a\U0010ffff"]
-_STRINGS += ["customer#000001", "customer#000002", "customer", "z" * 9]
+_STRINGS += ["customer#000001", "customer#000002", "customer", "z" * 9, " a", "a ", "a  b "]
+_STRINGS += ["17", "-4", "300", "1.5", "t", "2024-01-05", "2024-01-20", "2024-1-9", "2024-02-01"]
 _FLOATS = [-math.inf, -1.5, -0.0, 0.0, 1.5, 2.0, math.inf, math.nan]
 _MICROSECONDS = [
     -(1 << 63),
@@ -92,16 +94,16 @@ POOLS: dict[DataType, tuple[list[Any], pa.DataType]] = {
 }
 
 _TRANSFORMS: dict[str, list[str]] = {
-    "date": ["year", "month", "day"],
-    "timestamp": ["year", "month", "day", "hour"],
+    "date": ["year", "month", "day", "bucket[3]"],
+    "timestamp": ["year", "month", "day", "hour", "bucket[3]"],
     "timestamp_ntz": ["year", "month", "day", "hour"],
-    "string": ["truncate[1]", "truncate[2]"],
-    "binary": ["truncate[1]", "truncate[2]"],
+    "string": ["truncate[1]", "truncate[2]", "bucket[4]"],
+    "binary": ["truncate[1]", "truncate[2]", "bucket[3]"],
     "byte": ["truncate[2]"],
-    "short": ["truncate[3]"],
+    "short": ["truncate[3]", "bucket[2]"],
     "integer": ["truncate[10]", "bucket[4]"],
-    "long": ["truncate[4]"],
-    "decimal": ["truncate[50]"],
+    "long": ["truncate[4]", "bucket[3]"],
+    "decimal": ["truncate[50]", "bucket[4]"],
 }
 
 
@@ -181,7 +183,7 @@ def partition_value(field: PartitionField, columns: Sequence[Column], row: Row) 
     if kind == "identity":
         return value
     if kind == "bucket":
-        return abs(value) % int(rest[:-1])  # any hash will do: nothing is concluded from it
+        return bucket(value, column.type, int(rest[:-1]))
     if kind == "truncate":
         width = int(rest[:-1])
         if isinstance(value, str | bytes):
@@ -325,15 +327,30 @@ def random_predicate(random: Random, columns: Sequence[Column], depth: int = 3) 
             ]
         )
     column = random.choice(columns)
+    if depth > 0 and random.random() < 0.25:
+        return random_limits(random, column, columns)
     if column.type == BOOLEAN and random.random() < 0.3:
         return column
     return random_leaf(random, column, columns)
 
 
+def random_limits(random: Random, column: Column, columns: Sequence[Column]) -> Expr:
+    """Predicates on one column, all of them to be true, with a choice among more of them or not."""
+
+    def several(count: int) -> tuple[Expr, ...]:
+        return tuple(random_leaf(random, column, columns) for _ in range(count))
+
+    parts = several(random.choice([2, 2, 3, 4]))
+    if random.random() < 0.3:
+        branches = [And(several(2)) if random.random() < 0.5 else several(1)[0] for _ in range(2)]
+        parts = (*parts, Or(tuple(branches)))
+    return Not(And(parts)) if random.random() < 0.1 else And(parts)
+
+
 def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Expr:
     pool = POOLS[column.type][0]
     kind = random.random()
-    if random.random() < 0.25:
+    if random.random() < 0.4:
         found = random_function(random, column)
         if found is not None:
             return found
@@ -356,18 +373,27 @@ def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Ex
     return Compare(op, *(sides if random.random() < 0.7 else reversed(sides)))
 
 
+def _pool(data_type: DataType) -> list[Any]:
+    """Values of the type of a function's result, which may be the type of no column."""
+    if data_type in POOLS:
+        return POOLS[data_type][0]
+    if data_type.is_decimal:
+        return [Decimal(number).scaleb(-(data_type.scale or 0)) for number in (-100, 0, 1, 900)]
+    return [-3 * DAY, -1, 0, 1, DAY]
+
+
 def random_function(random: Random, column: Column) -> Expr | None:
     """A predicate over a function of the column; None where the type has none."""
     if random.random() < 0.3:
         return random_test(random, column)
     call = random_call(random, column)
     data_type = None if call is None else type_of(call)
-    if call is None or data_type not in POOLS:
+    if call is None or data_type is None:
         return None
     if random.random() < 0.1:
         return IsNull(call)
     small = [0, 1, 2, 12, 1969, 1970] if data_type == INTEGER else []
-    options = [*POOLS[data_type][0], *small]
+    options = [*_pool(data_type), *small]
     if random.random() < 0.3:
         return In(call, tuple(random.choices(options, k=3)), random.random() < 0.2)
     value = Literal(random.choice(options), data_type)

@@ -23,6 +23,7 @@ ARROW: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
     "tinyint": pa.int8(),
+    "smallint": pa.int16(),
     "int": pa.int32(),
     "bigint": pa.int64(),
     "float": pa.float32(),
@@ -30,12 +31,17 @@ ARROW: dict[str, pa.DataType] = {
     "decimal": pa.decimal128(10, 2),
     "decimal_long": pa.decimal128(30, 6),
     "string": pa.string(),
+    "numeral": pa.string(),
+    "day_text": pa.string(),
+    "binary": pa.binary(),
     "boolean": pa.bool_(),
 }
 SQL = {
     **{kind: kind.upper() for kind in ARROW},
     "decimal": "DECIMAL(10,2)",
     "decimal_long": "DECIMAL(30,6)",
+    "numeral": "STRING",
+    "day_text": "STRING",
 }
 
 
@@ -46,7 +52,8 @@ def _day(year: int, month: int, day: int) -> int:
 _DAYS = [_day(year, 1, 1) for year in _YEARS]
 _DAYS += [_day(year, 3, 1) for year in _YEARS] + [_day(year, 12, 29) for year in _YEARS]
 _DAYS += [_day(1582, 10, 5), _day(1582, 10, 15), _day(2011, 12, 30), _day(2024, 2, 29)]
-#: When clocks changed: New York, Berlin, Apia, Monrovia, São Paulo, Havana, Lord Howe, Santiago.
+#: When clocks changed: New York, Berlin, Apia, Monrovia, São Paulo, Havana, Lord Howe, Santiago,
+#: Kwajalein (which skipped 1993-08-21).
 _CHANGES = [
     "2024-03-10T07:00:00 2024-11-03T06:00:00 1967-04-30T07:00:00 2050-03-13T07:00:00",
     "2024-03-31T01:00:00 2024-10-27T01:00:00 1945-05-24T00:00:00",
@@ -56,6 +63,7 @@ _CHANGES = [
     "2024-03-10T05:00:00 2024-11-03T05:00:00",
     "2024-04-06T15:00:00 2024-10-05T15:30:00",
     "2024-04-07T03:00:00 2024-09-08T04:00:00 2098-09-07T04:00:00",
+    "1993-08-21T12:00:00 1969-09-30T13:00:00",
 ]
 _MOMENTS = [
     int(
@@ -131,6 +139,78 @@ def _strings(random: Random) -> list[Any]:
     return values + random.choice([[], [], [prefix], [prefix + "\U0010ffff"], [text(5)]])
 
 
+def _binary(random: Random) -> list[Any]:
+    return [
+        text.encode("utf-8", "surrogatepass")[: random.choice([9, 2])] for text in _strings(random)
+    ]
+
+
+_NUMERALS = ["0", "-0", "7", "007", "127", "128", "-129", "2147483647", "2147483648", "1.5", "-2.5"]
+_NUMERALS += [
+    "0.285",
+    "1e3",
+    ".5",
+    "5.",
+    " 5",
+    "5 ",
+    "+5",
+    "NaN",
+    "true",
+    "T",
+    "no",
+    "Y",
+    "1d",
+    "abc",
+]
+_NUMERALS += ["", "9" * 18, "9" * 19, "123456789.987654321", "0.1", "16777217", "3.4028236e38", "-"]
+
+
+def _numerals(random: Random) -> list[Any]:
+    base = random.choice([*_NUMERALS, str(random.randint(-(10**5), 10**5))])
+    values = [base]
+    if random.random() < 0.4:
+        values += [base + random.choice("0159.e "), random.choice(_NUMERALS)]
+    return values
+
+
+def _day_texts(random: Random) -> list[Any]:
+    """Dates as text: full width, short, with times and zones behind them, and what is no date."""
+    year = random.choice([1, 999, 1582, 1899, 1970, 1999, 2023, 2024, 9999, 12024])
+    month, day = random.choice([1, 2, 9, 10, 12]), random.choice([1, 9, 10, 28, 29, 30, 31])
+    full = f"{year:04d}-{month:02d}-{day:02d}"
+    ends = [
+        "",
+        " 00:00:00",
+        " 23:59:59.999999",
+        "T12:30:05.5",
+        " 02:30:00",
+        " 24:00:00",
+        "Z",
+        " 1:2:3",
+    ]
+    ends += ["T00:00:00+18:00", " 10:00:00 America/New_York", "T", " ", "x", " 12:30:00.123456789"]
+    values = [full + random.choice(ends)]
+    if random.random() < 0.6:
+        later = min(day + random.choice([0, 1, 5]), 31)
+        values.append(f"{year:04d}-{month:02d}-{later:02d}" + random.choice(ends))
+        values += random.sample(
+            [
+                f"{year:04d}-{month}-{day}",
+                f"{year:04d}-{month}",
+                f"{year:04d}-{month:02d}",
+                f"{year:04d}",
+                f"{year:04d}5-01-01",
+                f"{year:04d}-{month:02d}-{day}",
+                f"{year:04d}-{random.choice([0, 1, 2, 10, 12, 13]):02d}-15",
+                f"{year:04d}-",
+                f" {full}",
+                f"+{full}",
+            ],
+            k=random.choice([0, 1, 2]),
+        )
+    return values
+
+
 DRAW: dict[str, Callable[[Random], list[Any]]] = {
     "date": _discrete(
         [*_DAYS, *_DAYS, -(1 << 31), (1 << 31) - 1], (0, 1, 2, 6, 30, 90, 366, 4000, 10**6), 32
@@ -138,6 +218,7 @@ DRAW: dict[str, Callable[[Random], list[Any]]] = {
     "timestamp": _discrete([*_MOMENTS, *_MOMENTS, -(1 << 63), (1 << 63) - 1], _STEPS, 64),
     "timestamp_ntz": _discrete([*_MOMENTS, *_MOMENTS, -(1 << 63), (1 << 63) - 1], _STEPS, 64),
     "tinyint": _integers(8),
+    "smallint": _integers(16),
     "int": _integers(32),
     "bigint": _integers(64),
     "float": _floats_32,
@@ -145,6 +226,9 @@ DRAW: dict[str, Callable[[Random], list[Any]]] = {
     "decimal": _decimals(10, 2),
     "decimal_long": _decimals(30, 6),
     "string": _strings,
+    "numeral": _numerals,
+    "day_text": _day_texts,
+    "binary": _binary,
     "boolean": lambda random: random.choices([False, True], k=random.choice([1, 2])),
 }
 

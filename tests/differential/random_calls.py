@@ -1,91 +1,242 @@
-"""Random calls over a column, for the laws that hold of every predicate."""
+"""Random calls over a column, nested at times, for the laws that hold of every predicate.
+
+One line a function: the type of its argument, its name, the type of its result, and the constants
+that it takes besides. The zone is UTC and the mode LEGACY or TRY, which row_value knows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from random import Random
+from typing import Any
 
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal
 from tamis.expr.types import (
     BOOLEAN,
+    BYTE,
     DATE,
+    DAY_TIME_INTERVAL,
     DOUBLE,
+    FLOAT,
     INTEGER,
     LONG,
+    SHORT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
+    YEAR_MONTH_INTERVAL,
     DataType,
+    decimal,
 )
 
-_PARTS = ("Year", "Quarter", "Month", "DayOfMonth", "DayOfYear", "DayOfWeek", "WeekDay")
-_LEGACY = (("evalMode", "LEGACY"),)
-_UTC = (("timeZoneId", "UTC"), ("evalMode", "LEGACY"))
+SHORT_DECIMAL, LONG_DECIMAL = decimal(9, 2), decimal(38, 10)
+_DAY = 86_400_000_000
+_WHOLE = (BYTE, SHORT, INTEGER, LONG)
+_NUMBERS = (*_WHOLE, FLOAT, DOUBLE, SHORT_DECIMAL, LONG_DECIMAL)
+
+#: Source -> what it is cast to. (Of a float as a string Java says what the digits are.)
+_CASTS: dict[DataType, tuple[DataType, ...]] = {
+    BOOLEAN: (*_NUMBERS, STRING, TIMESTAMP),
+    **dict.fromkeys(_WHOLE, (*_NUMBERS, BOOLEAN, STRING, TIMESTAMP)),
+    FLOAT: (*_NUMBERS, BOOLEAN),
+    DOUBLE: (*_NUMBERS, BOOLEAN, STRING),
+    SHORT_DECIMAL: (*_NUMBERS, BOOLEAN, STRING, TIMESTAMP),
+    LONG_DECIMAL: (*_NUMBERS, BOOLEAN),
+    STRING: (*_NUMBERS, BOOLEAN, DATE, TIMESTAMP, TIMESTAMP_NTZ),
+    DATE: (TIMESTAMP, TIMESTAMP_NTZ, STRING),
+    TIMESTAMP: (*_NUMBERS, BOOLEAN, DATE, TIMESTAMP_NTZ, STRING),
+    TIMESTAMP_NTZ: (DATE, TIMESTAMP, STRING),
+}
+
+Constants = Callable[[Random], tuple[Any, ...]]
+
+
+def _of(*choices: Any) -> Constants:
+    return _each([choices])
+
+
+def _each(choices: Sequence[Sequence[Any]]) -> Constants:
+    return lambda random: tuple(random.choice(options) for options in choices)
+
+
+_NONE = _each([])
+_MONTHS, _DAYS = _of(0, 1, -13, 40), _of(0, 1, 31, 366)
+_PAD = _each([(-1, 0, 2, 5), ("", "x", "éz")])
+_PART = _each([(1, 0, 2, 6, -2), (0, 1, 2, 4)])
+_REPLACED = _each([("", "a", "customer"), ("", "b")])
+
+#: Argument, name, result (None: the same type), constants behind the argument.
+_FUNCTIONS: tuple[tuple[DataType, str, DataType | None, Constants], ...] = (
+    *(
+        (DATE, name, INTEGER, _NONE)
+        for name in [
+            "Year",
+            "Quarter",
+            "Month",
+            "DayOfMonth",
+            "DayOfYear",
+            "DayOfWeek",
+            "WeekDay",
+            "WeekOfYear",
+        ]
+    ),
+    (DATE, "LastDay", DATE, _NONE),
+    (DATE, "UnixDate", INTEGER, _NONE),
+    (DATE, "NextDay", DATE, _of("MO", "SU")),
+    (DATE, "TruncDate", DATE, _of("MM", "YEAR", "QUARTER")),
+    (DATE, "DateAdd", DATE, _DAYS),
+    (DATE, "DateSub", DATE, _DAYS),
+    (DATE, "AddMonths", DATE, _MONTHS),
+    *((TIMESTAMP, name, INTEGER, _NONE) for name in ("Hour", "Minute", "Second")),
+    *((TIMESTAMP_NTZ, name, INTEGER, _NONE) for name in ("Hour", "Minute", "Second")),
+    (TIMESTAMP, "UnixSeconds", LONG, _NONE),
+    (TIMESTAMP, "FromUTCTimestamp", TIMESTAMP, _of("UTC")),
+    (TIMESTAMP, "ToUTCTimestamp", TIMESTAMP, _of("UTC")),
+    *((each, "UnaryMinus", None, _NONE) for each in (*_NUMBERS,)),
+    *((each, "Abs", None, _NONE) for each in (*_NUMBERS,)),
+    *((each, "Round", None, _of(0, -1, -2, 3)) for each in _WHOLE),
+    *((each, "BRound", None, _of(0, -1)) for each in _WHOLE),
+    (DOUBLE, "Signum", DOUBLE, _NONE),
+    (DOUBLE, "Sqrt", DOUBLE, _NONE),
+    (DOUBLE, "Pow", DOUBLE, _of(2.0, 3.0, 0.5, -1.0, -2.0)),
+    *(
+        (STRING, name, STRING, _NONE)
+        for name in ["Upper", "StringTrim", "StringTrimLeft", "StringTrimRight", "Reverse"]
+    ),
+    *((STRING, name, INTEGER, _NONE) for name in ("Length", "OctetLength", "BitLength")),
+    (STRING, "Substring", STRING, _PART),
+    (STRING, "StringLPad", STRING, _PAD),
+    (STRING, "StringRPad", STRING, _PAD),
+    (STRING, "StringRepeat", STRING, _of(0, 2)),
+    (STRING, "StringReplace", STRING, _REPLACED),
+    (STRING, "StringInstr", INTEGER, _of("", "a", "é")),
+)
 
 
 def random_call(random: Random, column: Column) -> Expr | None:
     """A call whose value can be compared; None where there is none for the type of the column."""
-    data_type = column.type
-    if random.random() < 0.2:
-        return _choice(random, column)
-    if data_type == DATE:
-        return _of_date(random, column)
-    if data_type == TIMESTAMP:
-        if random.random() < 0.5:
-            return _call("UnixSeconds", LONG, column)
-        if random.random() < 0.5:
-            return _of_date(random, Call("Cast", (column,), _UTC, DATE))
-        return Call(random.choice(("Hour", "Minute", "Second")), (column,), _UTC, INTEGER)
-    if data_type in (INTEGER, LONG):
-        name = random.choice(("Add", "Subtract", "Multiply", "Remainder", "Pmod", "UnaryMinus"))
-        if name == "UnaryMinus":
-            return _call(name, data_type, column)
-        number = Literal(random.choice([1, 2, 7, 1 << 20]), data_type)
-        return Call(name, (column, number), _LEGACY, data_type)
+    call = _one(random, column, column.type)
+    while isinstance(call, Call) and random.random() < 0.3:
+        outer = _one(random, call, call.type)
+        if outer is None:
+            break
+        call = outer
+    return call
+
+
+def _one(random: Random, argument: Expr, data_type: DataType) -> Expr | None:
+    kind = random.random()
+    if kind < 0.15:
+        return _choice(random, argument, data_type)
+    if kind < 0.4 and data_type in _CASTS:
+        options = (("timeZoneId", "UTC"), ("evalMode", random.choice(["LEGACY", "TRY"])))
+        return Call("Cast", (argument,), options, random.choice(_CASTS[data_type]))
+    special = _of_two(random, argument, data_type)
+    if special is not None and random.random() < 0.4:
+        return special
+    fitting = [each for each in _FUNCTIONS if each[0] == data_type]
+    if not fitting:
+        return special
+    _, name, result, constants = random.choice(fitting)
+    return _call(name, result or data_type, argument, *map(_literal, constants(random)))
+
+
+def _literal(value: Any) -> Literal:
+    types: dict[type, DataType] = {int: INTEGER, float: DOUBLE, str: STRING, bool: BOOLEAN}
+    return Literal(value, types[type(value)])
+
+
+def _call(name: str, data_type: DataType, *arguments: Expr, **options: str) -> Call:
+    settings = {"timeZoneId": "UTC", "evalMode": "LEGACY", **options}
+    return Call(name, arguments, tuple(settings.items()), data_type)
+
+
+def _of_two(random: Random, argument: Expr, data_type: DataType) -> Expr | None:
+    """Functions of two values of a type, of which one is the argument, on either side."""
+    if data_type.is_integral:
+        names = ("Add", "Subtract", "Multiply", "Remainder", "Pmod", "IntegralDivide")
+        name = random.choice(names)
+        number = Literal(random.choice([1, 2, 7, -3, 100]), data_type)
+        return _sides(
+            random, name, LONG if name == "IntegralDivide" else data_type, argument, number
+        )
     if data_type == DOUBLE:
-        name = random.choice(("Add", "Subtract", "Multiply", "Divide", "Signum", "Abs"))
+        name = random.choice(("Add", "Subtract", "Multiply", "Divide", "Remainder", "Pmod"))
         number = Literal(random.choice([0.5, -2.0, 3.0]), data_type)
-        arguments = (column,) if name in ("Signum", "Abs") else (column, number)
-        return Call(name, arguments, _LEGACY, data_type)
-    return _of_string(random, column) if data_type == STRING else None
+        return _sides(random, name, data_type, argument, number)
+    if data_type == SHORT_DECIMAL:
+        name = random.choice(("Add", "Subtract", "Remainder", "Pmod"))
+        number = Literal(Decimal(random.choice([1, -2, 7])), data_type)
+        result = decimal(10, 2) if name in ("Add", "Subtract") else data_type
+        return _sides(random, name, result, argument, number)
+    if data_type == STRING:
+        text = _literal(random.choice(["", "b", "é", "\U0010ffff", "a", "-"]))
+        return _sides(random, "Concat", STRING, argument, text)
+    if data_type == DATE:
+        day = Literal(random.choice([-1, 0, 19_781, 19_797]), DATE)
+        name, result = random.choice([("DateDiff", INTEGER), ("SubtractDates", DAY_TIME_INTERVAL)])
+        return _sides(random, name, result, argument, day)
+    if data_type in (TIMESTAMP, TIMESTAMP_NTZ):
+        return _of_moments(random, argument, data_type)
+    return None
 
 
-def _call(name: str, data_type: DataType, *arguments: Expr) -> Call:
-    return Call(name, arguments, (), data_type)
+def _sides(random: Random, name: str, result: DataType, x: Expr, y: Expr) -> Call:
+    return _call(name, result, *((x, y) if random.random() < 0.7 else (y, x)))
 
 
-def _of_date(random: Random, column: Expr) -> Call:
-    name = random.choice((*_PARTS, "WeekOfYear", "LastDay", "TruncDate", "DateAdd", "DateSub"))
-    if name == "TruncDate":
-        return _call(name, DATE, column, Literal(random.choice(("MM", "YEAR")), STRING))
-    if name in ("DateAdd", "DateSub"):
-        return _call(name, DATE, column, Literal(random.choice([0, 1, 31, 366]), INTEGER))
-    return _call(name, DATE if name == "LastDay" else INTEGER, column)
+def _of_moments(random: Random, argument: Expr, data_type: DataType) -> Call:
+    moment = Literal(random.choice([-_DAY, 0, 1, 19_781 * _DAY + 5]), data_type)
+    unit = random.choice(
+        ["MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"]
+    )
+    match random.randrange(7 if data_type == TIMESTAMP else 6):
+        case 0:
+            return _sides(random, "SubtractTimestamps", DAY_TIME_INTERVAL, argument, moment)
+        case 1:
+            pair = [argument, moment]
+            random.shuffle(pair)
+            return _call("TimestampDiff", LONG, *pair, unit=unit)
+        case 2:
+            count = Literal(random.choice([0, 1, -25]), INTEGER)
+            return _call("TimestampAdd", data_type, count, argument, unit=unit)
+        case 3:
+            pair = [argument, moment]
+            random.shuffle(pair)
+            return _call("MonthsBetween", DOUBLE, *pair, _literal(random.random() < 0.5))
+        case 4:
+            months = Literal(random.choice([0, 1, -13]), YEAR_MONTH_INTERVAL)
+            return _call("TimestampAddYMInterval", data_type, argument, months)
+        case 5:
+            micros = Literal(random.choice([0, 1, -3 * _DAY - 7]), DAY_TIME_INTERVAL)
+            return _call("TimestampAddInterval", data_type, argument, micros)
+        case _:
+            return _call(
+                "TruncTimestamp", TIMESTAMP, _literal(unit_of_truncation(random)), argument
+            )
 
 
-def _of_string(random: Random, column: Column) -> Call:
-    name = random.choice(("Substring", "Concat", "Length", "Upper", "StringTrim"))
-    if name == "Substring":
-        numbers = (Literal(1, INTEGER), Literal(random.choice([0, 1, 2]), INTEGER))
-        return _call(name, STRING, column, *numbers)
-    if name == "Concat":
-        parts: list[Expr] = [column, Literal(random.choice(["", "b", "\U0010ffff"]), STRING)]
-        random.shuffle(parts)
-        return _call(name, STRING, *parts)
-    return _call(name, INTEGER if name == "Length" else STRING, column)
+def unit_of_truncation(random: Random) -> str:
+    """A unit of date_trunc whose pieces row_value counts from 1970."""
+    return random.choice(["SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "QUARTER", "YEAR"])
 
 
-def _choice(random: Random, column: Column) -> Call:
+def _choice(random: Random, argument: Expr, data_type: DataType) -> Call:
     name = random.choice(("Coalesce", "If", "CaseWhen", "Greatest", "Least"))
     if name in ("If", "CaseWhen"):
-        condition = Compare(random.choice(list(Comparison)), column, column)
-        branches = (condition, column) if name == "CaseWhen" else (condition, column, column)
-        return _call(name, column.type, *branches)
-    return _call(name, column.type, column, column)
+        condition = Compare(random.choice(list(Comparison)), argument, argument)
+        branches = (condition, argument) if name == "CaseWhen" else (condition, argument, argument)
+        return _call(name, data_type, *branches)
+    return _call(name, data_type, argument, argument)
 
 
 def random_test(random: Random, column: Column) -> Expr | None:
     """A call that is a predicate itself."""
     if column.type == STRING:
-        name = random.choice(("StartsWith", "EndsWith", "Contains"))
-        text = random.choice(["", "a", "customer#0", "\U0010ffff"])
-        return _call(name, BOOLEAN, column, Literal(text, STRING))
+        name = random.choice(("StartsWith", "EndsWith", "Contains", "Like"))
+        text = random.choice(["", "a", "customer#0", "\U0010ffff", "2024-"])
+        if name == "Like":
+            text = random.choice(["a%", "%a", "_%", "%b%", "customer#%2", "2024-0_-%", "%"])
+        return _call(name, BOOLEAN, column, Literal(text, STRING), escapeChar="\\")
     return _call("IsNaN", BOOLEAN, column) if column.type.is_floating else None

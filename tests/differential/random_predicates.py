@@ -6,8 +6,11 @@ import datetime
 import decimal
 import math
 import random
+import re
 from typing import Any
 
+from tests.differential.expressions import EXPRESSIONS
+from tests.differential.random_functions import function_predicate
 from tests.differential.random_tables import EPOCH, EPOCH_UTC, Leaf, RandomTable
 
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<=>"]
@@ -60,8 +63,42 @@ def _list(rng: random.Random, leaf: Leaf) -> str:
     return ", ".join(values)
 
 
+#: Kinds of sweeps whose expressions fit a column type; of decimals and others the name is the same.
+_SWEPT = {"STRING": ("string", "numeral", "day_text"), "DECIMAL": ("decimal",)}
+_VARIABLE = re.compile(r"'(?:[^'\\]|\\.)*'|\b[xyk]\b")
+
+
+def _function(rng: random.Random, table: RandomTable, leaf: Leaf) -> str:
+    """A swept function of the column against the same function of a constant."""
+    name = leaf.kind.sql.partition("(")[0]
+    kinds = _SWEPT.get(name, (name.lower(),))
+    expression = rng.choice(EXPRESSIONS[rng.choice(kinds)])
+    same = [other for other in table.leaves if other.kind.sql == leaf.kind.sql]
+
+    def of(x: str) -> str:
+        names = {"x": x, "y": other, "k": small}
+        # Not what stands between quotes.
+        return _VARIABLE.sub(lambda match: names.get(match[0], match[0]), expression)
+
+    other = rng.choice(same).sql if rng.random() < 0.3 else _value(rng, leaf)
+    small = str(rng.randint(-3, 30))
+    call = of(leaf.sql)
+    shape = rng.random()
+    if shape < 0.1:
+        return f"({call}) IS {rng.choice(['', 'NOT '])}NULL"
+    if shape < 0.2:
+        return f"({call}) IN ({of(_value(rng, leaf))}, {of(_value(rng, leaf))})"
+    return f"({call}) {rng.choice(COMPARISONS)} ({of(_value(rng, leaf))})"
+
+
 def _leaf(rng: random.Random, table: RandomTable) -> str:
     leaf = rng.choice(table.leaves)
+    if rng.random() < 0.4:
+        return _function(rng, table, leaf)
+    if rng.random() < 0.3:
+        function = function_predicate(rng, leaf, _value)
+        if function is not None:
+            return f"({function})"
     if leaf.kind.sql == "BOOLEAN" and rng.random() < 0.5:
         return leaf.sql
     shape = rng.random()
@@ -91,9 +128,35 @@ def _leaf(rng: random.Random, table: RandomTable) -> str:
     )
 
 
+def _limits(rng: random.Random, table: RandomTable) -> str:
+    """Several comparisons of one column, all of them to be true, or one of two pairs of them."""
+    leaf = rng.choice(table.leaves)
+
+    def one() -> str:
+        if rng.random() < 0.2:
+            return f"{leaf.sql} {rng.choice(['', 'NOT '])}IN ({_list(rng, leaf)})"
+        if rng.random() < 0.1:
+            return f"{leaf.sql} IS {rng.choice(['', 'NOT '])}NULL"
+        return f"{leaf.sql} {rng.choice(COMPARISONS)} {_value(rng, leaf)}"
+
+    if rng.random() < 0.6:
+        return f"({' AND '.join(one() for _ in range(rng.choice([2, 2, 3, 4])))})"
+    return f"({one()} AND ({one()} AND {one()} OR {one()}))"
+
+
+def conjunction(rng: random.Random, table: RandomTable) -> str:
+    """One or two predicates over functions of columns, both of which have to hold."""
+    leaves = rng.choices(table.leaves, k=2)
+    found = [function_predicate(rng, leaf, _value) for leaf in leaves]
+    parts = [f"({each})" for each in found if each is not None]
+    return " AND ".join(parts) if parts else predicate(rng, table)
+
+
 def predicate(rng: random.Random, table: RandomTable, depth: int = 3) -> str:
     """A predicate of AND, OR and NOT over comparisons of the table's columns."""
     shape = rng.random()
+    if shape > 0.85:
+        return _limits(rng, table)
     if depth == 0 or shape < 0.35:
         return _leaf(rng, table)
     if shape < 0.5:

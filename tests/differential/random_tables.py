@@ -63,12 +63,15 @@ def _decimal(precision: int, scale: int) -> Callable[[random.Random, float], dec
 
 
 WORDS = ["", "a", "A", "ab", "abc", "b", "ba", "ä", "é", "é", "z", "zz", "\uffff", "\U0010ffff",
-         "a\U0010ffff", "ab\x00", " a", "a ", "%", "_", "a%b", "NULL", "𝔘", "ﬀ"]  # fmt: skip
+         "a\U0010ffff", "ab\x00", " a", "a ", "%", "_", "a%b", "NULL", "𝔘", "ﬀ", "17", "-4",
+         "300", "1.5", "true", "2024-01-05", "2024-01-20", "2024-1-9", "2024-02-29 10:00:00",
+         "a  b "]  # fmt: skip
 
 
 def _string(rng: random.Random, position: float) -> str:
     if rng.random() < 0.5:
-        return rng.choice(WORDS)
+        # Words of one kind lie together, or no file would hold dates alone.
+        return WORDS[int(position * (len(WORDS) - 1))] if rng.random() < 0.7 else rng.choice(WORDS)
     return chr(97 + int(position * 25)) * rng.randint(1, 3) + rng.choice(WORDS)
 
 

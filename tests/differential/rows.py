@@ -11,7 +11,20 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from tamis.expr.nodes import And, Call, Column, Compare, Expr, In, IsNull, Literal, Not, Opaque, Or
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+    Within,
+)
 from tests.differential.calls import call_value
 from tests.differential.keys import order_key as order_key
 
@@ -47,11 +60,26 @@ def row_value(expr: Expr, row: Row) -> Any:
             return None if has_null else False
         case Compare(op=op, left=left, right=right):
             return _compare(str(op), row_value(left, row), row_value(right, row))
+        case Within():
+            return _within(expr, row[expr.value.path])
         case Opaque(sql=sql):
             # Anything: a truth value that depends on the row in no way that statistics know.
             return (True, False, None)[zlib.crc32(repr((sql, sorted(row.items()))).encode()) % 3]
         case Call(arguments=arguments):
             return call_value(expr, [row_value(argument, row) for argument in arguments])
+
+
+def _within(expr: Within, value: Any) -> bool | None:
+    if value is None:
+        return None
+    if isinstance(value, float) and value != value:
+        return expr.nan
+    key = order_key(value)
+    if expr.lower is not None and key < order_key(expr.lower):
+        return False
+    if expr.upper is None:
+        return True
+    return key < order_key(expr.upper) if expr.upper_open else key <= order_key(expr.upper)
 
 
 def _compare(op: str, left: Any, right: Any) -> bool | None:

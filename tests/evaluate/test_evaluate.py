@@ -209,8 +209,8 @@ def test_predicates_that_are_too_deep_are_some() -> None:
 def test_partition_alone_decides() -> None:
     spec = (tamis.PartitionField("ts", "day", "d"),)
     day = 86_400_000_000
-    ordinals = pa.array([-1, 0, None], pa.int32())
-    assert evaluate(compare("<", ts, 0), spec, partition__d=ordinals) == ["all", "none", "some"]
-    assert evaluate(compare("<", ts, day), spec, partition__d=ordinals) == ["all", "all", "some"]
-    assert evaluate(compare("<", ts, 1), spec, partition__d=ordinals) == ["all", "some", "some"]
+    ordinals = pa.array([0, 1, None], pa.int32())
+    assert evaluate(compare("<", ts, day), spec, partition__d=ordinals) == ["all", "none", "some"]
+    after = compare("<", ts, day + 1)
+    assert evaluate(after, spec, partition__d=ordinals) == ["all", "some", "some"]
     assert evaluate(IsNull(ts), spec, partition__d=ordinals) == ["none", "none", "some"]

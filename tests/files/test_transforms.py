@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis import evaluate
 from tamis.evaluate.bounds import Bounds
-from tamis.expr.nodes import Column
+from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, IsNull, Literal
 from tamis.expr.types import (
     BINARY,
     DATE,
@@ -27,11 +28,16 @@ from tamis.expr.types import (
 )
 from tamis.files.partition import PartitionField, Transform
 from tamis.files.transforms import partition_bounds
-from tests.cases.case import arrow_type
+from tests.cases.case import arrow_type, compare
 from tests.differential.generate import partition_value
 
 DAY = 86_400_000_000
 INT = pa.int32()
+
+
+def year_is(year: int) -> Expr:
+    call = Call("Year", (Column(("day",), DATE),), (), INTEGER)
+    return Compare(Comparison.EQUAL, call, Literal(year, INTEGER))
 
 
 def bounds(data_type: DataType, transform: str, values: list[Any], arrow: Any) -> Bounds:
@@ -54,17 +60,21 @@ def edges(found: Bounds) -> tuple[Any, Any]:
     [
         (DATE, "day", -1, INT, (-1, -1)),
         (DATE, "day", -1, pa.date32(), (-1, -1)),
-        (DATE, "month", -1, INT, (-31, -1)),
+        # Up to 0: the period before it too, where writers that round toward zero file values.
+        (DATE, "month", -1, INT, (-61, -1)),
+        (DATE, "month", 0, INT, (-31, 30)),
         (DATE, "month", 1, INT, (31, 58)),
-        (DATE, "year", -1, INT, (-365, -1)),
+        (DATE, "year", -1, INT, (-731, -1)),  # 1968 is a leap year
         (DATE, "year", 2, INT, (730, 1095)),  # 1972 is a leap year
-        (DATE, "year", -70, INT, (-25_567, -25_203)),  # 1900 is none
+        (DATE, "year", -69, INT, (-25_567, -24_838)),  # 1900 is none
         (DATE, "hour", 0, INT, (None, None)),
         (DATE, "year", 0, pa.date32(), (None, None)),
-        (TIMESTAMP, "day", 0, INT, (0, DAY - 1)),
-        (TIMESTAMP, "day", -1, INT, (-DAY, -1)),
-        (TIMESTAMP, "hour", -1, INT, (-3_600_000_000, -1)),
-        (TIMESTAMP_NTZ, "month", -1, INT, (-31 * DAY, -1)),
+        (TIMESTAMP, "day", 1, INT, (DAY, 2 * DAY - 1)),
+        (TIMESTAMP, "day", 0, INT, (-DAY, DAY - 1)),
+        (TIMESTAMP, "day", -1, INT, (-2 * DAY, -1)),
+        (TIMESTAMP, "hour", 1, INT, (3_600_000_000, 7_199_999_999)),
+        (TIMESTAMP, "hour", -1, INT, (-7_200_000_000, -1)),
+        (TIMESTAMP_NTZ, "month", -1, INT, (-61 * DAY, -1)),
         (TIMESTAMP, "year", 300_000, INT, (None, None)),  # beyond 64 bits of microseconds
         (TIMESTAMP, "year", (1 << 31) - 1, INT, (None, None)),
         (TIMESTAMP, "day", -(1 << 31), INT, (None, None)),
@@ -161,3 +171,63 @@ def test_every_value_lies_in_its_partition(data: st.DataObject) -> None:
     assert lower is None or lower <= stored
     assert upper is None or stored <= upper
     assert transform == "truncate[7]" or cell is None or lower is not None
+
+
+@given(st.sampled_from(["year", "month", "day", "hour"]), st.integers(-(1 << 55), 1 << 55))
+def test_value_lies_in_the_partition_of_a_writer_that_rounds_toward_zero(
+    transform: str, value: int
+) -> None:
+    """Before 1970 such a writer files a value one period late, save one that starts its period."""
+    column = Column(("c",), TIMESTAMP)
+    field = PartitionField("c", transform, "p")
+    cell = partition_value(field, [column], {("c",): value})
+    before = partition_value(field, [column], {("c",): value - 1})
+    if cell is None or before is None:
+        return
+    late = cell + 1 if cell < 0 and cell == before else cell
+    lower, upper = edges(bounds(TIMESTAMP, transform, [late], INT))
+    assert lower <= value <= upper
+
+
+def test_null_cell_is_not_a_null_partition() -> None:
+    # A file of another spec has no value for the field: its cell is null as well.
+    spec = [PartitionField("c", "identity", "p"), PartitionField("c", "truncate[10]", "q")]
+    files = pa.table(
+        {
+            "partition.p": pa.array([5, None, None, None], pa.int64()),
+            "partition.q": pa.array([None, 0, None, None], pa.int64()),
+            "null_count.c": [None, None, None, 3],
+            "num_records": [3, 3, 3, 3],
+        }
+    )
+    column = Column(("c",), LONG)
+    assert evaluate(compare("=", column, 5), files, spec).to_pylist() == [
+        "all", "some", "some", "none"
+    ]  # fmt: skip
+    assert evaluate(IsNull(column), files, spec).to_pylist() == ["none", "none", "some", "all"]
+    assert evaluate(compare("<", column, 10), files, spec).to_pylist() == [
+        "all", "all", "some", "none"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("transform", "cell", "predicate", "expected"),
+    [
+        # Functions of the source prune through its bounds.
+        ("month", 25 * 12 + 3, year_is(1995), "all"),
+        ("month", 26 * 12, year_is(1995), "none"),
+        ("year", 25, year_is(1995), "all"),
+        ("year", 26, year_is(1995), "none"),
+        ("day", 9131, year_is(1994), "none"),
+        ("day", 9131, year_is(1995), "all"),
+        ("bucket[4]", 1, year_is(1995), "some"),
+        ("void", None, year_is(1995), "some"),
+        ("zorder[4]", 1, year_is(1995), "some"),
+        # The public text of a transform is exact: what is not Iceberg's is not understood.
+        ("Year", 25, year_is(1996), "some"),
+    ],
+)
+def test_functions_of_the_source(transform: str, cell: Any, predicate: Expr, expected: str) -> None:
+    files = pa.table({"partition.p": pa.array([cell], INT)})
+    spec = [PartitionField("day", transform, "p")]
+    assert evaluate(predicate, files, spec).to_pylist() == [expected]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tamis.classify.pushdown import Pushdown
 from tamis.evaluate import verdicts
-from tamis.expr.nodes import Column, Expr, Opaque
+from tamis.expr.nodes import And, Column, Expr, Opaque
 from tamis.expr.types import DOUBLE, LONG
 from tamis.files.table import ArrowStatistics
 from tamis.plan import scan
@@ -91,6 +91,24 @@ def test_every_conjunct_is_exact_of_no_file() -> None:
     assert [each.pushdown for each in decision.conjuncts] == ["exact", "exact"]
 
 
+def test_conjuncts_of_one_column_are_put_together() -> None:
+    # Each alone is true of some row of the last two files, both together of none.
+    wide = statistics([0, 10, 0], [9, 19, 39])
+    conjuncts = [compare("<", c, 13), compare(">", c, 14)]
+    decision = decide(conjuncts, [Segment(slice(0, 3), wide)], files=3, detail=True)
+    assert not decision.kept.any()
+    # What is said of each conjunct is said of it as it was written.
+    assert [each.pushdown for each in decision.conjuncts] == ["exact", "exact"]
+    assert [each.pruned_files for each in decision.conjuncts] == [0, 1]
+
+
+def test_ranges_put_together_leave_the_outcome_of_each_conjunct() -> None:
+    decision = decided(compare(">=", c, 10), compare("<", c, 35), compare("<>", c, 3), detail=True)
+    assert decision.kept.tolist() == [False, True, True, True]
+    assert [each.pushdown for each in decision.conjuncts] == ["exact", "inexact", "exact"]
+    assert [each.pruned_files for each in decision.conjuncts] == [1, 0, 0]
+
+
 def test_files_without_statistics_are_kept_and_nothing_is_exact() -> None:
     decision = decide([compare("<", c, 20), FALSE], [Segment(slice(0, 4), FILES)], files=5)
     assert decision.kept.tolist() == [False, False, False, False, True]
@@ -131,7 +149,8 @@ def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:
     finally:
         scan.BLOCK = before
     codes = np.array([verdicts(each, tables) for each in conjuncts])
-    kept = (codes != NONE).all(axis=0)
+    kept = verdicts(And(tuple(conjuncts)), tables) != NONE
+    assert not (kept & (codes == NONE).any(axis=0)).any()
     np.testing.assert_array_equal(decision.kept, kept)
     for conjunct, outcome, code in zip(conjuncts, decision.conjuncts, codes, strict=True):
         is_full = bool((code[kept] == ALL).all()) and not (kept.any() and scan.names_zero(conjunct))

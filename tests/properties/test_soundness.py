@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -11,10 +12,17 @@ from hypothesis import strategies as st
 
 from tamis.evaluate import evaluate, verdicts
 from tamis.evaluate.interpreter import truth
+from tamis.evaluate.ranges import narrowed
 from tamis.expr.nodes import And, Compare, Comparison, Literal, Not, Or
 from tamis.expr.rewrites import simplify
 from tamis.files.table import ArrowStatistics
-from tests.differential.generate import POOLS, random_case, random_predicate
+from tests.differential.generate import (
+    POOLS,
+    Case,
+    random_case,
+    random_limits,
+    random_predicate,
+)
 from tests.differential.rows import row_value
 from tests.differential.verdicts import check
 
@@ -82,6 +90,41 @@ def test_rewrites_keep_the_truth_of_every_row(random: Random) -> None:
     simplified = simplify(predicate)
     for row in (row for rows in case.containers for row in rows):
         assert row_value(simplified, row) is row_value(predicate, row), (predicate, simplified)
+
+
+@given(randoms)
+def test_narrowed_predicates_are_true_of_the_same_rows(random: Random) -> None:
+    case = random_case(random, containers=3)
+    predicate = random_predicate(random, case.columns)
+    if random.random() < 0.7:
+        predicate = random_limits(random, random.choice(case.columns), case.columns)
+    other = narrowed(predicate)
+    rows = [row for rows in case.containers for row in rows]
+    rows += [{path: _another(random, case, path) for path in row} for row in rows]
+    for row in rows:
+        same = (row_value(other, row) is True) == (row_value(predicate, row) is True)
+        assert same, (predicate, other, row)
+
+
+def _another(random: Random, case: Case, path: tuple[str, ...]) -> Any:
+    column = next(each for each in case.columns if each.path == path)
+    return random.choice([None, *POOLS[column.type][0]])
+
+
+@given(randoms)
+def test_narrowing_loses_no_knowledge(random: Random) -> None:
+    case = random_case(random, containers=4)
+    statistics = ArrowStatistics(case.files, case.partition_spec)
+    predicate = random_limits(random, random.choice(case.columns), case.columns)
+    plain = simplify(predicate)
+    truths = truth(plain, statistics)
+    told = verdicts(predicate, statistics)
+    empty = statistics.empty()
+    none = np.broadcast_to(~truths.can_be_true, told.shape)
+    every = np.broadcast_to(~(truths.can_be_false | truths.can_be_null), told.shape)
+    assert (told[none] == NONE).all(), (predicate, narrowed(predicate))
+    still = every & ~none if empty is None else every & ~none & ~empty
+    assert (told[still] == ALL).all(), (predicate, narrowed(predicate))
 
 
 @given(randoms)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tamis.expr.nodes import (
     And,
+    CalendarInterval,
     Call,
     Column,
     Compare,
@@ -28,9 +29,11 @@ from tamis.expr.nodes import (
     Or,
     type_of,
 )
+from tamis.expr.sql import to_sql
 from tamis.expr.types import (
     BINARY,
     BOOLEAN,
+    CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
     FLOAT,
@@ -38,6 +41,7 @@ from tamis.expr.types import (
     LONG,
     STRING,
     TIMESTAMP,
+    DataType,
     decimal,
 )
 from tamis.wire.catalyst import decode, decode_conjuncts
@@ -156,6 +160,32 @@ def test_depth_is_bounded() -> None:
     assert isinstance(node, Opaque)
 
 
+def test_zones_are_told_once_for_all_documents_of_a_request() -> None:
+    hour = call("Hour", A, data_type="integer", timeZoneId="Asia/Tokyo")
+    told = call("EqualTo", hour, {"n": "lit", "t": "integer", "v": 5})
+    first, second = decode_conjuncts([told | {"zones": {"Asia/Tokyo": "32400;"}}, told])
+    assert first == second
+    assert isinstance(first, Compare)
+    assert isinstance(first.left, Call)
+    assert first.left.option("zoneTable") == "32400;"
+
+
+@pytest.mark.parametrize(
+    "zones", [None, 5, [], {"Asia/Tokyo": 5}, {"x": "y"}, {"Asia/Tokyo": None}]
+)
+def test_zones_that_make_no_sense_are_left_aside(zones: Any) -> None:
+    hour = call("Hour", A, data_type="integer", timeZoneId="Asia/Tokyo")
+    assert decode(hour | {"zones": zones}) == decode(hour)
+
+
+def test_calendar_interval_is_a_constant_and_no_result() -> None:
+    written = {"n": "lit", "t": "interval", "v": [1, -2, 3]}
+    assert decode(written) == Literal(CalendarInterval(1, -2, 3), CALENDAR_INTERVAL)
+    for wrong in ([1, 2], [1, 2, "3"], [1 << 31, 0, 0], [0, 0, 1 << 63], {}, 5):
+        assert isinstance(decode(written | {"v": wrong}), Opaque)
+    assert isinstance(decode(call("Add", A, data_type="interval")), Opaque)
+
+
 def test_conjuncts_are_read_one_by_one() -> None:
     assert decode_conjuncts([A, None]) == [a, Opaque("<not understood>")]
     assert decode_conjuncts({"not": "a list"}) == []
@@ -201,20 +231,27 @@ _CALLS = {
 }
 
 
+def type_name(data_type: DataType | None) -> str:
+    """Spark's name of a type; which fields an interval has is not kept."""
+    fields = {"day_time_interval": "day to second", "year_month_interval": "year to month"}
+    field = fields.get(str(data_type))
+    return str(data_type) if field is None else f"interval {field}"
+
+
 def encode(expr: Expr) -> dict[str, Any]:
     """What the shim writes for an expression."""
     match expr:
         case Literal(value=value, type=data_type):
-            return {"n": "lit", "t": str(data_type), "v": encode_value(value)}
+            return {"n": "lit", "t": type_name(data_type), "v": encode_value(value)}
         case Column(path=path, type=data_type, nullable=nullable):
-            return {"n": "col", "p": list(path), "t": str(data_type), "nullable": nullable}
+            return {"n": "col", "p": list(path), "t": type_name(data_type), "nullable": nullable}
         case In(value=value, options=options, has_null=has_null):
             data_type = type_of(value)
             values = [encode_value(option) for option in options]
             return {
                 "n": "in",
                 "a": encode(value),
-                "t": str(data_type),
+                "t": type_name(data_type),
                 "v": values,
                 "null": has_null,
             }
@@ -229,7 +266,7 @@ def encode(expr: Expr) -> dict[str, Any]:
         case Compare(op=op, left=left, right=right):
             return call(_CALLS[op], encode(left), encode(right))
         case Call(name=name, arguments=arguments, options=options, type=data_type):
-            written = call(name, *map(encode, arguments), data_type=str(data_type))
+            written = call(name, *map(encode, arguments), data_type=type_name(data_type))
             return written | {"o": dict(options)}
         case Opaque(sql=sql, columns=columns):
             return {"n": "opaque", "sql": sql, "cols": [list(path) for path in columns]}
@@ -249,3 +286,13 @@ def encode_value(value: Any) -> Any:
             return "Infinity" if value > 0 else "-Infinity"
         case _:
             return value
+
+
+def test_a_function_of_the_user_is_a_call_with_a_prefix() -> None:
+    column = {"n": "col", "p": ["x"], "t": "long"}
+    document = {"n": "call", "f": "udf:tens", "t": "long", "sql": "tens(x)", "a": [column]}
+    call = decode({**document, "o": {"body": "abc"}})
+    assert call == Call("udf:tens", (Column(("x",), LONG),), (("body", "abc"),), LONG)
+    assert to_sql(call) == "tens(x)"
+    # Of a type that is not compared: opaque, by its text.
+    assert decode({**document, "t": "array<int>"}) == Opaque("tens(x)", (("x",),))

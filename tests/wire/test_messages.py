@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.errors import WireError, WireVersionError
-from tamis.wire.kept import encode_kept
+from tamis.wire.kept import encode_kept, encode_row_groups
 from tamis.wire.messages import (
     VERSION,
     ConjunctAnswer,
@@ -105,3 +105,26 @@ def test_kept_files_are_written_in_full(kept: list[bool]) -> None:
 
 def test_scattered_files_are_a_bitmap() -> None:
     assert isinstance(encode_kept(np.arange(1_000) % 2 == 0), KeptBitmap)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**62), st.integers(1, 2**40)),
+        max_size=9,
+    )
+)
+def test_row_groups_are_packed_little_endian(ranges: list[tuple[int, int, int]]) -> None:
+    files, starts, lengths = (np.array([each[k] for each in ranges], np.int64) for k in range(3))
+    packed = encode_row_groups(files, starts, lengths, kept=1, total=None)
+    read = [
+        np.frombuffer(base64.b64decode(text), kind).tolist()
+        for text, kind in ((packed.files, "<i4"), (packed.starts, "<i8"), (packed.lengths, "<i8"))
+    ]
+    assert list(zip(*read, strict=True)) == ranges
+    answer = json.loads(write_answer(PlanAnswer("q", "f", 3, KeptRanges([]), row_groups=packed)))
+    assert answer["row_groups"]["kept"] == 1
+    assert answer["row_groups"]["total"] is None
+
+
+def test_a_shim_that_does_not_ask_for_row_groups_gets_none() -> None:
+    assert read_request(json.dumps(REQUEST)).row_groups is False

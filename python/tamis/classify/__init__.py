@@ -10,6 +10,7 @@ weaker. So an AND may leave parts out, an OR may not, and nothing is weakened be
     unsup.     inexact   inexact   unsupported      unsup.     unsup.    unsup.    unsupported
 
 "inexact: A" pushes A alone. Whatever is not exact is applied again as a whole: the residual.
+What no row can make true (x < 5 AND x > 10) is exact: it keeps no file, whatever is known of x.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tamis.classify.capabilities import Capabilities
 from tamis.classify.leaf import classify_leaf
 from tamis.classify.lifting import LiftingRule
 from tamis.classify.pushdown import Classification, Pushdown
+from tamis.evaluate.ranges import without_contradictions
 from tamis.expr.nodes import And, Expr, Or
 from tamis.expr.rewrites import conjoin, disjoin, simplify
 from tamis.reasons import Reason, reason
@@ -40,7 +42,7 @@ def classify(expr: Expr, capabilities: Capabilities) -> Classification:
     >>> str(both.pushdown), to_sql(both.pushed), to_sql(both.residual)
     ('inexact', 'price < 5L', 'price < 5L AND f(x)')
     """
-    pushdown, pushed, why = _classify(simplify(expr), capabilities)
+    pushdown, pushed, why = _classify(without_contradictions(simplify(expr)), capabilities)
     match pushdown:
         case Pushdown.EXACT:
             return Classification(pushdown, expr, None, None)

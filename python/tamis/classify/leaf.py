@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tamis.classify.capabilities import Capabilities
-from tamis.classify.lifting import LiftingRule, best, lifting_rule, null_lifting_rule, weakest
+from tamis.classify.lifting import (
+    LiftingRule,
+    best,
+    lifting_rule,
+    null_lifting_rule,
+    prefix_lifting_rule,
+    weakest,
+)
 from tamis.classify.pushdown import Pushdown
+from tamis.evaluate.declared import PREFIX, DeclaredCall, relies_on_declaration
 from tamis.evaluate.operators import FUNCTIONS, PREDICATES
 from tamis.evaluate.storage import comparable
 from tamis.expr.nodes import (
@@ -29,7 +37,7 @@ from tamis.expr.nodes import (
     type_of,
 )
 from tamis.expr.sql import to_sql
-from tamis.expr.types import BOOLEAN
+from tamis.expr.types import BOOLEAN, STRING
 from tamis.files.partition import TransformKind
 from tamis.files.table import dotted
 from tamis.reasons import Reason, reason
@@ -72,6 +80,21 @@ def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
             return _membership(column, membership, True, expr, capabilities)
         case IsNull(child=Column() as column) | Not(child=IsNull(child=Column() as column)):
             return _nullness(column, expr, capabilities)
+        case Call() | Not(child=Call()):
+            return _prefix(expr, expr.child if isinstance(expr, Not) else expr, capabilities)
+        case _:
+            return _by_statistics(expr, capabilities)
+
+
+def _prefix(expr: Expr, call: Expr, capabilities: Capabilities) -> Leaf:
+    match call:
+        case Call(
+            name="StartsWith",
+            arguments=(Column(type=data_type) as column, Literal(value=str(prefix))),
+        ) if data_type == STRING:
+            transforms = capabilities.transforms(dotted(column.path))
+            rule = best(prefix_lifting_rule(transform, prefix) for transform in transforms)
+            return _lifted(rule, column, expr, capabilities)
         case _:
             return _by_statistics(expr, capabilities)
 
@@ -97,7 +120,8 @@ def _membership(
 
 def _nullness(column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:
     name = dotted(column.path)
-    if best(map(null_lifting_rule, capabilities.transforms(name))) is LiftingRule.TIGHT:
+    rules = (null_lifting_rule(each, column.type) for each in capabilities.transforms(name))
+    if best(rules) is LiftingRule.TIGHT:
         return _EXACT
     if capabilities.has_null_counts(name):
         return Pushdown.INEXACT, reason("RANGES_OVERLAP", predicate=to_sql(expr), column=name)
@@ -130,6 +154,8 @@ def _by_statistics(expr: Expr, capabilities: Capabilities) -> Leaf:
         if not (capabilities.has_statistics(name) or capabilities.transforms(name)):
             code = "FOOTERS_WITHOUT_STATISTICS" if capabilities.has_index else "NO_STATISTICS"
             return Pushdown.UNSUPPORTED, reason(code, column=name)
+    if relies_on_declaration(expr):
+        return Pushdown.INEXACT, reason("DECLARED_FUNCTION", predicate=to_sql(expr))
     if not columns:
         return Pushdown.INEXACT, reason("VALUES_MIXED", predicate=to_sql(expr))
     if len(columns) == 1:
@@ -159,6 +185,11 @@ def _obstacles(expr: Expr, capabilities: Capabilities) -> Iterator[Reason]:
         match node:
             case Opaque(sql=sql):
                 yield reason("EXPRESSION_NOT_UNDERSTOOD", predicate=sql)
+            case DeclaredCall():
+                continue
+            case Call(name=name) if name.startswith(PREFIX):
+                function = name.removeprefix(PREFIX)
+                yield reason("FUNCTION_NOT_DECLARED", function=function, predicate=to_sql(expr))
             case Call(name=name) if name not in FUNCTIONS and name not in PREDICATES:
                 yield reason("FUNCTION_NOT_UNDERSTOOD", function=name, predicate=to_sql(expr))
             case Compare(left=left, right=right):

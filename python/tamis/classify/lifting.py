@@ -7,7 +7,10 @@
     bucket[n]             conservative           none            none           none
     void                  none                   none            none           none
 
-Where "tight if" is not met the rule is conservative.
+Where "tight if" is not met the rule is conservative. So it is for time transforms at 1970 and
+before: there writers that round toward zero file a value one period late (transforms.earliest), so
+that the partition which starts at the constant may hold values before it.
+[NOT] LIKE 'prefix%' is tight for identity, and for truncate[w] with a prefix of up to w characters.
 IS [NOT] NULL is tight for all but void: a transform gives NULL for NULL, and for nothing else.
 
 Tight: of each file the partition value alone decides whether all of its rows match or none does.
@@ -26,8 +29,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from tamis.evaluate.buckets import is_hashed
 from tamis.expr.decimals import from_unscaled, unscaled
-from tamis.expr.nodes import Comparison, Value
+from tamis.expr.nodes import CalendarInterval, Comparison, Value
 from tamis.expr.types import DataType
 from tamis.files.partition import Transform, TransformKind
 
@@ -37,6 +41,7 @@ __all__ = [
     "lifting_rule",
     "null_lifting_rule",
     "partition_of",
+    "prefix_lifting_rule",
     "weakest",
 ]
 
@@ -65,21 +70,24 @@ def lifting_rule(
     >>> str(lifting_rule(month, Comparison.LESS, 40, DATE))  # before 1970-02-10
     'conservative'
     """
+    if not _applies(transform.kind, data_type):
+        return LiftingRule.NONE
     match transform.kind:
         case TransformKind.IDENTITY:
             return LiftingRule.TIGHT
-        case TransformKind.VOID:
-            return LiftingRule.NONE
         case TransformKind.BUCKET:
             # The bucket of a constant tells which files may hold it, and never that one holds
             # nothing else; the order of hashes is not that of values.
             return LiftingRule.CONSERVATIVE if op in _EQUALITIES else LiftingRule.NONE
-    if not _applies(transform.kind, data_type):
-        return LiftingRule.NONE
     partition = partition_of(transform, value, data_type)
     if partition is None:
         return LiftingRule.CONSERVATIVE
     first, last = partition
+    if _is_filed_late(transform.kind, data_type):
+        # Files of ordinal 1 and later hold what their ordinal says; so do those up to 0, as far as
+        # they hold nothing later. The boundary between ordinals 0 and 1 is the first to trust.
+        first = first if first > 0 else None
+        last = last if last is not None and last >= 0 else None
     match op:
         case Comparison.LESS | Comparison.GREATER_EQUAL:
             # The constant starts its partition: what is before it lies in earlier partitions.
@@ -87,13 +95,36 @@ def lifting_rule(
         case Comparison.LESS_EQUAL | Comparison.GREATER:
             on_boundary = value == last
         case _:
-            on_boundary = value == first and value == last
+            on_boundary = value == first == last
     return LiftingRule.TIGHT if on_boundary else LiftingRule.CONSERVATIVE
 
 
-def null_lifting_rule(transform: Transform) -> LiftingRule:
+def _is_filed_late(kind: TransformKind, data_type: DataType) -> bool:
+    """Whether there are writers that file early values one period late."""
+    return kind.is_time and not (kind is TransformKind.DAY and _is_date(data_type))
+
+
+def null_lifting_rule(transform: Transform, data_type: DataType) -> LiftingRule:
     """The rule for `column IS NULL`."""
-    return LiftingRule.NONE if transform.kind is TransformKind.VOID else LiftingRule.TIGHT
+    return LiftingRule.TIGHT if _applies(transform.kind, data_type) else LiftingRule.NONE
+
+
+def prefix_lifting_rule(transform: Transform, prefix: str) -> LiftingRule:
+    """The rule for `column LIKE 'prefix%'`, the column being a string.
+
+    >>> str(prefix_lifting_rule(Transform.parse("truncate[3]"), "ab"))
+    'tight'
+    """
+    match transform.kind:
+        case TransformKind.IDENTITY:
+            return LiftingRule.TIGHT
+        case TransformKind.TRUNCATE:
+            # All of a partition begin with its value, or are it: a prefix that is no longer than
+            # the width is wholly in the value, or is not the beginning of any.
+            is_within = len(prefix) <= (transform.parameter or 0)
+            return LiftingRule.TIGHT if is_within else LiftingRule.CONSERVATIVE
+        case _:
+            return LiftingRule.NONE
 
 
 _STRENGTH: Final = (LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGHT)
@@ -122,7 +153,7 @@ def partition_of(
     >>> partition_of(Transform.parse("truncate[2]"), "abc", STRING)
     ('ab', None)
     """
-    if isinstance(value, bool | float) or value is None:
+    if isinstance(value, bool | float | CalendarInterval) or value is None:
         return None
     if isinstance(value, str | bytes) != data_type.is_text:
         return None
@@ -134,12 +165,23 @@ def partition_of(
 
 
 def _applies(kind: TransformKind, data_type: DataType) -> bool:
-    """Whether the transform takes values of the type."""
-    if kind is TransformKind.TRUNCATE:
-        return data_type.is_text or data_type.is_integral or data_type.is_decimal
-    if data_type.name == "date":
+    """Whether the transform takes values of the type, and tells something of them."""
+    match kind:
+        case TransformKind.IDENTITY:
+            return True
+        case TransformKind.VOID:
+            return False
+        case TransformKind.BUCKET:
+            return is_hashed(data_type)
+        case TransformKind.TRUNCATE:
+            return data_type.is_text or data_type.is_integral or data_type.is_decimal
+    if _is_date(data_type):
         return kind is not TransformKind.HOUR
     return data_type.name in ("timestamp", "timestamp_ntz")
+
+
+def _is_date(data_type: DataType) -> bool:
+    return data_type.name == "date"
 
 
 def _truncated(
@@ -161,7 +203,7 @@ def _truncated(
 
 
 def _period(kind: TransformKind, value: int, data_type: DataType) -> tuple[int, int] | None:
-    is_date = data_type.name == "date"
+    is_date = _is_date(data_type)
     if kind is TransformKind.HOUR or not is_date:
         size = _MICROSECONDS_PER.get(kind)
         if size is not None:

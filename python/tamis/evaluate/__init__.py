@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from tamis.evaluate import operators as operators  # fills the registry
 from tamis.evaluate.bounds import Flags
+from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
+from tamis.evaluate.ranges import narrowed
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.verdict import Verdict
 from tamis.expr.nodes import Expr
@@ -57,11 +59,15 @@ def evaluate(
 
 
 def verdicts(expr: Expr, statistics: Statistics) -> npt.NDArray[np.int8]:
-    """The verdict of each container: 0 none, 1 some, 2 all."""
-    truths = truth(expr, statistics)
+    """The verdict of each container: 0 none, 1 some, 2 all.
+
+    Each asks of which rows the predicate is true, hence ranges may be put together first.
+    """
+    truths = truth(narrowed(expr), statistics)
     count = statistics.num_containers
     codes = np.full(count, _SOME, np.int8)
-    codes[_each(~(truths.can_be_false | truths.can_be_null), count)] = _ALL
+    if not relies_on_declaration(expr):
+        codes[_each(~(truths.can_be_false | truths.can_be_null), count)] = _ALL
     # None last: where no row can be anything, there are no rows.
     codes[_each(~truths.can_be_true, count)] = _NONE
     empty = statistics.empty()

@@ -16,13 +16,16 @@ need not be. So every answer that is computed from them is monotone in "unknown 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.expr.types import DataType
+
+if TYPE_CHECKING:
+    from tamis.evaluate.buckets import Buckets
 
 __all__ = ["NO", "YES", "Bounds", "Edge", "Flags", "is_always", "is_never"]
 
@@ -69,6 +72,7 @@ class Bounds:
       it out of account is sound.
     - `can_be_null`, `can_be_nan`, `can_be_value`: False only where no row gives NULL, NaN or an
       ordinary value. All three False: the container holds no row.
+    - `buckets`: by which hashes ordinary values are confined; each of them says so.
     """
 
     type: DataType
@@ -82,6 +86,7 @@ class Bounds:
     upper_open: Flags | None = None
     #: Sort keys of Arrow edges, computed when first needed: see evaluate.order.
     keys: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None
+    buckets: tuple[Buckets, ...] = ()
 
     @staticmethod
     def unknown(data_type: DataType) -> Bounds:
@@ -121,4 +126,5 @@ class Bounds:
             each(self.upper_known),
             each(self.upper_open),
             None if self.keys is None else (each(self.keys[0]), each(self.keys[1])),
+            tuple(buckets.map(each) for buckets in self.buckets),
         )

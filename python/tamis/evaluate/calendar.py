@@ -1,6 +1,5 @@
-"""The proleptic Gregorian calendar over arrays of days since 1970-01-01, for all 64-bit days
-that Spark's dates and timestamps reach. Algorithms: Howard Hinnant, "chrono-compatible low-level
-date algorithms" (days_from_civil, civil_from_days), which count years from March.
+"""The proleptic Gregorian calendar over arrays of days since 1970-01-01, which is the calendar of
+numpy's datetime64: for all days that Spark's dates and timestamps reach.
 """
 
 from __future__ import annotations
@@ -19,11 +18,12 @@ __all__ = [
     "month_index",
     "month_length",
     "month_start",
+    "year_of",
     "year_start",
 ]
 
-#: Days from 0000-03-01 to 1970-01-01, and in 400 years.
-_SHIFT, _ERA = 719_468, 146_097
+#: Months from January of the year 0 to 1970-01.
+_EPOCH_MONTH = 1970 * 12
 
 
 def civil(day: Numbers) -> tuple[Numbers, Numbers, Numbers]:
@@ -32,16 +32,9 @@ def civil(day: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     >>> [int(part[0]) for part in civil(np.array([-1]))]
     [1969, 12, 31]
     """
-    era, of_era = np.divmod(day + _SHIFT, _ERA)
-    of_year_400 = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
-    of_year = of_era - (365 * of_year_400 + of_year_400 // 4 - of_year_400 // 100)
-    march_month = (5 * of_year + 2) // 153
-    month = np.where(march_month < 10, march_month + 3, march_month - 9)
-    return (
-        of_year_400 + era * 400 + (month <= 2),
-        month,
-        of_year - (153 * march_month + 2) // 5 + 1,
-    )
+    index = month_index(day)
+    year, month = np.divmod(index, 12)
+    return year, month + 1, day - month_start(index) + 1
 
 
 def days(year: Numbers, month: Numbers, day: Numbers) -> Numbers:
@@ -50,24 +43,27 @@ def days(year: Numbers, month: Numbers, day: Numbers) -> Numbers:
     >>> days(np.array([1969]), np.array([12]), np.array([31]))
     array([-1])
     """
-    march_year = year - (month <= 2)
-    era, of_year_400 = np.divmod(march_year, 400)
-    of_year = (153 * np.where(month > 2, month - 3, month + 9) + 2) // 5 + day - 1
-    of_era = of_year_400 * 365 + of_year_400 // 4 - of_year_400 // 100 + of_year
-    ordinal: Numbers = era * _ERA + of_era - _SHIFT
-    return ordinal
+    return month_start(year * 12 + month - 1) + day - 1
 
 
 def month_index(day: Numbers) -> Numbers:
     """Months since January of the year 0."""
-    year, month, _ = civil(day)
-    return year * 12 + month - 1
+    return _as(day, "D", "M") + _EPOCH_MONTH
 
 
 def month_start(index: Numbers) -> Numbers:
     """The first day of the month at that index."""
-    year, month = np.divmod(index, 12)
-    return days(year, month + 1, np.ones_like(month))
+    return _as(index - _EPOCH_MONTH, "M", "D")
+
+
+def year_of(day: Numbers) -> Numbers:
+    """The year that the day is in."""
+    return _as(day, "D", "Y") + 1970
+
+
+def _as(ordinal: Numbers, unit: str, to: str) -> Numbers:
+    found: Numbers = ordinal.astype(f"M8[{unit}]").astype(f"M8[{to}]").astype(np.int64)
+    return found
 
 
 def first_of_month(day: Numbers) -> Numbers:
@@ -77,7 +73,7 @@ def first_of_month(day: Numbers) -> Numbers:
 
 def year_start(day: Numbers) -> Numbers:
     """The first day of the year that the day is in."""
-    return month_start(month_index(day) // 12 * 12)
+    return _as(_as(day, "D", "Y"), "Y", "D")
 
 
 def month_length(index: Numbers) -> Numbers:
@@ -87,9 +83,7 @@ def month_length(index: Numbers) -> Numbers:
 
 def day_of_year(day: Numbers) -> Numbers:
     """1 to 366."""
-    year, _, _ = civil(day)
-    one = np.ones_like(year)
-    ordinal: Numbers = day - days(year, one, one) + 1
+    ordinal: Numbers = day - year_start(day) + 1
     return ordinal
 
 
@@ -106,5 +100,4 @@ def iso_week_year(day: Numbers) -> tuple[Numbers, Numbers]:
     [1970, 1]
     """
     thursday = monday(day) + 3
-    year, _, _ = civil(thursday)
-    return year, (day_of_year(thursday) - 1) // 7 + 1
+    return year_of(thursday), (day_of_year(thursday) - 1) // 7 + 1

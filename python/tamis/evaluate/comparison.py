@@ -19,10 +19,13 @@ Signed zeros need no care: -0.0 = 0.0 in numpy as in Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from tamis.evaluate.bounds import NO, Bounds, Edge, Flags
+from tamis.evaluate.buckets import hashed, may_share
 from tamis.evaluate.flags import all_of, any_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.literal import literal
@@ -124,6 +127,8 @@ def equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:
                         # The intervals meet.
                         may_be_less_equal(x, y),
                         may_be_less_equal(y, x),
+                        *_share_buckets(x, y),
+                        *_share_buckets(y, x),
                     ),
                     # One of the values is the constant.
                     None if held is None else (held.members, held.may_equal),
@@ -149,6 +154,20 @@ def equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:
         ),
         lambda: any_of((x.can_be_null, y.can_be_null)),
     )
+
+
+def _share_buckets(x: Bounds, y: Bounds) -> Iterator[Flags]:
+    """Where x may equal y by its hash, y being one value that is the same in all containers."""
+    if not x.buckets or y.lower is None or y.upper is None or not len(y.lower) == len(y.upper) == 1:
+        return
+    if isinstance(y.lower, pa.Array):
+        is_constant = y.lower[0].is_valid and y.lower[0] == y.upper[0]
+    else:
+        is_constant = bool(y.lower[0] == y.upper[0])
+    constant = hashed(y.lower, y.type) if is_constant else None
+    if constant is not None:
+        # Ordinary values of y are this constant: what equals it has its hash.
+        yield from (may_share(buckets, constant) for buckets in x.buckets)
 
 
 def null_safe_equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:

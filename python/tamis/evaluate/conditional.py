@@ -87,11 +87,12 @@ def nanvl(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def is_nan(call: Call, statistics: Statistics) -> TruthSet:
-    """False of NULL, and never NULL itself."""
+    """False of NULL, and never NULL itself; but an argument that may be anything may raise."""
     x = value(call.arguments[0], statistics) if len(call.arguments) == 1 else None
     if x is None or x.type not in (FLOAT, DOUBLE):
-        return TruthSet(YES, YES, NO)
-    return TruthSet(x.can_be_nan, any_of((x.can_be_value, x.can_be_null)), NO)
+        return TruthSet.anything()
+    may_raise = all_of((x.can_be_null, x.can_be_nan, x.can_be_value))
+    return TruthSet(x.can_be_nan, any_of((x.can_be_value, x.can_be_null)), may_raise)
 
 
 def greatest(call: Call, statistics: Statistics) -> Bounds | None:

@@ -64,12 +64,9 @@ def date_part(of_day: Part, piece_of_day: Part | None, least: int, greatest: int
     return rule
 
 
-def year(day: Numbers) -> Numbers:
-    return calendar.civil(day)[0]
-
-
 def month(day: Numbers) -> Numbers:
-    return calendar.civil(day)[1]
+    """1 to 12."""
+    return calendar.month_index(day) % 12 + 1
 
 
 def quarter(day: Numbers) -> Numbers:
@@ -77,7 +74,8 @@ def quarter(day: Numbers) -> Numbers:
 
 
 def day_of_month(day: Numbers) -> Numbers:
-    return calendar.civil(day)[2]
+    """1 to 31."""
+    return day - calendar.first_of_month(day) + 1
 
 
 def day_of_week(day: Numbers) -> Numbers:
@@ -210,9 +208,12 @@ def moved_by_months(day: Numbers, months: Numbers) -> Numbers:
     Monotone in the day: within a month the day of the month rises and is cut at one length, and a
     later month is moved to a later month. Monotone in the months: a later month.
     """
-    index = calendar.month_index(day) + months
-    _, _, day_of_month = calendar.civil(day)
-    return calendar.month_start(index) + np.minimum(day_of_month, calendar.month_length(index)) - 1
+    month = calendar.month_index(day)
+    index = month + months
+    ordinal = day - calendar.month_start(month)
+    last = calendar.month_length(index) - 1
+    moved: Numbers = calendar.month_start(index) + np.minimum(ordinal, last)
+    return moved
 
 
 def add_months(call: Call, statistics: Statistics) -> Bounds | None:

@@ -77,7 +77,7 @@ def ceil_divide(x: Numbers, divisor: Numbers | int) -> Numbers:
     return ceiling
 
 
-def toward_zero(x: Numbers, divisor: int) -> Numbers:
+def toward_zero(x: Numbers, divisor: Numbers | int) -> Numbers:
     """x / divisor (above zero), toward zero, as Java divides.
 
     >>> toward_zero(np.array([-7, 7]), 4).tolist()

@@ -1,75 +1,83 @@
 """The functions that are taught, one line each: Catalyst's name, how much is known, the rule.
 
-docs/operators.md is made from this table: `make operators`.
+docs/operators.md is made from this table: `make operators`. How to add a function:
+docs/adding_an_operator.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Final
 
 import numpy as np
 
 from tamis.evaluate import (
-    arithmetic,
     calendar,
     casts,
+    concatenation,
     conditional,
     dates,
     elementary,
     formats,
+    letter_case,
+    moved_moments,
+    parsing,
     patterns,
+    products,
+    remainders,
     rounding,
+    signs,
+    string_parts,
     strings,
+    sums,
+    time_differences,
     timestamps,
 )
-from tamis.evaluate.interpreter import TruthRule, ValueRule
+from tamis.evaluate.taught import Knowledge, Taught
 from tamis.evaluate.zones import DAY, HOUR, SECOND
 
-__all__ = ["TAUGHT", "Knowledge", "Taught", "to_markdown"]
+__all__ = ["FILES", "TAUGHT", "Knowledge", "Taught", "to_markdown"]
 
 _MINUTE: Final = 60 * SECOND
-
-
-class Knowledge(StrEnum):
-    """How the bounds of the arguments become bounds of the result."""
-
-    MONOTONE = "monotone"  # edges map to edges
-    PIECEWISE = "piecewise"  # so within a year, a day, a week; the full range over more than one
-    INTERVAL = "interval"  # by the rules of interval arithmetic
-    PREFIX = "prefix"  # by what the strings begin with
-    POINT = "single value"  # computed where all values of a file are one, else not known
-    CHOICE = "choice"  # the hull of the arguments that may be chosen
 
 
 M, P, I, X, S, C = Knowledge  # noqa: E741
 
 
-@dataclass(frozen=True, slots=True)
-class Taught:
-    """One function: Catalyst's class name, its name in SQL, what is known, and the rule."""
+#: Files of this folder that bring a table TAUGHT of their own, one line each.
+FILES: Final = (
+    "factorial",
+    "tagging",
+)
 
-    name: str
-    sql: str
-    knowledge: Knowledge
-    value: ValueRule | None = None
-    predicate: TruthRule | None = None
-    note: str = ""
+
+def _of_files() -> Iterator[Taught]:
+    for file in FILES:
+        yield from import_module(f"tamis.evaluate.{file}").TAUGHT
 
 
 TAUGHT: Final = (
     # Casts.
-    Taught("Cast", "CAST, TRY_CAST", M, casts.cast, note="where the target type holds the values"),
+    Taught(
+        "Cast",
+        "CAST, TRY_CAST",
+        M,
+        casts.cast,
+        note="numbers, dates, timestamps; from and to strings one value, dates of one year, "
+        "numbers of as many digits",
+    ),
     # Parts of dates.
-    Taught("Year", "year", M, dates.date_part(dates.year, None, 0, 0)),
+    Taught("Year", "year", M, dates.date_part(calendar.year_of, None, 0, 0)),
     Taught("YearOfWeek", "extract(YEAROFWEEK)", M, dates.date_part(dates.year_of_week, None, 0, 0)),
-    Taught("Quarter", "quarter", P, dates.date_part(dates.quarter, dates.year, 1, 4)),
-    Taught("Month", "month", P, dates.date_part(dates.month, dates.year, 1, 12)),
+    Taught("Quarter", "quarter", P, dates.date_part(dates.quarter, calendar.year_of, 1, 4)),
+    Taught("Month", "month", P, dates.date_part(dates.month, calendar.year_of, 1, 12)),
     Taught(
         "DayOfMonth", "day", P, dates.date_part(dates.day_of_month, calendar.month_index, 1, 31)
     ),
-    Taught("DayOfYear", "dayofyear", P, dates.date_part(calendar.day_of_year, dates.year, 1, 366)),
+    Taught(
+        "DayOfYear", "dayofyear", P, dates.date_part(calendar.day_of_year, calendar.year_of, 1, 366)
+    ),
     Taught("DayOfWeek", "dayofweek", P, dates.date_part(dates.day_of_week, dates.sunday, 1, 7)),
     Taught("WeekDay", "weekday", P, dates.date_part(dates.weekday, dates.week, 0, 6)),
     Taught(
@@ -87,6 +95,14 @@ TAUGHT: Final = (
     Taught("DateDiff", "datediff", I, dates.date_diff),
     Taught("AddMonths", "add_months", M, dates.add_months),
     Taught("DateAddYMInterval", "date + INTERVAL n MONTH", M, dates.add_months),
+    Taught(
+        "DateAddInterval",
+        "date + make_interval(…)",
+        M,
+        moved_moments.add_calendar_interval,
+        note="without a time of day",
+    ),
+    Taught("SubtractDates", "date - date", I, time_differences.subtract_dates),
     Taught("UnixDate", "unix_date", M, dates.identity_days),
     Taught("DateFromUnixDate", "date_from_unix_date", M, dates.identity_days),
     Taught("MakeDate", "make_date", I, dates.make_date, note="days up to the 28th"),
@@ -96,21 +112,25 @@ TAUGHT: Final = (
     Taught("Second", "second", P, timestamps.clock_part(SECOND, _MINUTE)),
     Taught("SecondWithFraction", "extract(SECOND)", P, timestamps.second_with_fraction),
     Taught("TruncTimestamp", "date_trunc", M, timestamps.trunc_timestamp),
+    Taught("TimestampAddInterval", "timestamp + INTERVAL", M, moved_moments.add_interval),
     Taught(
-        "TimestampAddInterval",
-        "timestamp + INTERVAL",
-        M,
-        timestamps.add_interval,
-        note="days to seconds",
+        "TimeAdd", "timestamp + INTERVAL", M, moved_moments.add_interval, note="name in Spark 4.0"
     ),
     Taught(
         "TimestampAddYMInterval",
         "timestamp + INTERVAL",
         M,
-        timestamps.add_months,
+        moved_moments.add_months,
         note="months and years, to the day",
     ),
-    Taught("TimestampAdd", "timestampadd", M, timestamps.timestamp_add, note="up to weeks"),
+    Taught("TimestampAdd", "timestampadd", M, moved_moments.timestamp_add),
+    Taught("SubtractTimestamps", "timestamp - timestamp", I, time_differences.subtract_timestamps),
+    Taught("ExtractANSIIntervalDays", "extract(DAY FROM x - y)", M, time_differences.whole_days),
+    Taught("TimestampDiff", "timestampdiff", I, time_differences.timestamp_diff),
+    Taught("MonthsBetween", "months_between", I, time_differences.months_between),
+    Taught("FromUTCTimestamp", "from_utc_timestamp", M, timestamps.from_utc),
+    Taught("ToUTCTimestamp", "to_utc_timestamp", M, timestamps.to_utc),
+    Taught("GetTimestamp", "to_timestamp(x, f), to_date(x, f)", S, parsing.get_timestamp),
     Taught("UnixTimestamp", "unix_timestamp", M, timestamps.unix_timestamp),
     Taught("ToUnixTimestamp", "to_unix_timestamp", M, timestamps.unix_timestamp),
     Taught("UnixSeconds", "unix_seconds", M, timestamps.to_unix(SECOND)),
@@ -122,19 +142,21 @@ TAUGHT: Final = (
     Taught("DateFormatClass", "date_format", M, formats.date_format, note="patterns that sort"),
     Taught("FromUnixTime", "from_unixtime", M, formats.from_unix_time, note="patterns that sort"),
     # Arithmetic.
-    Taught("Add", "+", I, arithmetic.add),
-    Taught("Subtract", "-", I, arithmetic.subtract),
-    Taught("Multiply", "*", I, arithmetic.multiply),
-    Taught("Divide", "/", I, arithmetic.divide, note="by what keeps one sign"),
-    Taught("IntegralDivide", "div", I, arithmetic.integral_divide, note="by what keeps one sign"),
-    Taught("Remainder", "%, mod", P, arithmetic.remainder, note="by what is above zero"),
-    Taught("Pmod", "pmod", P, arithmetic.pmod, note="by what is above zero"),
-    Taught("UnaryMinus", "-", M, arithmetic.negate),
-    Taught("Abs", "abs", I, arithmetic.absolute),
+    Taught("Add", "+", I, sums.add),
+    Taught("Subtract", "-", I, sums.subtract),
+    Taught("Multiply", "*", I, products.multiply),
+    Taught("Divide", "/", I, products.divide, note="by what keeps one sign"),
+    Taught("IntegralDivide", "div", I, products.integral_divide, note="by what keeps one sign"),
+    Taught("Remainder", "%, mod", P, remainders.remainder),
+    Taught("Pmod", "pmod", P, remainders.pmod),
+    Taught("UnaryMinus", "-", M, signs.negate),
+    Taught("Abs", "abs", I, signs.absolute),
     Taught("Floor", "floor", M, rounding.floor),
     Taught("Ceil", "ceil", M, rounding.ceil),
-    Taught("Round", "round", M, rounding.round_half_up),
-    Taught("BRound", "bround", M, rounding.bround),
+    Taught("RoundFloor", "floor(x, n)", M, rounding.rounded_to_scale("floor")),
+    Taught("RoundCeil", "ceil(x, n)", M, rounding.rounded_to_scale("ceiling")),
+    Taught("Round", "round", M, rounding.rounded_to_scale("half up")),
+    Taught("BRound", "bround", M, rounding.rounded_to_scale("half even")),
     Taught("Signum", "sign", M, elementary.signum),
     Taught("Sqrt", "sqrt", M, elementary.sqrt),
     Taught("Cbrt", "cbrt", M, elementary.is_rising(np.cbrt)),
@@ -143,32 +165,45 @@ TAUGHT: Final = (
     Taught("Log10", "log10", M, elementary.logarithm_of(np.log10, 0.0)),
     Taught("Log2", "log2", M, elementary.logarithm_of(np.log2, 0.0)),
     Taught("Log1p", "log1p", M, elementary.logarithm_of(np.log1p, -1.0)),
-    Taught("Pow", "power", M, elementary.power, note="to a constant above zero"),
+    Taught("Logarithm", "log(base, x)", M, elementary.logarithm_to_base, note="constant base"),
+    Taught("Expm1", "expm1", M, elementary.is_rising(np.expm1)),
+    Taught("Atan", "atan", M, elementary.is_rising(np.arctan)),
+    Taught("Sinh", "sinh", M, elementary.is_rising(np.sinh)),
+    Taught("Tanh", "tanh", M, elementary.is_rising(np.tanh)),
+    Taught("ToDegrees", "degrees", M, elementary.is_rising(np.degrees)),
+    Taught("ToRadians", "radians", M, elementary.is_rising(np.radians)),
+    Taught("Rint", "rint", M, elementary.is_rising(np.rint)),
+    Taught("Sin", "sin", I, elementary.wave),
+    Taught("Cos", "cos", I, elementary.wave),
+    Taught("Pow", "power", I, elementary.power, note="one of both constant"),
     # Strings.
     Taught("StartsWith", "startswith, LIKE 'p%'", X, predicate=patterns.starts_with),
     Taught("Like", "LIKE", X, predicate=patterns.like),
     Taught("RLike", "RLIKE", X, predicate=patterns.regular_expression, note="'^literal…'"),
+    Taught("EndsWith", "endswith, LIKE '%s'", S, predicate=patterns.ends_with),
+    Taught("Contains", "contains, LIKE '%s%'", X, predicate=patterns.contains),
     Taught(
-        "EndsWith",
-        "endswith, LIKE '%s'",
-        S,
-        predicate=patterns.of_single_value(lambda text, end: text.endswith(end)),
+        "Substring",
+        "substring, left, right",
+        M,
+        string_parts.substring,
+        note="from the first character, or behind what all strings begin with",
     ),
-    Taught(
-        "Contains",
-        "contains, LIKE '%s%'",
-        S,
-        predicate=patterns.of_single_value(lambda text, part: part in text),
-    ),
-    Taught("Substring", "substring, left", M, strings.substring, note="from the first character"),
-    Taught("Concat", "concat, ||", I, strings.concat),
-    Taught("Upper", "upper", X, strings.case_mapped(str.upper)),
-    Taught("Lower", "lower", X, strings.case_mapped(str.lower)),
-    Taught("StringTrim", "trim", S, strings.trimmed(str.strip)),
-    Taught("StringTrimLeft", "ltrim", S, strings.trimmed(str.lstrip)),
-    Taught("StringTrimRight", "rtrim", S, strings.trimmed(str.rstrip)),
+    Taught("Concat", "concat, ||", I, concatenation.concat),
+    Taught("Upper", "upper", X, letter_case.case_mapped(to_upper=True)),
+    Taught("Lower", "lower", X, letter_case.case_mapped(to_upper=False)),
+    Taught("StringTrim", "trim", M, string_parts.trimmed(str.strip, left=True, right=True)),
+    Taught("StringTrimLeft", "ltrim", M, string_parts.trimmed(str.lstrip, left=True, right=False)),
+    Taught("StringTrimRight", "rtrim", M, string_parts.trimmed(str.rstrip, left=False, right=True)),
+    Taught("StringReplace", "replace", S, strings.of_one_string(strings.replaced)),
+    Taught("StringLPad", "lpad", S, strings.of_one_string(strings.padded_left)),
+    Taught("StringRPad", "rpad", S, strings.of_one_string(strings.padded_right)),
+    Taught("StringRepeat", "repeat", S, strings.of_one_string(strings.repeated)),
+    Taught("Reverse", "reverse", S, strings.of_one_string(lambda text: text[::-1])),
+    Taught("StringInstr", "instr", S, strings.position),
     Taught("Length", "length", S, strings.length(strings.characters)),
     Taught("OctetLength", "octet_length", S, strings.length(strings.octets)),
+    Taught("BitLength", "bit_length", S, strings.length(strings.octets, factor=8)),
     # Choices.
     Taught("Coalesce", "coalesce, nvl, ifnull", C, conditional.coalesce),
     Taught("If", "if, nullif, nvl2", C, conditional.choose),
@@ -177,6 +212,7 @@ TAUGHT: Final = (
     Taught("Least", "least", C, conditional.least),
     Taught("NaNvl", "nanvl", C, conditional.nanvl),
     Taught("IsNaN", "isnan", M, predicate=conditional.is_nan),
+    *_of_files(),
 )
 
 
@@ -204,6 +240,9 @@ def to_markdown() -> str:
         "Comparisons, IN, IS NULL, AND, OR and NOT prune over columns, constants and the",
         "functions below, nested as they come. A function that is not here keeps every file. So",
         "does one that might raise or overflow within the bounds of a file: Spark reads it.",
+        "",
+        "Of your own functions, what is declared is known:",
+        "[declared_functions.md](declared_functions.md).",
         "",
         "| known | meaning |",
         "| --- | --- |",

@@ -19,7 +19,15 @@ from tamis.evaluate.bounds import NO, YES, Bounds, Flags
 from tamis.evaluate.flags import all_of, any_of
 from tamis.expr.types import DataType
 
-__all__ = ["Interval", "Numbers", "interval", "is_numeric_form", "result"]
+__all__ = [
+    "Interval",
+    "Numbers",
+    "decimal_edge",
+    "decimal_parts",
+    "interval",
+    "is_numeric_form",
+    "result",
+]
 
 #: int64 or float64, one a container, or a single one that holds for all of them.
 Numbers: TypeAlias = npt.NDArray[Any]
@@ -132,10 +140,21 @@ def _unscaled_edge(edge: pa.Array | None) -> tuple[npt.NDArray[np.int64], Flags]
     """The unscaled values of 128-bit decimals, and where they are known and fit 64 bits."""
     if edge is None or len(edge) == 0:
         return np.zeros(0 if edge is not None else 1, np.int64), NO
-    words = np.frombuffer(edge.buffers()[1], np.int64).reshape(-1, 2)
-    words = words[edge.offset : edge.offset + len(edge)]
+    return decimal_parts(edge)
+
+
+def decimal_parts(values: pa.Array) -> tuple[npt.NDArray[np.int64], Flags]:
+    """The unscaled values of 128-bit decimals, and where they are not null and fit 64 bits.
+
+    >>> from decimal import Decimal
+    >>> values = pa.array([Decimal("1.5"), None, Decimal(10) ** 20], pa.decimal128(38, 2))
+    >>> [each.tolist()[0] for each in decimal_parts(values)], decimal_parts(values)[1].tolist()
+    ([150, True], [True, False, False])
+    """
+    words = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+    words = words[values.offset : values.offset + len(values)]
     low, high = words[:, 0].copy(), words[:, 1]
-    valid = edge.is_valid().to_numpy(zero_copy_only=False)
+    valid = values.is_valid().to_numpy(zero_copy_only=False)
     return low, valid & (high == low >> 63)
 
 

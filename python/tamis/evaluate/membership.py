@@ -16,6 +16,7 @@ Where the values of a container were recorded (evaluate.recorded), they are aske
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, YES, Bounds, Edge, Flags, is_never
+from tamis.evaluate.buckets import Buckets, Hashed, hashed
 from tamis.evaluate.flags import all_of, any_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.literal import once_a_node
@@ -32,14 +34,14 @@ from tamis.evaluate.search import count_at_most, count_less
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.storage import edge_of, is_nan
 from tamis.evaluate.truth import TruthSet
-from tamis.expr.nodes import In, type_of
+from tamis.expr.nodes import In, Value, type_of
 from tamis.expr.types import DataType
 
-__all__ = ["is_in"]
+__all__ = ["Options", "is_in", "options_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Options:
+class Options:
     """The distinct options in ascending order, without NaN."""
 
     edge: Edge
@@ -48,18 +50,20 @@ class _Options:
 
 
 @once_a_node
-def _options(expr: In) -> _Options | None:
+def options_of(expr: In) -> Options | None:
     """The options of a list; None when one of them is no value of the type."""
     data_type = type_of(expr.value)
     if data_type is None:
         return None
-    ordinary = [option for option in expr.options if not is_nan(option)]
+    ordinary: Sequence[Value] = expr.options
+    if data_type.is_floating:
+        ordinary = [option for option in expr.options if not is_nan(option)]
     try:
         edge = edge_of(ordinary, data_type)
     except (TypeError, ValueError, ArithmeticError):
         return None
     ascending = np.unique(edge) if isinstance(edge, np.ndarray) else _distinct(edge)
-    return _Options(ascending, len(ordinary) < len(expr.options), data_type)
+    return Options(ascending, len(ordinary) < len(expr.options), data_type)
 
 
 def _distinct(edge: pa.Array) -> pa.Array:
@@ -69,7 +73,7 @@ def _distinct(edge: pa.Array) -> pa.Array:
 
 def is_in(expr: In, statistics: Statistics) -> TruthSet:
     x = value(expr.value, statistics)
-    options = _options(expr)
+    options = options_of(expr)
     if x is None or options is None or x.type != options.data_type:
         return TruthSet.anything()
     members = members_of(expr.value, statistics) if len(options.edge) else None
@@ -78,7 +82,10 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
         nan_matches = x.can_be_nan if options.has_nan else NO
         if is_never(x.can_be_value):
             return nan_matches
-        may_match = all_of((x.can_be_value, _may_match(x, options)))
+        meets = _may_match(x, options.edge)
+        for buckets in x.buckets:
+            meets = _in_bucket(meets, buckets, x, expr)
+        may_match = all_of((x.can_be_value, meets))
         may_match = narrowed(may_match, members, lambda held: held.may_match(options.edge))
         return any_of((may_match, nan_matches))
 
@@ -98,15 +105,43 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
     return TruthSet(can_be_matched, can_be_unmatched, x.can_be_null)
 
 
-def _may_match(x: Bounds, options: _Options) -> Flags:
+def _may_match(x: Bounds, options: Edge) -> Flags:
     """Where an option lies in [l, u]: the first option that is at least l is at most u."""
-    if len(options.edge) == 0:
+    if len(options) == 0:
         return NO
     if x.lower is None and x.upper is None:
         return YES
-    if isinstance(options.edge, np.ndarray):
-        return _numbers_may_match(x, options.edge)
-    return _values_may_match(x, options.edge)
+    if isinstance(options, np.ndarray):
+        return _numbers_may_match(x, options)
+    return _values_may_match(x, options)
+
+
+@once_a_node
+def _hashed(expr: In) -> Hashed | None:
+    options = options_of(expr)
+    return None if options is None else hashed(options.edge, options.data_type)
+
+
+def _in_bucket(meets: Flags, buckets: Buckets, x: Bounds, expr: In) -> Flags:
+    """Where an option of the bucket of the container lies in [l, u], of those where any does."""
+    options, hashes = options_of(expr), _hashed(expr)
+    if options is None or hashes is None:
+        return meets
+    assigned = hashes.buckets(buckets.count)
+    meets, ordinals = (np.array(each) for each in np.broadcast_arrays(meets, buckets.ordinals))
+    rows = np.flatnonzero(meets & (ordinals >= 0))
+    rows = rows[np.argsort(ordinals[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(ordinals[rows], prepend=-1))
+    for alike in np.split(rows, starts[1:]) if len(rows) else ():
+        own = hashes.ordinals[assigned == ordinals[alike[0]]]
+        # An option has one hash or two, and a place in ascending order.
+        places = np.unique(np.concatenate([own, hashes.anywhere]))
+        meets[alike] = _may_match(x.take(alike), _picked(options.edge, places))
+    return meets
+
+
+def _picked(edge: Edge, places: Any) -> Edge:
+    return edge[places] if isinstance(edge, np.ndarray) else edge.take(pa.array(places))
 
 
 def _values_may_match(x: Bounds, options: pa.Array) -> Flags:
@@ -139,7 +174,7 @@ def _numbers_may_match(x: Bounds, options: Any) -> Flags:
     return meets
 
 
-def _may_miss(x: Bounds, options: _Options) -> Flags:
+def _may_miss(x: Bounds, options: Options) -> Flags:
     """Where [l, u] may hold a value that is not among the options.
 
     It holds none when l = u is an option; and, of whole numbers, when the options between l and u

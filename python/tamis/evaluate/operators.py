@@ -1,7 +1,6 @@
 """The registry: which rule evaluates which node, one line each.
 
-To teach an operator, write its file (what it accepts, how it maps bounds, why that is sound), add a
-line here, and a table of cases in tests/cases.
+Functions have a registry of their own, evaluate/functions.py: docs/adding_an_operator.md.
 """
 
 from __future__ import annotations
@@ -14,9 +13,11 @@ from tamis.evaluate import (
     logic,
     membership,
     nullness,
+    within,
 )
+from tamis.evaluate.declared import DeclaredCall, declared_call
 from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES, TRUTHS, VALUES
-from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or
+from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or, Within
 
 __all__ = ["FUNCTIONS", "PREDICATES", "TRUTHS", "VALUES"]
 
@@ -26,8 +27,10 @@ TRUTHS[Not] = logic.negation
 TRUTHS[Compare] = comparison.compare
 TRUTHS[In] = membership.is_in
 TRUTHS[IsNull] = nullness.is_null
+TRUTHS[Within] = within.within
 
 VALUES[Column] = column.column
+VALUES[DeclaredCall] = declared_call
 VALUES[Literal] = literal.literal
 
 for taught in functions.TAUGHT:

@@ -1,4 +1,4 @@
-"""Predicates on strings: StartsWith, EndsWith, Contains, LIKE, RLIKE.
+"""Predicates on strings: startswith, endswith, contains, LIKE, RLIKE.
 
 Strings that begin with p are an interval: from p up to, not including, the next prefix. So
 
@@ -6,8 +6,8 @@ Strings that begin with p are an interval: from p up to, not including, the next
     u < p, or l is at or beyond the end of p      never true
     both l and u begin with p                     always true
 
-LIKE and RLIKE with a literal beginning are at most as true as StartsWith, and never known to be
-true of an interval. Of one single value EndsWith and Contains are computed.
+LIKE and RLIKE with a literal beginning are at most as true as StartsWith. Of one single string
+LIKE, EndsWith and Contains are computed.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, YES, Bounds, Flags
+from tamis.evaluate.byte_rows import shared_beginning, strings_of
 from tamis.evaluate.flags import all_of
-from tamis.evaluate.interpreter import TruthRule, value
+from tamis.evaluate.interpreter import value
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.text import of_points, successor
 from tamis.evaluate.truth import TruthSet
 from tamis.expr.nodes import Call, Literal
 from tamis.expr.types import STRING
 
-__all__ = ["like", "literal_prefix", "of_single_value", "regular_expression", "starts_with"]
+__all__ = ["contains", "ends_with", "like", "literal_prefix", "regular_expression", "starts_with"]
 
 
 def _operands(call: Call, statistics: Statistics) -> tuple[Bounds, str] | None:
@@ -75,7 +76,12 @@ def _may_start_otherwise(x: Bounds, prefix: bytes) -> Flags:
     inside = pc.greater_equal(x.lower, pa.scalar(prefix, pa.large_binary()))
     end = successor(prefix)
     if end is not None:
-        inside = pc.and_(inside, pc.less(x.upper, pa.scalar(end, pa.large_binary())))
+        below = pc.less(x.upper, pa.scalar(end, pa.large_binary()))
+        if x.upper_open is not None:  # the end itself is no value then
+            at_end = pc.equal(x.upper, pa.scalar(end, pa.large_binary()))
+            is_open = pa.array(np.broadcast_to(x.upper_open, len(x.upper)))
+            below = pc.or_(below, pc.and_(at_end, is_open))
+        inside = pc.and_(inside, below)
     flags: Flags = ~pc.fill_null(inside, False).to_numpy(zero_copy_only=False)
     return flags
 
@@ -86,22 +92,65 @@ def _flags(answer: pa.Array) -> Flags:
     return flags
 
 
-def of_single_value(test: Callable[[str, str], bool]) -> TruthRule:
-    """The rule of a test that is known of containers with one value only, and nowhere else."""
+#: No more than this is looked at of what all strings begin with.
+_WIDTH = 64
 
-    def rule(call: Call, statistics: Statistics) -> TruthSet:
-        found = _operands(call, statistics)
-        if found is None:
-            return TruthSet.anything()
-        x, pattern = found
-        answers = of_points(x, lambda text: "1" if test(text, pattern) else "0")
-        may_hold = np.array([answer != b"0" for answer in answers])
-        may_fail = np.array([answer != b"1" for answer in answers])
-        return TruthSet(
-            all_of((x.can_be_value, may_hold)), all_of((x.can_be_value, may_fail)), x.can_be_null
-        )
 
-    return rule
+def contains(call: Call, statistics: Statistics) -> TruthSet:
+    """contains(x, part): computed of one string; true of all that begin with what contains it."""
+    found = _operands(call, statistics)
+    if found is None or found[0].lower is None or found[0].upper is None:
+        return TruthSet.anything()
+    x, part = found
+    if len(found[0].lower) != len(found[0].upper):
+        return TruthSet.anything()
+    one = _is_one(x)
+    may_hold = ~one | _holds(pc.match_substring(x.lower, pattern=part.encode()))
+
+    def may_fail() -> Flags:
+        if one.all():
+            return ~may_hold
+        holds = _holds(pc.match_substring(_beginning_of_all(x), pattern=part.encode()))
+        return ~(holds | (one & may_hold))
+
+    return TruthSet(
+        all_of((x.can_be_value, may_hold)),
+        lambda: all_of((x.can_be_value, may_fail())),
+        x.can_be_null,
+    )
+
+
+def ends_with(call: Call, statistics: Statistics) -> TruthSet:
+    """endswith(x, end): computed of one string."""
+    found = _operands(call, statistics)
+    if found is None or found[0].lower is None or found[0].upper is None:
+        return TruthSet.anything()
+    x, end = found
+    one = _is_one(x)
+    holds = _holds(pc.ends_with(x.lower, pattern=end.encode())) | (not end)
+    return TruthSet(
+        all_of((x.can_be_value, ~one | holds)),
+        all_of((x.can_be_value, ~one | ~holds)),
+        x.can_be_null,
+    )
+
+
+def _is_one(x: Bounds) -> Flags:
+    if x.lower is None or x.upper is None or len(x.lower) != len(x.upper):
+        return NO
+    return _holds(pc.equal(x.lower, x.upper))
+
+
+def _beginning_of_all(x: Bounds) -> pa.Array:
+    """What every string between the edges begins with."""
+    known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)
+    return strings_of(*shared_beginning(x.lower, x.upper, _WIDTH, x.upper_open), known)
+
+
+def _holds(answer: pa.Array) -> Flags:
+    """null: the edge is not known, so it is not known to hold."""
+    flags: Flags = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
+    return flags
 
 
 def like(call: Call, statistics: Statistics) -> TruthSet:
@@ -117,7 +166,13 @@ def like(call: Call, statistics: Statistics) -> TruthSet:
     prefix, has_wildcard = split
     may_start = all_of((x.can_be_value, _may_start(x, prefix.encode())))
     if has_wildcard:
-        return TruthSet(may_start, x.can_be_value, x.can_be_null)
+        found_in = of_points(x, _matcher(pattern, escape))
+        # null: not one string.
+        may_hold = _flags(pc.not_equal(found_in, pa.scalar(b"0", found_in.type)))
+        may_fail = _flags(pc.not_equal(found_in, pa.scalar(b"1", found_in.type)))
+        return TruthSet(
+            all_of((may_start, may_hold)), all_of((x.can_be_value, may_fail)), x.can_be_null
+        )
     # Without a wildcard it is equality.
     text = pa.scalar(prefix.encode(), pa.large_binary())
     may_equal = YES
@@ -126,6 +181,21 @@ def like(call: Call, statistics: Statistics) -> TruthSet:
             pc.and_kleene(pc.less_equal(x.lower, text), pc.greater_equal(x.upper, text))
         )
     return TruthSet(all_of((may_start, may_equal)), x.can_be_value, x.can_be_null)
+
+
+def _matcher(pattern: str, escape: str) -> Callable[[str], str]:
+    """Whether a text is LIKE the pattern, which is not broken: "1" or "0"."""
+    parts, position = [], 0
+    while position < len(pattern):
+        character = pattern[position]
+        if character == escape:
+            position += 1
+            parts.append(re.escape(pattern[position]))
+        else:
+            parts.append({"_": ".", "%": ".*"}.get(character, re.escape(character)))
+        position += 1
+    expression = re.compile("".join(parts), re.DOTALL)
+    return lambda text: "1" if expression.fullmatch(text) else "0"
 
 
 def literal_prefix(pattern: str, escape: str) -> tuple[str, bool] | None:

@@ -2,22 +2,25 @@
 
 Floor and ceil of a double give a BIGINT, of a decimal a decimal without fraction. Round to a scale
 of a double goes through its decimal digits in Spark (BigDecimal of its shortest text), so that the
-edge is bracketed here: two steps in the last place of the result and one part in 10 ** 15 outward.
+edge is bracketed here: by half a unit and one part in 10 ** 15 (of a float, in 10 ** 6) outward.
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 import numpy as np
 
 from tamis.evaluate import exact
 from tamis.evaluate.arithmetic import fits, numbers
-from tamis.evaluate.bounds import Bounds
+from tamis.evaluate.bounds import YES, Bounds
+from tamis.evaluate.interpreter import ValueRule
 from tamis.evaluate.interval import Interval, Numbers, result
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Call, Literal
 from tamis.expr.types import LONG
 
-__all__ = ["bround", "ceil", "floor", "round_half_up"]
+__all__ = ["ceil", "floor", "rounded_to_scale"]
 
 #: Doubles from here on are beyond BIGINT, and clipped by Spark.
 _LONG_END = 2.0**63
@@ -59,50 +62,75 @@ def _fits(call: Call, lower: Numbers, upper: Numbers) -> np.ndarray[tuple[int], 
     return fits(call.type, lower, upper)
 
 
-def round_half_up(call: Call, statistics: Statistics) -> Bounds | None:
-    return _round(call, statistics, half_up=True)
+class _Mode(StrEnum):
+    HALF_UP = "half up"
+    HALF_EVEN = "half even"
+    FLOOR = "floor"
+    CEILING = "ceiling"
 
 
-def bround(call: Call, statistics: Statistics) -> Bounds | None:
-    return _round(call, statistics, half_up=False)
+def rounded_to_scale(mode: str) -> ValueRule:
+    """The rule of round, bround, floor and ceil to a constant scale, which may be negative."""
+    how = _Mode(mode)
+
+    def rule(call: Call, statistics: Statistics) -> Bounds | None:
+        found = numbers(call, statistics, 2)
+        match call.arguments:
+            case (_, Literal(value=int(scale))) if found is not None:
+                x = found[0]
+            case _:
+                return None
+        if x.type.is_decimal and call.type.is_decimal:
+            return _round_decimal(call, x, scale, how)
+        if x.type.is_integral and call.type == x.type:
+            return _rounded(call, x, -scale, max(-scale, 0), how)
+        if x.type.is_floating and call.type == x.type and abs(scale) <= 15:
+            return _round_floating(call, x, scale)
+        return None
+
+    return rule
 
 
-def _round(call: Call, statistics: Statistics, half_up: bool) -> Bounds | None:
-    found = numbers(call, statistics, 2)
-    match call.arguments:
-        case (_, Literal(value=int(scale))) if found is not None:
-            x = found[0]
-        case _:
-            return None
-    if x.type.is_decimal and call.type.is_decimal:
-        return _round_decimal(call, x, scale, half_up)
-    if x.type.is_integral and call.type == x.type:
-        return result(call.type, x.lower, x.upper, x) if scale >= 0 else None
-    if x.type.name == "double" and call.type == x.type and 0 <= scale <= 15:
-        return _round_double(call, x, scale)
-    return None
-
-
-def _round_decimal(call: Call, x: Interval, scale: int, half_up: bool) -> Bounds | None:
+def _round_decimal(call: Call, x: Interval, scale: int, how: _Mode) -> Bounds | None:
     held = x.type.scale or 0
-    if scale < 0 or call.type.scale != min(scale, held):
+    if call.type.scale != max(min(scale, held), 0):
         return None
-    unit = exact.power_of_ten(max(held - scale, 0))
-    if unit is None:
+    return _rounded(call, x, held - scale, max(-scale, 0), how)
+
+
+def _rounded(call: Call, x: Interval, digits: int, zeros: int, how: _Mode) -> Bounds | None:
+    """Without its last `digits`, and with so many zeros behind it."""
+    unit, factor = exact.power_of_ten(max(digits, 0)), exact.power_of_ten(zeros)
+    if unit is None or factor is None:
         return None
-    edges = [exact.divide_half_up(each, unit) for each in (x.lower, x.upper)]
+    edges = [_quotient(x.lower, unit, how, up=False), _quotient(x.upper, unit, how, up=True)]
+    (low, low_exact), (high, high_exact) = (
+        exact.multiply(each, np.array([factor])) for each in edges
+    )
+    if factor == 1:
+        low_exact = high_exact = YES
+    proven = low_exact & high_exact & _fits(call, low, high)
+    return result(call.type, low, high, x, proven=proven)
+
+
+def _quotient(edge: Numbers, unit: int, how: _Mode, up: bool) -> Numbers:
+    if unit == 1:
+        return edge
     # Half to even differs from half up by one at a half: bracketed.
-    if not half_up and unit > 1:
-        edges = [x.lower // unit, exact.ceil_divide(x.upper, unit)]
-    return result(call.type, edges[0], edges[1], x, proven=_fits(call, edges[0], edges[1]))
+    if how is _Mode.CEILING or (how is _Mode.HALF_EVEN and up):
+        return exact.ceil_divide(edge, unit)
+    if how is _Mode.HALF_UP:
+        return exact.divide_half_up(edge, unit)
+    return edge // unit
 
 
-def _round_double(call: Call, x: Interval, scale: int) -> Bounds:
+def _round_floating(call: Call, x: Interval, scale: int) -> Bounds:
     """|round(x) - x| is at most half a unit, and the result the nearest double to that."""
     half = 0.5 * 10.0**-scale
+    part, least = (1e-15, 1e-300) if x.type.name == "double" else (1e-6, 1e-37)
     with np.errstate(all="ignore"):
-        lower = x.lower - half - np.abs(x.lower) * 1e-15 - 1e-300
-        upper = x.upper + half + np.abs(x.upper) * 1e-15 + 1e-300
+        lower = x.lower - half - (np.abs(x.lower) + half) * part - least
+        upper = x.upper + half + (np.abs(x.upper) + half) * part + least
     unclear = np.isnan(lower) | np.isnan(upper)  # infinity minus infinity
     lower = np.where(unclear, -np.inf, lower)
     upper = np.where(unclear, np.inf, upper)

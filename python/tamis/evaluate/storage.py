@@ -16,6 +16,9 @@ from tamis.expr.types import DataType
 
 __all__ = ["comparable", "edge_of", "is_nan"]
 
+#: More values than these are looked at all together.
+_FEW = 8
+
 
 def edge_of(values: Sequence[Value], data_type: DataType) -> Edge:
     """The constants as an edge, in the order given; none of them NULL or NaN.
@@ -26,6 +29,10 @@ def edge_of(values: Sequence[Value], data_type: DataType) -> Edge:
     >>> edge_of([Decimal("1.50"), Decimal(2)], decimal(10, 2))
     array([150, 200])
     """
+    if len(values) > _FEW:
+        edge = _edge_of_many(values, data_type)
+        if edge is not None:
+            return edge
     if data_type.is_text:
         return pa.array([_bytes(value, data_type) for value in values], pa.large_binary())
     if data_type.is_floating:
@@ -35,6 +42,25 @@ def edge_of(values: Sequence[Value], data_type: DataType) -> Edge:
         exact = [from_unscaled(_unscaled(value, scale), scale) for value in values]
         return pa.array(exact, pa.decimal128(38, scale))
     return np.array([_long(value, data_type) for value in values], np.int64)
+
+
+def _edge_of_many(values: Sequence[Value], data_type: DataType) -> Edge | None:
+    """The same of values that are all of the type's own Python class, at once; None: one by one."""
+    classes = set(map(type, values))
+    if data_type.name == "string" and classes == {str}:
+        return pa.array(values, pa.large_binary())
+    if data_type.name == "binary" and classes == {bytes}:
+        return pa.array(values, pa.large_binary())
+    if data_type.name == "double" and classes == {float}:
+        return np.array(values, np.float64)
+    is_whole = data_type.is_discrete and not data_type.is_decimal and data_type.name != "boolean"
+    if is_whole and classes == {int}:
+        edge = np.array(values, np.int64)
+        least, greatest = data_type.domain
+        if edge.min() < least or edge.max() > greatest:
+            raise OverflowError(f"one of the values is no {data_type}")
+        return edge
+    return None
 
 
 def is_nan(value: Value) -> bool:

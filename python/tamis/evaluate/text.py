@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, YES, Bounds, Flags
 from tamis.evaluate.interval import Interval
-from tamis.expr.types import STRING, DataType
+from tamis.expr.types import DataType
 
-__all__ = ["as_text", "of_points", "point_rows", "same_length", "successor", "text_result"]
+__all__ = ["of_points", "point_rows", "same_length", "successor", "text_result"]
 
 #: More points than this in one block are not computed one by one.
 _MOST_POINTS = 20_000
@@ -53,29 +53,6 @@ def same_length(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
     return low, high
 
 
-def as_text(x: Interval) -> Bounds | None:
-    """A whole number or boolean as a string: only where it is one value.
-
-    "10" sorts before "9", so that no more follows from an interval.
-    """
-    write = _WRITERS.get("whole" if x.type.is_integral else x.type.name)
-    if write is None:
-        return None
-    known = np.atleast_1d(x.is_point & x.can_be_value)
-    rows = np.flatnonzero(known)
-    values = np.broadcast_to(x.lower, known.shape)
-    cells: list[bytes | None] = [None] * len(known)
-    for row in rows[:_MOST_POINTS]:
-        cells[row] = write(int(values[row]))
-    return text_result(STRING, cells, cells, x)
-
-
-_WRITERS: dict[str, Callable[[int], bytes]] = {
-    "whole": lambda number: str(number).encode(),
-    "boolean": lambda number: b"true" if number else b"false",
-}
-
-
 def point_rows(x: Bounds) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """The containers of which every ordinary value is known to be the same one."""
     if x.lower is None or x.upper is None or len(x.lower) != len(x.upper):
@@ -84,17 +61,20 @@ def point_rows(x: Bounds) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     return np.flatnonzero(equal)[:_MOST_POINTS]
 
 
-def of_points(x: Bounds, function: Callable[[str], str | None]) -> list[bytes | None]:
-    """f of the containers with one value, None elsewhere and where the value is not UTF-8."""
+def of_points(x: Bounds, function: Callable[[str], str | None]) -> pa.Array:
+    """f of the containers with one value, null elsewhere and where the value is not UTF-8."""
     count = 1 if x.lower is None else len(x.lower)
     cells: list[bytes | None] = [None] * count
-    for row in point_rows(x):
+    rows = point_rows(x)
+    if x.lower is None or not len(rows):
+        return pa.array(cells, pa.large_binary())
+    for row, text in zip(rows.tolist(), x.lower.take(pa.array(rows)).to_pylist(), strict=True):
         try:
-            mapped = function(x.lower[row].as_py().decode())  # type: ignore[index]
+            mapped = function(text.decode())
         except UnicodeDecodeError:
             continue
         cells[row] = None if mapped is None else mapped.encode()
-    return cells
+    return pa.array(cells, pa.large_binary())
 
 
 def successor(prefix: bytes) -> bytes | None:

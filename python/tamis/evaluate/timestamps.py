@@ -1,4 +1,4 @@
-"""Functions of timestamps: parts of the local time, truncation, intervals, and Unix time.
+"""Functions of timestamps: parts of the local time, truncation, clocks of zones, and Unix time.
 
 A timestamp is a moment in microseconds, and what it shows on a clock depends on the session's time
 zone, which the call brings along; evaluate.zones has how. A timestamp_ntz is the clock itself.
@@ -12,6 +12,7 @@ from tamis.evaluate import dates, exact
 from tamis.evaluate.bounds import Bounds
 from tamis.evaluate.interpreter import ValueRule, value
 from tamis.evaluate.interval import Interval, Numbers, interval, result
+from tamis.evaluate.parsing import text_to_unix
 from tamis.evaluate.pieces import piecewise
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.zones import DAY, HOUR, SECOND, zone_of
@@ -19,20 +20,23 @@ from tamis.expr.nodes import Call, Literal
 from tamis.expr.types import DATE, INTEGER, LONG, TIMESTAMP, TIMESTAMP_NTZ
 
 __all__ = [
-    "add_interval",
-    "add_months",
+    "SAFE",
     "clock_part",
     "from_unix",
+    "from_utc",
+    "is_safe",
+    "local",
+    "moment",
     "second_with_fraction",
-    "timestamp_add",
     "to_unix",
+    "to_utc",
     "trunc_timestamp",
     "unix_timestamp",
 ]
 
 MINUTE = 60 * SECOND
 #: Timestamps further out than this (some 290,000 years) overflow when they are moved.
-_SAFE = (1 << 63) - 800 * DAY
+SAFE = (1 << 63) - 800 * DAY
 
 
 def moment(call: Call, statistics: Statistics, ordinal: int = 0) -> Interval | None:
@@ -44,7 +48,7 @@ def moment(call: Call, statistics: Statistics, ordinal: int = 0) -> Interval | N
 
 
 def is_safe(x: Interval) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return (x.lower > -_SAFE) & (x.upper < _SAFE)
+    return (x.lower > -SAFE) & (x.upper < SAFE)
 
 
 def local(x: Interval, call: Call) -> tuple[Numbers, Numbers]:
@@ -129,92 +133,20 @@ def trunc_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
     return result(TIMESTAMP, *clock.utc(low * DAY, high * DAY), x, proven=is_safe(x))
 
 
-def add_interval(call: Call, statistics: Statistics) -> Bounds | None:
-    """timestamp + INTERVAL of days to seconds, which Spark splits into days and microseconds."""
+def from_utc(call: Call, statistics: Statistics) -> Bounds | None:
+    """from_utc_timestamp: the clock of the zone, as if it were UTC."""
     x = moment(call, statistics)
-    match call.arguments:
-        case (_, Literal(value=int(micros), type=data_type)) if x is not None:
-            if data_type.name != "day_time_interval" or call.type != x.type:
-                return None
-            # Java's division: toward zero.
-            days = abs(micros) // DAY * (1 if micros >= 0 else -1)
-            return _moved(x, call, days, micros - days * DAY)
-    return None
-
-
-def _moved(x: Interval, call: Call, days: int, micros: int) -> Bounds | None:
-    """Days on the local clock, then microseconds of time that passes."""
-    if abs(days) > 300 * 365 * 300 or abs(micros) > 300 * 365 * DAY:
-        return None  # so far that the end of the type may be passed
-    if days == 0:
-        low, high = x.lower, x.upper
-    elif x.type == TIMESTAMP_NTZ:
-        low, high = _moved_days(x.lower, x.upper, days)
-    else:
-        clock = zone_of(call)
-        low, high = clock.utc(*_moved_days(*clock.local(x.lower, x.upper), days))
-    shift = np.array([micros])
-    low, low_exact = exact.add(low, shift)
-    high, high_exact = exact.add(high, shift)
-    inside = (low > -_SAFE) & (high < _SAFE)
-    return result(x.type, low, high, x, proven=inside & low_exact & high_exact & is_safe(x))
-
-
-def _moved_days(lower: Numbers, upper: Numbers, days: int) -> tuple[Numbers, Numbers]:
-    shift = np.array([days * DAY])
-    return exact.clipped_add(lower, shift), exact.clipped_add(upper, shift)
-
-
-def add_months(call: Call, statistics: Statistics) -> Bounds | None:
-    """timestamp + INTERVAL of years to months: the local date moves, its time of day stays."""
-    x = moment(call, statistics)
-    match call.arguments:
-        case (_, Literal(value=int(months), type=data_type)) if x is not None:
-            if data_type.name != "year_month_interval" or abs(months) > 12 * 10_000:
-                return None
-        case _:
-            return None
-    if call.type != x.type:
+    if x is None or x.type != TIMESTAMP or call.type != TIMESTAMP:
         return None
-    low, high = local(x, call)
-    by = np.array([months])
-    # Monotone in days, but 01-30 23:00 and 01-31 01:00 both go to 02-28: not in the time of day.
-    # So from the start of the lower day's image to the end of the upper's.
-    low = dates.moved_by_months(low // DAY, by) * DAY
-    high = dates.moved_by_months(high // DAY, by) * DAY + DAY - 1
-    if x.type == TIMESTAMP:
-        clock = zone_of(call)
-        low, high = clock.utc(low, high)
-    margin = 366 * 10_000 * DAY
-    inside = (x.lower > -_SAFE + margin) & (x.upper < _SAFE - margin)
-    return result(x.type, low, high, x, proven=inside)
+    return result(TIMESTAMP, *zone_of(call).local(x.lower, x.upper), x, proven=is_safe(x))
 
 
-_UNITS = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1_000,
-    "SECOND": SECOND,
-    "MINUTE": MINUTE,
-    "HOUR": HOUR,
-}
-
-
-def timestamp_add(call: Call, statistics: Statistics) -> Bounds | None:
-    """timestampadd of a constant number of units."""
-    x = moment(call, statistics, 1)
-    unit = call.option("unit")
-    match call.arguments:
-        case (Literal(value=int(quantity)), _) if isinstance(unit, str) and x is not None:
-            if call.type != x.type:
-                return None
-            match unit.upper():
-                case "DAY" | "DAYOFYEAR":
-                    return _moved(x, call, quantity, 0)
-                case "WEEK":
-                    return _moved(x, call, 7 * quantity, 0)
-                case name if name in _UNITS:
-                    return _moved(x, call, 0, quantity * _UNITS[name])
-    return None
+def to_utc(call: Call, statistics: Statistics) -> Bounds | None:
+    """to_utc_timestamp: the moment at which the clock of the zone shows what UTC shows."""
+    x = moment(call, statistics)
+    if x is None or x.type != TIMESTAMP or call.type != TIMESTAMP:
+        return None
+    return result(TIMESTAMP, *zone_of(call).utc(x.lower, x.upper), x, proven=is_safe(x))
 
 
 def to_unix(step: int) -> ValueRule:
@@ -230,16 +162,18 @@ def to_unix(step: int) -> ValueRule:
 
 
 def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
-    """unix_timestamp, to_unix_timestamp: of a moment cut toward zero; of a date, its midnight."""
+    """unix_timestamp, to_unix_timestamp: of a moment cut toward zero; of a date, its midnight; of
+    a string by its format.
+    """
     if not call.arguments or call.type != LONG:
         return None
     x = interval(value(call.arguments[0], statistics))
     if x is None:
-        return None
+        return text_to_unix(call, statistics)
     if x.type == DATE:
         clock = zone_of(call)
         # The type's ends are beyond what 64 bits of microseconds hold.
-        inside = (x.lower > -_SAFE // DAY) & (x.upper < _SAFE // DAY)
+        inside = (x.lower > -SAFE // DAY) & (x.upper < SAFE // DAY)
         days = [np.where(inside, each, 0) * DAY for each in (x.lower, x.upper)]
         low, high = clock.utc(days[0], days[1])
         seconds = exact.toward_zero(low, SECOND), exact.toward_zero(high, SECOND)

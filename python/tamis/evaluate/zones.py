@@ -72,6 +72,8 @@ class Zone:
         >>> int((high - low)[0]) == HOUR - 1
         True
         """
+        if self.is_fixed:
+            return _plus(lower, upper, self.early[0])
         lowest, highest = self._plus_offset(lower, upper)
         if len(self.moments):
             after = np.searchsorted(self.moments, lower, "right")
@@ -112,6 +114,8 @@ class Zone:
         java.time starts a day whose midnight was skipped; and one that comes twice either of its
         two moments, for java.time keeps the offset of a moment that it moves.
         """
+        if self.is_fixed:
+            return _plus(lower, upper, -self.early[0])
         before, after = self.offsets[:-1], self.offsets[1:]
         # Piece k begins where both the old and the new clock have passed the transition.
         starts = self.moments + np.maximum(before, after)
@@ -153,6 +157,13 @@ class Zone:
 
 
 _LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+def _plus(lower: Numbers, upper: Numbers, offset: int) -> tuple[Numbers, Numbers]:
+    if offset == 0:
+        return lower, upper
+    by = np.array([offset])
+    return exact.clipped_add(lower, by), exact.clipped_add(upper, by)
 
 
 def _fixed(least: int, greatest: int) -> Zone:

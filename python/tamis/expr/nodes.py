@@ -23,6 +23,7 @@ from tamis.expr.types import BOOLEAN, DataType
 
 __all__ = [
     "And",
+    "CalendarInterval",
     "Call",
     "Column",
     "Compare",
@@ -35,13 +36,24 @@ __all__ = [
     "Opaque",
     "Or",
     "Value",
+    "Within",
     "children_of",
     "columns_of",
     "type_of",
     "walk",
 ]
 
-Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
+
+@dataclass(frozen=True, slots=True)
+class CalendarInterval:
+    """Months, days and microseconds, which are added one after the other."""
+
+    months: int
+    days: int
+    microseconds: int
+
+
+Value: TypeAlias = bool | int | float | Decimal | str | bytes | CalendarInterval | None
 
 
 class Comparison(StrEnum):
@@ -163,6 +175,21 @@ class IsNull:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """`lower <= value <= upper`, None for no limit: what evaluate.ranges makes of comparisons.
+
+    - `upper_open`: value < upper; for text, in which no string is the one before another.
+    - `nan`: whether NaN lies inside.
+    """
+
+    value: Column
+    lower: Value
+    upper: Value
+    upper_open: bool = False
+    nan: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A deterministic function or operator by its Catalyst class name, such as `Year`.
 
@@ -184,7 +211,7 @@ class Call:
         return dict(self.options).get(name)
 
 
-Expr: TypeAlias = Literal | Column | Opaque | And | Or | Not | Compare | In | IsNull | Call
+Expr: TypeAlias = Literal | Column | Opaque | And | Or | Not | Compare | In | IsNull | Within | Call
 
 
 def type_of(expr: Expr) -> DataType | None:
@@ -235,7 +262,7 @@ def children_of(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case And(parts=children) | Or(parts=children) | Call(arguments=children):
             return children
-        case Not(child=child) | IsNull(child=child) | In(value=child):
+        case Not(child=child) | IsNull(child=child) | In(value=child) | Within(value=child):
             return (child,)
         case Compare(left=left, right=right):
             return (left, right)

@@ -22,6 +22,7 @@ from tamis.expr.nodes import (
     Opaque,
     Or,
     Value,
+    Within,
     type_of,
 )
 from tamis.expr.types import DataType
@@ -65,13 +66,27 @@ def to_sql(expr: Expr) -> str:
             return _in_sql(expr, "IN")
         case Compare(op=op, left=left, right=right):
             return f"{_operand(left)} {op} {_operand(right)}"
+        case Within():
+            return _within_sql(expr)
         case Call(name=name, arguments=arguments):
-            return f"{name}({', '.join(to_sql(each) for each in arguments)})"
+            # A function of the user is "udf:name": no class of Catalyst has a colon.
+            return f"{name.removeprefix('udf:')}({', '.join(to_sql(each) for each in arguments)})"
 
 
 def _operand(expr: Expr, looser: tuple[type, ...] = (And, Or, Not, Compare, In, IsNull)) -> str:
     """The text, in parentheses where the expression binds more loosely than its place."""
     return f"({to_sql(expr)})" if isinstance(expr, looser) else to_sql(expr)
+
+
+def _within_sql(expr: Within) -> str:
+    column, data_type = identifier(expr.value.path), expr.value.type
+    below = "<" if expr.upper_open else "<="
+    sides = [
+        f"{column} {op} {value_sql(value, data_type)}"
+        for op, value in ((">=", expr.lower), (below, expr.upper))
+        if value is not None
+    ]
+    return " AND ".join(sides) or f"{column} IS NOT NULL"
 
 
 def _in_sql(expr: In, operator: str) -> str:
@@ -166,5 +181,8 @@ _WRITERS: Final[dict[str, Callable[[Value], str]]] = {
     "timestamp": _timestamp("TIMESTAMP", "Z"),
     "timestamp_ntz": _timestamp("TIMESTAMP_NTZ", ""),
     "day_time_interval": lambda value: f"INTERVAL '{Decimal(int(value)) / 1_000_000:f}' SECOND",  # type: ignore[arg-type]
+    "calendar_interval": lambda value: (
+        f"make_interval(0, {value.months}, 0, {value.days}, 0, 0, {value.microseconds / 1e6})"  # type: ignore[union-attr]
+    ),
     "year_month_interval": lambda value: f"INTERVAL '{value!s}' MONTH",
 }

@@ -2,7 +2,7 @@
 
 A type that is not here (collated strings, structs, arrays, char and varchar) has no `DataType`:
 what has such a type is not understood, and an expression over it stays opaque. Intervals are types
-of constants, and of nothing else.
+of constants and of results of functions, and of no column.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ __all__ = [
     "BINARY",
     "BOOLEAN",
     "BYTE",
+    "CALENDAR_INTERVAL",
     "DATE",
     "DAY_TIME_INTERVAL",
     "DOUBLE",
@@ -101,7 +102,7 @@ class DataType:
         """
         if self.is_decimal:
             return self.precision is not None and self.precision <= MAX_LONG_DIGITS
-        return not (self.is_floating or self.is_text)
+        return not (self.is_floating or self.is_text or self.name == "calendar_interval")
 
     @property
     def domain(self) -> tuple[int, int]:
@@ -135,9 +136,10 @@ DATE: Final = DataType("date")
 TIMESTAMP: Final = DataType("timestamp")
 TIMESTAMP_NTZ: Final = DataType("timestamp_ntz")
 
-#: Types of constants only: microseconds, and months.
+#: Types of constants and of results, of no column: microseconds, months, and all three together.
 DAY_TIME_INTERVAL: Final = DataType("day_time_interval")
 YEAR_MONTH_INTERVAL: Final = DataType("year_month_interval")
+CALENDAR_INTERVAL: Final = DataType("calendar_interval")
 
 _BY_NAME: Final = {
     each.name: each
@@ -168,13 +170,15 @@ _DAYS_TO_SECONDS = re.compile(r"interval (?:day|hour|minute|second)(?: to (?:hou
 
 
 def interval_type(text: object) -> DataType | None:
-    """The type of an interval constant, whichever its fields; None of other types.
+    """The type of an interval, whichever its fields; None of other types.
 
     >>> interval_type("interval day to second") == DAY_TIME_INTERVAL
     True
     """
     if not isinstance(text, str):
         return None
+    if text == "interval":
+        return CALENDAR_INTERVAL
     if _YEARS_AND_MONTHS.fullmatch(text):
         return YEAR_MONTH_INTERVAL
     return DAY_TIME_INTERVAL if _DAYS_TO_SECONDS.fullmatch(text) else None

@@ -17,7 +17,7 @@ from tamis.evaluate.bounds import NO, YES, Bounds, Flags
 from tamis.files.bounds import simplified
 from tamis.files.columns import known
 
-__all__ = ["forget", "intersect"]
+__all__ = ["contradict", "forget", "intersect"]
 
 
 def intersect(left: Bounds, right: Bounds) -> Bounds:
@@ -31,9 +31,27 @@ def intersect(left: Bounds, right: Bounds) -> Bounds:
     >>> both.lower.tolist(), both.upper.tolist()
     ([3, -9223372036854775808], [5, 9223372036854775807])
     """
+    both = _both(left, right)
+    return forget(both, _contradiction(both))
+
+
+def contradict(left: Bounds, right: Bounds) -> Flags:
+    """Where no row can be as both say: one of them is wrong, or the container holds no row.
+
+    >>> from tamis.expr.types import LONG
+    >>> from tamis.files.bounds import column_bounds
+    >>> def between(low, high):
+    ...     return column_bounds(LONG, pa.array(low), pa.array(high), None, None, None)
+    >>> contradict(between([1, 1], [5, 5]), between([3, 7], [9, 9])).tolist()
+    [False, True]
+    """
+    return _contradiction(_both(left, right))
+
+
+def _both(left: Bounds, right: Bounds) -> Bounds:
     lower = _tighter(left.lower, right.lower, np.maximum, pc.max_element_wise)
     upper = _tighter(left.upper, right.upper, np.minimum, pc.min_element_wise)
-    both = Bounds(
+    return Bounds(
         left.type,
         lower,
         upper,
@@ -43,8 +61,8 @@ def intersect(left: Bounds, right: Bounds) -> Bounds:
         _known(lower, left.lower_known, right.lower_known, left.lower, right.lower),
         _known(upper, left.upper_known, right.upper_known, left.upper, right.upper),
         _open(left, right),
+        buckets=(*left.buckets, *right.buckets),
     )
-    return forget(both, _contradiction(both))
 
 
 def forget(bounds: Bounds, corrupt: Flags) -> Bounds:
@@ -69,6 +87,9 @@ def forget(bounds: Bounds, corrupt: Flags) -> Bounds:
         lower_known,
         upper_known,
         None if bounds.upper_open is None else simplified(bounds.upper_open & ~corrupt),
+        buckets=tuple(
+            each.map(lambda ordinals: np.where(corrupt, -1, ordinals)) for each in bounds.buckets
+        ),
     )
 
 
@@ -78,7 +99,17 @@ def _tighter(left: Any, right: Any, of_numbers: Any, of_arrow: Any) -> Any:
     if isinstance(left, np.ndarray):
         # Where one is not known it holds the type's extreme, and the other one is the tighter.
         return of_numbers(left, right)
-    return of_arrow(left, right)  # skips nulls: not known
+    return of_arrow(*_alike(left, right))  # skips nulls: not known
+
+
+def _alike(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Both of one length: one value for all containers is repeated, which Arrow does not do."""
+    count = max(len(left), len(right))
+    return _repeated(left, count), _repeated(right, count)
+
+
+def _repeated(edge: pa.Array, count: int) -> pa.Array:
+    return edge if len(edge) == count else pa.repeat(edge[0], count)
 
 
 def _known(
@@ -101,8 +132,9 @@ def _open(left: Bounds, right: Bounds) -> Flags | None:
         return right.upper_open if left.upper is None else left.upper_open
     left_open = NO if left.upper_open is None else left.upper_open
     right_open = NO if right.upper_open is None else right.upper_open
-    left_wins = _flags(pc.less_equal(left.upper, right.upper), right.upper)
-    right_wins = _flags(pc.less_equal(right.upper, left.upper), left.upper)
+    one, other = _alike(left.upper, right.upper)
+    left_wins = _flags(pc.less_equal(one, other), other)
+    right_wins = _flags(pc.less_equal(other, one), one)
     return (left_open & left_wins) | (right_open & right_wins)
 
 
@@ -115,15 +147,16 @@ def _flags(compared: pa.Array, other: pa.Array) -> Flags:
 
 
 def _contradiction(bounds: Bounds) -> Flags:
+    # Where no row has an ordinary value, edges bound nothing, and may be anything.
     nothing = ~(bounds.can_be_null | bounds.can_be_nan | bounds.can_be_value)
     if bounds.lower is None or bounds.upper is None:
         return nothing
     if isinstance(bounds.lower, np.ndarray):
         is_reversed: Flags = bounds.lower > bounds.upper
-        return nothing | is_reversed
-    crossed = pc.fill_null(pc.greater(bounds.lower, bounds.upper), False)
+        return nothing | is_reversed & bounds.can_be_value
+    crossed = pc.fill_null(pc.greater(*_alike(bounds.lower, bounds.upper)), False)
     is_crossed: Flags = np.asarray(crossed.to_numpy(zero_copy_only=False))
-    return nothing | is_crossed
+    return nothing | is_crossed & bounds.can_be_value
 
 
 def _forgotten(

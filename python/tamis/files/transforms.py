@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, YES, Bounds, Flags
+from tamis.evaluate.buckets import Buckets, is_hashed
 from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds, simplified
@@ -38,9 +39,9 @@ def partition_bounds(data_type: DataType, transform: Transform, values: pa.Array
     Never raises: values of another type than the transform's, or out of its range, tell nothing.
 
     >>> from tamis.expr.types import DATE
-    >>> month = partition_bounds(DATE, Transform.parse("month"), pa.array([-1], pa.int32()))
-    >>> month.lower.tolist(), month.upper.tolist()  # December 1969
-    ([-31], [-1])
+    >>> month = partition_bounds(DATE, Transform.parse("month"), pa.array([1], pa.int32()))
+    >>> month.lower.tolist(), month.upper.tolist()  # February 1970
+    ([31], [58])
     """
     try:
         return _RULES[transform.kind](data_type, transform.parameter, plain_array(values))
@@ -71,12 +72,14 @@ def _nan_cells(values: pa.Array) -> pa.Array:
 
 
 def _bucket(data_type: DataType, buckets: int | None, values: pa.Array) -> Bounds:
-    """The hash of a value does not bound it; but it is not NULL."""
+    """The hash of a value does not bound it; but it is not NULL, and no value of another bucket."""
+    if not is_hashed(data_type):
+        raise NotLossless(f"{data_type} has no such transform")
     ordinals, valid = _ordinals(values)
     assert buckets is not None
     valid = valid & (ordinals >= 0) & (ordinals < buckets)
-    nan = YES if data_type.is_floating else NO
-    return Bounds(data_type, None, None, simplified(~valid), nan, YES)
+    told = Buckets(buckets, np.where(valid, ordinals, -1))
+    return Bounds(data_type, None, None, simplified(~valid), NO, YES, buckets=(told,))
 
 
 def _ordinals(values: pa.Array) -> tuple[Longs, Flags]:
@@ -87,21 +90,35 @@ def _ordinals(values: pa.Array) -> tuple[Longs, Flags]:
     return np.asarray(filled), np.ones(len(values), np.bool_) if valid is None else valid
 
 
-def _time(first_day: Callable[[Longs], Longs], greatest: int, dates: bool = False) -> Any:
-    """The rule of a transform whose ordinals are periods of whole days.
+def earliest(ordinals: Longs) -> Longs:
+    """The first period whose values a writer may have filed under an ordinal.
 
-    Ordinals count periods since 1970-01-01 and are floors, before 1970 too: the period of ordinal o
-    starts at first_day(o), and its last day is the one before first_day(o + 1). `dates`: ordinals
-    may be given as dates, as some writers give days.
+    Ordinals are floors, before 1970 too. Iceberg up to 0.10 rounded toward zero: it filed the
+    evening of 1969-12-31 under day 0. So under an ordinal up to 0 values of the period before it
+    may lie too, as Iceberg's own projections allow (ProjectionUtil.fixInclusiveTimeProjection).
+
+    >>> earliest(np.array([-1, 0, 1])).tolist()
+    [-2, -1, 1]
+    """
+    return ordinals - (ordinals <= 0)
+
+
+def _time(first_day: Callable[[Longs], Longs], greatest: int, is_day: bool = False) -> Any:
+    """The rule of a transform whose ordinals are periods of whole days since 1970-01-01.
+
+    The period of ordinal o starts at first_day(o), and its last day is the one before
+    first_day(o + 1). `is_day`: ordinals may be given as dates, as some writers give them.
     """
 
     def rule(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
-        if dates and values.type == pa.date32():
+        if is_day and values.type == pa.date32():
             values = values.cast(pa.int32())
         ordinals, valid = _ordinals(values)
         valid = valid & (ordinals >= -greatest) & (ordinals <= greatest)
         ordinals = np.where(valid, ordinals, 0)
-        first, after = first_day(ordinals), first_day(ordinals + 1)
+        is_same = is_day and data_type.name == "date"  # a date is its own day: nothing is rounded
+        first = first_day(ordinals if is_same else earliest(ordinals))
+        after = first_day(ordinals + 1)
         if data_type.name == "date":
             return _between(data_type, first, after - 1, valid)
         if data_type.name in ("timestamp", "timestamp_ntz"):
@@ -126,8 +143,10 @@ def _hour(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
         raise NotLossless(f"{data_type} has no hours")
     ordinals, valid = _ordinals(values)
     valid = valid & (ordinals >= -_GREATEST_HOUR) & (ordinals <= _GREATEST_HOUR)
-    lower = np.where(valid, ordinals, 0) * MICROSECONDS_PER_HOUR
-    return _between(data_type, lower, lower + (MICROSECONDS_PER_HOUR - 1), valid)
+    ordinals = np.where(valid, ordinals, 0)
+    lower = earliest(ordinals) * MICROSECONDS_PER_HOUR
+    upper = ordinals * MICROSECONDS_PER_HOUR + (MICROSECONDS_PER_HOUR - 1)
+    return _between(data_type, lower, upper, valid)
 
 
 def _between(data_type: DataType, lower: Longs, upper: Longs, valid: Flags) -> Bounds:
@@ -245,7 +264,7 @@ _RULES: Final[dict[TransformKind, Callable[[DataType, int | None, pa.Array], Bou
     TransformKind.TRUNCATE: _truncate,
     TransformKind.YEAR: _time(_year_to_day, 10_000_000),
     TransformKind.MONTH: _time(_month_to_day, 120_000_000),
-    TransformKind.DAY: _time(_day_to_day, 1 << 31, dates=True),
+    TransformKind.DAY: _time(_day_to_day, 1 << 31, is_day=True),
     TransformKind.HOUR: _hour,
     TransformKind.VOID: _void,
 }

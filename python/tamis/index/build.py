@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from tamis.errors import StatisticsIndexError
-from tamis.index import decoding, footers, harvest, leaves, rows, storage
+from tamis.index import decoding, extents, footers, harvest, leaves, rows, storage, thrift
 from tamis.index.asked import Entry
 from tamis.index.leaves import Leaf
 from tamis.index.listing import shim_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _FILES_A_TASK = 64
 _TASKS_A_CORE = 4
 # The modules that executors run. They import pyarrow and each other, and nothing else.
-_SHIPPED = (decoding, footers, harvest, leaves, storage)
+_SHIPPED = (decoding, extents, footers, harvest, leaves, storage, thrift)
 # Pickled by value, so that executors need no tamis, nor one of this version.
 for _module in _SHIPPED:
     cloudpickle.register_pickle_by_value(_module)  # type: ignore[no-untyped-call]

@@ -3,6 +3,7 @@
     <cache>/<version>/<index>/<generation>/<entry>/lower.npy, …     as index/arrays.py writes them
     <cache>/<version>/<index>/<generation>/<entry>/words.bits       bloom filters: see recordings
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
+    <cache>/<version>/<index>/<generation>/row_groups/table.arrow   where their row groups lie
 
 Everything in it can be made again: an entry that cannot be read is made anew, and without a
 directory to write to the arrays stay in memory.

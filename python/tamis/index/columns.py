@@ -39,7 +39,7 @@ K = TypeVar("K")
 
 
 class IndexStatistics:
-    """What an index knows of its files, in its own order. Never raises.
+    """What an index knows of its files, or of their row groups, in its own order. Never raises.
 
     A column that cannot be read is unknown, and `trouble` says why; it is tried again later.
     """
@@ -50,12 +50,14 @@ class IndexStatistics:
         pointer: Pointer,
         cache: LocalCache,
         num_records: npt.NDArray[np.int64],
+        part: str = FILES,
         recording: Recording | None = None,
         unusable: IndexUnusable | None = None,
     ) -> None:
         self._store = store
         self._pointer = pointer
         self._cache = cache
+        self._part = part
         self._num_records = num_records
         self._empty: Flags = num_records == 0
         self._all_counted = not (num_records < 0).any()
@@ -172,7 +174,7 @@ class IndexStatistics:
         recorded = None if entry is None else DataType.parse(entry.type)
         if entry is None or recorded is None or not is_widening(recorded, data_type):
             return Bounds.unknown(data_type), True
-        named = json.dumps([entry.path, str(data_type)])
+        named = json.dumps([self._part, entry.path, str(data_type)])
         # Spark may have read a file's numbers as another type in another way
         if recorded != data_type or not self._records_bounds(entry.path):
             return self._of_footers(named, entry, data_type), True
@@ -246,9 +248,9 @@ class IndexStatistics:
         # Counts that are all zero are not read.
         counts = ("nan_count",) if entry.nulls == 0 else ("null_count", "nan_count")
         wanted = [f"{each}.{name}" for each in ("min", "max", *counts)]
-        checksums = self._store.checksums(self._pointer)[FILES]
+        checksums = self._store.checksums(self._pointer)[self._part]
         read = self._store.batches if in_blocks else self._store.columns
-        found = read(self._pointer, checksums, FILES, wanted)
+        found = read(self._pointer, checksums, self._part, wanted)
         start, none = 0, pa.array([], pa.int64())
         for batch in [found] if isinstance(found, pa.Table) else found:
             rows = batch.num_rows

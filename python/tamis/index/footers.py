@@ -23,6 +23,7 @@ from tamis.index.decoding import (
     orders_dictionaries,
     reads_old_dates_unchanged,
 )
+from tamis.index.extents import extents
 from tamis.index.leaves import Leaf
 
 # The minimum, the maximum and the null count; None: not known.
@@ -63,10 +64,14 @@ class Writer:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """start, length: bytes of its column chunks in the file.  columns: one triple a leaf."""
+    """start, length: bytes of its column chunks in the file.  columns: one triple a leaf.
+
+    midpoint: the byte by which Spark's readers tell whose row group it is, see `extents`.
+    """
 
     start: int
     length: int
+    midpoint: int | None
     num_records: int
     columns: list[Triple]
 
@@ -102,6 +107,7 @@ class FooterReader:
             reads_old_dates_unchanged(metadata.metadata),
         )
         groups = []
+        places = extents(metadata)
         for i in range(metadata.num_row_groups):
             group = metadata.row_group(i)
             columns = [
@@ -110,7 +116,7 @@ class FooterReader:
                 else _whole(entry, group.num_rows)
                 for entry in plan
             ]
-            groups.append(RowGroup(*_extent(group), group.num_rows, columns))
+            groups.append(RowGroup(*places[i], group.num_rows, columns))
         total = sum(group.num_records for group in groups)
         if total != metadata.num_rows or any(group.num_records < 0 for group in groups):
             return unreadable(self.leaves, "the row counts of the footer contradict each other")
@@ -233,22 +239,6 @@ def _fold(path: Path) -> Path:
 
 def _whole(entry: Absent | None, rows: int) -> Triple:
     return UNKNOWN if entry is None else (None, None, rows)
-
-
-def _extent(group: pq.RowGroupMetaData) -> tuple[int, int]:
-    """Start and length in bytes of the column chunks of a row group; (0, 0): none, or hidden."""
-    start, end = None, 0
-    try:
-        for i in range(group.num_columns):
-            chunk = group.column(i)
-            first = chunk.data_page_offset
-            if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < first:
-                first = chunk.dictionary_page_offset
-            start = first if start is None else min(start, first)
-            end = max(end, first + chunk.total_compressed_size)
-    except Exception:  # the metadata of an encrypted column
-        return 0, 0
-    return (0, 0) if start is None else (start, end - start)
 
 
 def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) -> Triple:

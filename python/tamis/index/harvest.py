@@ -108,6 +108,7 @@ def row_groups_table(
         "file": pa.array([o for o, _ in rows], pa.int64()),
         "start": pa.array([group.start for _, group in rows], pa.int64()),
         "length": pa.array([group.length for _, group in rows], pa.int64()),
+        "midpoint": pa.array([group.midpoint for _, group in rows], pa.int64()),
         "num_records": pa.array([group.num_records for _, group in rows], pa.int64()),
     }
     _add_statistics(columns, [group.columns for _, group in rows], leaves)

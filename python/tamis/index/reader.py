@@ -24,6 +24,7 @@ from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, Pointer
 from tamis.index.memory import give_back
 from tamis.index.recorded import recording_of
+from tamis.index.row_groups import RowGroups
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
 from tamis.index.unusable import IndexMissing, IndexUnusable, unreachable
@@ -42,6 +43,7 @@ class OpenIndex:
     files: FileKeys
     num_records: npt.NDArray[np.int64]
     statistics: IndexStatistics
+    row_groups: RowGroups
 
 
 def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
@@ -69,8 +71,11 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
         recording = recording_of(store, pointer)
     except IndexUnusable as problem:
         trouble = problem  # what footers say is as good without it
-    statistics = IndexStatistics(store, pointer, cache, num_records, recording, trouble)
-    return OpenIndex(pointer, files, num_records, statistics)
+    statistics = IndexStatistics(
+        store, pointer, cache, num_records, recording=recording, unusable=trouble
+    )
+    row_groups = RowGroups(store, pointer, cache)
+    return OpenIndex(pointer, files, num_records, statistics, row_groups)
 
 
 def _listing(store: Store, pointer: Pointer) -> pa.Table:

@@ -17,15 +17,28 @@ import numpy.typing as npt
 from tamis.classify import classify
 from tamis.classify.capabilities import capabilities_of
 from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.bounds import Flags
+from tamis.evaluate.bounds import YES, Flags
+from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
+from tamis.evaluate.ranges import narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
-from tamis.expr.nodes import Expr, In, Literal, type_of, walk
+from tamis.expr.nodes import And, Expr, In, Literal, Not, Or, type_of, walk
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
 from tamis.reasons import Reason, reason
 
-__all__ = ["BLOCK", "Outcome", "ScanDecision", "Segment", "decide", "names_zero"]
+__all__ = [
+    "BLOCK",
+    "Order",
+    "Outcome",
+    "ScanDecision",
+    "Segment",
+    "all_true",
+    "decide",
+    "names_zero",
+    "proven",
+    "rule_out",
+]
 
 #: Containers a block: half a megabyte of a column, which the flags of one conjunct do not push out
 #: of the cache. Half of it costs a quarter more, for the calls; twice of it gains a tenth.
@@ -33,6 +46,9 @@ BLOCK = 65_536
 
 #: What it costs to gather the statistics of one container, in the measure of `cost_of`.
 _GATHER = 15.0
+
+#: From this share of survivors on a stretch of files is looked at whole, and not gathered.
+_MOST = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +80,18 @@ class ScanDecision:
 
 
 def decide(
-    conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int, detail: bool = False
+    conjuncts: Sequence[Expr],
+    segments: Sequence[Segment],
+    files: int,
+    detail: bool = False,
+    consequences: Sequence[Expr] = (),
 ) -> ScanDecision:
     """Decide which of `files` files are needed by a scan filtered by all of the conjuncts.
 
     A file that no segment covers is kept, and then no conjunct is exact. `detail`: count what each
-    conjunct prunes alone, which evaluates all of them over all files.
+    conjunct prunes alone, which evaluates all of them over all files. `consequences`: predicates
+    that follow from the conjuncts, as a range does from `year(d) = 1995 AND month(d) = 3`; they
+    rule out what the conjuncts do not, one by one.
 
     >>> from tamis.evaluate.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
@@ -80,11 +102,12 @@ def decide(
     ([False, True, True, True], 'inexact')
     """
     kept = np.ones(files, np.bool_)
-    order = _Order(conjuncts)
+    # What is to be true together rules out more than each alone: x < 5 AND x > 10 every file.
+    order = Order(narrowed_conjuncts([*conjuncts, *consequences]))
     for segment in segments:
         # A file in two segments is kept only if both keep it: what either proves is true.
         _narrow(kept, segment, order)
-    exact = _exact(conjuncts, segments, kept)
+    exact = proven(conjuncts, segments, kept)
     pruned = [_pruned(conjunct, segments, files) if detail else None for conjunct in conjuncts]
     outcomes = tuple(
         Outcome(Pushdown.EXACT, None, count)
@@ -95,8 +118,8 @@ def decide(
     return ScanDecision(kept, outcomes)
 
 
-class _Order:
-    """The conjuncts in the order in which they are evaluated, which learns from every block."""
+class Order:
+    """Conjuncts in the order in which they are evaluated, which learns from every block."""
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
         self._costs = [(conjunct, cost_of(conjunct)) for conjunct in conjuncts]
@@ -105,7 +128,8 @@ class _Order:
 
     def __iter__(self) -> Iterator[tuple[int, Expr, float]]:
         """Ordinal, conjunct and its cost, the most promising first."""
-        for ordinal in sorted(self._asked, key=self._rank):
+        several = len(self._costs) > 1
+        for ordinal in sorted(self._asked, key=self._rank) if several else self._asked:
             yield ordinal, *self._costs[ordinal]
 
     def _rank(self, ordinal: int) -> float:
@@ -126,19 +150,20 @@ def _blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
         yield slice(start, stop), statistics.slice(start, stop)
 
 
-def _narrow(kept: Flags, segment: Segment, order: _Order) -> None:
+def _narrow(kept: Flags, segment: Segment, order: Order) -> None:
     """Clear the flags of the files of a segment that hold no row, or that a conjunct rules out."""
     if isinstance(segment.ordinals, slice):
         # A view. A fresh array of a million flags costs more than the comparisons do: its pages
         # come from the system, one fault each.
-        _rule_out(kept[segment.ordinals], segment.statistics, order)
+        rule_out(kept[segment.ordinals], segment.statistics, order)
         return
     survivors = kept[segment.ordinals]
-    _rule_out(survivors, segment.statistics, order)
+    rule_out(survivors, segment.statistics, order)
     kept[segment.ordinals] = survivors
 
 
-def _rule_out(survivors: Flags, statistics: Statistics, order: _Order) -> None:
+def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
+    """Clear the flags of the containers that hold no row, or that a conjunct rules out."""
     empty = statistics.empty()
     if empty is not None:
         survivors &= ~empty
@@ -157,15 +182,20 @@ def _rule_out(survivors: Flags, statistics: Statistics, order: _Order) -> None:
             order.saw(ordinal, asked, left)
 
 
-def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
+def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
     """The conjuncts that are true of every row of every file that is kept.
 
-    Of no file at all, every conjunct is.
+    Of no file at all, every conjunct is; but what rests on a declaration never is.
     """
     if not _covered(segments, kept):
         return frozenset()
     candidates = enumerate(conjuncts)
-    exact = {ordinal for ordinal, each in candidates if not (kept.any() and names_zero(each))}
+    exact = {
+        ordinal
+        for ordinal, each in candidates
+        if not ((kept.any() and names_zero(each)) or relies_on_declaration(each))
+    }
+    forms = {ordinal: _together(conjuncts[ordinal]) for ordinal in exact}
     for segment in segments:
         survivors = kept[segment.ordinals]
         for place, block in _blocks(segment.statistics):
@@ -173,10 +203,26 @@ def _exact(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
                 return frozenset()
             if not survivors[place].any():
                 continue
-            rows = np.flatnonzero(survivors[place])
-            chosen = block if len(rows) == block.num_containers else block.take(rows)
-            exact -= {each for each in exact if not _all_true(conjuncts[each], chosen)}
+            chosen, asked = _chosen(block, survivors[place])
+            exact -= {each for each in exact if not all_true(forms[each], chosen, asked)}
     return frozenset(exact)
+
+
+def _chosen(block: Statistics, asked: Flags) -> tuple[Statistics, Flags]:
+    """The containers that are asked for, and others among them, which the flags tell apart.
+
+    Files that lie side by side are looked at where they are: gathering costs more.
+    """
+    rows = np.flatnonzero(asked)
+    start, stop = int(rows[0]), int(rows[-1]) + 1
+    if len(rows) < (stop - start) * _MOST:
+        return block.take(rows), YES
+    return block.slice(start, stop), YES if len(rows) == stop - start else asked[start:stop]
+
+
+def _together(conjunct: Expr) -> Expr:
+    """The conjunct with its ranges put together, if it has more than one."""
+    return narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct
 
 
 def names_zero(expr: Expr) -> bool:
@@ -211,17 +257,17 @@ def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
     return not uncovered.any()
 
 
-def _all_true(conjunct: Expr, statistics: Statistics) -> bool:
-    """Whether the conjunct is true of every row of these containers."""
+def all_true(conjunct: Expr, statistics: Statistics, asked: Flags = YES) -> bool:
+    """Whether the conjunct is true of every row of the containers that are asked for."""
     truths = truth(conjunct, statistics)
-    return not (truths.can_be_null.any() or truths.can_be_false.any())
+    return not ((truths.can_be_false & asked).any() or (truths.can_be_null & asked).any())
 
 
 def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
     """How many files the conjunct alone rules out, the empty ones among them."""
     kept = np.ones(files, np.bool_)
     for segment in segments:
-        _narrow(kept, segment, _Order([conjunct]))
+        _narrow(kept, segment, Order(narrowed_conjuncts([conjunct])))
     return int(files - np.count_nonzero(kept))
 
 

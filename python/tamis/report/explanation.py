@@ -29,8 +29,10 @@ class Explanation:
         """The decisions with stable keys.
 
         `{"scans": [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept",
-        "rows_total", "planning_ms", "fallback", "conjuncts": [{"sql", "pushdown", "reason",
-        "pruned_files"}]}], "left_alone": [{"table", "reason"}]}`. Sizes are bytes. None: not known.
+        "rows_total", "row_groups_kept", "row_groups_total", "planning_ms", "fallback", "conjuncts":
+        [{"sql", "pushdown", "reason", "pruned_files"}]}], "left_alone": [{"table", "reason"}]}`.
+        Sizes are bytes. None: not known; of row groups also that nobody had to look at them. Bytes
+        and rows kept are those of the row groups that are read, files kept those that are opened.
         `pushdown` is "exact", "inexact" or "unsupported"; `pruned_files` counts the files that the
         conjunct prunes on its own; `reason` is None or has "code", "text" and "fix".
         """
@@ -44,8 +46,8 @@ class Explanation:
             yield "no scan of this query is tamis's"
         for scan in self._document["scans"]:
             yield (
-                f"{scan['table']}: {_of(scan, 'files')} files, {_of(scan, 'bytes')} bytes, "
-                f"planned in {scan['planning_ms']:.1f} ms"
+                f"{scan['table']}: {_of(scan, 'files')} files, {_row_groups(scan)}"
+                f"{_of(scan, 'bytes')} bytes, planned in {scan['planning_ms']:.1f} ms"
             )
             if scan["fallback"]:
                 yield f"  read as plain Spark would: {scan['fallback']}"
@@ -57,6 +59,12 @@ class Explanation:
 
 def _of(scan: dict[str, Any], what: str) -> str:
     return f"{scan[f'{what}_kept']:,} of {scan[f'{what}_total']:,}"
+
+
+def _row_groups(scan: dict[str, Any]) -> str:
+    if scan["row_groups_kept"] is None or scan["row_groups_total"] is None:
+        return ""
+    return f"{_of(scan, 'row_groups')} row groups, "
 
 
 def _conjunct(conjunct: dict[str, Any]) -> Iterator[str]:

@@ -20,10 +20,16 @@ class Handler:
 
             return plan(request)
         except BaseException as error:  # SystemExit would leave the caller waiting for its deadline
-            traceback.print_exc(file=sys.stderr)
-            code = "refused" if isinstance(error, TamisError) else "internal_error"
-            text = f"{type(error).__name__}: {error}"
-            return write_answer(PlanFailure(_id_of(request), Failure(code, text)))
+            return _failure(request, error)
+
+    def imply(self, request: str) -> str:
+        """Answer an ImpliedRequest, or with a PlanFailure: then the shim adds no filter."""
+        try:
+            from tamis.serve.implied import imply
+
+            return imply(request)
+        except BaseException as error:
+            return _failure(request, error)
 
     def ping(self) -> str:
         """Answer at once: the process runs."""
@@ -33,6 +39,13 @@ class Handler:
         """How py4j knows the interface."""
 
         implements = ("io.tamis.bridge.Planner",)
+
+
+def _failure(request: str, error: BaseException) -> str:
+    traceback.print_exc(file=sys.stderr)
+    code = "refused" if isinstance(error, TamisError) else "internal_error"
+    text = f"{type(error).__name__}: {error}"
+    return write_answer(PlanFailure(_id_of(request), Failure(code, text)))
 
 
 def _id_of(request: str) -> str:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
+from msgspec import structs
+
+from tamis.evaluate.declared import bind
+from tamis.evaluate.watch import Watch
+from tamis.expr.nodes import Expr
 from tamis.index.memory import give_back
+from tamis.plan.implied import ImpliedRange
+from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
 from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
+from tamis.serve.declarations import in_force
+from tamis.serve.implied import found_ranges, ranges_of_residual
 from tamis.tables.parquet import ScanInput, open_scan
+from tamis.tables.row_groups import counted, grouped_files
 from tamis.wire.catalyst import decode_conjuncts
-from tamis.wire.kept import encode_kept
+from tamis.wire.kept import encode_kept, encode_row_groups
 from tamis.wire.messages import (
     ConjunctAnswer,
     PlanAnswer,
     PlanRequest,
     ReasonDocument,
+    Warning_,
     read_request,
     write_answer,
 )
@@ -23,40 +36,90 @@ from tamis.wire.messages import (
 _LONG = 0.02
 
 
-def plan(text: str) -> str:
+def plan(question: str) -> str:
     """Plan one scan. Raises TamisError for a request that cannot be read."""
     started = time.perf_counter()
-    request = read_request(text)
+    request = read_request(question)
     found = open_scan(request)
-    decision = decide(
-        decode_conjuncts(request.conjuncts),
-        found.segments,
-        request.snapshot.files,
-        detail=request.detail,
+    watch = Watch()
+    conjuncts = _conjuncts(request, watch)
+    implied = found_ranges(conjuncts)
+    decided = _decided(request, found, conjuncts, implied)
+    answer = structs.replace(
+        decided,
+        implied=ranges_of_residual(request, conjuncts, decided.conjuncts, implied),
+        warnings=[
+            *found.warnings,
+            *(Warning_(code, text) for code, text in watch.warnings.items()),
+        ],
     )
     seconds = time.perf_counter() - started
-    answer = write_answer(_answer(request, found, decision, seconds))
+    text = write_answer(structs.replace(answer, milliseconds=seconds * 1000))
     if seconds > _LONG:
         give_back()
-    return answer
+    return text
+
+
+def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
+    conjuncts = decode_conjuncts(request.conjuncts)
+    if not request.declarations:
+        return conjuncts
+    declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
+    return [bind(each, declared, watch) for each in conjuncts]
+
+
+def _decided(
+    request: PlanRequest,
+    found: ScanInput,
+    conjuncts: Sequence[Expr],
+    implied: Sequence[ImpliedRange],
+) -> PlanAnswer:
+    consequences = [each.predicate for each in implied]
+    files = decide(conjuncts, found.segments, request.snapshot.files, request.detail, consequences)
+    decision = None
+    if request.row_groups:
+        grouped = grouped_files(found, files.kept)
+        decision = decide_row_groups(conjuncts, files, found.segments, grouped, consequences)
+    if decision is None:
+        return _answer(request, found, files, found.records(files.kept))
+    return _with_row_groups(request, found, files, decision)
 
 
 def _answer(
-    request: PlanRequest, found: ScanInput, decision: ScanDecision, seconds: float
+    request: PlanRequest, found: ScanInput, decision: ScanDecision, records: int | None
 ) -> PlanAnswer:
     return PlanAnswer(
         id=request.id,
         fingerprint=request.snapshot.fingerprint,
         files=request.snapshot.files,
         kept=encode_kept(decision.kept),
-        kept_records=found.records(decision.kept),
+        kept_records=records,
         total_records=found.total_records,
         conjuncts=[
             ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
             for c in decision.conjuncts
         ],
-        warnings=list(found.warnings),
-        milliseconds=seconds * 1000,
+    )
+
+
+def _with_row_groups(
+    request: PlanRequest, found: ScanInput, files: ScanDecision, decision: RowGroupDecision
+) -> PlanAnswer:
+    whole = decision.scan.kept.copy()
+    whole[decision.ranges.files] = False
+    records = found.records(whole)
+    if records is not None:
+        records += decision.records
+    groups = counted(found, files.kept)
+    return structs.replace(
+        _answer(request, found, decision.scan, records),
+        row_groups=encode_row_groups(
+            decision.ranges.files,
+            decision.ranges.starts,
+            decision.ranges.lengths,
+            kept=None if groups is None else groups.kept - decision.dropped,
+            total=None if groups is None else groups.total,
+        ),
     )
 
 

@@ -40,10 +40,11 @@ class ScanInput:
     """The files of one scan.
 
     num_records: rows of every file in listing order, -1 where not known; None: known of none.
-    total_records: their sum; None: not known.
+    total_records: their sum; None: not known.  parts: one a segment.
     """
 
     segments: Sequence[Segment]
+    parts: Sequence[Part]
     num_records: npt.NDArray[np.int64] | None
     total_records: int | None
     problems: tuple[IndexUnusable, ...]
@@ -52,7 +53,8 @@ class ScanInput:
     @property
     def warnings(self) -> list[Warning_]:
         """What kept an index from being used. Ask after deciding: columns are read meanwhile."""
-        troubles = [i.statistics.trouble for i in self.indexes if i.statistics.trouble is not None]
+        read = [part for each in self.indexes for part in (each.statistics, each.row_groups)]
+        troubles = [part.trouble for part in read if part.trouble is not None]
         return [Warning_(each.code, each.text) for each in (*self.problems, *troubles)]
 
     def records(self, kept: npt.NDArray[np.bool_]) -> int | None:
@@ -66,10 +68,32 @@ class ScanInput:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Match:
-    """Segments of one snapshot under one set of indexes, without the partition values."""
+class Part:
+    """Some files of a listing: their ordinals there, and their rows in an index.
 
-    parts: tuple[tuple[slice | npt.NDArray[np.intp], Statistics | None], ...]
+    index None: there is none for these files.
+    """
+
+    ordinals: slice | npt.NDArray[np.intp]
+    rows: slice | npt.NDArray[np.int64]
+    index: OpenIndex | None
+
+    @property
+    def statistics(self) -> Statistics | None:
+        if self.index is None:
+            return None
+        if isinstance(self.rows, slice):
+            whole = self.rows == slice(0, len(self.index.files))
+            each = self.index.statistics
+            return each if whole else each.slice(self.rows.start, self.rows.stop)
+        return self.index.statistics.take(self.rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Match:
+    """Parts of one snapshot under one set of indexes, without the partition values."""
+
+    parts: tuple[Part, ...]
     num_records: npt.NDArray[np.int64] | None
     total_records: int | None
 
@@ -101,10 +125,14 @@ class ParquetTables:
         )
         group = snapshot.group
         segments = [
-            Segment(ordinals, FileStatistics(partitions, group[ordinals], columns))
-            for ordinals, columns in match.parts
+            Segment(
+                part.ordinals, FileStatistics(partitions, group[part.ordinals], part.statistics)
+            )
+            for part in match.parts
         ]
-        return ScanInput(segments, match.num_records, match.total_records, problems, found)
+        return ScanInput(
+            segments, match.parts, match.num_records, match.total_records, problems, found
+        )
 
     def _snapshot(self, request: PlanRequest) -> Snapshot:
         directory, fingerprint = request.snapshot.directory, request.snapshot.fingerprint
@@ -181,44 +209,45 @@ def _matched(snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
     files = len(snapshot.files)
     everything: slice | npt.NDArray[np.intp] = slice(0, files)
     if not indexes:
-        return _Match(((everything, None),), None, None)
-    parts: list[tuple[slice | npt.NDArray[np.intp], Statistics | None]] = []
+        return _Match((Part(everything, everything, None),), None, None)
+    parts: list[Part] = []
     num_records = np.full(files, -1, np.int64)
     left = np.ones(files, bool)
     for index in indexes:
         rows = freshness.match(snapshot.files, index.files)
         if rows is None:
-            parts = [(everything, index.statistics)]
+            parts = [Part(everything, everything, index)]
             num_records = index.num_records
             left[:] = False
             break
         ordinals = np.flatnonzero((rows != freshness.UNMATCHED) & left)
         if len(ordinals):
-            parts += _runs(ordinals, rows[ordinals], index.statistics)
+            parts += _runs(ordinals, rows[ordinals], index)
             num_records[ordinals] = index.num_records[rows[ordinals]]
             left[ordinals] = False
     if left.any():
-        parts.append((np.flatnonzero(left), None))
+        parts.append(Part(np.flatnonzero(left), slice(0, 0), None))
     total = None if (num_records < 0).any() else int(num_records.sum())
     return _Match(tuple(parts), num_records, total)
 
 
 def _runs(
-    ordinals: npt.NDArray[np.intp], rows: npt.NDArray[np.int64], statistics: Statistics
-) -> list[tuple[slice | npt.NDArray[np.intp], Statistics]]:
+    ordinals: npt.NDArray[np.intp], rows: npt.NDArray[np.int64], index: OpenIndex
+) -> list[Part]:
     """Files and their rows as a few runs, which are views; gathered where they are many.
 
     After files were appended, or a few were rewritten, all but some files lie in runs.
     """
     breaks = np.flatnonzero((np.diff(ordinals) != 1) | (np.diff(rows) != 1)) + 1
     if len(breaks) >= _MAX_RUNS:
-        return [(ordinals, statistics.take(rows))]
+        return [Part(ordinals, rows, index)]
     starts = [0, *breaks.tolist()]
     stops = [*breaks.tolist(), len(ordinals)]
     return [
-        (
+        Part(
             slice(int(ordinals[start]), int(ordinals[stop - 1]) + 1),
-            statistics.slice(int(rows[start]), int(rows[stop - 1]) + 1),
+            slice(int(rows[start]), int(rows[stop - 1]) + 1),
+            index,
         )
         for start, stop in zip(starts, stops, strict=True)
     ]

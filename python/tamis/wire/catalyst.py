@@ -7,10 +7,13 @@
     {"n":"opaque","sql":"rand() < 0.5","cols":[["a"]],"t":"boolean"}
 
 Calls and opaque nodes may have a key, "k": the same for all that compute the same of a row.
+The root of a document may hold "zones", time zone -> table of its transitions (evaluate.zones):
+they are the zones of all documents that come together, each told once.
 
 Types are Spark's `DataType.json` names. Whole numbers are JSON numbers, dates are days and
-timestamps microseconds since 1970; floating values are numbers or "NaN", "Infinity", "-Infinity";
-decimals are strings; binary is base64. Calls bear the simple names of Catalyst's classes.
+timestamps microseconds since 1970; calendar intervals are [months, days, microseconds]; floating
+values are numbers or "NaN", "Infinity", "-Infinity"; decimals are strings; binary is base64. Calls
+bear the simple names of Catalyst's classes.
 
 Decoding is total: what is not understood, or malformed, becomes Opaque, and the rest stays useful.
 """
@@ -20,13 +23,15 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, TypeAlias
 
 from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import (
     And,
+    CalendarInterval,
     Call,
     Column,
     Compare,
@@ -41,7 +46,7 @@ from tamis.expr.nodes import (
     Value,
     type_of,
 )
-from tamis.expr.types import BOOLEAN, DataType, interval_type
+from tamis.expr.types import BOOLEAN, CALENDAR_INTERVAL, DataType, interval_type
 
 __all__ = ["decode", "decode_conjuncts"]
 
@@ -62,7 +67,10 @@ def decode_conjuncts(documents: object) -> list[Expr]:
     [Literal(value=True, type=DataType(name='boolean', precision=None, scale=None)), \
 Opaque(sql='<not understood>', columns=())]
     """
-    return [decode(each) for each in documents] if isinstance(documents, list | tuple) else []
+    if not isinstance(documents, list | tuple):
+        return []
+    place = _Place(_zones(documents))
+    return [_decode(each, place) for each in documents]
 
 
 def decode(document: object) -> Expr:
@@ -74,19 +82,41 @@ def decode(document: object) -> Expr:
     >>> to_sql(decode({"n": "call", "f": "LessThan", "t": "boolean", "a": [column, five]}))
     'a < 5L'
     """
-    return _decode(document, 0)
+    return _decode(document, _Place(_zones([document])))
 
 
-def _decode(document: object, depth: int) -> Expr:
-    if not isinstance(document, Mapping) or depth > _MAX_DEPTH:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a node stands: under which zones, and how deep."""
+
+    zones: Mapping[str, str]
+    depth: int = 0
+
+    @property
+    def below(self) -> _Place:
+        return _Place(self.zones, self.depth + 1)
+
+
+def _zones(documents: Iterable[object]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for document in documents:
+        told = document.get("zones") if isinstance(document, Mapping) else None
+        for zone, table in told.items() if isinstance(told, Mapping) else ():
+            if isinstance(zone, str) and isinstance(table, str):
+                found[zone] = table
+    return found
+
+
+def _decode(document: object, place: _Place) -> Expr:
+    if not isinstance(document, Mapping) or place.depth > _MAX_DEPTH:
         return _UNKNOWN
     decoder = _NODES.get(_text(document.get("n")))
     if decoder is None:
         return _UNKNOWN
     try:
-        return decoder(document, depth)
+        return decoder(document, place)
     except _NotUnderstood:
-        return _opaque(document, depth)
+        return _opaque(document, place)
 
 
 def _text(value: object) -> str:
@@ -110,43 +140,44 @@ def _columns_below(document: object) -> tuple[tuple[str, ...], ...]:
     return tuple(paths)
 
 
-def _literal(document: Mapping[Any, Any], depth: int) -> Expr:
+def _literal(document: Mapping[Any, Any], place: _Place) -> Expr:
     data_type = interval_type(document.get("t")) or _type(document)
     return Literal(_value(document.get("v"), data_type), data_type)
 
 
-def _column(document: Mapping[Any, Any], depth: int) -> Expr:
+def _column(document: Mapping[Any, Any], place: _Place) -> Expr:
     nullable = document.get("nullable", True)
     return Column(_path(document.get("p")), _type(document), nullable is not False)
 
 
-def _in(document: Mapping[Any, Any], depth: int) -> Expr:
-    value = _decode(document.get("a"), depth + 1)
-    data_type = _type(document)
+def _in(document: Mapping[Any, Any], place: _Place) -> Expr:
+    value = _decode(document.get("a"), place.below)
+    data_type = _type_of_result(document)
     options, has_null = document.get("v"), document.get("null", False)
     if type_of(value) != data_type or not isinstance(options, list) or type(has_null) is not bool:
         raise _NotUnderstood
-    decoded = tuple(_value(option, data_type) for option in options)
+    decoded = _values(options, data_type)
     # A null among the values counts as the NULL of the list.
     ordinary = tuple(option for option in decoded if option is not None)
     return In(value, ordinary, has_null or len(ordinary) < len(decoded))
 
 
-def _call(document: Mapping[Any, Any], depth: int) -> Expr:
+def _call(document: Mapping[Any, Any], place: _Place) -> Expr:
     name, arguments = document.get("f"), document.get("a")
     if not isinstance(name, str) or not name or not isinstance(arguments, list):
         raise _NotUnderstood
-    data_type = _type(document)
-    decoded = tuple(_decode(argument, depth + 1) for argument in arguments)
+    data_type = _type_of_result(document)
+    decoded = tuple(_decode(argument, place.below) for argument in arguments)
     build = _CALLS.get(name)
     if build is None:
-        return Call(name, decoded, _options(document.get("o")), data_type, _key(document))
+        options = _options(document.get("o"), place)
+        return Call(name, decoded, options, data_type, _key(document))
     if data_type != BOOLEAN:
         raise _NotUnderstood
     return build(decoded)
 
 
-def _options(value: object) -> tuple[tuple[str, Any], ...]:
+def _options(value: object, place: _Place) -> tuple[tuple[str, Any], ...]:
     if value is None:
         return ()
     if not isinstance(value, Mapping):
@@ -154,10 +185,11 @@ def _options(value: object) -> tuple[tuple[str, Any], ...]:
     pairs = tuple(value.items())
     if not all(isinstance(k, str) and isinstance(v, str | int | float | None) for k, v in pairs):
         raise _NotUnderstood
-    return pairs
+    table = place.zones.get(_text(value.get("timeZoneId")))
+    return pairs if table is None else (*pairs, ("zoneTable", table))
 
 
-def _opaque(document: Mapping[Any, Any], depth: int) -> Expr:
+def _opaque(document: Mapping[Any, Any], place: _Place) -> Expr:
     sql = _text(document.get("sql")) or _UNKNOWN.sql
     return Opaque(sql, _columns_below(document), _key(document))
 
@@ -166,7 +198,7 @@ def _key(document: Mapping[Any, Any]) -> str | None:
     return _text(document.get("k")) or None
 
 
-_NODES: Final[dict[str, Callable[[Mapping[Any, Any], int], Expr]]] = {
+_NODES: Final[dict[str, Callable[[Mapping[Any, Any], _Place], Expr]]] = {
     "lit": _literal,
     "col": _column,
     "in": _in,
@@ -179,6 +211,13 @@ def _type(document: Mapping[Any, Any]) -> DataType:
     data_type = DataType.parse(document.get("t"))
     if data_type is None:
         raise _NotUnderstood
+    return data_type
+
+
+def _type_of_result(document: Mapping[Any, Any]) -> DataType:
+    """Functions may give intervals, which compare as whole numbers, but for calendar intervals."""
+    data_type = interval_type(document.get("t")) or _type(document)
+    _require(data_type != CALENDAR_INTERVAL)
     return data_type
 
 
@@ -205,6 +244,16 @@ def _value(value: object, data_type: DataType) -> Value:
         raise _NotUnderstood from error
 
 
+def _values(values: list[object], data_type: DataType) -> tuple[Value, ...]:
+    """Several constants; a list of whole numbers is checked as a whole."""
+    classes = set(map(type, values))
+    if classes == {int} and data_type.is_discrete and not data_type.is_decimal:
+        for extreme in (min(values), max(values)):  # type: ignore[type-var]
+            _value(extreme, data_type)  # what lies between two values of the type is one too
+        return tuple(values)  # type: ignore[arg-type]
+    return tuple(_value(value, data_type) for value in values)
+
+
 def _ordinary_value(value: object, data_type: DataType) -> Value:
     match data_type.name, value:
         case "boolean", bool():
@@ -218,6 +267,10 @@ def _ordinary_value(value: object, data_type: DataType) -> Value:
         case "string", str():
             value.encode()  # a lone surrogate is no character
             return value
+        case "calendar_interval", [int(months), int(days), int(micros)]:
+            _require(all(-(1 << 31) <= each < 1 << 31 for each in (months, days)))
+            _require(-(1 << 63) <= micros < 1 << 63)
+            return CalendarInterval(months, days, micros)
         case "binary", str():
             try:
                 return base64.b64decode(value, validate=True)

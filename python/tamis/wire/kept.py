@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import base64
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.wire.messages import Kept, KeptAll, KeptBitmap, KeptNone, KeptRanges
+from tamis.wire.messages import (
+    Kept,
+    KeptAll,
+    KeptBitmap,
+    KeptNone,
+    KeptRanges,
+    RowGroupsAnswer,
+)
 
-__all__ = ["encode_kept"]
+__all__ = ["encode_kept", "encode_row_groups"]
 
 #: Up to this many ranges are shorter than the bitmap of a table that is worth pruning.
 _MAX_RANGES: Final = 32
@@ -33,7 +40,32 @@ def encode_kept(kept: npt.NDArray[np.bool_]) -> Kept:
     edges = _edges(kept)
     if edges is not None:
         return KeptRanges(list(zip(edges[::2], edges[1::2], strict=True)))
-    return KeptBitmap(base64.b64encode(np.packbits(kept, bitorder="little").tobytes()).decode())
+    return KeptBitmap(_packed(np.packbits(kept, bitorder="little")))
+
+
+def encode_row_groups(
+    files: npt.NDArray[np.intp],
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    kept: int | None,
+    total: int | None,
+) -> RowGroupsAnswer:
+    """Ranges of bytes, one entry each, by file and start.
+
+    >>> encode_row_groups(np.array([7]), np.array([4]), np.array([9]), 1, 3).files
+    'BwAAAA=='
+    """
+    return RowGroupsAnswer(
+        _packed(files.astype("<i4")),
+        _packed(starts.astype("<i8")),
+        _packed(lengths.astype("<i8")),
+        kept,
+        total,
+    )
+
+
+def _packed(values: npt.NDArray[Any]) -> str:
+    return base64.b64encode(values.tobytes()).decode()
 
 
 def _edges(kept: npt.NDArray[np.bool_]) -> list[int] | None:

@@ -6,7 +6,7 @@ the snapshot that both sides have mapped, and `fingerprint` says which snapshot 
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -16,6 +16,10 @@ __all__ = [
     "VERSION",
     "ConjunctAnswer",
     "Failure",
+    "ImpliedAnswer",
+    "ImpliedInterval",
+    "ImpliedRange",
+    "ImpliedRequest",
     "IndexOptions",
     "Kept",
     "KeptAll",
@@ -27,9 +31,11 @@ __all__ = [
     "PlanFailure",
     "PlanRequest",
     "ReasonDocument",
+    "RowGroupsAnswer",
     "Snapshot",
     "Table",
     "Warning_",
+    "read_implied_request",
     "read_request",
     "write_answer",
 ]
@@ -66,7 +72,12 @@ class IndexOptions(msgspec.Struct, frozen=True):
 
 
 class PlanRequest(msgspec.Struct, frozen=True):
-    """Which files does this scan need? `conjuncts` are expression documents: see wire.catalyst."""
+    """Which files does this scan need? `conjuncts` are expression documents: see wire.catalyst.
+
+    `declarations`: what is declared of functions in this session: see serve.declarations.
+    `row_groups`: the shim reads the byte ranges of an answer, and no more of those files. One that
+    does not say so would drop filters that only hold in the ranges.
+    """
 
     version: int
     id: str
@@ -77,6 +88,8 @@ class PlanRequest(msgspec.Struct, frozen=True):
     cache_directory: str | None = None
     conjuncts: list[Any] = []
     detail: bool = False
+    declarations: list[str] = []
+    row_groups: bool = False
 
 
 class KeptAll(msgspec.Struct, frozen=True, tag_field="form", tag="all"):
@@ -117,12 +130,43 @@ class ConjunctAnswer(msgspec.Struct, frozen=True):
     pruned_files: int | None = None
 
 
+class ImpliedInterval(msgspec.Struct, frozen=True):
+    """Values as the constants of expression documents; null: not bounded there."""
+
+    lower: int | str | None
+    upper: int | str | None
+    upper_open: bool = False
+
+
+class ImpliedRange(msgspec.Struct, frozen=True):
+    """The value of the column lies in one of the intervals wherever the conjuncts are all true."""
+
+    column: list[str]
+    intervals: list[ImpliedInterval]
+
+
 class Warning_(msgspec.Struct, frozen=True):  # noqa: N801 - Warning is a builtin
     code: str
     text: str
 
 
+class RowGroupsAnswer(msgspec.Struct, frozen=True):
+    """The bytes to read of the files that are kept and not read whole: one entry a range.
+
+    In base64, little-endian, by file and start: `files` int32, ordinals of the snapshot; `starts`
+    and `lengths` int64, bytes. `kept` and `total` count row groups; null: not known of every file.
+    """
+
+    files: str
+    starts: str
+    lengths: str
+    kept: int | None = None
+    total: int | None = None
+
+
 class PlanAnswer(msgspec.Struct, frozen=True):
+    """`row_groups`: null where all files that are kept are read whole, or nobody looked."""
+
     id: str
     fingerprint: str
     files: int
@@ -130,8 +174,25 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     kept_records: int | None = None
     total_records: int | None = None
     conjuncts: list[ConjunctAnswer] = []
+    #: Of the conjuncts that are not exact, all of them together.
+    implied: list[ImpliedRange] = []
     warnings: list[Warning_] = []
     milliseconds: float = 0.0
+    row_groups: RowGroupsAnswer | None = None
+    version: int = VERSION
+
+
+class ImpliedRequest(msgspec.Struct, frozen=True):
+    """Which ranges follow from these conjuncts? Asked of relations that tamis does not scan."""
+
+    version: int
+    id: str
+    conjuncts: list[Any] = []
+
+
+class ImpliedAnswer(msgspec.Struct, frozen=True):
+    id: str
+    implied: list[ImpliedRange] = []
     version: int = VERSION
 
 
@@ -152,8 +213,11 @@ class _Envelope(msgspec.Struct, frozen=True):
     version: int | None = None
 
 
+_Request = TypeVar("_Request")
+
 _envelope = msgspec.json.Decoder(_Envelope)
 _request = msgspec.json.Decoder(PlanRequest)
+_implied_request = msgspec.json.Decoder(ImpliedRequest)
 _encoder = msgspec.json.Encoder()
 
 
@@ -164,17 +228,30 @@ def read_request(text: str | bytes) -> PlanRequest:
     Traceback (most recent call last):
     tamis.errors.WireVersionError: the shim speaks 3, this package speaks 1: install ...
     """
+    return _read(_request, text)
+
+
+def read_implied_request(text: str | bytes) -> ImpliedRequest:
+    """The same of the other request.
+
+    >>> read_implied_request('{"version": 1, "id": "q1"}').conjuncts
+    []
+    """
+    return _read(_implied_request, text)
+
+
+def _read(decoder: msgspec.json.Decoder[_Request], text: str | bytes) -> _Request:
     try:
         # The version first: what else is in a message of another version is not ours to judge.
         version = _envelope.decode(text).version
         if version != VERSION:
             raise WireVersionError(version, VERSION)
-        return _request.decode(text)
+        return decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise WireError(f"the request of the shim cannot be read: {error}") from error
 
 
-def write_answer(answer: PlanAnswer | PlanFailure) -> str:
+def write_answer(answer: PlanAnswer | ImpliedAnswer | PlanFailure) -> str:
     """Write an answer as JSON.
 
     >>> write_answer(PlanFailure("q1", Failure("INTERNAL_ERROR", "no luck")))

@@ -80,6 +80,8 @@ CASES = [
         False,
         "SELECT count(*) FROM lineitem WHERE l_orderkey > (SELECT max(o_orderkey) - 9 FROM orders)",
     ),
+    ("declared", True, "SELECT count(*) FROM lineitem WHERE hundreds(l_orderkey) IN (3, 77)"),
+    ("not declared", False, "SELECT count(*) FROM lineitem WHERE tens(l_orderkey) = 3"),
     ("not clustered", False, "SELECT count(*) FROM lineitem WHERE l_shipmode = 'MAIL'"),
     ("whole table", False, "SELECT count(*), sum(l_extendedprice) FROM lineitem"),
     *(("demo: " + query.title, False, query.sql) for query in QUERIES),
@@ -100,6 +102,12 @@ def make_tables(spark: SparkSession, directory: Path) -> None:
         writer.parquet(path)
         tamis.index(spark, path).build()
         spark.read.parquet(path).createOrReplaceTempView(name)
+
+
+def make_functions(spark: SparkSession) -> None:
+    spark.udf.register("hundreds", lambda x: x // 100, "long")
+    spark.udf.register("tens", lambda x: x // 10, "long")
+    tamis.declare(spark, "hundreds", monotone=lambda x: x // 100, types=["BIGINT"])
 
 
 def differences(spark: SparkSession, must_skip: bool, sql: str) -> tuple[str, list[str]]:
@@ -134,6 +142,7 @@ def main(directory: Path) -> int:
     spark = tamis.configure(SparkSession.builder.config(map=confs)).getOrCreate()
     assert spark.version == pyspark.__version__, spark.version
     make_tables(spark, directory)
+    make_functions(spark)
     failures = 0
     for title, must_skip, sql in CASES:
         files, wrong = differences(spark, must_skip, sql)

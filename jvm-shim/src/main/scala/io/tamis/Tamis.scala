@@ -5,10 +5,11 @@ import java.nio.file.Paths
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
 import io.tamis.report.ScanReport
 import io.tamis.source.{AnswerMemo, ListingCache, Listing, Snapshots}
-import io.tamis.wire.{Messages, PredicateParser}
+import io.tamis.wire.{Messages, PredicateParser, UserFunction}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.python.UserDefinedPythonFunction
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   HadoopFsRelation,
@@ -94,6 +95,14 @@ object Tamis {
       classic.baseRelationToDataFrame(relation)
     }
   }
+
+  /** Where Python leaves files for the sidecar: of this user only, and removed at exit. */
+  def privateDirectory(): String = SidecarSupervisor.privateDirectory.toString
+
+  /** What tells the Python function of this name from others; null: none is registered. */
+  def functionBody(session: SparkSession, name: String): String = UserFunction.bodyOf(session, name)
+
+  def functionBody(function: UserDefinedPythonFunction): String = UserFunction.bodyOf(function)
 
   /** What was decided for every scan of the plan, before or after it ran; @return a JSON array. */
   def scans(dataset: Dataset[_]): String = ScanReport.scans(execution(dataset))

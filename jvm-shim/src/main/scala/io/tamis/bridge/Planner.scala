@@ -5,6 +5,7 @@ package io.tamis.bridge
   */
 trait Planner {
   def plan(request: String): String
+  def imply(request: String): String
   def ping(): String
 }
 

@@ -5,7 +5,10 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.control.NonFatal
 
-import io.tamis.wire.{Messages, PlanAnswer, PlanRequest, PlannerFailure}
+import com.fasterxml.jackson.databind.JsonNode
+import io.tamis.conf.TamisConf
+import io.tamis.wire.{ImpliedRequest, Messages, PlanAnswer, PlanRequest, PlannerFailure}
+import org.apache.spark.sql.internal.SQLConf
 
 /** Asks the sidecar, within a deadline. Any failure becomes PlannerUnavailable, with one warning
   * that says what to do.
@@ -25,26 +28,33 @@ object PlannerClient {
     }
   )
 
-  /** @param timeoutMs for everything: waiting for the sidecar to start included */
-  def plan(
-      request: PlanRequest,
-      python: Option[String],
-      timeoutMs: Long,
-      startTimeoutMs: Long
-  ): PlanAnswer = {
+  /** Which files a scan needs. */
+  def plan(request: PlanRequest, conf: SQLConf): PlanAnswer =
+    ask(conf, _.plan(request.toJson), Messages.readAnswer(_, request))
+
+  /** Which ranges follow from predicates: to be read with ImpliedReader. */
+  def imply(request: ImpliedRequest, conf: SQLConf): JsonNode =
+    ask(conf, _.imply(request.toJson), Messages.readImplied(_, request))
+
+  private def ask[A](conf: SQLConf, send: Planner => String, read: String => A): A = {
+    val timeoutMs =
+      TamisConf.timeoutMs(conf) // for everything: waiting for the sidecar to start included
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     var asked: Option[Sidecar] = None
     try {
-      val sidecar = SidecarSupervisor.await(python, deadline, startTimeoutMs)
+      val sidecar = SidecarSupervisor.await(
+        TamisConf.python(conf),
+        deadline,
+        TamisConf.startTimeoutMs(conf)
+      )
       asked = Some(sidecar)
-      val text = request.toJson
-      val call = calls.submit(() => sidecar.planner.plan(text))
+      val call = calls.submit(() => send(sidecar.planner))
       val answer =
         try call.get(math.max(1L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)
         catch { case e: TimeoutException => call.cancel(true); throw e }
-      val read = Messages.readAnswer(answer, request)
+      val understood = read(answer)
       SidecarSupervisor.succeeded()
-      read
+      understood
     } catch {
       case closed: PlannerUnavailable                               => throw closed
       case e if NonFatal(e) || e.isInstanceOf[InterruptedException] =>

@@ -60,6 +60,15 @@ object TamisConf {
   def python(conf: SQLConf): Option[String] = string(conf, "spark.tamis.python")
   def indexEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.index.enabled").forall(_.toBoolean)
+  def impliedFilters(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.impliedFilters").forall(_.toBoolean)
   def indexLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.index.location")
+  def declarations(conf: SQLConf): Seq[String] =
+    string(conf, "spark.tamis.declarations").toSeq
+      .flatMap(_.split(','))
+      .map(_.trim)
+      .filter(_.nonEmpty)
+  def rowGroupsEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }

@@ -59,6 +59,8 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     out.put("bytes_kept", d.kept.bytes).put("bytes_total", d.kept.listing.totalBytes)
     putLong(out, "rows_kept", d.keptRecords)
     putLong(out, "rows_total", d.totalRecords)
+    putLong(out, "row_groups_kept", d.rowGroups.flatMap(_.kept))
+    putLong(out, "row_groups_total", d.rowGroups.flatMap(_.total))
     out.put("planning_ms", d.planningMillis)
     out.put("fallback", d.fallback.orNull)
     val conjuncts = out.putArray("conjuncts")
@@ -83,6 +85,8 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     val filters = scan.decision.conjuncts.map(_.expression)
     new Question(scan.table, whole, filters, detail = true).ask().foreach { answer =>
       putLong(out, "rows_total", answer.totalRecords)
+      if (scan.decision.rowGroups.isDefined)
+        putLong(out, "row_groups_total", answer.rowGroups.flatMap(_.total))
       answer.outcomes.zipWithIndex.foreach { case (outcome, i) =>
         putLong(
           out.get("conjuncts").get(i).asInstanceOf[ObjectNode],

@@ -19,7 +19,9 @@ object AnswerMemo {
       roots: Seq[String],
       conjuncts: String,
       index: IndexSettings,
-      caseSensitive: Boolean
+      caseSensitive: Boolean,
+      rowGroups: Boolean,
+      declarations: Seq[String] = Nil
   )
   private final case class Entry(answer: PlanAnswer, written: Long)
 

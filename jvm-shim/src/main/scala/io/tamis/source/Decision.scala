@@ -14,16 +14,23 @@ final case class Conjunct(
   def isExact: Boolean = pushdown == "exact"
 }
 
-/** Which files a scan reads and which conjuncts Spark still applies.
+/** Each is None where it is not known of every file. */
+final case class RowGroupCounts(kept: Option[Long], total: Option[Long])
+
+/** Which files, and which bytes of them, a scan reads and which conjuncts Spark still applies.
   *
   * @param kept
   *   the files that may hold a row for which every conjunct is true
   * @param conjuncts
-  *   exact: true for every row of every kept file, so it leaves the plan
+  *   exact: true for every row of what `kept` reads, so it leaves the plan
   * @param keptRecords
-  *   rows in the kept files, where the statistics tell
+  *   rows in what is read, where the statistics tell
+  * @param rowGroups
+  *   how many row groups are read, of how many; None: nobody looked at them
   * @param fallback
   *   why the planner was not asked or its answer not used
+  * @param implied
+  *   ranges of columns that follow from the residual, with which row groups and pages are skipped
   */
 final case class Decision(
     kept: Kept,
@@ -31,9 +38,12 @@ final case class Decision(
     keptRecords: Option[Long],
     totalRecords: Option[Long],
     planningMillis: Double,
-    fallback: Option[String]
+    fallback: Option[String],
+    implied: Seq[Expression] = Nil,
+    rowGroups: Option[RowGroupCounts] = None
 ) {
   def residual: Seq[Expression] = conjuncts.filterNot(_.isExact).map(_.expression)
   def exactSql: Seq[String] = conjuncts.filter(_.isExact).map(_.sql)
+  def impliedSql: Seq[String] = implied.map(ExpressionWriter.sqlOf)
   def residualSql: Seq[String] = conjuncts.filterNot(_.isExact).map(_.sql)
 }

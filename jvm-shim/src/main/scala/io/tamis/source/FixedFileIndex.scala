@@ -10,7 +10,10 @@ import org.apache.spark.sql.execution.datasources.{
   PartitioningAwareFileIndex
 }
 
-/** A file index that serves the surviving files of a listing and never lists anything. */
+/** A file index that serves the surviving files of a listing and never lists anything.
+  *
+  * Whole files: who plans tasks from it reads `kept.ranges` as well (TamisBatch does).
+  */
 final class FixedFileIndex(table: TamisTable, val kept: Kept)
     extends PartitioningAwareFileIndex(table.session, Map.empty, None) {
 

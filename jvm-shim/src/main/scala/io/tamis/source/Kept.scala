@@ -7,13 +7,20 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
 
-/** A subset of the files of one listing. */
-final class Kept private (val listing: Listing, private val bits: BitSet) {
+/** A subset of the files of one listing; of some of them, only some of the bytes. */
+final class Kept private (
+    val listing: Listing,
+    private val bits: BitSet,
+    val ranges: FileRanges
+) {
   val count: Int = bits.cardinality()
   def isAll: Boolean = count == listing.size
   def contains(ordinal: Int): Boolean = bits.get(ordinal)
 
   lazy val bytes: Long =
+    wholeBytes - ranges.bytesLeftOut(listing.files(_).getLen)
+
+  private def wholeBytes: Long =
     if (isAll) listing.totalBytes
     else {
       var sum = 0L
@@ -38,18 +45,20 @@ final class Kept private (val listing: Listing, private val bits: BitSet) {
     while (i >= 0) { f(i); i = bits.nextSetBit(i + 1) }
   }
 
+  /** The files that both keep, where the other one keeps files whole. */
   def and(other: Kept): Kept = {
     require(listing eq other.listing, "two subsets of different listings")
+    require(other.ranges.isEmpty, "a subset that keeps files whole")
     val both = bits.clone().asInstanceOf[BitSet]
     both.and(other.bits)
-    new Kept(listing, both)
+    new Kept(listing, both, ranges.where(both))
   }
 
   /** Keeps the files whose group passes; groups are few, files many. */
   def whereGroup(passes: Array[Boolean]): Kept = {
     val some = new BitSet(listing.size)
     foreach(i => if (passes(listing.groupOf(i))) some.set(i))
-    new Kept(listing, some)
+    new Kept(listing, some, ranges.where(some))
   }
 
   /** What Spark's file index interface wants; in listing order. Only survivors are touched. */
@@ -71,10 +80,13 @@ final class Kept private (val listing: Listing, private val bits: BitSet) {
       out.toSeq
     }
 
-  /** Equal when the same files of an equal listing are kept: then two scans read the same rows. */
+  /** Equal when the same bytes of the same files of an equal listing are kept: then two scans read
+    * the same rows.
+    */
   override def equals(other: Any): Boolean = other match {
     case k: Kept =>
-      (listing eq k.listing) && bits == k.bits || bits == k.bits && listing.fingerprint == k.listing.fingerprint
+      bits == k.bits && ranges == k.ranges &&
+      ((listing eq k.listing) || listing.fingerprint == k.listing.fingerprint)
     case _ => false
   }
   override def hashCode(): Int = bits.hashCode()
@@ -84,14 +96,14 @@ object Kept {
   def all(listing: Listing): Kept = {
     val bits = new BitSet(listing.size)
     bits.set(0, listing.size)
-    new Kept(listing, bits)
+    new Kept(listing, bits, FileRanges.none)
   }
 
-  def of(listing: Listing, bits: BitSet): Kept = {
+  def of(listing: Listing, bits: BitSet, ranges: FileRanges = FileRanges.none): Kept = {
     require(
       bits.length <= listing.size,
       s"${bits.length} files in the answer, ${listing.size} in the listing"
     )
-    new Kept(listing, bits)
+    new Kept(listing, bits, ranges.where(bits))
   }
 }

@@ -36,7 +36,9 @@ final class Question(
         roots,
         documents.toString,
         index,
-        conf.caseSensitiveAnalysis
+        conf.caseSensitiveAnalysis,
+        rowGroups,
+        TamisConf.declarations(conf)
       )
       val answer = AnswerMemo.get(key).filterNot(_ => detail).getOrElse {
         val answered = send(documents)
@@ -82,17 +84,16 @@ final class Question(
       index,
       new FileOptions(table).storage,
       documents,
-      detail
+      detail,
+      rowGroups,
+      TamisConf.declarations(conf)
     )
-    val answer = PlannerClient.plan(
-      request,
-      TamisConf.python(conf),
-      TamisConf.timeoutMs(conf),
-      TamisConf.startTimeoutMs(conf)
-    )
+    val answer = PlannerClient.plan(request, conf)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }
+
+  private val rowGroups = TamisConf.rowGroupsEnabled(conf)
 
   private lazy val index = IndexSettings(
     TamisConf.indexEnabled(conf),

@@ -6,24 +6,37 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
   * each.
   */
 object ScanMetrics {
-  def all: Array[CustomMetric] =
-    Array(
+
+  /** Row groups are shown only where they are counted: 0 of 0 would say that there are none. */
+  def shown(decision: Decision): Array[CustomMetric] =
+    Array[CustomMetric](
       new FilesTotal,
       new FilesKept,
       new FilesRead,
       new BytesTotal,
       new BytesKept,
       new PlanningTime
-    )
+    ) ++ counted(decision).map {
+      case ("tamisRowGroupsKept", _) => new RowGroupsKept
+      case _                         => new RowGroupsTotal
+    }
 
-  def of(decision: Decision, runtimeFiles: Option[Int]): Array[CustomTaskMetric] = Array(
+  private def counted(decision: Decision): Seq[(String, Long)] = for {
+    counts <- decision.rowGroups.toSeq
+    (name, count) <- Seq("tamisRowGroupsTotal" -> counts.total, "tamisRowGroupsKept" -> counts.kept)
+    value <- count
+  } yield name -> value
+
+  def of(decision: Decision, runtimeFiles: Option[Int]): Array[CustomTaskMetric] = Array[
+    CustomTaskMetric
+  ](
     Value("tamisFilesTotal", decision.kept.listing.size.toLong),
     Value("tamisFilesKept", decision.kept.count.toLong),
     Value("tamisFilesRead", runtimeFiles.getOrElse(decision.kept.count).toLong),
     Value("tamisBytesTotal", decision.kept.listing.totalBytes),
     Value("tamisBytesKept", decision.kept.bytes),
     Value("tamisPlanningMs", math.round(decision.planningMillis))
-  )
+  ) ++ counted(decision).map { case (name, value) => Value(name, value) }
 
   private final case class Value(name: String, value: Long) extends CustomTaskMetric
 }
@@ -37,6 +50,13 @@ class FilesKept extends CustomSumMetric {
 class FilesRead extends CustomSumMetric {
   def name: String = "tamisFilesRead";
   def description: String = "tamis: files read after run-time filters"
+}
+class RowGroupsTotal extends CustomSumMetric {
+  def name: String = "tamisRowGroupsTotal";
+  def description: String = "tamis: row groups in the table"
+}
+class RowGroupsKept extends CustomSumMetric {
+  def name: String = "tamisRowGroupsKept"; def description: String = "tamis: row groups kept"
 }
 class BytesTotal extends CustomSumMetric {
   def name: String = "tamisBytesTotal"; def description: String = "tamis: bytes in the table"

@@ -1,6 +1,7 @@
 package io.tamis.source
 
 import io.tamis.conf.TamisConf
+import io.tamis.wire.ImpliedReader
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
@@ -43,7 +44,8 @@ object ScanPlanner {
       case Right(_) if TamisConf.mode(SQLConf.get) == "observe" =>
         asSparkWould("spark.tamis.mode is observe")
       case Right(answer) =>
-        val kept = Kept.of(listed, answer.kept)
+        val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
+        val kept = Kept.of(listed, answer.kept, ranges)
         val conjuncts = filters.zip(answer.outcomes).map { case (f, outcome) =>
           Conjunct(
             f,
@@ -61,7 +63,11 @@ object ScanPlanner {
           answer.keptRecords.filter(_ => both.count == kept.count),
           answer.totalRecords,
           elapsed,
-          None
+          None,
+          ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts),
+          answer.rowGroups.map(g =>
+            RowGroupCounts(g.kept.filter(_ => both.count == kept.count), g.total)
+          )
         )
     }
   }

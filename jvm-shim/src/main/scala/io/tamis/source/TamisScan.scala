@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 
@@ -20,19 +20,13 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
   private[source] val index = new FixedFileIndex(table, decision.kept)
   private[source] val native: ParquetScan = nativeOver(index)
 
-  /** The conjuncts that Spark still applies also skip row groups and pages inside the surviving
-    * files.
+  /** The conjuncts that Spark still applies, and the ranges that they imply, also skip row groups
+    * and pages inside the surviving files.
     */
   private def nativeOver(files: FixedFileIndex): ParquetScan = {
-    val builder = new ParquetScanBuilder(
-      table.session,
-      files,
-      table.schema,
-      table.relation.dataSchema,
-      new FileOptions(table).asMap
-    )
+    val builder = new NativeScanBuilder(table, files)
     builder.pruneColumns(required)
-    builder.pushFilters(decision.residual)
+    builder.pushFilters(decision.residual ++ decision.implied)
     builder.build()
   }
 
@@ -91,15 +85,23 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     } ++ metadata
 
   private def metadata: Seq[(String, String)] = Seq(
-    "Files" -> s"${decision.kept.count} of ${decision.kept.listing.size}",
+    "Files" -> s"${decision.kept.count} of ${decision.kept.listing.size}"
+  ) ++ rowGroups ++ Seq(
     "Bytes" -> s"${decision.kept.bytes} of ${decision.kept.listing.totalBytes}",
     "Exact" -> decision.exactSql.mkString("[", ", ", "]"),
     "Residual" -> decision.residualSql.mkString("[", ", ", "]"),
+    "Implied" -> decision.impliedSql.mkString("[", ", ", "]"),
     "Planning" -> f"${decision.planningMillis}%.1f ms"
   ) ++
     decision.fallback.map("Fallback" -> _)
 
-  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.all
+  private def rowGroups: Option[(String, String)] = for {
+    counts <- decision.rowGroups
+    kept <- counts.kept
+    total <- counts.total
+  } yield "RowGroups" -> s"$kept of $total"
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.shown(decision)
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
     ScanMetrics.of(decision, runtimeFiles)
 
@@ -113,10 +115,16 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
   override def hashCode(): Int = native.hashCode()
 }
 
-/** The native scan's partitions and readers, comparable by what is read. */
+/** The native scan's readers, over its partitions or over some row groups of its files; comparable
+  * by what is read.
+  */
 final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch {
   private val native = reading.toBatch
-  override def planInputPartitions(): Array[InputPartition] = native.planInputPartitions()
+  override def planInputPartitions(): Array[InputPartition] = reading.fileIndex match {
+    case files: FixedFileIndex if !files.kept.ranges.isEmpty =>
+      RangePartitions.of(scan.table.session, reading, files.kept).toArray
+    case _ => native.planInputPartitions()
+  }
   override def createReaderFactory(): PartitionReaderFactory = native.createReaderFactory()
 
   /** Run-time filters are compared by Spark itself, so the static scan stands for the batch. */

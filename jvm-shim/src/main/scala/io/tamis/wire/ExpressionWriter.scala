@@ -3,13 +3,16 @@ package io.tamis.wire
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
+import scala.collection.mutable
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
 /** Catalyst expressions as documents for Python. Total: what it does not know becomes opaque.
   *
@@ -27,21 +30,39 @@ final class ExpressionWriter(hidden: Set[String]) {
 
   private lazy val canonical = new CanonicalForm(hidden)
 
-  def write(expression: Expression): ObjectNode =
-    try node(expression, 0)
-    catch { case NonFatal(_) | _: StackOverflowError => opaque(expression) }
+  /** Zones whose tables an earlier document of this writer brings along. */
+  private val told = mutable.Set.empty[String]
+
+  /** The document of an expression. Its root has a field `zones`, time zone -> table, of the zones
+    * that the expression names and no document before it did: a table is some kilobytes long, and a
+    * request needs it once.
+    */
+  def write(expression: Expression): ObjectNode = {
+    val document =
+      try node(expression, 0)
+      catch { case NonFatal(_) | _: StackOverflowError => opaque(expression) }
+    val unknown = zonesOf(document).filterNot(told)
+    if (unknown.nonEmpty) {
+      val zones = document.putObject("zones")
+      unknown.foreach(id => ZoneTable.of(id).foreach(zones.put(id, _)))
+      told ++= unknown
+    }
+    document
+  }
 
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
     // before isPlain: whether a long AND is deterministic is a question as deep as the AND is long
-    case And(_, _)        => call("And", e, flatten(e, { case And(l, r) => Seq(l, r) }), depth)
+    case And(_, _)        => call("And", e, conjuncts(e), depth)
     case Or(_, _)         => call("Or", e, flatten(e, { case Or(l, r) => Seq(l, r) }), depth)
+    case OfUser(function) => userFunction(function, e, depth)
     case _ if !isPlain(e) => opaque(e)
     case l: Literal       => literal(l).getOrElse(opaque(e))
     case ColumnPath(path) => column(path, e)
     case In(value, list) if list.forall(_.isInstanceOf[Literal]) =>
       membership(e, value, list.map(_.asInstanceOf[Literal].value), depth)
     case InSet(value, set)                      => membership(e, value, set.toSeq, depth)
+    case s: StaticInvoke                        => call(methodOf(s), s, s.arguments, depth)
     case _ if e.children.nonEmpty || e.foldable =>
       call(e.getClass.getSimpleName, e, e.children, depth)
     case _ => opaque(e)
@@ -90,6 +111,15 @@ final class ExpressionWriter(hidden: Set[String]) {
       settings.foreach { case (k, v) => Scalars.putOption(o, k, v) }
     }
     if (!Logic(name)) canonical.keyOf(e).foreach(out.put("k", _))
+    out
+  }
+
+  private def userFunction(f: UserFunction, e: Expression, depth: Int): ObjectNode = {
+    val out = obj("call").put("f", UserFunction.Prefix + f.name).put("t", typeName(e.dataType))
+    out.put("sql", sqlOf(e))
+    val list = out.putArray("a")
+    f.arguments.foreach(a => list.add(node(a, depth + 1)))
+    f.body.foreach(out.putObject("o").put("body", _))
     out
   }
 
@@ -178,6 +208,17 @@ object ExpressionWriter {
     }
   }
 
+  /** "UrlCodec.decode": many a function of Spark's is a static method, all of it in its arguments.
+    */
+  private def methodOf(s: StaticInvoke): String =
+    s"${s.staticObject.getSimpleName.stripSuffix("$")}.${s.functionName}"
+
+  private object OfUser {
+    def unapply(e: Expression): Option[UserFunction] = UserFunction.of(e)
+  }
+  /** The parts of an AND, however deep. */
+  def conjuncts(e: Expression): Seq[Expression] = flatten(e, { case And(l, r) => Seq(l, r) })
+
   private def flatten(
       e: Expression,
       split: PartialFunction[Expression, Seq[Expression]]
@@ -200,8 +241,30 @@ object ExpressionWriter {
     }
     val ansi =
       Try(e.getClass.getMethod("evalMode").invoke(e)).toOption.map(m => "evalMode" -> m.toString)
-    val clock = named.collect { case ("timeZoneId", id: String) => ZoneTable.of(id) }.flatten
-    named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ clock.map("zoneTable" -> _)
+    named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ ownZone(e).map("timeZoneId" -> _)
+  }
+
+  /** The zone that is an argument and not the session's. */
+  private def ownZone(e: Expression): Option[String] = e match {
+    case u: UTCTimestamp =>
+      u.children.lift(1).collect { case Literal(s: UTF8String, _) => s.toString }
+    case _ => None
+  }
+
+  /** The time zones that the calls of a document name, each once. */
+  private def zonesOf(document: JsonNode): Seq[String] = {
+    val found = mutable.LinkedHashSet.empty[String]
+    val pending = mutable.ArrayDeque[JsonNode](document)
+    while (pending.nonEmpty) {
+      val next = pending.removeHead()
+      next.path("o").path("timeZoneId") match {
+        case id if id.isTextual => found += id.asText
+        case _                  =>
+      }
+      if (next.path("n").asText != "in") next.path("a").forEach(each => pending += each)
+      else pending += next.path("a")
+    }
+    found.toSeq
   }
 
   /** Values of Catalyst as JSON values; false: not a type the wire knows. */
@@ -220,8 +283,10 @@ object ExpressionWriter {
       case (i: Long, LongType | TimestampType | TimestampNTZType) => list.add(i); true
       case (i: Int, _: YearMonthIntervalType)                     => list.add(i); true // months
       case (i: Long, _: DayTimeIntervalType)                      => list.add(i); true // micros
-      case (f: Float, FloatType)                                  => floating(list, f.toDouble)
-      case (d: Double, DoubleType)                                => floating(list, d)
+      case (i: CalendarInterval, CalendarIntervalType)            =>
+        list.addArray().add(i.months).add(i.days).add(i.microseconds); true
+      case (f: Float, FloatType)          => floating(list, f.toDouble)
+      case (d: Double, DoubleType)        => floating(list, d)
       case (d: Decimal, _: DecimalType)   => list.add(d.toJavaBigDecimal.toPlainString); true
       case (s: UTF8String, _: StringType) => text(list, s)
       case (b: Array[Byte], BinaryType)   => list.add(Base64.getEncoder.encodeToString(b)); true

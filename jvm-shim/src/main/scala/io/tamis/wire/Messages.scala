@@ -1,11 +1,12 @@
 package io.tamis.wire
 
+import java.nio.{ByteBuffer, ByteOrder}
 import java.util.{Base64, BitSet}
 
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import com.fasterxml.jackson.databind.node.{ArrayNode, MissingNode, ObjectNode}
 import org.apache.spark.sql.types.StructType
 
 /** The planner's question, as the Python package reads it (tamis.wire.messages). */
@@ -21,7 +22,9 @@ final case class PlanRequest(
     index: IndexSettings,
     storage: Map[String, String],
     conjuncts: ArrayNode,
-    detail: Boolean
+    detail: Boolean,
+    rowGroups: Boolean,
+    declarations: Seq[String] = Nil
 ) {
   def toJson: String = {
     val out = Messages.mapper.createObjectNode()
@@ -43,7 +46,9 @@ final case class PlanRequest(
     storage.foreach { case (k, v) => st.put(k, v) }
     index.cacheDirectory.fold(out.putNull("cache_directory"))(out.put("cache_directory", _))
     out.set[ObjectNode]("conjuncts", conjuncts)
-    out.put("detail", detail)
+    out.put("detail", detail).put("row_groups", rowGroups)
+    val declared = out.putArray("declarations")
+    declarations.foreach(declared.add)
     Messages.mapper.writeValueAsString(out)
   }
 }
@@ -64,14 +69,44 @@ final case class Reason(code: String, text: String, fix: Option[String])
 
 final case class Outcome(pushdown: String, reason: Option[Reason], prunedFiles: Option[Long])
 
-/** A decision of the planner over the files of one listing. */
+/** The bytes to read of kept files that are not read whole: one entry a row group, by file and
+  * start; entries that touch hold no other row group between them.
+  *
+  * @param kept
+  *   row groups that are read, of `total`; None: not known of every file
+  */
+final case class RowGroups(
+    files: Array[Int],
+    starts: Array[Long],
+    lengths: Array[Long],
+    kept: Option[Long],
+    total: Option[Long]
+)
+
+/** A decision of the planner over the files of one listing.
+  *
+  * @param rowGroups
+  *   None: every kept file is read whole. Exact outcomes hold only for what is to be read.
+  */
 final case class PlanAnswer(
     kept: BitSet,
+    rowGroups: Option[RowGroups],
     keptRecords: Option[Long],
     totalRecords: Option[Long],
     outcomes: Seq[Outcome],
-    warnings: Seq[(String, String)]
+    warnings: Seq[(String, String)],
+    implied: JsonNode = MissingNode.getInstance // read where the columns are known: ImpliedReader
 )
+
+/** Which ranges of columns follow from these conjuncts? Needs no table. */
+final case class ImpliedRequest(id: String, conjuncts: ArrayNode) {
+  def toJson: String = {
+    val out = Messages.mapper.createObjectNode()
+    out.put("version", Messages.Version).put("id", id)
+    out.set[ObjectNode]("conjuncts", conjuncts)
+    Messages.mapper.writeValueAsString(out)
+  }
+}
 
 /** The planner answered that it could not answer. */
 final class PlannerFailure(val code: String, message: String) extends RuntimeException(message)
@@ -85,17 +120,7 @@ object Messages {
 
   /** Reads an answer, and trusts it only where it speaks of the question that was asked. */
   def readAnswer(text: String, request: PlanRequest): PlanAnswer = {
-    val root =
-      try mapper.readTree(text)
-      catch {
-        case e: Exception =>
-          throw new PlannerFailure("garbage_answer", s"the answer is not JSON: ${e.getMessage}")
-      }
-    if (root == null || !root.isObject) fail("garbage_answer", "the answer is not a JSON object")
-    if (root.has("error"))
-      fail(root.at("/error/code").asText("error"), root.at("/error/text").asText("no text"))
-    expect(root, "version", Version.toString)
-    expect(root, "id", request.id)
+    val root = document(text, request.id)
     expect(root, "fingerprint", request.fingerprint)
     expect(root, "files", request.files.toString)
     val outcomes = required(root, "conjuncts").elements.asScala.map(outcome).toSeq
@@ -107,13 +132,38 @@ object Messages {
     val warnings = Option(root.get("warnings")).toSeq
       .flatMap(_.elements.asScala)
       .map(w => w.path("code").asText("warning") -> w.path("text").asText(""))
+    val bits = kept(required(root, "kept"), request.files)
+    val groups = Option(root.get("row_groups")).filterNot(_.isNull).map(rowGroups(_, bits))
+    if (groups.isDefined && !request.rowGroups) fail("wrong_answer", "nobody asked for row groups")
     PlanAnswer(
-      kept(required(root, "kept"), request.files),
+      bits,
+      groups,
       long(root, "kept_records"),
       long(root, "total_records"),
       outcomes,
-      warnings
+      warnings,
+      root.path("implied")
     )
+  }
+
+  /** The ranges in the answer to an [[ImpliedRequest]]; ImpliedReader reads them. */
+  def readImplied(text: String, request: ImpliedRequest): JsonNode =
+    required(document(text, request.id), "implied")
+
+  /** An answer of our version to the question with this id. */
+  private def document(text: String, id: String): JsonNode = {
+    val root =
+      try mapper.readTree(text)
+      catch {
+        case e: Exception =>
+          throw new PlannerFailure("garbage_answer", s"the answer is not JSON: ${e.getMessage}")
+      }
+    if (root == null || !root.isObject) fail("garbage_answer", "the answer is not a JSON object")
+    if (root.has("error"))
+      fail(root.at("/error/code").asText("error"), root.at("/error/text").asText("no text"))
+    expect(root, "version", Version.toString)
+    expect(root, "id", id)
+    root
   }
 
   private def kept(node: JsonNode, files: Int): BitSet = {
@@ -138,6 +188,33 @@ object Messages {
       case other => fail("garbage_answer", s"kept files in the unknown form '$other'")
     }
     bits
+  }
+
+  private def rowGroups(node: JsonNode, kept: BitSet): RowGroups = {
+    def packed(field: String) = ByteBuffer
+      .wrap(Base64.getDecoder.decode(required(node, field).asText))
+      .order(ByteOrder.LITTLE_ENDIAN)
+    def longs(field: String) = {
+      val in = packed(field).asLongBuffer
+      val out = new Array[Long](in.remaining)
+      in.get(out)
+      out
+    }
+    val in = packed("files").asIntBuffer
+    val files = new Array[Int](in.remaining)
+    in.get(files)
+    val (starts, lengths) = (longs("starts"), longs("lengths"))
+    if (files.length != starts.length || files.length != lengths.length)
+      fail("garbage_answer", "as many files as starts and lengths are needed")
+    files.indices.foreach { i =>
+      val after =
+        if (i == 0 || files(i - 1) < files(i)) 0L
+        else if (files(i - 1) == files(i)) starts(i - 1) + lengths(i - 1)
+        else Long.MaxValue
+      if (files(i) < 0 || !kept.get(files(i)) || starts(i) < after || lengths(i) <= 0)
+        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}")
+    }
+    RowGroups(files, starts, lengths, long(node, "kept"), long(node, "total"))
   }
 
   private def outcome(node: JsonNode): Outcome = {

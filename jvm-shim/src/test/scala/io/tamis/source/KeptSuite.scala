@@ -2,6 +2,7 @@ package io.tamis.source
 
 import java.util.BitSet
 
+import io.tamis.wire.RowGroups
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
@@ -85,6 +86,48 @@ class KeptSuite extends munit.FunSuite {
       Kept.all(l).whereGroup(Array(false, true, true, false)).files.map(Listing.nameOf),
       Seq("a%20b", "d", "f")
     )
+  }
+
+  private def ranges(all: (Int, Long, Long)*) = FileRanges.of(
+    RowGroups(all.map(_._1).toArray, all.map(_._2).toArray, all.map(_._3).toArray, None, None)
+  )
+
+  private def partly(ordinals: Seq[Int], some: FileRanges, time: Long = 1) = {
+    val bits = new BitSet()
+    ordinals.foreach(bits.set)
+    Kept.of(listing(time), bits, some)
+  }
+
+  test("ranges that touch are one, as far as they may") {
+    val r = ranges((1, 4, 10), (1, 14, 10), (1, 24, 10), (1, 40, 5), (3, 4, 9))
+    assertEquals(r.of(0, 100), None)
+    assertEquals(r.of(2, 100), None)
+    assertEquals(r.of(3, 1), Some(Seq(4L -> 9L)))
+    assertEquals(r.of(1, 1), Some(Seq(4L -> 10L, 14L -> 10L, 24L -> 10L, 40L -> 5L)))
+    assertEquals(r.of(1, 20), Some(Seq(4L -> 20L, 24L -> 10L, 40L -> 5L)))
+    assertEquals(r.of(1, 100), Some(Seq(4L -> 30L, 40L -> 5L)))
+    assertEquals(r.bytesLeftOut(i => 100L * i), 100L - 35 + 300 - 9)
+    assertEquals(FileRanges.none.bytesLeftOut(_ => 1L), 0L)
+  }
+
+  test("files in part count for what is read of them, and stay so in every subset") {
+    val some = partly(Seq(0, 1, 4), ranges((1, 0, 2), (1, 5, 1), (4, 2, 3)))
+    assertEquals(some.bytes, 10L + 3 + 3)
+    val fewer = some.whereGroup(Array(true, true, true, false))
+    assertEquals(fewer.bytes, 10L + 3)
+    assertEquals(fewer.ranges, ranges((1, 0, 2), (1, 5, 1)))
+    assertEquals(some.and(Kept.all(some.listing)).ranges, some.ranges)
+    assertEquals(partly(Seq(0), ranges((1, 0, 2))).ranges, FileRanges.none)
+    assertEquals(some.files.map(Listing.nameOf), Seq("a%20b", "c", "e"))
+  }
+
+  test("a file in part is not the file, nor another part of it") {
+    val one = partly(Seq(1), ranges((1, 0, 2)))
+    assertEquals(one, partly(Seq(1), ranges((1, 0, 2))))
+    assertNotEquals(one, partly(Seq(1), ranges((1, 0, 3))))
+    assertNotEquals(one, partly(Seq(1), ranges((1, 1, 2))))
+    assertNotEquals(one, partly(Seq(1), FileRanges.none))
+    assertNotEquals(one, partly(Seq(1), ranges((1, 0, 2)), time = 2))
   }
 
   test("equal means the same files of an equal listing") {

@@ -2,7 +2,7 @@ package io.tamis.wire
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
 class ExpressionWriterSuite extends munit.FunSuite {
   private val schema = StructType.fromDDL(
@@ -41,6 +41,34 @@ class ExpressionWriterSuite extends munit.FunSuite {
     val year = Literal.create(12, YearMonthIntervalType())
     assertEquals(written(day), """{"n":"lit","t":"interval day to second","v":86400000000}""")
     assertEquals(written(year), """{"n":"lit","t":"interval year to month","v":12}""")
+  }
+
+  test("a calendar interval is months, days and microseconds") {
+    val all = Literal.create(new CalendarInterval(1, -2, 3L), CalendarIntervalType)
+    assertEquals(written(all), """{"n":"lit","t":"interval","v":[1,-2,3]}""")
+  }
+
+  test("the table of a zone comes once, at the root of the first document that names the zone") {
+    val writing = new ExpressionWriter(Set.empty)
+    val ts = AttributeReference("ts", TimestampType)()
+    def after(hour: Int, zone: String) = GreaterThan(Hour(ts, Some(zone)), Literal(hour))
+    val both = And(after(1, "Europe/Berlin"), after(2, "Europe/Berlin"))
+    val first = writing.write(both)
+    assertEquals(first.get("zones").size, 1)
+    assert(first.at("/zones/Europe~1Berlin").asText.startsWith("3208;"))
+    assert(!first.get("a").toString.contains("3208;"))
+    assert(!writing.write(after(3, "Europe/Berlin")).has("zones"))
+    val other = writing.write(And(after(3, "Europe/Berlin"), after(4, "Asia/Tokyo")))
+    assertEquals(other.get("zones").fieldNames.next(), "Asia/Tokyo")
+    assertEquals(other.get("zones").size, 1)
+  }
+
+  test("a zone that is an argument is told as the zone of the call") {
+    val ts = AttributeReference("ts", TimestampType)()
+    val document =
+      new ExpressionWriter(Set.empty).write(FromUTCTimestamp(ts, Literal("Asia/Tokyo")))
+    assertEquals(document.at("/o/timeZoneId").asText, "Asia/Tokyo")
+    assert(document.get("zones").has("Asia/Tokyo"))
   }
 
   test("LIKE bears its escape character") {

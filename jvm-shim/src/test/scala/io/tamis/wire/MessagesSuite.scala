@@ -1,5 +1,8 @@
 package io.tamis.wire
 
+import java.nio.{ByteBuffer, ByteOrder}
+import java.util.Base64
+
 import org.apache.spark.sql.types.StructType
 
 class MessagesSuite extends munit.FunSuite {
@@ -16,7 +19,8 @@ class MessagesSuite extends munit.FunSuite {
     IndexSettings(enabled = true, None, None, 3),
     Map.empty,
     conjuncts,
-    detail = false
+    detail = false,
+    rowGroups = true
   )
 
   private def answer(
@@ -38,6 +42,7 @@ class MessagesSuite extends munit.FunSuite {
     assertEquals(json.at("/snapshot/fingerprint").asText, "f00d")
     assertEquals(json.at("/table/partition_columns/0/type").asText, "integer")
     assert(json.at("/index/location").isNull)
+    assertEquals(json.get("row_groups").asBoolean, true)
   }
 
   test("every form of kept files") {
@@ -46,6 +51,52 @@ class MessagesSuite extends munit.FunSuite {
     assertEquals(kept("""{"form":"all"}"""), "{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}")
     assertEquals(kept("""{"form":"ranges","data":[[0,2],[9,10]]}"""), "{0, 1, 9}")
     assertEquals(kept("""{"form":"bitmap","data":"AwI="}"""), "{0, 1, 9}")
+  }
+
+  private def packed(bytes: Int, values: Long*): String = {
+    val out = ByteBuffer.allocate(bytes * values.length).order(ByteOrder.LITTLE_ENDIAN)
+    values.foreach(v => if (bytes == 4) out.putInt(v.toInt) else out.putLong(v))
+    Base64.getEncoder.encodeToString(out.array)
+  }
+
+  private def withRanges(ranges: (Int, Long, Long)*): String = {
+    val (files, starts, lengths) =
+      (ranges.map(_._1.toLong), ranges.map(_._2), ranges.map(_._3))
+    val groups =
+      s"""{"files":"${packed(4, files: _*)}","starts":"${packed(8, starts: _*)}",
+         |"lengths":"${packed(8, lengths: _*)}","kept":3,"total":null}""".stripMargin
+    answer("""{"form":"ranges","data":[[0,2],[9,10]]}""")
+      .replace("\"milliseconds\"", s"\"row_groups\":$groups,\"milliseconds\"")
+  }
+
+  test("bytes of files that are not read whole") {
+    val big = 1L << 40
+    val read = Messages
+      .readAnswer(withRanges((0, 4, 10), (0, 14, 5), (9, big, big)), request)
+      .rowGroups
+      .get
+    assertEquals(read.files.toSeq, Seq(0, 0, 9))
+    assertEquals(read.starts.toSeq, Seq(4L, 14L, big))
+    assertEquals(read.lengths.toSeq, Seq(10L, 5L, big))
+    assertEquals((read.kept, read.total), (Some(3L), None))
+    assertEquals(Messages.readAnswer(answer("""{"form":"all"}"""), request).rowGroups, None)
+    assert(Messages.readAnswer(withRanges(), request).rowGroups.exists(_.files.isEmpty))
+  }
+
+  test("bytes that are out of order, or of files that are not kept, are refused") {
+    refused(withRanges((2, 4, 10)), "file 2")
+    refused(withRanges((10, 4, 10)), "file 10")
+    refused(withRanges((-1, 4, 10)), "file -1")
+    refused(withRanges((0, -1, 10)), "file 0")
+    refused(withRanges((0, 4, 0)), "file 0")
+    refused(withRanges((0, 4, 10), (0, 13, 5)), "file 0")
+    refused(withRanges((9, 4, 10), (0, 4, 10)), "file 0")
+    val text = withRanges((0, 4, 10))
+    refused(text.replace(packed(8, 10), packed(8, 10, 11)), "as many")
+    val nobody = intercept[PlannerFailure](
+      Messages.readAnswer(text, request.copy(rowGroups = false))
+    )
+    assert(nobody.getMessage.contains("nobody asked"))
   }
 
   test("reasons, counts and warnings") {
@@ -74,5 +125,25 @@ class MessagesSuite extends munit.FunSuite {
     refused(answer("""{"form":"ranges","data":[[5,11]]}"""), "range")
     refused(answer("""{"form":"ranges","data":[[5,4]]}"""), "range")
     refused(answer("""{"form":"most"}"""), "most")
+  }
+
+  test("the question for implied ranges, and its answer") {
+    val question = ImpliedRequest("q2", conjuncts)
+    assertEquals(
+      question.toJson,
+      s"""{"version":${Messages.Version},"id":"q2","conjuncts":[1,2]}"""
+    )
+    val ranges = Messages.readImplied("""{"version":1,"id":"q2","implied":[{}]}""", question)
+    assertEquals(ranges.size, 1)
+    for (
+      (text, part) <- Seq(
+        """{"version":1,"id":"q1","implied":[]}""" -> "has id 'q1'",
+        """{"version":1,"id":"q2"}""" -> "no 'implied'",
+        """{"id":"q2","error":{"code":"c","text":"no luck"},"version":1}""" -> "no luck"
+      )
+    ) {
+      val failure = intercept[PlannerFailure](Messages.readImplied(text, question))
+      assert(failure.getMessage.contains(part), failure.getMessage)
+    }
   }
 }

@@ -1,0 +1,55 @@
+package io.tamis.rules
+
+import java.util
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory}
+import io.tamis.bridge.{PlannerClient, PlannerUnavailable, Warnings}
+import io.tamis.wire.{ExpressionWriter, ImpliedRange, ImpliedReader, ImpliedRequest}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+
+/** Asks the planner which ranges of columns follow from predicates. */
+object ImpliedQuestion {
+  private val Remembered = 256
+
+  /** Answers depend on nothing but the predicates, and stay true. */
+  private val answers = new util.LinkedHashMap[String, JsonNode](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: util.Map.Entry[String, JsonNode]): Boolean =
+      size > Remembered
+  }
+
+  /** The ranges; none where there is no answer. Never throws. */
+  def ask(conjuncts: Seq[Expression], schema: StructType, conf: SQLConf): Seq[ImpliedRange] =
+    try {
+      val documents = write(conjuncts, schema)
+      val key = documents.toString
+      val answer = Option(answers.synchronized(answers.get(key))).getOrElse {
+        val request = ImpliedRequest(UUID.randomUUID().toString, documents)
+        val answered = PlannerClient.imply(request, conf)
+        answers.synchronized(answers.put(key, answered))
+        answered
+      }
+      ImpliedReader.ranges(answer, conjuncts)
+    } catch {
+      case _: PlannerUnavailable               => Nil // there was a warning
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        Warnings.once(
+          s"implied:${e.getClass.getName}",
+          s"implied filters could not be derived (${e.getMessage}); queries run without them.",
+          e
+        )
+        Nil
+    }
+
+  private def write(conjuncts: Seq[Expression], schema: StructType): ArrayNode = {
+    val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(schema))
+    val documents = JsonNodeFactory.instance.arrayNode()
+    conjuncts.foreach(c => documents.add(writer.write(c)))
+    documents
+  }
+}

@@ -1,0 +1,143 @@
+package io.tamis.wire
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Values of a column from `lower` to `upper`, in Catalyst's own representation; None: not bounded
+  * there.
+  */
+final case class ImpliedInterval(lower: Option[Any], upper: Option[Any], upperOpen: Boolean) {
+  def isBounded: Boolean = lower.nonEmpty || upper.nonEmpty
+}
+
+/** A range of a column that the planner derived from predicates over functions of it.
+  *
+  * @param column
+  *   the column or struct field as it stands in those predicates
+  */
+final case class ImpliedRange(column: Expression, intervals: Seq[ImpliedInterval]) {
+  import ImpliedRange._
+
+  /** As conjuncts over the column: one a bound where there is one interval, else one OR. */
+  def conjuncts: Seq[Expression] = intervals match {
+    case Seq(one) => bounds(one)
+    case several  => Seq(several.map(i => bounds(i).reduce(And)).reduce(Or))
+  }
+
+  /** The same with room for what a source compares otherwise than Spark: a unit in the last place,
+    * a day, and of timestamps two days, for two time zones are 26 hours apart at most. None: no
+    * bound is left, or it is a range of strings, whose order may be any.
+    */
+  def widened: Option[ImpliedRange] = {
+    val wider = intervals.map(i =>
+      ImpliedInterval(
+        i.lower.flatMap(moved(_, -1)),
+        i.upper.flatMap(moved(_, 1)),
+        upperOpen = false
+      )
+    )
+    Some(copy(intervals = wider)).filter(_ => wider.forall(_.isBounded))
+  }
+
+  /** A bound moved by that many margins of its type; None: beyond the values of the type. */
+  private def moved(bound: Any, by: Int): Option[Any] = (bound, column.dataType) match {
+    case (v: Byte, ByteType)   => Some(v + by).filter(_.isValidByte).map(_.toByte)
+    case (v: Short, ShortType) => Some(v + by).filter(_.isValidShort).map(_.toShort)
+    case (v: Int, IntegerType) => Some(v.toLong + by).filter(_.isValidInt).map(_.toInt)
+    case (v: Long, LongType)   => Some(BigInt(v) + by).filter(_.isValidLong).map(_.toLong)
+    case (v: Int, DateType)    => Some(v + by).filter(_ <= LastDay)
+    case (v: Long, TimestampType | TimestampNTZType) =>
+      Some(v + 2 * by * MicrosPerDay).filter(_ <= LastDay * MicrosPerDay)
+    case (v: Decimal, t: DecimalType) =>
+      Some(v.toUnscaledLong + by)
+        .filter(u => BigDecimal(u).precision <= t.precision)
+        .map(Decimal(_, t.precision, t.scale))
+    case (v: UTF8String, _) => Some(v)
+    case _                  => None
+  }
+
+  private def bounds(interval: ImpliedInterval): Seq[Expression] = interval match {
+    case ImpliedInterval(Some(lower), Some(upper), false) if lower == upper =>
+      Seq(EqualTo(column, literal(lower)))
+    case ImpliedInterval(lower, upper, open) =>
+      lower.map(v => GreaterThanOrEqual(column, literal(v))).toSeq ++
+        upper.map(v =>
+          if (open) LessThan(column, literal(v)) else LessThanOrEqual(column, literal(v))
+        )
+  }
+
+  private def literal(value: Any): Literal = Literal(value, column.dataType)
+}
+
+object ImpliedRange {
+  private val MicrosPerDay = 86400L * 1000 * 1000
+
+  /** Databases and readers know no year 10000. */
+  private val LastDay = java.time.LocalDate.of(9999, 12, 31).toEpochDay
+}
+
+/** Reads the ranges of an answer over the expressions that were asked about.
+  *
+  * Bounds become constants of the column's own type, so that Spark's conversions (ParquetFilters,
+  * rebasing, case of names) are all there is. What cannot be read is left out: no range is missed
+  * by a query.
+  */
+object ImpliedReader {
+
+  def ranges(node: JsonNode, asked: Seq[Expression]): Seq[ImpliedRange] =
+    Option(node).toSeq.flatMap(_.elements.asScala).flatMap(range(_, asked))
+
+  private def range(node: JsonNode, asked: Seq[Expression]): Option[ImpliedRange] =
+    try {
+      val path = node.get("column").elements.asScala.map(_.asText).toSeq
+      val column = asked.iterator.flatMap(_.find(names(path))).nextOption()
+      val intervals = column.toSeq.flatMap { c =>
+        node.get("intervals").elements.asScala.map { i =>
+          ImpliedInterval(
+            value(i.get("lower"), c.dataType),
+            value(i.get("upper"), c.dataType),
+            i.path("upper_open").asBoolean(false)
+          )
+        }
+      }
+      // an interval without bounds, or no interval: nothing that a filter could say
+      val isRange = intervals.nonEmpty && intervals.forall(_.isBounded)
+      column.filter(_ => isRange).map(ImpliedRange(_, intervals))
+    } catch { case NonFatal(_) => None }
+
+  private def names(path: Seq[String])(e: Expression): Boolean = e match {
+    case ExpressionWriter.ColumnPath(found) => found == path
+    case _                                  => false
+  }
+
+  /** Throws where it is no value of the type: then there is no range, rather than a wrong one. */
+  private def value(node: JsonNode, t: DataType): Option[Any] =
+    if (node == null || node.isNull) None
+    else
+      Some(t match {
+        case ByteType                                           => whole(node).byteValueExact
+        case ShortType                                          => whole(node).shortValueExact
+        case IntegerType | DateType                             => whole(node).intValueExact
+        case LongType | TimestampType | TimestampNTZType        => whole(node).longValueExact
+        case d: DecimalType if node.isTextual                   => decimal(node.asText, d)
+        case s: StringType if s == StringType && node.isTextual =>
+          UTF8String.fromString(node.asText)
+        case _ => throw new IllegalArgumentException(s"$node is no ${t.simpleString}")
+      })
+
+  private def whole(node: JsonNode): java.math.BigInteger = {
+    require(node.isIntegralNumber, s"$node is no whole number")
+    node.bigIntegerValue
+  }
+
+  private def decimal(text: String, t: DecimalType): Decimal = {
+    val exact = new java.math.BigDecimal(text).setScale(t.scale) // throws where digits are lost
+    require(exact.precision <= t.precision, s"$text is no ${t.simpleString}")
+    Decimal(BigDecimal(exact), t.precision, t.scale)
+  }
+}

@@ -1,0 +1,1 @@
+"""Contracts of user-defined functions: refuting them, and bringing them to the sidecar."""

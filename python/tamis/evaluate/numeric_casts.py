@@ -1,0 +1,172 @@
+"""CAST among booleans, whole numbers, floating numbers and decimals.
+
+All of them are monotone. They differ in how they round (toward zero, half up, to the nearest) and
+in what becomes of a value that the target cannot hold (evaluate.conversion).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tamis.evaluate import exact
+from tamis.evaluate.arithmetic import has_zero
+from tamis.evaluate.bounds import NO, Bounds, Flags
+from tamis.evaluate.conversion import Conversion, nulled, wrapped
+from tamis.evaluate.interval import Interval, Numbers, result
+from tamis.expr.types import BOOLEAN, INTEGER
+
+__all__ = [
+    "boolean_to_decimal",
+    "boolean_to_number",
+    "decimal_to_decimal",
+    "decimal_to_floating",
+    "decimal_to_whole",
+    "double_to_decimal",
+    "floating_to_floating",
+    "floating_to_whole",
+    "number_to_boolean",
+    "whole_to_decimal",
+    "whole_to_floating",
+    "whole_to_whole",
+]
+
+_LONG_END = 2.0**63
+_LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+def whole_to_whole(x: Interval, conversion: Conversion) -> Bounds:
+    return wrapped(x, conversion, x.lower, x.upper)
+
+
+def whole_to_floating(x: Interval, conversion: Conversion) -> Bounds:
+    """Rounded to the nearest, as numpy does it."""
+    dtype = np.float32 if conversion.to.name == "float" else np.float64
+    return result(conversion.to, x.lower.astype(dtype), x.upper.astype(dtype), x)
+
+
+def whole_to_decimal(x: Interval, conversion: Conversion) -> Bounds | None:
+    return _rescaled(x, 0, conversion)
+
+
+def boolean_to_number(x: Interval, conversion: Conversion) -> Bounds:
+    """False is 0, true is 1."""
+    return result(conversion.to, x.lower, x.upper, x)
+
+
+def boolean_to_decimal(x: Interval, conversion: Conversion) -> Bounds | None:
+    return _rescaled(x, 0, conversion)
+
+
+def number_to_boolean(x: Interval, conversion: Conversion) -> Bounds:
+    """0 is false, everything else true, NaN too."""
+    may_be_other = ((x.lower != 0) | (x.upper != 0)) & x.can_be_value
+    lower = np.where(has_zero(x) & x.can_be_value, 0, 1)
+    upper = np.where(may_be_other | x.can_be_nan, 1, 0)
+    with_nan = replace(x, can_be_value=x.can_be_value | x.can_be_nan, can_be_nan=NO)
+    return result(BOOLEAN, lower, np.maximum(lower, upper), with_nan)
+
+
+def floating_to_whole(x: Interval, conversion: Conversion) -> Bounds:
+    """Toward zero.
+
+    LEGACY saturates at the ends of INT and BIGINT, and makes NaN 0; what is shorter than INT is
+    made of INT, and wraps around. ANSI raises and TRY gives NULL beyond the type and of NaN.
+    """
+    edges = [_truncated(each) for each in (x.lower, x.upper)]
+    if conversion.mode != "LEGACY":
+        # 2 ** 63 as a double is no BIGINT, but the saturated edge is.
+        low, high = edges
+        least, greatest = conversion.to.domain
+        beyond = (x.lower <= least - 1.0) | (x.upper >= greatest + 1.0)
+        return nulled(
+            x, conversion, low, high, can_be_null=x.can_be_nan | (beyond & x.can_be_value)
+        )
+    if conversion.to.name != "long":
+        edges = [np.clip(each, *INTEGER.domain) for each in edges]
+    zero = x.can_be_nan
+    # NaN adds a zero; of NaN alone it is the only value.
+    low = np.where(zero, np.where(x.can_be_value, np.minimum(edges[0], 0), 0), edges[0])
+    high = np.where(zero, np.where(x.can_be_value, np.maximum(edges[1], 0), 0), edges[1])
+    with_zero = replace(x, can_be_value=x.can_be_value | zero, can_be_nan=NO)
+    return wrapped(with_zero, conversion, low, high)
+
+
+def _truncated(edge: Numbers) -> Numbers:
+    """Toward zero as 64-bit numbers, saturated."""
+    inside = (edge > -_LONG_END) & (edge < _LONG_END)
+    whole = np.trunc(np.where(inside, edge, 0.0)).astype(np.int64)
+    return np.where(inside, whole, np.where(edge > 0, _GREATEST, _LEAST))
+
+
+def floating_to_floating(x: Interval, conversion: Conversion) -> Bounds:
+    """A float is a double; a double is rounded to the nearest float, or to infinity."""
+    with np.errstate(over="ignore"):
+        dtype = np.float32 if conversion.to.name == "float" else np.float64
+        return result(conversion.to, x.lower.astype(dtype), x.upper.astype(dtype), x)
+
+
+def double_to_decimal(x: Interval, conversion: Conversion) -> Bounds | None:
+    """Through the shortest decimal text of the double, rounded half up: within one unit.
+
+    A float becomes the double that it is first. NaN and infinity are NULL, or raise.
+    """
+    factor = 10.0 ** (conversion.to.scale or 0)
+    with np.errstate(all="ignore"):
+        low, high = x.lower * factor, x.upper * factor
+        inside = (np.abs(low) < 2.0**52) & (np.abs(high) < 2.0**52)
+    low, high = (np.where(inside, each, 0.0) for each in (low, high))
+    # One part in 2 ** 52 of the product is less than the unit that is added.
+    lower, upper = np.floor(low).astype(np.int64) - 1, np.ceil(high).astype(np.int64) + 1
+    return nulled(x, conversion, lower, upper, proven=inside, can_be_null=x.can_be_nan)
+
+
+def decimal_to_whole(x: Interval, conversion: Conversion) -> Bounds | None:
+    """Toward zero."""
+    unit = exact.power_of_ten(x.type.scale or 0)
+    if unit is None:
+        return None
+    edges = [exact.toward_zero(each, unit) for each in (x.lower, x.upper)]
+    return wrapped(x, conversion, edges[0], edges[1], proven=x.known)
+
+
+def decimal_to_floating(x: Interval, conversion: Conversion) -> Bounds:
+    """Within one part in 10 ** 15 for doubles, in 10 ** 6 for floats; a whole number exactly."""
+    part = 1e-15 if conversion.to.name == "double" else 1e-6
+    low, high = (
+        each.astype(np.float64) / 10.0 ** (x.type.scale or 0) for each in (x.lower, x.upper)
+    )
+    return result(conversion.to, low - np.abs(low) * part, high + np.abs(high) * part, x)
+
+
+def decimal_to_decimal(x: Interval, conversion: Conversion) -> Bounds | None:
+    return _rescaled(x, x.type.scale or 0, conversion)
+
+
+def _rescaled(x: Interval, scale: int, conversion: Conversion) -> Bounds | None:
+    """More digits behind the point: multiplied out. Fewer: rounded half up, which is monotone.
+
+    Out of range it is NULL in LEGACY mode too.
+    """
+    shift = (conversion.to.scale or 0) - scale
+    unit = exact.power_of_ten(abs(shift))
+    if unit is None:
+        return None
+    known: Flags = x.known
+    if shift < 0:
+        low, high = (exact.divide_half_up(each, unit) for each in (x.lower, x.upper))
+        return nulled(x, conversion, low, high, proven=known)
+    (low, low_exact), (high, high_exact) = (
+        exact.multiply(each, np.array([unit])) for each in (x.lower, x.upper)
+    )
+    if not conversion.gives_null or not _has_short_digits(conversion):
+        return nulled(x, conversion, low, high, proven=known & low_exact & high_exact)
+    # Beyond 64 bits is beyond a type of up to 18 digits: cut there, on the side where it lies.
+    low = np.where(low_exact, low, np.where(x.lower < 0, _LEAST, _GREATEST))
+    high = np.where(high_exact, high, np.where(x.upper < 0, _LEAST, _GREATEST))
+    return nulled(x, conversion, low, high, proven=known)
+
+
+def _has_short_digits(conversion: Conversion) -> bool:
+    return (conversion.to.precision or 0) <= exact.MAX_POWER

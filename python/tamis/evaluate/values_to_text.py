@@ -1,0 +1,109 @@
+"""CAST AS STRING.
+
+Text sorts by its characters, so that "10" < "9": a number's text is known where all values of a
+file are one, and of whole numbers with as many digits throughout. Dates and timestamps of
+four-digit years sort as they are written (evaluate.formats).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import NO, Bounds, Flags
+from tamis.evaluate.byte_rows import joined
+from tamis.evaluate.interval import Interval, Numbers, decimal_edge
+from tamis.evaluate.text import text_result
+from tamis.expr.types import STRING, DataType
+
+__all__ = ["number_text"]
+
+#: More digits behind the point than this, and Java writes small decimals with an exponent.
+_PLAIN_SCALE = 6
+#: Larger doubles are written with an exponent.
+_PLAIN_DOUBLE = 1e7
+_QUARTERS = pa.array([b".0", b".25", b".5", b".75"], pa.large_binary())
+
+
+def number_text(x: Interval) -> Bounds | None:
+    """A number or boolean as a string."""
+    rule = _RULES.get("whole" if x.type.is_integral else x.type.name)
+    if rule is None:
+        return None
+    lower, upper = np.broadcast_arrays(x.lower, x.upper)
+    low, high, known = rule(lower, upper, x.type)
+    known = np.broadcast_to(known & x.known & x.can_be_value & ~x.can_be_nan, (len(low),))
+    # NaN has a text too: unknown where there may be one, unless there is no row at all.
+    edges = [_known(each, known) for each in (low, high)]
+    has_value = x.can_be_value | x.can_be_nan
+    source = Interval(STRING, x.lower, x.upper, x.known, x.can_be_null, NO, has_value)
+    return text_result(STRING, edges[0], edges[1], source)
+
+
+def _known(edge: pa.Array, known: Flags) -> pa.Array:
+    return pc.if_else(pa.array(known), edge, pa.scalar(None, edge.type))
+
+
+Rule = Callable[[Numbers, Numbers, DataType], tuple[pa.Array, pa.Array, Flags]]
+
+
+def _digits(values: Numbers) -> pa.Array:
+    return pa.array(values).cast(pa.large_string()).cast(pa.large_binary())
+
+
+def _of_whole(
+    lower: Numbers, upper: Numbers, data_type: DataType
+) -> tuple[pa.Array, pa.Array, Flags]:
+    """With as many digits and one sign text sorts as numbers do, below zero the other way round."""
+    low, high = _digits(lower), _digits(upper)
+    lengths = [pc.binary_length(each).to_numpy(zero_copy_only=False) for each in (low, high)]
+    falls = upper < 0
+    alike = (lengths[0] == lengths[1]) & ((lower >= 0) | falls)
+    mask = pa.array(falls)
+    return pc.if_else(mask, high, low), pc.if_else(mask, low, high), alike
+
+
+def _of_boolean(
+    lower: Numbers, upper: Numbers, data_type: DataType
+) -> tuple[pa.Array, pa.Array, Flags]:
+    """ "false" < "true"."""
+    texts = pa.array([b"false", b"true"], pa.large_binary())
+    low, high = (texts.take(pa.array(np.clip(each, 0, 1))) for each in (lower, upper))
+    return low, high, np.ones(len(lower), np.bool_)
+
+
+def _of_floating(
+    lower: Numbers, upper: Numbers, data_type: DataType
+) -> tuple[pa.Array, pa.Array, Flags]:
+    """One value that is whole, or a half or a quarter: how many digits others have depends on the
+    version of Java. Zero is left out: it may be -0.0.
+    """
+    size = np.abs(lower)
+    size = np.where(size < _PLAIN_DOUBLE, size, 0.1)  # 0.1 is none of them
+    plain = (size * 4 == np.trunc(size * 4)) & (lower != 0)
+    quarters = np.where(plain & (lower == upper), size * 4, 0).astype(np.int64)
+    sign = pa.array([b"", b"-"], pa.large_binary()).take(pa.array((lower < 0).astype(np.int64)))
+    text = joined(sign, _digits(quarters // 4), _QUARTERS.take(pa.array(quarters % 4)))
+    return text, text, plain & (lower == upper)
+
+
+def _of_decimal(
+    lower: Numbers, upper: Numbers, data_type: DataType
+) -> tuple[pa.Array, pa.Array, Flags]:
+    """One value, with all digits of its scale."""
+    known = (lower == upper) & ((data_type.scale or 0) <= _PLAIN_SCALE)
+    text = decimal_edge(np.where(known, lower, 0), known, data_type).cast(pa.large_string())
+    text = text.cast(pa.large_binary())
+    return text, text, known
+
+
+_RULES: dict[str, Rule] = {
+    "whole": _of_whole,
+    "boolean": _of_boolean,
+    "float": _of_floating,
+    "double": _of_floating,
+    "decimal": _of_decimal,
+}

@@ -1,0 +1,94 @@
+"""A column between two limits, in one go.
+
+Of ordinary values in [l, u] one may lie in [a, b] only if a <= u and l <= b, and one may lie
+outside only if l < a or b < u. Where b does not belong to the limits: l < b, and b <= u.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tamis.evaluate.bounds import NO, YES, Bounds, Edge, Flags
+from tamis.evaluate.flags import all_of, any_of
+from tamis.evaluate.literal import once_a_node
+from tamis.evaluate.order import may_be_less, may_be_less_equal, with_keys
+from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.storage import edge_of
+from tamis.evaluate.truth import TruthSet
+from tamis.expr.nodes import Value, Within
+from tamis.expr.types import DataType
+
+__all__ = ["within"]
+
+
+def within(expr: Within, statistics: Statistics) -> TruthSet:
+    """True of what lies inside, NaN if `expr.nan`; false of what lies outside; NULL of NULL."""
+    x = statistics.bounds(expr.value)
+    limits = _limits(expr)
+    if limits is None or x.type != expr.value.type:
+        return TruthSet.anything()
+    low, high = limits
+    return TruthSet(
+        lambda: any_of(
+            (
+                all_of((x.can_be_value, _may_be_inside(x, low, high, expr.upper_open))),
+                x.can_be_nan if expr.nan else NO,
+            )
+        ),
+        lambda: any_of(
+            (
+                all_of((x.can_be_value, _may_be_outside(x, low, high, expr.upper_open))),
+                NO if expr.nan else x.can_be_nan,
+            )
+        ),
+        x.can_be_null,
+    )
+
+
+def _may_be_inside(x: Bounds, low: Bounds, high: Bounds, upper_open: bool) -> Flags:
+    not_above = may_be_less if upper_open else may_be_less_equal
+    questions = [lambda: may_be_less_equal(low, x), lambda: not_above(x, high)]
+    if _lies_above(x, high):
+        questions.reverse()
+    first = questions[0]()
+    if not first.any():  # files are often in order: all of a block lie on one side of the limits
+        return first
+    second = questions[1]()
+    if len(first) == len(second) > 1:  # arrays that were made just now: no third one
+        return np.logical_and(first, second, out=first)
+    return all_of((first, second))
+
+
+def _lies_above(x: Bounds, high: Bounds) -> bool:
+    """Whether the container in the midst lies above the limits; False where that is not seen."""
+    if not (isinstance(x.lower, np.ndarray) and isinstance(high.lower, np.ndarray)):
+        return False
+    return len(x.lower) > 0 and bool(x.lower[len(x.lower) // 2] > high.lower[0])
+
+
+def _may_be_outside(x: Bounds, low: Bounds, high: Bounds, upper_open: bool) -> Flags:
+    too_low = NO if low.lower is None else may_be_less(x, low)
+    if high.lower is None:
+        return too_low
+    too_high = may_be_less_equal(high, x) if upper_open else may_be_less(high, x)
+    return any_of((too_low, too_high))
+
+
+@once_a_node
+def _limits(expr: Within) -> tuple[Bounds, Bounds] | None:
+    """The limits as constants; None when one of them is no value of the type."""
+    try:
+        return _limit(expr.lower, expr.value.type), _limit(expr.upper, expr.value.type)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+
+
+def _limit(value: Value, data_type: DataType) -> Bounds:
+    """One constant; without edges where there is no limit."""
+    edge: Edge | None = None
+    if value is not None and data_type.is_floating:
+        # A limit among doubles, of a FLOAT too: rounded, it would be another one.
+        edge = np.array([value], np.float64)
+    elif value is not None:
+        edge = edge_of([value], data_type)
+    return with_keys(Bounds(data_type, edge, edge, NO, NO, YES))

@@ -1,0 +1,69 @@
+"""Where the row groups of a file lie, and which byte stands for each of them.
+
+Spark splits files by bytes. A row group is read by the task whose bytes hold its midpoint, which
+every reader of Spark 4.0 to 4.3, vectorised or row by row, leaves to parquet-mr 1.15 to 1.17
+(ParquetMetadataConverter.filterFileMetaDataByMidpoint):
+
+    start    of the first column chunk: data_page_offset, or dictionary_page_offset where that is
+             set and less. It may be set to 0, by old writers, and then the start is 0.
+    size     total_compressed_size of the row group where that is set, else the sum of its chunks'.
+    midpoint start + size / 2
+
+Where the first column of a file is encrypted it goes by `file_offset`, which writers got wrong
+(PARQUET-2078): then nothing is known here. Also runs on executors.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow.parquet as pq
+
+from tamis.index.thrift import stated_sizes
+
+#: start and length in bytes of the column chunks, and the midpoint; (0, 0, None): not known.
+Extent = tuple[int, int, int | None]
+
+_HIDDEN: Final[Extent] = (0, 0, None)
+# What they state is the sum of the chunks: BlockMetaData.getCompressedSize, and
+# RowGroupMetaDataBuilder::Finish. To parse every footer once more costs three times all the rest.
+_STATES_SUMS: Final = ("parquet-mr version ", "parquet-cpp-arrow version ")
+
+
+def extents(metadata: pq.FileMetaData) -> list[Extent]:
+    """The place of every row group. Midpoints are not worked out for files of one row group."""
+    count = metadata.num_row_groups
+    stated: list[int | None] = [None] * count
+    try:
+        if count > 1 and not (metadata.created_by or "").startswith(_STATES_SUMS):
+            stated = stated_sizes(metadata)
+    except Exception:  # a footer that is read in another way than pyarrow reads it
+        count = 1
+    places = [_extent(metadata.row_group(i), stated[i]) for i in range(metadata.num_row_groups)]
+    if count > 1:
+        return places
+    return [(start, length, None) for start, length, _ in places]
+
+
+def _extent(group: pq.RowGroupMetaData, stated: int | None) -> Extent:
+    start, end, size = None, 0, 0
+    middle_of = 0
+    try:
+        for i in range(group.num_columns):
+            chunk = group.column(i)
+            first = chunk.data_page_offset
+            named = chunk.dictionary_page_offset if chunk.has_dictionary_page else None
+            if i == 0:
+                middle_of = first if named is None else min(first, named)
+            if named is not None and 0 < named < first:
+                first = named
+            start = first if start is None else min(start, first)
+            end = max(end, first + chunk.total_compressed_size)
+            size += chunk.total_compressed_size
+    except Exception:  # the metadata of an encrypted column
+        return _HIDDEN
+    if start is None:
+        return _HIDDEN
+    size = size if stated is None else stated
+    # a negative size, which nobody writes, would be halved in another way in Java
+    return start, end - start, middle_of + size // 2 if size >= 0 else None

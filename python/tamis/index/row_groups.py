@@ -1,0 +1,145 @@
+"""The row groups of the indexed files: where they lie, and their statistics."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.files.columns import plain
+from tamis.index.cache import LocalCache
+from tamis.index.columns import IndexStatistics
+from tamis.index.layout import FILES, ROW_GROUPS, Pointer
+from tamis.index.store import Store
+from tamis.index.unusable import IndexUnusable
+
+# Storage that failed is not asked again for so long, in seconds.
+_RETRY = 30.0
+_GROUP = ("start", "length", "midpoint", "num_records")
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowGroupTable:
+    """first: of every file the row of its first row group here, and one more at the end.
+
+    One entry a row group: start and length in bytes, the midpoint by which Spark's readers go (-1:
+    not known, see `extents`), rows (-1: not known).
+    """
+
+    first: Numbers
+    start: Numbers
+    length: Numbers
+    midpoint: Numbers
+    num_records: Numbers
+    statistics: IndexStatistics
+
+
+class RowGroups:
+    """The row groups of one index, read when first asked for. Thread-safe, and never raises."""
+
+    def __init__(self, store: Store, pointer: Pointer, cache: LocalCache) -> None:
+        self._store = store
+        self._pointer = pointer
+        self._cache = cache
+        self._table: RowGroupTable | None = None
+        self._lock = threading.Lock()
+        self._trouble: IndexUnusable | None = None
+        self._troubled_at = 0.0
+
+    @property
+    def trouble(self) -> IndexUnusable | None:
+        """Why they, or a column of them, cannot be read now."""
+        if self._table is not None and self._table.statistics.trouble is not None:
+            return self._table.statistics.trouble
+        return self._trouble
+
+    def table(self) -> RowGroupTable | None:
+        """None: no file has more than one, the index does not say where they lie, or `trouble`."""
+        if self._pointer.totals.row_groups <= 1:
+            return None
+        table = self._table
+        if table is None:
+            with self._lock:
+                table = self._table = self._table or self._try_to_read()
+        return table
+
+    def _try_to_read(self) -> RowGroupTable | None:
+        if self._trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
+            return None
+        try:
+            found = self._read()
+            self._trouble = None
+            return found
+        except IndexUnusable as problem:
+            self._fail(problem)
+        except Exception as problem:  # whatever it is, files are read whole
+            self._fail(self._store.damaged(f"{type(problem).__name__}: {problem}"))
+        return None
+
+    def _fail(self, problem: IndexUnusable) -> None:
+        self._trouble = problem
+        self._troubled_at = time.monotonic()
+
+    def _read(self) -> RowGroupTable | None:
+        placed = self._cache.table("row_groups", self._placed)
+        if placed.num_columns == 0:  # an index of an earlier version
+            return None
+        first = _numbers(self._cache.table("row_groups_of_files", self._first), "first")
+        arrays = {name: _numbers(placed, name) for name in _GROUP}
+        totals = self._pointer.totals
+        if len(first) != totals.files + 1 or first[-1] != len(arrays["start"]):
+            raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
+        statistics = IndexStatistics(
+            self._store, self._pointer, self._cache, arrays["num_records"], ROW_GROUPS
+        )
+        return RowGroupTable(first, **arrays, statistics=statistics)
+
+    def _placed(self) -> pa.Table:
+        checksums = self._store.checksums(self._pointer)[ROW_GROUPS]
+        table = self._store.columns(self._pointer, checksums, ROW_GROUPS, _GROUP)
+        if table.column_names != list(_GROUP):
+            return pa.table({})
+        columns = {name: table.column(name) for name in _GROUP}
+        return pa.table(
+            {name: pc.fill_null(c, -1) if c.null_count else c for name, c in columns.items()}
+        )
+
+    def _first(self) -> pa.Table:
+        checksums = self._store.checksums(self._pointer)
+        counts = self._store.columns(self._pointer, checksums[FILES], FILES, ["row_groups"])
+        files = self._store.columns(self._pointer, checksums[ROW_GROUPS], ROW_GROUPS, ["file"])
+        number = pc.fill_null(counts.column(0), 0).to_numpy()
+        first = np.zeros(len(number) + 1, np.int64)
+        np.cumsum(number, out=first[1:])
+        # every row group where its file expects it, or none is believed
+        if not _follow(files.column(0).to_numpy(), first[:-1][number > 0], number):
+            raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
+        return pa.table({"first": first})
+
+
+def _follow(owner: Numbers, starts: Numbers, number: npt.NDArray[np.int32]) -> bool:
+    """Whether row groups are those of the first file that has some, then of the second, …
+
+    owner: the file of every row group.  starts: where those of each file begin.  number: how many
+    row groups each file has.
+    """
+    if len(owner) != int(number.sum()):
+        return False
+    if not len(owner):
+        return True
+    changes = np.flatnonzero(owner[1:] != owner[:-1]) + 1
+    if not np.array_equal(np.concatenate([[0], changes]), starts):
+        return False
+    return bool(np.array_equal(owner[starts], np.flatnonzero(number > 0)))
+
+
+def _numbers(table: pa.Table, name: str) -> Numbers:
+    # as it is mapped, without a copy
+    numbers: Numbers = plain(table.column(name)).to_numpy(zero_copy_only=False)
+    return numbers

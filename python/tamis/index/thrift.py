@@ -1,0 +1,130 @@
+"""The compressed sizes of row groups as a footer states them, which pyarrow does not show.
+
+A footer is a Thrift struct in the compact protocol (parquet.thrift, thrift-compact-protocol.md):
+
+    FileMetaData  4: list<RowGroup> row_groups     RowGroup  6: optional i64 total_compressed_size
+
+Spark's readers go by that field where it is set, whatever the column chunks say. Imports nothing of
+this package: it also runs on executors.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_BOOLEANS: Final = (1, 2)
+_BYTE: Final = 3
+_INTEGERS: Final = (4, 5, 6)
+_DOUBLE: Final = 7
+_BINARY: Final = 8
+_LISTS: Final = (9, 10)
+_STRUCT: Final = 12
+
+_ROW_GROUPS: Final = 4
+_TOTAL_COMPRESSED_SIZE: Final = 6
+
+
+def stated_sizes(metadata: pq.FileMetaData) -> list[int | None]:
+    """`total_compressed_size` of every row group; None: the footer leaves it out.
+
+    Raises ValueError, IndexError where the footer is not what it should be.
+    """
+    sink = pa.BufferOutputStream()
+    metadata.write_metadata_file(sink)  # the fields as they were read, and nothing else
+    content = sink.getvalue().to_pybytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    sizes = _Compact(content, len(content) - 8 - length).sizes()
+    if len(sizes) != metadata.num_row_groups:
+        raise ValueError(f"{len(sizes)} row groups instead of {metadata.num_row_groups}")
+    return sizes
+
+
+class _Compact:
+    """A place in bytes of the compact protocol."""
+
+    __slots__ = ("_at", "_bytes")
+
+    def __init__(self, content: bytes, at: int) -> None:
+        self._bytes = content
+        self._at = at
+
+    def sizes(self) -> list[int | None]:
+        field = 0
+        while kind := self._byte():
+            field = self._field(field, kind)
+            if field == _ROW_GROUPS and kind & 15 in _LISTS:
+                count, _ = self._list()
+                return [self._size() for _ in range(count)]
+            self._skip(kind & 15)
+        return []
+
+    def _size(self) -> int | None:
+        """Of one row group, and its end is where this leaves off."""
+        found = None
+        field = 0
+        while kind := self._byte():
+            field = self._field(field, kind)
+            if field == _TOTAL_COMPRESSED_SIZE and kind & 15 in _INTEGERS:
+                raw = self._varint()
+                found = (raw >> 1) ^ -(raw & 1)
+            else:
+                self._skip(kind & 15)
+        return found
+
+    def _field(self, previous: int, header: int) -> int:
+        """The number of a field; a long form follows where the distance does not fit."""
+        if header >> 4:
+            return previous + (header >> 4)
+        raw = self._varint()
+        return (raw >> 1) ^ -(raw & 1)
+
+    def _byte(self) -> int:
+        byte = self._bytes[self._at]
+        self._at += 1
+        return byte
+
+    def _varint(self) -> int:
+        result = shift = 0
+        while True:
+            byte = self._bytes[self._at]
+            self._at += 1
+            result |= (byte & 127) << shift
+            if byte < 128:
+                return result
+            shift += 7
+
+    def _list(self) -> tuple[int, int]:
+        """How many elements, and of which type."""
+        header = self._byte()
+        count = header >> 4
+        return (self._varint() if count == 15 else count), header & 15
+
+    def _skip(self, kind: int) -> None:
+        if kind in _INTEGERS:
+            while self._bytes[self._at] > 127:
+                self._at += 1
+            self._at += 1
+        elif kind == _BINARY:
+            length = self._varint()
+            self._at += length
+        elif kind == _STRUCT:
+            while header := self._byte():
+                if not header >> 4:
+                    self._varint()
+                self._skip(header & 15)
+        elif kind in _LISTS:
+            count, element = self._list()
+            for _ in range(count):
+                if element in _BOOLEANS:
+                    self._at += 1  # a boolean that is no field takes a byte
+                else:
+                    self._skip(element)
+        elif kind == _BYTE:
+            self._at += 1
+        elif kind == _DOUBLE:
+            self._at += 8
+        elif kind not in _BOOLEANS:
+            raise ValueError(f"a field of type {kind}, which no footer has")

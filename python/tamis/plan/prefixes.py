@@ -1,0 +1,165 @@
+"""Between which strings a predicate can be true, by what they begin with.
+
+As evaluate over cells of numbers (plan.cells), with the strings that share a beginning as cells:
+those that begin with p are p itself and, for each byte b, those that begin with p || b, which lie
+in order. A cell of which the evaluation says that the predicate is true of no row is left out; the
+first and the last of the others are cut further. So, at every moment:
+
+    the predicate is true only of rows whose string is in the first possible cell, in the last
+    one, or between them.
+
+Every byte is tried, also those that no character begins with: Spark does not check what it reads.
+A bound that ends amid a character is no constant of SQL. It is cut back to whole characters: what
+begins a lower bound is below it, and the successor of what begins an upper bound is above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import compress
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.evaluate.bounds import NO, YES, Bounds
+from tamis.evaluate.interpreter import truth
+from tamis.evaluate.text import successor
+from tamis.expr.nodes import Column, Expr
+from tamis.plan.cells import MadeUp, can_be_true_of_null
+
+__all__ = ["Texts", "possible_texts"]
+
+#: Bytes of a bound; a longer beginning tells little more.
+_LONGEST: Final = 16
+#: Rounds of cutting, more than bytes: a cell may be possible, and none of its pieces.
+_ROUNDS: Final = 256
+#: Bounds beyond these rule out nothing that is text: control characters, and the last plane.
+_FIRST_TEXT: Final = " "
+_LAST_TEXT: Final = b"\xf4"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Strings from `lower` to `upper`, None: not bounded on that side.
+
+    `upper_open`: `upper` is not one of them.
+    """
+
+    lower: str | None
+    upper: str | None
+    upper_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """The strings that begin with `prefix` and then a byte of `then`; None: whatever follows.
+
+    `then` empty: the string `prefix` alone.
+    """
+
+    prefix: bytes
+    then: range | None
+
+    @property
+    def lower(self) -> bytes:
+        return self.prefix + bytes(self.then[:1] if self.then else ())
+
+    @property
+    def is_alone(self) -> bool:
+        return self.then is not None and not self.then
+
+    @property
+    def upper(self) -> bytes | None:
+        """What they are all below, save the one that is alone; None: there is none."""
+        if self.is_alone:
+            return self.prefix
+        return successor(self.prefix + bytes(self.then[-1:] if self.then else ()))
+
+    @property
+    def pieces(self) -> list[_Cell]:
+        """The cell in pieces, in order: by four bits, and then by four more."""
+        if self.then is not None:
+            return [_Cell(self.prefix + bytes([byte]), None) for byte in self.then]
+        groups = [range(start, start + 16) for start in range(0, 256, 16)]
+        return [_Cell(self.prefix, each) for each in (range(0), *groups)]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no piece of it would give another bound, or one that is worth the work."""
+        if self.then is not None:
+            return self.is_alone
+        return len(self.prefix) >= _LONGEST or self.prefix.endswith((b"\0", b"\xff"))
+
+
+def possible_texts(expr: Expr, column: Column) -> Texts | None:
+    """Between which strings the predicate may be true.
+
+    None: no bound is worth a filter, or the predicate may be true where the column is NULL, or it
+    is never true.
+
+    >>> import tamis.evaluate.operators  # fills the registries
+    >>> from tamis.expr.nodes import Call, Compare, Comparison, Literal
+    >>> from tamis.expr.types import INTEGER, STRING
+    >>> mode = Column(("mode",), STRING)
+    >>> first = Call("Substring", (mode, Literal(1, INTEGER), Literal(2, INTEGER)), (), STRING)
+    >>> possible_texts(Compare(Comparison.EQUAL, first, Literal("MA", STRING)), mode)
+    Texts(lower='MA', upper='MB', upper_open=True)
+    """
+    if can_be_true_of_null(expr, column):
+        return None
+    cells = _possible(expr, column, _Cell(b"", None).pieces)
+    # Possible cells, the outermost last: seen from below, and seen from above.
+    from_below, from_above = cells[::-1], cells
+    for _ in range(_ROUNDS):
+        if from_below and not from_below[-1].is_settled:
+            from_below.extend(reversed(_possible(expr, column, from_below.pop().pieces)))
+        elif from_above and not from_above[-1].is_settled:
+            from_above.extend(_possible(expr, column, from_above.pop().pieces))
+        else:
+            break
+    if not (from_below and from_above):
+        return None
+    lower = _lower_text(from_below[-1])
+    upper, is_open = _upper_text(from_above[-1])
+    return None if lower is None and upper is None else Texts(lower, upper, is_open)
+
+
+def _possible(expr: Expr, column: Column, cells: list[_Cell]) -> list[_Cell]:
+    """Those of the cells in which the predicate may be true."""
+    lower = pa.array([cell.lower for cell in cells], pa.large_binary())
+    # null: nothing is above all that begin with 0xFF, and so it is not known.
+    upper = pa.array([cell.upper for cell in cells], pa.large_binary())
+    is_open = np.array([not cell.is_alone for cell in cells])
+    known = Bounds(column.type, lower, upper, NO, NO, YES, upper_open=is_open)
+    flags = truth(expr, MadeUp(column, known, len(cells))).can_be_true
+    return list(compress(cells, np.broadcast_to(flags, len(cells)).tolist()))
+
+
+def _lower_text(cell: _Cell) -> str | None:
+    text = _whole_characters(cell.lower).rstrip("\0")
+    return text if text >= _FIRST_TEXT else None
+
+
+def _upper_text(cell: _Cell) -> tuple[str | None, bool]:
+    text = _whole_characters(cell.prefix)
+    begin = text.encode()
+    if cell.is_alone and begin == cell.prefix:
+        return text, False
+    # The successor may be no text: then that of a shorter beginning, which is greater.
+    while begin:
+        above = successor(begin)
+        if above is None or above >= _LAST_TEXT:
+            return None, False
+        if len(_whole_characters(above).encode()) == len(above):
+            return above.decode(), True
+        begin = begin[:-1]
+    return None, False
+
+
+def _whole_characters(prefix: bytes) -> str:
+    """The beginning of it that is text."""
+    try:
+        return prefix.decode()
+    except UnicodeDecodeError as error:
+        return prefix[: error.start].decode()

@@ -1,0 +1,77 @@
+"""Implied ranges on the wire: of the residual of a scan, and of a filter over any other source."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from decimal import Decimal
+
+from tamis.classify.pushdown import Pushdown
+from tamis.expr.nodes import Column, Expr, Value, walk
+from tamis.plan import implied as plan
+from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.messages import (
+    ConjunctAnswer,
+    ImpliedAnswer,
+    ImpliedInterval,
+    ImpliedRange,
+    PlanRequest,
+    read_implied_request,
+    write_answer,
+)
+
+__all__ = ["found_ranges", "imply", "ranges_of_residual"]
+
+
+def imply(text: str) -> str:
+    """Answer an ImpliedRequest. Raises TamisError for one that cannot be read."""
+    request = read_implied_request(text)
+    ranges = plan.implied_ranges(decode_conjuncts(request.conjuncts))
+    return write_answer(ImpliedAnswer(request.id, [_document(each) for each in ranges]))
+
+
+def found_ranges(conjuncts: Sequence[Expr]) -> tuple[plan.ImpliedRange, ...]:
+    """What the conjuncts imply, all of them together. Never raises."""
+    try:
+        return plan.implied_ranges(conjuncts)
+    except Exception:  # an extra is no reason to lose the decision
+        traceback.print_exc(file=sys.stderr)
+        return ()
+
+
+def ranges_of_residual(
+    request: PlanRequest,
+    conjuncts: Sequence[Expr],
+    answers: Sequence[ConjunctAnswer],
+    found: Sequence[plan.ImpliedRange],
+) -> list[ImpliedRange]:
+    """Those of them that help to read the files: of columns in these that the residual names."""
+    residual = [
+        each
+        for each, answer in zip(conjuncts, answers, strict=True)
+        if answer.pushdown != Pushdown.EXACT
+    ]
+    named = {node.path for each in residual for node in walk(each) if isinstance(node, Column)}
+    partitions = {column.name for column in request.table.partition_columns}
+    return [
+        _document(each)
+        for each in found
+        if each.column.path in named and each.column.path[0] not in partitions
+    ]
+
+
+def _document(found: plan.ImpliedRange) -> ImpliedRange:
+    intervals = [
+        ImpliedInterval(_constant(each.lower), _constant(each.upper), each.upper_open)
+        for each in found.intervals
+    ]
+    return ImpliedRange(list(found.column.path), intervals)
+
+
+def _constant(value: Value) -> int | str | None:
+    """As expression documents write constants of the types that have ranges."""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    assert value is None or isinstance(value, int | str)
+    return value

@@ -1,0 +1,123 @@
+"""Row groups of the files of a scan, as its indexes have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluate.bounds import Flags
+from tamis.evaluate.statistics import Statistics
+from tamis.index.row_groups import RowGroupTable
+from tamis.plan.row_groups import GroupedFiles
+from tamis.plan.scan import BLOCK, Segment
+from tamis.tables.parquet import Part, ScanInput
+from tamis.tables.partitions import FileStatistics
+
+__all__ = ["RowGroupCounts", "counted", "grouped_files"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroupCounts:
+    """How many row groups there are in all files, and in those that are kept."""
+
+    total: int
+    kept: int
+
+
+def counted(scan: ScanInput, kept: Flags) -> RowGroupCounts | None:
+    """None: that is not known of one of the files."""
+    total = of_kept = 0
+    for part in scan.parts:
+        table = None if part.index is None else part.index.row_groups.table()
+        if table is None:
+            return None
+        if isinstance(part.rows, slice):
+            there = int(table.first[part.rows.stop] - table.first[part.rows.start])
+        else:
+            there = int(_counts(table, part.rows).sum())
+        total += there
+        flags = kept[part.ordinals]
+        is_most = 2 * np.count_nonzero(flags) > len(flags)  # count the fewer ones
+        some = _picked(part.rows, np.flatnonzero(~flags if is_most else flags))
+        counted = int(_counts(table, some).sum())
+        of_kept += there - counted if is_most else counted
+    return RowGroupCounts(total, of_kept)
+
+
+def grouped_files(scan: ScanInput, kept: Flags) -> Iterator[GroupedFiles]:
+    """The files that are kept and have several row groups, in batches that fit the cache.
+
+    Nothing is read of an index before the first batch is asked for.
+    """
+    for segment, part in zip(scan.segments, scan.parts, strict=True):
+        if part.index is None or not kept[part.ordinals].any():
+            continue
+        table = part.index.row_groups.table()
+        if table is not None:
+            yield from _batches(segment, part, table, kept)
+
+
+def _batches(
+    segment: Segment, part: Part, table: RowGroupTable, kept: Flags
+) -> Iterator[GroupedFiles]:
+    flags = kept[part.ordinals]
+    # Some files at a time: who asks may have seen enough after the first ones.
+    for place in range(0, len(flags), BLOCK):
+        chosen = np.flatnonzero(flags[place : place + BLOCK]) + place  # places in the part
+        counts = _counts(table, _picked(part.rows, chosen))
+        several = counts > 1
+        chosen, counts = chosen[several], counts[several]
+        total = np.cumsum(counts)
+        start = 0
+        while start < len(chosen):
+            before = 0 if start == 0 else int(total[start - 1])
+            stop = max(start + 1, int(np.searchsorted(total, before + BLOCK, side="right")))
+            yield _batch(segment, part, table, chosen[start:stop], counts[start:stop])
+            start = stop
+
+
+def _batch(
+    segment: Segment,
+    part: Part,
+    table: RowGroupTable,
+    chosen: npt.NDArray[np.intp],
+    counts: npt.NDArray[np.int64],
+) -> GroupedFiles:
+    assert part.index is not None
+    ordinals = _picked(part.ordinals, chosen)
+    rows = _picked(part.rows, chosen)
+    first = np.cumsum(counts) - counts
+    groups = np.arange(int(counts.sum())) + np.repeat(table.first[rows] - first, counts)
+    files = segment.statistics.take(chosen)
+    statistics: Statistics = table.statistics.take(groups)
+    if isinstance(files, FileStatistics):
+        statistics = FileStatistics(
+            files.partitions, np.repeat(files.directory, counts), statistics
+        )
+    start = table.start[groups]
+    return GroupedFiles(
+        ordinals,
+        part.index.files.size.to_numpy()[rows],
+        part.index.num_records[rows],
+        first,
+        start,
+        start + table.length[groups],
+        table.midpoint[groups],
+        table.num_records[groups],
+        files,
+        statistics,
+    )
+
+
+def _counts(table: RowGroupTable, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    counts: npt.NDArray[np.int64] = table.first[rows + 1] - table.first[rows]
+    return counts
+
+
+def _picked(
+    whole: slice | npt.NDArray[np.intp], places: npt.NDArray[np.intp]
+) -> npt.NDArray[np.intp]:
+    return places + whole.start if isinstance(whole, slice) else whole[places]

@@ -1,0 +1,128 @@
+"""Contracts that a value contradicts are rejected, with the value."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+
+from tamis.declarations.refute import check
+from tamis.declarations.values import random_values
+from tamis.errors import DeclarationError
+from tamis.evaluate.contract import FAMILIES, Contract
+
+HOLDS: list[tuple[list[str], Callable[..., Any]]] = [
+    (["INT"], lambda x: x // 10),
+    (["INT"], lambda x: 0),
+    (["INT"], lambda x: None if x < 0 else x),
+    (["DOUBLE"], math.floor),
+    (["DOUBLE"], lambda x: math.sqrt(x)),
+    (["DOUBLE"], lambda x: math.nan if x > 9 else x),
+    (["DECIMAL"], lambda x: round(x, 1)),
+    (["STRING"], lambda x: x[:3]),
+    (["BINARY"], lambda x: x[:1]),
+    (["BOOLEAN"], lambda x: x),
+    (["DATE"], lambda x: x.year),
+    (["DATE"], lambda x: x.replace(day=1)),
+    (["TIMESTAMP"], lambda x: x.replace(minute=0, second=0, microsecond=0)),
+    (["TIMESTAMP_NTZ"], lambda x: x.date()),
+]
+REFUTED: list[tuple[list[str], Callable[..., Any], str]] = [
+    (["INT"], lambda x: x % 10, r"f\(-1\) = 9 and f\(0\) = 0"),
+    (["INT"], abs, r"f\(-\d+\) = \d+ and f\(-?\d+\) = \d+"),
+    (["BIGINT"], lambda x: (x + 2**63) % 2**64 - 2**62 if x < 2**62 else 0, "never falls"),
+    (["INT"], str, r"f\(\d+\) = '\d+' and f\(\d+\) = '\d+'"),
+    (["DOUBLE"], lambda x: 1 / x, "never falls"),
+    (["DOUBLE"], lambda x: -math.copysign(1.0, x), "f"),
+    (["DOUBLE"], lambda x: math.nan if x < 0 else x, "= nan"),
+    (["DECIMAL"], lambda x: x * x, "never falls"),
+    (["STRING"], str.lower, "never falls"),
+    (["STRING"], len, "never falls"),
+    (["STRING"], lambda x: x + "z", "never falls"),
+    # UTF-16 orders characters beyond the surrogates before U+E000.
+    (["STRING"], lambda x: x.encode("utf-16-be"), "never falls"),
+    (["DATE"], lambda x: x.month, "never falls"),
+    (["DATE"], lambda x: x.strftime("%d.%m.%Y"), "never falls"),
+    (["TIMESTAMP"], lambda x: x.hour, "never falls"),
+    (["INT"], lambda x: "a" if x < 0 else 1, "cannot be compared"),
+    (["INT"], lambda x: 1 // 0, "raises, or gives nothing"),
+    (["STRING"], lambda x, n: x[n], r"f\("),
+]
+
+
+@pytest.mark.parametrize(("types", "f"), HOLDS)
+def test_monotone_functions_pass(types: list[str], f: Callable[..., Any]) -> None:
+    check(Contract("f", monotone=f, types=types))
+    falling = Contract("f", monotone=_negated(f), increasing=False, types=types)
+    if types[0] in ("INT", "DECIMAL"):
+        check(falling)
+
+
+def _negated(f: Callable[..., Any]) -> Callable[..., Any]:
+    def negated(x: Any) -> Any:
+        found = f(x)
+        return None if found is None else -found
+
+    return negated
+
+
+@pytest.mark.parametrize(("types", "f", "says"), REFUTED)
+def test_others_are_refuted(types: list[str], f: Callable[..., Any], says: str) -> None:
+    for seed in range(5):
+        with pytest.raises(DeclarationError, match=says):
+            check(Contract("f", monotone=f, types=types), seed=seed)
+
+
+def test_the_direction_counts() -> None:
+    with pytest.raises(DeclarationError, match="never rises"):
+        check(Contract("f", monotone=lambda x: x, increasing=False, types=["INT"]))
+
+
+def test_images_are_held_against_the_function() -> None:
+    def hull(low: int, high: int) -> tuple[int, int]:
+        return 0, max(abs(low), abs(high))
+
+    check(Contract("f", image=hull, types=["INT"]), body=abs)
+    check(Contract("f", image=lambda low, high: None, types=["INT"]), body=abs)
+    check(Contract("f", image=lambda low, high: (0, None), types=["INT"]), body=abs)
+    wrong: list[tuple[Callable[..., Any], str]] = [
+        (lambda low, high: (abs(low), abs(high)), "upside down|outside"),
+        (lambda low, high: (0, high), "upside down|outside of"),
+        (lambda low, high: (1, None), r"f\(0\) = 0 is outside of 1 to None"),
+        (lambda low, high: low, "is no pair"),
+        (lambda low, high: 1 // 0, "raises, or gives nothing"),
+    ]
+    for image, says in wrong:
+        with pytest.raises(DeclarationError, match=says):
+            check(Contract("f", image=image, types=["INT"]), body=abs)
+
+
+def test_constants_are_those_that_were_declared() -> None:
+    def shift(x: int, n: int) -> int:
+        return x * n
+
+    with pytest.raises(DeclarationError, match=r"f\(.*, -1\) = "):
+        check(Contract("f", monotone=shift, types=["INT"]))
+    for constants in (range(5), [0, 1, 7], {2, 3}, (1,)):
+        check(Contract("f", monotone=shift, types=["INT"], constants=[constants]))
+    with pytest.raises(DeclarationError, match=r"f\(.*, -7\) = "):
+        check(Contract("f", monotone=shift, types=["INT"], constants=[[1, 2, 3, -7]]))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_values_are_ordered_and_reach_the_ends(family: str) -> None:
+    values = random_values(Random(1), family, 300)
+    assert all(not (y < x) for x, y in pairwise(values))
+    ends = {
+        "boolean": (False, True),
+        "integral": (-(2**63), 2**63 - 1),
+        "floating": (-math.inf, math.inf),
+        "date": (datetime.date.min, datetime.date.max),
+        "string": ("", "\U0010ffff"),
+    }
+    assert set(ends.get(family, ())) <= set(values)

@@ -1,0 +1,64 @@
+"""docs/adding_an_operator.md is true to the letter: its files, names, excerpts and commands."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tamis.evaluate.functions import FILES, TAUGHT
+from tamis.evaluate.operators import FUNCTIONS, PREDICATES
+from tests.cases.tables import ON_ROWS, TABLES, swept
+from tests.differential.expressions import EXPRESSIONS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "adding_an_operator.md"
+TEXT = PAGE.read_text("utf-8")
+BLOCKS = [block for block in re.findall(r"```python\n(.*?)```", TEXT, re.S) if ">>>" not in block]
+
+
+def test_files_that_it_names_exist(repository: Path) -> None:
+    named = set(re.findall(r"`([\w/]+\.py)`", TEXT))
+    assert len(named) >= 3
+    for name in named:
+        folders = ("", "python/tamis")
+        assert any((repository / folder / name).is_file() for folder in folders), name
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_excerpts_are_the_code_itself(block: str, repository: Path) -> None:
+    files = ("python/tamis/evaluate/factorial.py", "tests/cases/factorial.py")
+    sources = [(repository / file).read_text("utf-8") for file in files]
+    pieces = block.strip("\n").split("\n\n") if "def " not in block else [block.strip("\n")]
+    lines = [line for piece in pieces for line in piece.splitlines()]
+    assert any(all(line in source.splitlines() for line in lines) for source in sources)
+
+
+def test_names_that_it_uses_are_there() -> None:
+    names = dict.fromkeys(("numbers", "result", "Knowledge", "Taught"), "factorial")
+    for name, module in {**names, "TruthSet": "truth"}.items():
+        assert f"`{name}`" in TEXT
+        assert hasattr(import_module(f"tamis.evaluate.{module}"), name)
+
+
+def test_targets_that_it_runs_exist(repository: Path) -> None:
+    makefile = (repository / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^    make (\w+)", TEXT, re.M))
+    assert targets == {"operators", "verdicts", "sweep", "test"}
+    assert all(f"\n{target}: " in makefile for target in targets)
+    assert all(f"$({variable})" in makefile for variable in re.findall(r" ([A-Z]+)=", TEXT))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_one_line_is_enough(file: str) -> None:
+    own = import_module(f"tamis.evaluate.{file}").TAUGHT
+    assert set(own) <= set(TAUGHT)
+    for taught in own:
+        assert taught.name in FUNCTIONS or taught.name in PREDICATES
+
+
+def test_one_table_is_enough() -> None:
+    (table,) = [each for each in TABLES if each.__name__.endswith(".factorial")]
+    assert table.ON_ROWS.items() <= ON_ROWS.items()
+    assert set(table.SWEEP["int"]) <= set(swept(EXPRESSIONS)["int"])

@@ -1,0 +1,366 @@
+"""Which row groups are read: against a reader that goes by midpoints, as Spark's do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis.classify.pushdown import Pushdown
+from tamis.expr.nodes import Column, Expr, IsNull, Opaque
+from tamis.expr.types import LONG
+from tamis.files.table import ArrowStatistics
+from tamis.plan import row_groups
+from tamis.plan.row_groups import GroupedFiles, RowGroupDecision, decide_row_groups
+from tamis.plan.scan import Segment, decide
+from tests.cases.case import compare, is_in
+from tests.differential import generate
+from tests.differential.generate import random_case, random_predicate
+from tests.differential.rows import Row, row_value
+
+c = Column(("c",), LONG)
+SIZE = 1000
+
+
+def table(bounds: Sequence[tuple[int | None, int | None]], **more: Any) -> ArrowStatistics:
+    low, high = ([pair[i] for pair in bounds] for i in (0, 1))
+    known = {"min.c": pa.array(low, pa.int64()), "max.c": pa.array(high, pa.int64())}
+    return ArrowStatistics(pa.table(known | {"null_count.c": [0] * len(bounds)} | more))
+
+
+class Scan:
+    """Files of row groups of 10 rows each, and 100 bytes one after the other, c in [low, high]."""
+
+    def __init__(self, *files: Sequence[tuple[int, int]]) -> None:
+        self.counts = [len(groups) for groups in files]
+        bounds = [pair for groups in files for pair in groups]
+        self.files = table(
+            [(min(g[0] for g in each), max(g[1] for g in each)) for each in files],
+            num_records=[10 * n for n in self.counts],
+        )
+        self.groups = table(bounds, num_records=[10] * len(bounds))
+        number = np.concatenate([np.arange(n) for n in self.counts])
+        self.start = 4 + 100 * number
+        self.stop = self.start + 100
+        self.midpoint = self.start + 50
+        self.records = np.full(len(bounds), 10)
+        self.first = np.cumsum(self.counts) - self.counts
+
+    def decide(self, *conjuncts: Expr) -> RowGroupDecision:
+        count = len(self.counts)
+        segments = [Segment(slice(0, count), self.files)]
+        before = decide(conjuncts, segments, count)
+        batch = GroupedFiles(
+            np.arange(count),
+            np.full(count, SIZE),
+            10 * np.array(self.counts),
+            self.first,
+            self.start,
+            self.stop,
+            self.midpoint,
+            self.records,
+            self.files,
+            self.groups,
+        )
+        found = decide_row_groups(conjuncts, before, segments, [batch])
+        return found or RowGroupDecision(before, row_groups.ByteRanges.none(), 0, 0)
+
+
+def ranges(decision: RowGroupDecision) -> list[tuple[int, int, int]]:
+    found = decision.ranges
+    return list(
+        zip(found.files.tolist(), found.starts.tolist(), found.lengths.tolist(), strict=True)
+    )
+
+
+FOUR = [(0, 9), (10, 19), (20, 29), (30, 39)]
+
+
+@pytest.mark.parametrize(
+    ("conjuncts", "expected"),
+    [
+        ([compare("=", c, 25)], [(0, 204, 100)]),
+        # what touches is told as such, each row group by itself
+        ([compare(">=", c, 12), compare("<=", c, 27)], [(0, 104, 100), (0, 204, 100)]),
+        ([is_in(c, 5, 35)], [(0, 4, 100), (0, 304, 100)]),
+        # every row group: the file is read whole
+        ([compare("<>", c, 5)], []),
+        ([compare(">=", c, 5), compare("<", c, 39)], []),
+    ],
+)
+def test_bytes(conjuncts: list[Expr], expected: list[tuple[int, int, int]]) -> None:
+    decision = Scan(FOUR).decide(*conjuncts)
+    assert decision.scan.kept.tolist() == [True]
+    assert ranges(decision) == expected
+    assert decision.records == 10 * len(expected)
+    assert decision.dropped == (4 - len(expected) if expected else 0)
+
+
+def test_a_range_goes_on_over_what_lies_between() -> None:
+    scan = Scan(FOUR)
+    scan.stop = scan.stop - 30  # padding, or a bloom filter
+    assert ranges(scan.decide(is_in(c, 12, 25))) == [(0, 104, 100), (0, 204, 70)]
+
+
+def test_a_file_of_which_no_row_group_survives_is_dropped() -> None:
+    decision = Scan([(0, 3), (7, 9)], [(5, 6), (5, 7)]).decide(is_in(c, 5, 6))
+    assert decision.scan.kept.tolist() == [False, True]
+    assert ranges(decision) == []
+    assert decision.dropped == 2
+    assert decision.scan.conjuncts[0].pushdown is Pushdown.INEXACT
+
+
+def test_files_keep_their_ordinals_apart() -> None:
+    decision = Scan(FOUR, [(40, 49)], FOUR[::-1]).decide(is_in(c, 5, 45))
+    assert decision.scan.kept.tolist() == [True, True, True]
+    assert ranges(decision) == [(0, 4, 100), (2, 304, 100)]
+
+
+@pytest.mark.parametrize(
+    ("conjuncts", "exact"),
+    [
+        ([compare(">=", c, 10), compare("<", c, 30)], [True, True]),
+        ([compare(">=", c, 10), compare("<", c, 31)], [True, False]),
+        ([compare(">=", c, 10), Opaque("f(c)")], [True, False]),
+        ([is_in(c, 10, 19)], [False]),  # bounds do not say which values there are
+        ([IsNull(c)], [True]),  # of no file at all
+    ],
+)
+def test_what_every_row_group_that_is_read_proves(conjuncts: list[Expr], exact: list[bool]) -> None:
+    decision = Scan(FOUR).decide(*conjuncts)
+    assert [each.pushdown is Pushdown.EXACT for each in decision.scan.conjuncts] == exact
+
+
+def test_a_file_that_is_read_whole_takes_part_in_the_proof() -> None:
+    assert Scan(FOUR, [(25, 29)]).decide(compare(">=", c, 20)).scan.conjuncts[0].reason is None
+    decision = Scan(FOUR, [(19, 29)]).decide(compare(">=", c, 20))
+    assert decision.scan.conjuncts[0].pushdown is Pushdown.INEXACT
+
+
+def test_only_the_row_groups_that_are_read_take_part() -> None:
+    # of the file c is SOME, of each of its row groups ALL
+    decision = Scan([(1, 1), (100, 100)]).decide(is_in(c, 1, 100))
+    assert decision.scan.conjuncts[0].pushdown is Pushdown.EXACT
+    assert ranges(decision) == []
+
+
+def _second(name: str, value: int) -> Any:
+    def spoil(scan: Scan) -> None:
+        getattr(scan, name)[1] = value
+
+    return spoil
+
+
+def _group_says(low: int, high: int) -> Any:
+    def spoil(scan: Scan) -> None:
+        scan.groups = table([FOUR[0], (low, high), *FOUR[2:]], num_records=[10] * 4)
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _second("midpoint", -1),
+        _second("midpoint", 103),
+        _second("midpoint", 204),
+        _second("start", 90),
+        _second("start", -5),
+        _second("stop", 205),
+        _second("stop", 104),
+        _second("stop", 1 << 62),
+        _second("records", 11),
+        _second("records", -1),
+        lambda scan: scan.stop.__setitem__(3, SIZE + 1),
+        lambda scan: scan.start.__setitem__(slice(None), scan.start[::-1].copy()),
+        _group_says(100, 109),  # the file says 0 to 39
+    ],
+)
+def test_what_contradicts_itself_is_read_whole(spoil: Any) -> None:
+    scan = Scan(FOUR)
+    spoil(scan)
+    decision = scan.decide(compare(">=", c, 20), compare("<", c, 30))
+    assert decision.scan.kept.tolist() == [True]
+    assert ranges(decision) == []
+    assert [each.pushdown for each in decision.scan.conjuncts] == ["inexact", "inexact"]
+
+
+def test_the_next_file_is_not_read_whole_for_it() -> None:
+    scan = Scan(FOUR, FOUR)
+    scan.midpoint[1] = -1
+    assert ranges(scan.decide(compare("=", c, 25))) == [(1, 204, 100)]
+
+
+def test_row_groups_without_rows_may_lie_anywhere() -> None:
+    scan = Scan([(0, 9), (0, 0), (20, 29), (30, 39)])
+    scan.records[1] = 0
+    scan.start[1], scan.stop[1], scan.midpoint[1] = 7, 7, -1
+    scan.files = table([(0, 39)], num_records=[30])
+
+    def decide_(*conjuncts: Expr) -> RowGroupDecision:
+        segments = [Segment(slice(0, 1), scan.files)]
+        batch = GroupedFiles(
+            np.array([0]),
+            np.array([SIZE]),
+            np.array([30]),
+            np.array([0]),
+            scan.start,
+            scan.stop,
+            scan.midpoint,
+            scan.records,
+            scan.files,
+            scan.groups,
+        )
+        found = decide_row_groups(conjuncts, decide(conjuncts, segments, 1), segments, [batch])
+        assert found is not None
+        return found
+
+    assert ranges(decide_(compare("<", c, 25))) == [(0, 4, 100), (0, 204, 100)]
+    assert ranges(decide_(compare("<>", c, 25))) == []
+
+
+def test_nothing_to_look_for() -> None:
+    def never() -> Any:
+        raise AssertionError("statistics of row groups were asked for")
+        yield
+
+    segments = [Segment(slice(0, 1), table([(0, 9)]))]
+    for conjunct in (compare("<", c, 10), Opaque("f(c)")):
+        before = decide([conjunct], segments, 1)
+        assert decide_row_groups([conjunct], before, segments, never()) is None
+
+
+def test_gives_up_where_it_does_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_groups, "_TRIAL", 8)
+    scan = Scan(*[[(0, 9), (0, 9)]] * 20, [(0, 1), (5, 9)])
+    segments = [Segment(slice(0, 21), scan.files)]
+    conjunct = compare("<", c, 4)
+    before = decide([conjunct], segments, 21)
+    asked = []
+
+    def batches() -> Any:
+        for i in range(21):
+            asked.append(i)
+            here = slice(2 * i, 2 * i + 2)
+            yield GroupedFiles(
+                np.array([i]),
+                np.array([SIZE]),
+                np.array([20]),
+                np.array([0]),
+                scan.start[here],
+                scan.stop[here],
+                scan.midpoint[here],
+                scan.records[here],
+                scan.files.slice(i, i + 1),
+                scan.groups.slice(2 * i, 2 * i + 2),
+            )
+
+    decision = decide_row_groups([conjunct], before, segments, batches())
+    assert decision is not None
+    assert len(asked) == 4
+    assert ranges(decision) == []
+
+
+# --- against a reader -----------------------------------------------------------------------------
+
+
+def _layout(random: Random, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """start, stop, midpoint of row groups, and the size of the file; sometimes wrong."""
+    edges = sorted(random.sample(range(4, 400), 2 * count))
+    start, stop = np.array(edges[::2]), np.array(edges[1::2])
+    midpoint = np.array(
+        [random.randrange(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    )
+    size = edges[-1] + random.choice([0, 1, 50])
+    if random.random() < 0.25:
+        for array in random.choices([start, stop, midpoint], k=random.randint(1, 2)):
+            array[random.randrange(count)] += random.choice([-500, -60, -1, 1, 60, 500])
+    return start, stop, midpoint, size
+
+
+def _is_read(ordinal: int, midpoint: int, decision: RowGroupDecision, random: Random) -> bool:
+    """Whether some task reads the row group; tasks tile what touches, and nothing else."""
+    if not decision.scan.kept[ordinal]:
+        return False
+    mine = [(start, start + n) for i, start, n in ranges(decision) if i == ordinal]
+    if not mine:
+        return True
+    assert all(a < b for a, b in mine)
+    assert all(one[1] <= other[0] for one, other in pairwise(mine))
+    tasks = [mine[0]]
+    for start, stop in mine[1:]:
+        if tasks[-1][1] == start and random.random() < 0.5:
+            tasks[-1] = (tasks[-1][0], stop)
+        else:
+            tasks.append((start, stop))
+    readers = sum(start <= midpoint < stop for start, stop in tasks)
+    assert readers <= 1
+    return readers == 1
+
+
+@given(st.randoms(use_true_random=False))
+def test_every_matching_row_is_read_and_what_is_exact_holds(random: Random) -> None:
+    case = random_case(random, containers=10)
+    counts = []
+    while sum(counts) < 10:
+        counts.append(min(random.randint(1, 4), 10 - sum(counts)))
+    first = np.cumsum(counts) - counts
+    files: list[tuple[Row, ...]] = [
+        tuple(row for group in case.containers[a : a + n] for row in group)
+        for a, n in zip(first, counts, strict=True)
+    ]
+    told = generate._random_statistics(random, case.columns, (), tuple(files), False)
+    layouts = [_layout(random, n) for n in counts]
+    start, stop, midpoint = (np.concatenate([each[k] for each in layouts]) for k in range(3))
+    records = np.array([len(rows) for rows in case.containers])
+    if random.random() < 0.1:
+        records[random.randrange(10)] += random.choice([-1, 1])
+    file_statistics = ArrowStatistics(told)
+    groups = ArrowStatistics(case.files, case.partition_spec)
+    segments = [Segment(slice(0, len(counts)), file_statistics)]
+    conjuncts = [random_predicate(random, case.columns, 1) for _ in range(random.choice([1, 2, 3]))]
+    before = decide(conjuncts, segments, len(counts))
+    looked_into = [i for i in range(len(counts)) if before.kept[i] and random.random() < 0.9]
+    batches = []
+    for some in (looked_into[::2], looked_into[1::2]):
+        if not some:
+            continue
+        rows = np.concatenate([np.arange(first[i], first[i] + counts[i]) for i in some])
+        chosen = np.array([counts[i] for i in some])
+        batches.append(
+            GroupedFiles(
+                np.array(some),
+                np.array([layouts[i][3] for i in some]),
+                np.array([len(files[i]) for i in some]),
+                np.cumsum(chosen) - chosen,
+                start[rows],
+                stop[rows],
+                midpoint[rows],
+                records[rows],
+                file_statistics.take(np.array(some)),
+                groups.take(rows),
+            )
+        )
+    found = decide_row_groups(conjuncts, before, segments, batches)
+    if found is None:
+        return
+    exact = [
+        conjunct
+        for conjunct, outcome in zip(conjuncts, found.scan.conjuncts, strict=True)
+        if outcome.pushdown is Pushdown.EXACT
+    ]
+    for i, (a, n) in enumerate(zip(first, counts, strict=True)):
+        for k in range(a, a + n):
+            is_read = _is_read(i, int(midpoint[k]), found, random)
+            for row in case.containers[k]:
+                if all(row_value(each, row) is True for each in conjuncts):
+                    assert is_read, (conjuncts, row)
+                if is_read:
+                    assert all(row_value(each, row) is True for each in exact), (exact, row)

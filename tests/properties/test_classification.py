@@ -1,0 +1,83 @@
+"""Laws of the three-way contract, for every predicate and every set of capabilities."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis import Capabilities, Pushdown, classify
+from tamis.evaluate import verdicts
+from tamis.expr.nodes import And, Expr, Not, Opaque, Or
+from tamis.expr.rewrites import TRUE, simplify
+from tamis.files.table import ArrowStatistics
+from tests.differential.generate import Case, random_case, random_predicate
+from tests.differential.rows import row_value
+
+randoms = st.randoms(use_true_random=False)
+NONE, SOME, ALL = range(3)
+
+
+def random_capabilities(random: Random, case: Case) -> Capabilities:
+    known = Capabilities.of_files(case.files, case.partition_spec)
+    some = [name for name in sorted(known.statistics) if random.random() < 0.7]
+    return Capabilities(some, None if random.random() < 0.5 else (), case.partition_spec)
+
+
+def with_opaque(random: Random, case: Case) -> Expr:
+    """A predicate with parts that only the engine understands."""
+    parts = [random_predicate(random, case.columns, 2) for _ in range(3)]
+    opaque = Opaque(random.choice(["f(a)", "g(a)"]), (case.columns[0].path,))
+    first = And((parts[0], opaque)) if random.random() < 0.7 else Or((parts[0], opaque))
+    nodes = [first, *parts[1:]]
+    random.shuffle(nodes)
+    whole: Expr = (Or if random.random() < 0.6 else And)(tuple(nodes))
+    return Not(whole) if random.random() < 0.2 else whole
+
+
+@given(randoms)
+def test_what_is_pushed_is_implied(random: Random) -> None:
+    case = random_case(random, containers=4)
+    predicate = with_opaque(random, case)
+    found = classify(predicate, random_capabilities(random, case))
+    assert (found.pushed is None) == (found.pushdown is Pushdown.UNSUPPORTED)
+    assert (found.residual is None) == (found.pushdown is Pushdown.EXACT)
+    if found.pushed is None:
+        return
+    for row in (row for rows in case.containers for row in rows):
+        if row_value(predicate, row) is True:
+            assert row_value(found.pushed, row) is True, (predicate, found.pushed, row)
+    # What is pushed rules out no more files than the predicate itself.
+    statistics = ArrowStatistics(case.files, case.partition_spec)
+    weaker, whole = verdicts(found.pushed, statistics), verdicts(predicate, statistics)
+    assert (whole[weaker == NONE] == NONE).all()
+
+
+@given(randoms)
+def test_composition_is_no_stronger_than_its_parts(random: Random) -> None:
+    case = random_case(random, containers=1)
+    capabilities = random_capabilities(random, case)
+    parts = tuple(random_predicate(random, case.columns, 1) for _ in range(2))
+    each = [classify(part, capabilities).pushdown for part in parts]
+    both = classify(And(parts), capabilities)
+    either = classify(Or(parts), capabilities)
+    if all(pushdown is Pushdown.EXACT for pushdown in each):
+        assert both.pushdown is either.pushdown is Pushdown.EXACT
+    is_trivial = TRUE in map(simplify, parts)  # `true AND x` is x: nothing is pushed with it
+    if not is_trivial and any(pushdown is not Pushdown.UNSUPPORTED for pushdown in each):
+        assert both.pushdown is not Pushdown.UNSUPPORTED
+    twice = classify(Not(Not(And(parts))), capabilities)
+    assert twice.pushdown is both.pushdown
+
+
+@given(randoms)
+def test_branch_that_is_not_understood_is_anything(random: Random) -> None:
+    """(a AND f(x)) OR b rules out what a OR b does, and never proves more than b does."""
+    case = random_case(random, containers=6)
+    a, b = (random_predicate(random, case.columns, 1) for _ in range(2))
+    hidden = Or((And((a, Opaque("f(a)"))), b))
+    statistics = ArrowStatistics(case.files, case.partition_spec)
+    told, plain, second = (verdicts(each, statistics) for each in (hidden, Or((a, b)), b))
+    assert ((told == NONE) == (plain == NONE)).all()
+    assert (second[told == ALL] == ALL).all()

@@ -1,0 +1,196 @@
+"""Ranges that predicates imply, added above sources that tamis does not scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+EVENTS = """
+    SELECT CAST(id AS INT) AS n, id * 1000 AS big,
+           date_add(DATE '1994-12-01', CAST(id AS INT)) AS day,
+           timestampadd(HOUR, id, TIMESTAMP '1994-12-01 00:00:00') AS ts,
+           concat('k', lpad(CAST(id AS STRING), 4, '0')) AS name,
+           CAST(id / 4 AS DECIMAL(10, 2)) AS amount
+    FROM range(1000)
+"""
+
+
+@pytest.fixture
+def orc(spark: SparkSession, tmp_path: Path) -> None:
+    """The events as an ORC view `events`, through Spark's V1 sources."""
+    spark.sql(EVENTS).coalesce(1).write.orc(str(tmp_path / "orc"))
+    spark.read.orc(str(tmp_path / "orc")).createOrReplaceTempView("events")
+
+
+def plan(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().executedPlan().toString())
+
+
+def pushed(frame: DataFrame) -> str:
+    """What the one scan of a plan was given, as its metadata has it, in full."""
+    spark = frame.sparkSession
+    spark.conf.set("spark.sql.maxMetadataStringLength", "100000")
+    text = str(
+        frame.sparkSession._jvm.PythonSQLUtils.explainString(
+            frame._jdf.queryExecution(), "formatted"
+        )
+    )
+    (line,) = [each for each in text.splitlines() if each.startswith("PushedFilters: ")]
+    return line
+
+
+@pytest.mark.parametrize("sources", ["orc,csv,json", ""])
+def test_orc(
+    spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFrame], sources: str
+) -> None:
+    """V1 and V2. ORC compares clocks: ranges of timestamps have a margin."""
+    spark.conf.set("spark.sql.sources.useV1SourceList", sources)
+    spark.sql(EVENTS).coalesce(1).write.orc(str(tmp_path / "t"))
+    spark.read.orc(str(tmp_path / "t")).createOrReplaceTempView("events")
+    frame = same("SELECT n FROM events WHERE year(day) = 1995")
+    assert "GreaterThanOrEqual(day,1994-12-31)" in pushed(frame)
+    assert "LessThanOrEqual(day,1996-01-01)" in pushed(frame)
+    assert len(frame.collect()) == 365
+    frame = same("SELECT n FROM events WHERE date_trunc('DAY', ts) = TIMESTAMP '1994-12-20'")
+    assert "GreaterThanOrEqual(ts,1994-12-18 00:00:00.0)" in pushed(frame)
+    frame = same("SELECT n FROM events WHERE substring(name, 1, 3) = 'k05'")
+    assert "GreaterThanOrEqual(name,k05)" in pushed(frame)
+    same("SELECT n FROM events WHERE amount * 2 = 5 OR n + 1 = 7")
+
+
+def test_csv(spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFrame]) -> None:
+    spark.sql(EVENTS).coalesce(1).write.csv(str(tmp_path / "t"), header=True)
+    schema = spark.sql(EVENTS).schema
+    frame = spark.read.csv(str(tmp_path / "t"), schema=schema, header=True)
+    frame.createOrReplaceTempView("events")
+    frame = same("SELECT n FROM events WHERE n + 1 = 500 AND year(ts) = 1994")
+    assert "LessThanOrEqual(ts,1994-12-31 23:59:59.999999)" in pushed(frame)
+    assert "EqualTo(n,499)" in pushed(frame)
+    strict = spark.read.csv(str(tmp_path / "t"), schema=schema, header=True, mode="FAILFAST")
+    strict.createOrReplaceTempView("events")
+    assert "EqualTo(n,499)" not in pushed(same("SELECT n FROM events WHERE n + 1 = 500"))
+
+
+@pytest.fixture
+def derby(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+    """The events in a database in memory, and a view `events` over it."""
+    spark._jvm.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
+    url = "jdbc:derby:memory:implied"
+    spark.sql(EVENTS).drop("name").coalesce(1).write.jdbc(f"{url};create=true", "events")
+    spark.read.jdbc(url, "events").createOrReplaceTempView("events")
+    yield url
+    with pytest.raises(Exception, match="dropped"):
+        spark._jvm.java.sql.DriverManager.getConnection(f"{url};drop=true")
+
+
+def test_jdbc(spark: SparkSession, derby: str, same: Callable[[str], DataFrame]) -> None:
+    frame = same("SELECT n FROM events WHERE year(day) = 1995")
+    assert "*GreaterThanOrEqual(day,1994-12-31), *LessThanOrEqual(day,1996-01-01)" in pushed(frame)
+    assert len(frame.collect()) == 365
+    frame = same("SELECT count(*) FROM events WHERE big DIV 1000 = 7 AND year(ts) > 1990")
+    assert "And(GreaterThanOrEqual(big,6999),LessThanOrEqual(big,8000))" in pushed(frame)
+    assert "*GreaterThanOrEqual(ts,1990-12-30 00:00:00.0)" in pushed(frame)
+    same("SELECT n FROM events WHERE amount + 1 = 3.25")
+    same("SELECT n FROM events WHERE year(day) = 12000")
+    same("SELECT n FROM events WHERE year(day) < 1800 OR n + 1 > 998")
+
+
+def test_parquet_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+    """_metadata in the output: tamis does not scan it."""
+    spark.sql(EVENTS).coalesce(1).write.parquet(str(tmp_path / "t"))
+    frame = spark.read.parquet(str(tmp_path / "t"))
+    frame = frame.select("n", "day", "_metadata.file_name").where("year(day) = 1995")
+    assert "FileScan parquet" in plan(frame)
+    assert "GreaterThanOrEqual(day,1995-01-01), LessThanOrEqual(day,1995-12-31)" in pushed(frame)
+    assert frame.count() == 365
+
+
+def test_conf(spark: SparkSession, orc: None) -> None:
+    statement = "SELECT n FROM events WHERE year(day) = 1995"
+    for key, value in (
+        ("spark.tamis.impliedFilters", "false"),
+        ("spark.tamis.enabled", "false"),
+        ("spark.tamis.mode", "observe"),
+    ):
+        spark.conf.set(key, value)
+        assert "PushedFilters: [IsNotNull(day)]" in pushed(spark.sql(statement))
+        spark.conf.unset(key)
+    assert "GreaterThanOrEqual(day" in pushed(spark.sql(statement))
+
+
+def test_optimizing_again_adds_nothing(spark: SparkSession, orc: None) -> None:
+    """As plans with subqueries are, and the plans of cached tables."""
+    execution = spark.sql("SELECT n FROM events WHERE year(day) = 1995")._jdf.queryExecution()
+    once = execution.optimizedPlan()
+    optimizer = spark._jsparkSession.sessionState().optimizer()
+    again = optimizer.execute(once)
+    assert once.toString().count("1994-12-31") == 1
+    assert again.toString().count("1994-12-31") == 1
+
+
+def test_what_is_told_anyway_is_not_told_twice(spark: SparkSession, orc: None) -> None:
+    statement = "SELECT n FROM events WHERE day >= DATE '1995-02-01' AND hash(n) > 0"
+    assert pushed(spark.sql(statement)).count("GreaterThanOrEqual") == 1
+
+
+def test_joins_subqueries_and_nulls(
+    spark: SparkSession, orc: None, same: Callable[[str], DataFrame]
+) -> None:
+    spark.sql("SELECT n, IF(n % 3 = 0, NULL, day) AS day FROM events").createOrReplaceTempView("v")
+    for statement in (
+        "SELECT a.n, b.n FROM events a LEFT JOIN events b ON a.n = b.n AND year(b.day) = 1995",
+        "SELECT a.n, b.n FROM events a FULL JOIN events b ON a.n + 1 = b.n AND a.n + 1 = 7",
+        "SELECT n FROM v WHERE coalesce(year(day), 1995) = 1995",
+        "SELECT n FROM v WHERE NOT (year(day) = 1995)",
+        "SELECT n FROM v WHERE (year(day) = 1995) IS NULL",
+        "SELECT n FROM events WHERE n IN (SELECT n + 1 FROM events WHERE year(day) = 1995)",
+        "SELECT n FROM events WHERE n > (SELECT min(n) FROM events WHERE year(day) = 1995)",
+        "SELECT count(*) FROM events WHERE year(day) = 1995 AND rand() < 2",
+    ):
+        same(statement)
+
+
+def test_random_numbers_are_given_to_the_same_rows(spark: SparkSession, orc: None) -> None:
+    """rand(42) gives each row the same number again, unless rows before it are skipped."""
+    frame = spark.sql("SELECT n FROM events WHERE year(day) = 1995 AND rand(42) < 0.5")
+    assert "GreaterThanOrEqual" not in pushed(frame)
+
+
+def test_streaming_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql(EVENTS).coalesce(1).write.orc(str(tmp_path / "in"))
+    stream = spark.readStream.schema(spark.sql(EVENTS).schema).orc(str(tmp_path / "in"))
+    query = stream.where("year(day) = 1995").writeStream.format("memory").queryName("out")
+    started = query.trigger(availableNow=True).start()
+    started.awaitTermination()
+    assert spark.table("out").count() == 365
+    assert "1994-12-31" not in started._jsq.streamingQuery().lastExecution().toString()
+
+
+@pytest.fixture
+def no_sidecar(spark: SparkSession) -> Iterator[None]:
+    """A Python that does not exist; forgotten afterwards."""
+    bridge = spark._jvm.io.tamis.Tamis
+    spark.conf.set("spark.tamis.python", "/nonexistent/python")
+    bridge.restart()
+    yield
+    spark.conf.unset("spark.tamis.python")
+    bridge.restart()
+
+
+def test_without_a_sidecar(spark: SparkSession, orc: None, no_sidecar: None) -> None:
+    warnings = spark._jvm.io.tamis.Tamis.warnings
+    before = list(warnings())
+    # nothing to ask: no function
+    assert spark.sql("SELECT n FROM events WHERE day >= DATE '1995-02-01' AND n < 70").count() == 8
+    assert list(warnings()) == before
+    for days in (11, 12, 13):  # questions that no other test asks: answers are remembered
+        frame = spark.sql(f"SELECT n FROM events WHERE year(date_sub(day, {days})) = 1995")
+        assert frame.count() == 365
+        assert "PushedFilters: [IsNotNull(day)]" in pushed(frame)
+    assert len(list(warnings())) == len(before) + 1
