@@ -200,7 +200,7 @@ def computed(rng: random.Random, table: RandomTable) -> str | None:
     sample = (
         f"(SELECT max({value}) FROM {table.name} WHERE _row < {rng.randint(1, table.rows + 1)})"
     )
-    constant = rng.choice(["'B'", "'A000'", "'0'", "'Mon'", "2", "0", "1", "true"])
+    constant = rng.choice(["'B'", "'A000'", "'0'", "'Mon'", "2", "0", "1"])
     return rng.choice(
         [
             f"TRY_CAST({value} AS STRING) = {constant}",
