@@ -51,6 +51,13 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"column": "l_quantity"},
         ),
         ReasonKind(
+            "FOOTERS_WITHOUT_STATISTICS",
+            "the footers of the files hold no statistics of {column} that can be used",
+            "record them from the rows: "
+            'tamis.index(spark, path).build(columns={{"{column}": "bounds"}})',
+            {"column": "ts"},
+        ),
+        ReasonKind(
             "FILES_WITHOUT_STATISTICS",
             "some files have no statistics, and {predicate} is applied to their rows",
             "refresh the statistics index: tamis.index(spark, path).refresh()",
@@ -76,6 +83,12 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"predicate": "l_quantity < 24", "column": "l_quantity"},
         ),
         ReasonKind(
+            "VALUES_MIXED",
+            "some files hold values on both sides of {predicate}",
+            None,
+            {"predicate": "upper(name) = 'A'"},
+        ),
+        ReasonKind(
             "NOT_ON_PARTITION_BOUNDARY",
             "the constant of {predicate} lies inside a {transform} partition of {column}",
             "compare {column} with the start of a partition",
@@ -96,7 +109,8 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
         ReasonKind(
             "FUNCTION_NOT_UNDERSTOOD",
             "no rule is known for {function} in {predicate}",
-            "compare the column itself with a constant",
+            "compare the column itself with a constant, or record the expression: "
+            "tamis.index(spark, path).build(expressions=[…])",
             {"function": "Soundex", "predicate": "soundex(name) = 'A100'"},
         ),
         ReasonKind(

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.parametrize("name", ["how_it_works", "adding_an_operator", "declared_functions"])
+@pytest.mark.parametrize(
+    "name", ["how_it_works", "adding_an_operator", "declared_functions", "statistics_index"]
+)
 def test_page(name: str, spark: SparkSession, repository: Path, tmp_path: Path) -> None:
     page = repository / "docs" / f"{name}.md"
     names = {"spark": spark, "path": str(tmp_path / "events")}

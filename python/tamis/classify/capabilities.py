@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from tamis.classify.lifting import LiftingRule, best, lifting_rule
 from tamis.evaluate.bounds import is_always
+from tamis.evaluate.recorded import expression_of, members_in
 from tamis.evaluate.statistics import Statistics
-from tamis.expr.nodes import Column, Comparison, Expr, Value, walk
+from tamis.expr.nodes import Call, Column, Comparison, Expr, Opaque, Value, walk
 from tamis.files.partition import PartitionField, Transform
 from tamis.files.table import dotted
 
@@ -23,6 +24,8 @@ class Capabilities:
 
     - `statistics`: columns whose minimum and maximum are known per file (dots for struct fields).
     - `null_counts`: columns whose number of NULLs is; None: the same columns.
+    - `expressions`: keys of expressions of which statistics were recorded.
+    - `has_index`: whether what is not known here is not in an index that there is.
     - `partition_spec`: its partition fields. That a file's partition value is known is taken for
       granted here; `evaluate` looks.
 
@@ -36,12 +39,15 @@ class Capabilities:
     statistics: Collection[str] = ()
     null_counts: Collection[str] | None = None
     partition_spec: Sequence[PartitionField] = ()
+    expressions: Collection[str] = ()
+    has_index: bool = False
 
     def __post_init__(self) -> None:
         counted = self.statistics if self.null_counts is None else self.null_counts
         object.__setattr__(self, "statistics", frozenset(self.statistics))
         object.__setattr__(self, "null_counts", frozenset(counted))
         object.__setattr__(self, "partition_spec", tuple(self.partition_spec))
+        object.__setattr__(self, "expressions", frozenset(self.expressions))
 
     @staticmethod
     def of_files(files: pa.Table, partition_spec: Sequence[PartitionField] = ()) -> Capabilities:
@@ -64,6 +70,10 @@ class Capabilities:
 
     def has_null_counts(self, column: str) -> bool:
         return not _spellings(column).isdisjoint(self.null_counts or ())
+
+    def has_recorded(self, expr: Expr) -> bool:
+        """Whether statistics of the expression as a whole were recorded."""
+        return isinstance(expr, Call | Opaque) and expr.key in self.expressions
 
     def is_partition_column(self, column: str) -> bool:
         return any(field.source in _spellings(column) for field in self.partition_spec)
@@ -94,12 +104,19 @@ def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:
     """What some statistics know of the columns of an expression, in one table or another."""
     bounded: set[str] = set()
     counted: set[str] = set()
+    recorded: set[str] = set()
+    has_index = False
     columns = {node for node in walk(expr) if isinstance(node, Column)}
+    keys = {node.key for node in walk(expr) if isinstance(node, Call | Opaque) and node.key}
     for statistics in tables:
+        # an index knows which files are empty; directories do not
+        has_index = has_index or statistics.empty() is not None
+        recorded.update(key for key in keys if expression_of(statistics, key) is not None)
         for column in columns:
             bounds = statistics.bounds(column)
-            if bounds.lower is not None or bounds.upper is not None:
+            has_edge = bounds.lower is not None or bounds.upper is not None
+            if has_edge or members_in(statistics, column) is not None:
                 bounded.add(dotted(column.path))
             if not is_always(bounds.can_be_null):
                 counted.add(dotted(column.path))
-    return Capabilities(bounded, counted)
+    return Capabilities(bounded, counted, expressions=recorded, has_index=has_index)

@@ -33,8 +33,8 @@ from tamis.expr.nodes import (
     Literal,
     Not,
     Opaque,
+    children_of,
     type_of,
-    walk,
 )
 from tamis.expr.sql import to_sql
 from tamis.expr.types import BOOLEAN, STRING
@@ -51,7 +51,7 @@ _EXACT: Leaf = (Pushdown.EXACT, None)
 
 def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
     """What storage can do with a leaf, and why no more."""
-    obstacle = next(_obstacles(expr), None)
+    obstacle = next(_obstacles(expr, capabilities), None)
     if obstacle is not None:
         return Pushdown.UNSUPPORTED, obstacle
     match expr:
@@ -125,7 +125,8 @@ def _nullness(column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:
         return _EXACT
     if capabilities.has_null_counts(name):
         return Pushdown.INEXACT, reason("RANGES_OVERLAP", predicate=to_sql(expr), column=name)
-    return Pushdown.UNSUPPORTED, reason("NO_NULL_COUNTS", column=name)
+    code = "FOOTERS_WITHOUT_STATISTICS" if capabilities.has_index else "NO_NULL_COUNTS"
+    return Pushdown.UNSUPPORTED, reason(code, column=name)
 
 
 def _lifted(rule: LiftingRule, column: Column, expr: Expr, capabilities: Capabilities) -> Leaf:
@@ -147,13 +148,16 @@ def _lifted(rule: LiftingRule, column: Column, expr: Expr, capabilities: Capabil
 
 def _by_statistics(expr: Expr, capabilities: Capabilities) -> Leaf:
     """Usable if every column that it reads has some statistics."""
-    columns = [node for node in walk(expr) if isinstance(node, Column)]
+    columns = [node for node in _unrecorded(expr, capabilities) if isinstance(node, Column)]
     for column in columns:
         name = dotted(column.path)
         if not (capabilities.has_statistics(name) or capabilities.transforms(name)):
-            return Pushdown.UNSUPPORTED, reason("NO_STATISTICS", column=name)
+            code = "FOOTERS_WITHOUT_STATISTICS" if capabilities.has_index else "NO_STATISTICS"
+            return Pushdown.UNSUPPORTED, reason(code, column=name)
     if relies_on_declaration(expr):
         return Pushdown.INEXACT, reason("DECLARED_FUNCTION", predicate=to_sql(expr))
+    if not columns:
+        return Pushdown.INEXACT, reason("VALUES_MIXED", predicate=to_sql(expr))
     if len(columns) == 1:
         name = dotted(columns[0].path)
         return Pushdown.INEXACT, reason("RANGES_OVERLAP", predicate=to_sql(expr), column=name)
@@ -166,9 +170,18 @@ def _is_constant(column: Column, capabilities: Capabilities) -> bool:
     return any(transform.kind is TransformKind.IDENTITY for transform in transforms)
 
 
-def _obstacles(expr: Expr) -> Iterator[Reason]:
+def _unrecorded(expr: Expr, capabilities: Capabilities) -> Iterator[Expr]:
+    """The expression and what is below it, but not what was recorded as a whole."""
+    if capabilities.has_recorded(expr):
+        return
+    yield expr
+    for child in children_of(expr):
+        yield from _unrecorded(child, capabilities)
+
+
+def _obstacles(expr: Expr, capabilities: Capabilities) -> Iterator[Reason]:
     """What in the expression is not understood."""
-    for node in walk(expr):
+    for node in _unrecorded(expr, capabilities):
         match node:
             case Opaque(sql=sql):
                 yield reason("EXPRESSION_NOT_UNDERSTOOD", predicate=sql)

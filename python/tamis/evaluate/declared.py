@@ -35,7 +35,7 @@ Declarations: TypeAlias = Mapping[str, Sequence[Declared]]
 PREFIX: Final = "udf:"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredCall(Call):
     """A call of a function of which something is declared."""
 
@@ -90,7 +90,8 @@ def _bind_call(call: Call, declared: Declarations, watch: Watch) -> Call:
     of_name = declared.get(name, ())
     for each in reversed(of_name):
         if each.contract.body in (None, body):
-            return DeclaredCall(call.name, call.arguments, call.options, call.type, each, watch)
+            parts = (call.name, call.arguments, call.options, call.type)
+            return DeclaredCall(*parts, declared=each, watch=watch)
     if of_name:
         watch.warn(
             f"declaration_of_another:{name}",

@@ -14,6 +14,7 @@ import numpy as np
 
 from tamis.evaluate.bounds import NO, Bounds
 from tamis.evaluate.flags import all_of, any_of
+from tamis.evaluate.recorded import recorded_bounds
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.truth import TruthSet
 from tamis.expr.nodes import Call, Expr, type_of
@@ -44,6 +45,13 @@ def truth(expr: Expr, statistics: Statistics) -> TruthSet:
     >>> truth(above, FILES).can_be_true.tolist()
     [False, True, True, True]
     """
+    recorded = recorded_bounds(expr, statistics)
+    if recorded is None or recorded.type != BOOLEAN:
+        return _truth(expr, statistics)
+    return truth_of_bounds(_both(bounds_of_truth(_truth(expr, statistics)), recorded))
+
+
+def _truth(expr: Expr, statistics: Statistics) -> TruthSet:
     rule = PREDICATES.get(expr.name) if type(expr) is Call else TRUTHS.get(type(expr))
     if rule is not None:
         return rule(expr, statistics)
@@ -56,6 +64,14 @@ def truth(expr: Expr, statistics: Statistics) -> TruthSet:
 
 def value(expr: Expr, statistics: Statistics) -> Bounds | None:
     """What is known of the value of an expression; None: nothing, not even its type."""
+    recorded = recorded_bounds(expr, statistics)
+    bounds = _value(expr, statistics)
+    if recorded is None:
+        return bounds
+    return recorded if bounds is None else _both(bounds, recorded)
+
+
+def _value(expr: Expr, statistics: Statistics) -> Bounds | None:
     bounds = _value_rule(expr, statistics)
     if bounds is not None:
         return bounds
@@ -70,6 +86,16 @@ def value(expr: Expr, statistics: Statistics) -> Bounds | None:
 def _value_rule(expr: Expr, statistics: Statistics) -> Bounds | None:
     rule = FUNCTIONS.get(expr.name) if type(expr) is Call else VALUES.get(type(expr))
     return None if rule is None else rule(expr, statistics)
+
+
+def _both(ruled: Bounds, recorded: Bounds) -> Bounds:
+    """What a rule says and what was recorded when an index was built: each of them is true."""
+    if ruled.lower is None and ruled.upper is None and ruled.type == recorded.type:
+        return recorded
+    # files is a layer that builds on the bounds of this package, hence the import here
+    from tamis.files.intersection import intersect
+
+    return recorded if ruled.type != recorded.type else intersect(ruled, recorded)
 
 
 def truth_of_bounds(bounds: Bounds) -> TruthSet:

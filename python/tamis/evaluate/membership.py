@@ -10,6 +10,8 @@ With x ordinary in [l, u], NaN or NULL, and a list of which NULL was set apart:
     NULL                                NULL                 NULL
 
 so x IN (…, NULL) is never false, and NOT IN with it never true.
+
+Where the values of a container were recorded (evaluate.recorded), they are asked as well.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from tamis.evaluate.buckets import Buckets, Hashed, hashed
 from tamis.evaluate.flags import all_of, any_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.literal import once_a_node
+from tamis.evaluate.recorded import members_of, narrowed
 from tamis.evaluate.search import count_at_most, count_less
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.storage import edge_of, is_nan
@@ -73,6 +76,7 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
     options = options_of(expr)
     if x is None or options is None or x.type != options.data_type:
         return TruthSet.anything()
+    members = members_of(expr.value, statistics) if len(options.edge) else None
 
     def can_be_matched() -> Flags:
         nan_matches = x.can_be_nan if options.has_nan else NO
@@ -81,13 +85,17 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
         meets = _may_match(x, options.edge)
         for buckets in x.buckets:
             meets = _in_bucket(meets, buckets, x, expr)
-        return any_of((all_of((x.can_be_value, meets)), nan_matches))
+        may_match = all_of((x.can_be_value, meets))
+        may_match = narrowed(may_match, members, lambda held: held.may_match(options.edge))
+        return any_of((may_match, nan_matches))
 
     def can_be_unmatched() -> Flags:
         nan_misses = NO if options.has_nan else x.can_be_nan
         if is_never(x.can_be_value):
             return nan_misses
-        return any_of((all_of((x.can_be_value, _may_miss(x, options))), nan_misses))
+        may_miss = all_of((x.can_be_value, _may_miss(x, options)))
+        may_miss = narrowed(may_miss, members, lambda held: held.may_miss(options.edge))
+        return any_of((may_miss, nan_misses))
 
     if expr.has_null:
         return TruthSet(can_be_matched, NO, lambda: any_of((x.can_be_null, can_be_unmatched())))

@@ -9,13 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.expr.nodes import Column
 
 __all__ = ["BlockStatistics", "SelectedStatistics", "Statistics"]
 
 
 class Statistics(Protocol):
-    """What is known of the columns of n containers. Nothing here raises: unknown is the answer."""
+    """What is known of the columns of n containers. Nothing here raises: unknown is the answer.
+
+    An implementor that holds statistics of expressions, or of single values, is Recorded as well.
+    """
 
     @property
     def num_containers(self) -> int: ...
@@ -52,6 +56,14 @@ class BlockStatistics:
     def bounds(self, column: Column) -> Bounds:
         return self.whole.bounds(column).slice(self.start, self.stop)
 
+    def expression(self, key: str) -> Bounds | None:
+        found = expression_of(self.whole, key)
+        return None if found is None else found.slice(self.start, self.stop)
+
+    def members(self, subject: Subject) -> Members | None:
+        found = members_in(self.whole, subject)
+        return None if found is None else found.slice(self.start, self.stop)
+
     def empty(self) -> Flags | None:
         empty = self.whole.empty()
         return empty if empty is None or len(empty) == 1 else empty[self.start : self.stop]
@@ -76,6 +88,14 @@ class SelectedStatistics:
 
     def bounds(self, column: Column) -> Bounds:
         return self.whole.bounds(column).take(self.ordinals)
+
+    def expression(self, key: str) -> Bounds | None:
+        found = expression_of(self.whole, key)
+        return None if found is None else found.take(self.ordinals)
+
+    def members(self, subject: Subject) -> Members | None:
+        found = members_in(self.whole, subject)
+        return None if found is None else found.take(self.ordinals)
 
     def empty(self) -> Flags | None:
         empty = self.whole.empty()

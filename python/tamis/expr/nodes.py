@@ -14,7 +14,7 @@ decimal.Decimal; str; bytes; None for NULL.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import TypeAlias
@@ -121,10 +121,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """What tamis does not understand: anything may come of it, an error included."""
+    """What tamis does not understand: anything may come of it, an error included.
+
+    `key`: as that of a Call.
+    """
 
     sql: str
     columns: tuple[tuple[str, ...], ...] = ()
+    key: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +195,16 @@ class Call:
 
     `options` are the scalar settings that change its meaning (timeZoneId, evalMode), by name.
     Nothing is known of a name that no operator file teaches.
+
+    `key` is the same for all expressions that give the same value for the same row: by it an index
+    finds statistics of the expression. None where the front end cannot tell.
     """
 
     name: str
     arguments: tuple[Expr, ...]
     options: tuple[tuple[str, str | int | float | bool | None], ...]
     type: DataType
+    key: str | None = field(default=None, compare=False)
 
     def option(self, name: str) -> str | int | float | bool | None:
         """The setting of that name; None when it was not sent."""

@@ -16,9 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
+from pyspark.sql.classic.dataframe import DataFrame
 
-from tamis.index import decoding, extents, footers, harvest, leaves, storage, thrift
+from tamis.errors import StatisticsIndexError
+from tamis.index import decoding, extents, footers, harvest, leaves, rows, storage, thrift
+from tamis.index.asked import Entry
 from tamis.index.leaves import Leaf
+from tamis.index.listing import shim_of
 from tamis.index.progress import progress_of
 from tamis.index.snapshot import FileKeys
 
@@ -32,6 +36,7 @@ _SHIPPED = (decoding, extents, footers, harvest, leaves, storage, thrift)
 # Pickled by value, so that executors need no tamis, nor one of this version.
 for _module in _SHIPPED:
     cloudpickle.register_pickle_by_value(_module)  # type: ignore[no-untyped-call]
+_MOVES_INT96 = "spark.sql.parquet.int96TimestampConversion"
 _CHOOSING_PYTHON = threading.Lock()
 
 
@@ -81,6 +86,30 @@ def read_footers(
         _gathered(
             [row_groups for _, row_groups in found], [("file", "ascending"), ("start", "ascending")]
         ),
+    )
+
+
+def aggregate_rows(
+    spark: SparkSession,
+    path_or_table: str,
+    keys: FileKeys,
+    ordinals: npt.NDArray[np.int64],
+    num_records: Sequence[int | None],
+    entries: Sequence[Entry],
+) -> rows.RowStatistics:
+    """Has Spark aggregate the rows of the listed files at these ordinals: see `rows`."""
+    shim = shim_of(spark)
+    assert shim is not None  # the listing came from it
+    if any(kind == "timestamp" for entry in entries for _, kind in entry.guards) and (
+        spark.conf.get(_MOVES_INT96, "false") == "true"
+    ):
+        raise StatisticsIndexError(
+            f"{_MOVES_INT96} is set, and moves timestamps by the time zone of the session: unset it"
+        )
+    frame = DataFrame(shim.files(spark._jsparkSession, path_or_table), spark)
+    context = spark.sparkContext
+    return rows.aggregate(
+        spark, frame, keys, ordinals, num_records, entries, partial(progress_of, context)
     )
 
 

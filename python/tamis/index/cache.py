@@ -1,6 +1,7 @@
 """The local cache: bounds of one column as raw aligned arrays, mapped rather than read.
 
     <cache>/<version>/<index>/<generation>/<entry>/lower.npy, …     as index/arrays.py writes them
+    <cache>/<version>/<index>/<generation>/<entry>/words.bits       bloom filters: see recordings
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
     <cache>/<version>/<index>/<generation>/row_groups/table.arrow   where their row groups lie
 
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import platformdirs
 import pyarrow as pa
@@ -26,6 +28,8 @@ from tamis._version import __version__
 from tamis.evaluate.bounds import Bounds
 from tamis.expr.types import DataType
 from tamis.index.arrays import map_bounds, write_bounds
+
+T = TypeVar("T")
 
 # Raise it when arrays of an older tamis of the same version would be read wrongly.
 _VERSION = f"{__version__}-2"
@@ -103,6 +107,31 @@ class LocalCache:
             return _map_table(entry / "table.arrow")
         except _UNREADABLE:
             return made
+
+    def kept(
+        self,
+        name: str,
+        read: Callable[[Path], T],
+        write: Callable[[Path], None],
+        make: Callable[[], T],
+    ) -> T:
+        """What `read` finds in the folder of an entry, which `write` fills when it is not there.
+
+        `make`: the same without a folder. What `write` and `make` raise is raised, save OSError and
+        ValueError: then there is no folder.
+        """
+        if self.directory is not None:
+            entry = self.directory / name
+            try:
+                return read(entry)
+            except _UNREADABLE:
+                pass  # not there, or damaged
+            try:
+                _publish(entry, write)
+                return read(entry)
+            except _UNREADABLE:
+                pass
+        return make()
 
 
 def _digest(text: str) -> str:

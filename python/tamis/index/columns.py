@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +14,28 @@ import pyarrow as pa
 
 from tamis.evaluate.bounds import Bounds, Flags
 from tamis.evaluate.order import with_keys
+from tamis.evaluate.recorded import Members, Subject
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
+from tamis.files.columns import plain
+from tamis.files.intersection import intersect
 from tamis.index.cache import LocalCache
 from tamis.index.layout import FILES, ColumnEntry, Pointer
 from tamis.index.memory import give_back
+from tamis.index.recorded import Recording
+from tamis.index.recordings import Recordings, bounds_of, chosen
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
 # Storage that failed is not asked again for so long, in seconds.
 _RETRY = 30.0
+_STATISTICS = ("min", "max", "null_count", "nan_count")
 _INTEGERS = ("byte", "short", "integer", "long")
+
+T = TypeVar("T")
+K = TypeVar("K")
 
 
 class IndexStatistics:
@@ -41,6 +51,8 @@ class IndexStatistics:
         cache: LocalCache,
         num_records: npt.NDArray[np.int64],
         part: str = FILES,
+        recording: Recording | None = None,
+        unusable: IndexUnusable | None = None,
     ) -> None:
         self._store = store
         self._pointer = pointer
@@ -53,10 +65,23 @@ class IndexStatistics:
         if not pointer.case_sensitive:
             # a table read with a schema of its own may spell its columns in another way
             self._columns.update({_fold(entry.path): entry for entry in pointer.columns})
+        self._recordings = (
+            None
+            if recording is None
+            else Recordings(store, pointer, cache, num_records, recording, self._spelled)
+        )
         self._bounds: dict[tuple[tuple[str, ...], DataType], Bounds] = {}
+        self._expressions: dict[str, Bounds | None] = {}
+        self._members: dict[Subject, Members | None] = {}
         self._lock = threading.Lock()
-        self.trouble: IndexUnusable | None = None
+        self._unusable = unusable  # why there is no recording where there should be one
+        self._trouble: IndexUnusable | None = None
         self._troubled_at = 0.0
+
+    @property
+    def trouble(self) -> IndexUnusable | None:
+        """Why a part of the index cannot be read now."""
+        return self._trouble or self._unusable
 
     @property
     def num_containers(self) -> int:
@@ -74,11 +99,29 @@ class IndexStatistics:
         with self._lock:
             found = self._bounds.get(key)
             if found is None:
-                found = self._read(*key)
+                found, is_whole = self._read(*key)
                 if found is None:
                     return Bounds.unknown(column.type)
-                self._bounds[key] = found
+                if is_whole:
+                    self._bounds[key] = found
             return found
+
+    def expression(self, key: str) -> Bounds | None:
+        recordings = self._recordings
+        if recordings is None or recordings.type_of(key) is None:
+            return None
+        return self._once(self._expressions, key, lambda: recordings.expression(key))
+
+    def members(self, subject: Subject) -> Members | None:
+        recordings = self._recordings
+        if recordings is None:
+            return None
+        if isinstance(subject, str):
+            return self._once(self._members, subject, lambda: recordings.members(subject))
+        path = self._spelled(subject.path)
+        if recordings.type_of(path) != subject.type:
+            return None
+        return self._once(self._members, subject, lambda: recordings.members(path))
 
     def empty(self) -> Flags | None:
         return self._empty
@@ -95,32 +138,107 @@ class IndexStatistics:
             entry = self._columns.get(_fold(path))
         return entry
 
-    def _read(self, path: tuple[str, ...], data_type: DataType) -> Bounds | None:
-        """The bounds of a column; None: it cannot be read now."""
-        entry = self._entry(path)
-        if entry is None:
-            return Bounds.unknown(data_type)
-        if self.trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
+    def _spelled(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        return path if self._pointer.case_sensitive else _fold(path)
+
+    def _once(self, known: dict[K, T | None], key: K, read: Callable[[], T | None]) -> T | None:
+        """What is known under a key, read when it is first asked for."""
+        if key in known:
+            return known[key]
+        with self._lock:
+            if key not in known:
+                found = self._guarded(lambda: (read(),))
+                if found is None:
+                    return None  # not now
+                known[key] = found[0]
+            return known[key]
+
+    def _guarded(self, read: Callable[[], T]) -> T | None:
+        """What was read; None: it cannot be now, and `trouble` says why."""
+        if self._trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
             return None
-        recorded = DataType.parse(entry.type)
-        if recorded is None or not is_widening(recorded, data_type):
-            return Bounds.unknown(data_type)
         try:
-            name = json.dumps([self._part, entry.path, str(data_type)])
-            found = self._cache.bounds(
-                name,
+            found = read()
+            self._trouble = None
+            return found
+        except IndexUnusable as problem:
+            self._trouble = problem
+        except Exception as problem:  # whatever it is, the query runs without this part
+            self._trouble = self._store.damaged(f"{type(problem).__name__}: {problem}")
+        self._troubled_at = time.monotonic()
+        return None
+
+    def _read(self, path: tuple[str, ...], data_type: DataType) -> tuple[Bounds | None, bool]:
+        """The bounds of a column (None: they cannot be read now), and whether that is all."""
+        entry = self._entry(path)
+        recorded = None if entry is None else DataType.parse(entry.type)
+        if entry is None or recorded is None or not is_widening(recorded, data_type):
+            return Bounds.unknown(data_type), True
+        named = json.dumps([self._part, entry.path, str(data_type)])
+        # Spark may have read a file's numbers as another type in another way
+        if recorded != data_type or not self._records_bounds(entry.path):
+            return self._of_footers(named, entry, data_type), True
+        found = self._guarded(
+            lambda: self._cache.bounds(
+                f"recorded {named}",
+                data_type,
+                self.num_containers,
+                lambda _: self._load_with_rows(entry, data_type),
+            )
+        )
+        return (found, True) if found is not None else self._without_rows(named, entry, data_type)
+
+    def _without_rows(
+        self, named: str, entry: ColumnEntry, data_type: DataType
+    ) -> tuple[Bounds | None, bool]:
+        """What footers say is another part of the index, and may be whole where that one is not."""
+        trouble = self._trouble
+        self._trouble = None
+        found = self._of_footers(named, entry, data_type)
+        if found is not None:
+            self._trouble = trouble
+        return found, False
+
+    def _of_footers(self, named: str, entry: ColumnEntry, data_type: DataType) -> Bounds | None:
+        return self._guarded(
+            lambda: self._cache.bounds(
+                named,
                 data_type,
                 self.num_containers,
                 lambda in_blocks: self._load(entry, data_type, in_blocks),
             )
-            self.trouble = None
-            return found
-        except IndexUnusable as problem:
-            self.trouble = problem
-        except Exception as problem:  # whatever it is, the query runs without this column
-            self.trouble = self._store.damaged(f"{type(problem).__name__}: {problem}")
-        self._troubled_at = time.monotonic()
-        return None
+        )
+
+    def _records_bounds(self, path: tuple[str, ...]) -> bool:
+        recordings = self._recordings
+        return recordings is not None and any(
+            recordings.has(self._spelled(path), kind) for kind in ("bounds", "values")
+        )
+
+    def _load_with_rows(
+        self, entry: ColumnEntry, data_type: DataType
+    ) -> Iterator[tuple[int, Bounds]]:
+        """Bounds from footers and from rows, in one block."""
+        assert self._recordings is not None
+        name, path = entry.leaf.name, self._spelled(entry.path)
+        checksums = self._store.checksums(self._pointer)[FILES]
+        wanted = [f"{each}.{name}" for each in _STATISTICS]
+        table = self._store.columns(self._pointer, checksums, FILES, wanted)
+        columns = {
+            each: plain(table.column(column))
+            for each, column in zip(_STATISTICS, wanted, strict=True)
+            if column in table.column_names
+        }
+        if entry.nulls == 0 and "null_count" not in columns:
+            columns["null_count"] = pa.array(np.zeros(self.num_containers, np.int64))
+        rows = self._recordings.columns(path)
+        columns = columns if rows is None else chosen(rows, columns)
+        bounds = bounds_of(data_type, columns, self._num_records)
+        lists = self._recordings.lists(path)
+        if lists is not None:
+            bounds = intersect(bounds, lists.bounds(data_type))
+        yield self.num_containers, with_keys(bounds)
+        give_back()
 
     def _load(
         self, entry: ColumnEntry, data_type: DataType, in_blocks: bool
@@ -143,12 +261,12 @@ class IndexStatistics:
             low, high, nulls, nans = (
                 present.get(f"{each}.{name}") for each in ("min", "max", "null_count", "nan_count")
             )
-            records = self._records(start, rows)
+            records = self._counted(start, rows)
             yield rows, with_keys(column_bounds(data_type, low, high, nulls, nans, records))
             start += rows
         give_back()
 
-    def _records(self, start: int, rows: int) -> pa.Array:
+    def _counted(self, start: int, rows: int) -> pa.Array:
         """The number of rows of some files; null: not known."""
         records = self._num_records[start : start + rows]
         if self._all_counted:

@@ -28,20 +28,54 @@ Columns = Annotated[
     list[str] | None,
     typer.Option("--column", metavar="NAME", help="Describe this column only; repeatable."),
 ]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--bounds", metavar="NAME", help="Record exact bounds of this column."),
+]
+Bloom = Annotated[
+    list[str] | None,
+    typer.Option("--bloom", metavar="NAME", help="Record a bloom filter of this column."),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("--values", metavar="NAME", help="Record the distinct values of this column."),
+]
+Expressions = Annotated[
+    list[str] | None,
+    typer.Option("--expression", metavar="SQL", help="Record bounds and values of this."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="As one JSON object.")]
 
 
 @app.command()
-def build(target: Target, column: Columns = None, conf: Confs = None) -> None:
-    """Build the index from the footers of all files."""
+def build(
+    target: Target,
+    column: Columns = None,
+    bounds: Bounds = None,
+    bloom: Bloom = None,
+    values: Values = None,
+    expression: Expressions = None,
+    conf: Confs = None,
+) -> None:
+    """Build the index from the footers of all files, and from the rows where that is asked for."""
+    recorded: dict[str, list[str]] = {}
+    for kind, names in (("bounds", bounds), ("bloom", bloom), ("values", values)):
+        for name in names or []:
+            recorded.setdefault(name, []).append(kind)
+    if column and recorded:
+        raise typer.BadParameter(
+            "leaves out other columns, and --bounds, --bloom and --values do not: give one or the "
+            "other",
+            param_hint="--column",
+        )
     with _opened(target, conf) as index:
-        index.build(columns=column)
+        index.build(columns=recorded or column, expressions=expression)
         _show(index, as_json=False)
 
 
 @app.command()
 def refresh(target: Target, conf: Confs = None) -> None:
-    """Read the footers of new and changed files only."""
+    """Read new and changed files only."""
     with _opened(target, conf) as index:
         index.refresh()
         _show(index, as_json=False)

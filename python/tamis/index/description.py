@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tamis.index.asked import Entry
 from tamis.index.layout import Pointer
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
 
@@ -32,6 +34,7 @@ class Description:
     uri: str
     pointer: Pointer
     staleness: Staleness
+    recorded: tuple[Entry, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -59,6 +62,18 @@ class Description:
                 }
                 for column in pointer.columns
             ],
+            "recorded": [
+                {
+                    "of": entry.name,
+                    "is_expression": entry.path is None,
+                    "kind": entry.kind,
+                    "type": entry.type,
+                    "files": entry.files,
+                    "bytes": entry.bytes,
+                    "seconds": entry.seconds,
+                }
+                for entry in self.recorded
+            ],
             "staleness": {
                 "fresh": staleness.fresh,
                 "changed": staleness.changed,
@@ -68,9 +83,11 @@ class Description:
         }
 
     def __str__(self) -> str:
-        return "\n".join([*self._head(), *("\t".join(row) for row in self._rows())])
+        rows = (*self._rows(), *self._recorded())
+        return "\n".join([*self._head(), *("\t".join(row) for row in rows)])
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> Table | Group:
+        from rich.console import Group
         from rich.table import Table
 
         table = Table(title="\n".join(self._head()), title_justify="left")
@@ -78,7 +95,14 @@ class Description:
             table.add_column(name)
         for row in self._rows():
             table.add_row(*row)
-        return table
+        if not self.recorded:
+            return table
+        recorded = Table(title="recorded of rows", title_justify="left")
+        for name in ("recorded", "of", "files", "bytes", "seconds"):
+            recorded.add_column(name)
+        for entry in self._recorded():
+            recorded.add_row(*entry)
+        return Group(table, recorded)
 
     def _head(self) -> list[str]:
         pointer, totals, staleness = self.pointer, self.pointer.totals, self.staleness
@@ -95,6 +119,19 @@ class Description:
                 f"{staleness.gone:,} gone since (python -m tamis index refresh {pointer.root})"
             )
         return head
+
+    def _recorded(self) -> list[tuple[str, str, str, str, str]]:
+        files = self.pointer.totals.files
+        return [
+            (
+                entry.kind,
+                entry.name,
+                f"{entry.files:,} / {files:,}",
+                f"{entry.bytes:,} bytes",
+                f"{entry.seconds:.1f} s",
+            )
+            for entry in self.recorded
+        ]
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         files = self.pointer.totals.files

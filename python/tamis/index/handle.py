@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow as pa
 from tamis._version import __version__
 from tamis.errors import StatisticsIndexError
 from tamis.index import freshness
+from tamis.index.asked import Asked, Columns, Entry, Expressions, Schema, asked_of, entries_of
 from tamis.index.description import Description, Staleness
 from tamis.index.generation import Generation, assemble, merge
 from tamis.index.layout import FILES, FORMAT, ROW_GROUPS, Pointer
@@ -22,14 +23,21 @@ from tamis.index.listing import (
     index_location,
     invalidate,
     list_table,
+    parse_value,
     storage_settings,
 )
+from tamis.index.recorded import Parts, encode, load, recording_of
+from tamis.index.recorded import merge as merge_parts
+from tamis.index.rows import RowStatistics, timed
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+#: Columns whose footers are read; None: all.
+Selected: TypeAlias = Sequence[str] | None
 
 
 class Index:
@@ -45,45 +53,92 @@ class Index:
     def __repr__(self) -> str:
         return f"tamis.index(spark, {self._target!r})"
 
-    def build(self, columns: Sequence[str] | None = None) -> Index:
+    def build(
+        self, columns: Columns | None = None, expressions: Expressions | None = None
+    ) -> Index:
         """Builds the index from the footers of all files, and puts it in force.
 
-        `columns`: the columns to describe, dots for struct fields, a struct for all of its fields;
-        all columns unless given. The next query of this session uses the index. Files that cannot
-        be read are described as unknown, which means that they are never skipped.
+        The next query of this session uses it. Files that cannot be read are described as unknown,
+        which means that they are never skipped.
+
+        `columns`: a list of the columns to describe, dots for struct fields, a struct for all of
+        its fields; all columns unless given. Or a mapping, which leaves out none, and says what
+        Spark is to record of the rows of some: "bounds" (for columns whose footers have none, such
+        as INT96 timestamps, or cut ones), "bloom" (for = and IN), "values" (the same, <> and NOT
+        IN, where a file has at most 1000 distinct values), or a list of these.
+
+        `expressions`: SQL of deterministic expressions over the columns of a row; "bounds" and
+        "values" of them are recorded, or what a mapping says. They are found in queries by what
+        they compute, however they are spelled.
+
+            build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
         """
-        listing = self._list()
-        leaves = _selected(leaves_of(listing.schema), columns)
+        selected, asked = asked_of(columns, expressions)
+        return self._build(self._list(), selected, asked)
+
+    def _build(
+        self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False
+    ) -> Index:
+        """lenient: columns that are gone are no error."""
+        leaves = _selected(leaves_of(listing.schema), selected, missing_is_error=not lenient)
+        entries = self._entries(listing, asked, lenient)
         everything = np.arange(len(listing.snapshot.files))
         read = self._read(listing, everything, leaves)
-        self._commit(listing, columns, assemble(listing.snapshot.files, leaves, *read))
+        content = assemble(listing.snapshot.files, leaves, *read)
+        parts = None
+        if asked:
+            rows = self._aggregate(listing, everything, content.files, entries)
+            parts = encode(asked, timed(entries, rows), rows.parts, len(everything))
+        self._commit(listing, selected, content, parts)
         return self
 
     def refresh(self) -> Index:
-        """Reads the footers of new and changed files only, and forgets files that are gone.
+        """Reads new and changed files only, and forgets files that are gone.
 
-        Builds the index where there is none, where it is damaged, and where the table has gained
-        columns or changed their types.
+        Keeps what the build was asked for. Builds the index where there is none, where it is
+        damaged, and where the table has gained columns or changed their types.
         """
         listing = self._list()
         store = self._store(listing)
         try:
             old = store.pointer()
-            columns = old.selected
-            leaves = _selected(leaves_of(listing.schema), columns, missing_is_error=False)
-            if old.case_sensitive != listing.case_sensitive or not set(leaves) <= {
-                entry.leaf for entry in old.columns
-            }:
-                return self.build(columns)
-            old_files, old_row_groups = _load(store, old)
+            recording = recording_of(store, old)
         except IndexUnusable as problem:
             if problem.code in ("index.missing", "index.damaged"):
                 return self.build()
             raise
+        selected = old.selected
+        asked = Asked() if recording is None else recording.asked
+        leaves = _selected(leaves_of(listing.schema), selected, missing_is_error=False)
+        entries = self._entries(listing, asked, lenient=True)
+        before = () if recording is None else recording.entries
+        if (
+            old.case_sensitive != listing.case_sensitive
+            or not set(leaves) <= {entry.leaf for entry in old.columns}
+            or [entry.meaning for entry in entries] != [entry.meaning for entry in before]
+        ):
+            return self._build(listing, selected, asked, lenient=True)
+        try:
+            old_files, old_row_groups = _load(store, old)
+            old_parts = [load(store, old, k, entry) for k, entry in enumerate(before)]
+        except IndexUnusable as problem:
+            if problem.code == "index.damaged":
+                return self._build(listing, selected, asked, lenient=True)
+            raise
         rows = _reusable(listing.snapshot.files, old_files)
-        new_files, new_row_groups = self._read(listing, np.flatnonzero(rows < 0), leaves)
+        changed = np.flatnonzero(rows < 0)
+        new_files, new_row_groups = self._read(listing, changed, leaves)
         merged = merge(old_files, old_row_groups, rows, new_files, new_row_groups, leaves)
-        self._commit(listing, columns, assemble(listing.snapshot.files, leaves, *merged))
+        content = assemble(listing.snapshot.files, leaves, *merged)
+        parts = None
+        if asked:
+            fresh = self._aggregate(listing, changed, content.files, entries)
+            both = [
+                merge_parts(entry, was, rows, now)
+                for entry, was, now in zip(entries, old_parts, fresh.parts, strict=True)
+            ]
+            parts = encode(asked, timed(entries, fresh), both, len(rows))
+        self._commit(listing, selected, content, parts)
         return self
 
     def describe(self) -> Description:
@@ -91,8 +146,12 @@ class Index:
         listing = self._list()
         store = self._store(listing)
         pointer = store.pointer()
+        recording = recording_of(store, pointer)
         return Description(
-            store.uri, pointer, _staleness(listing.snapshot.files, _keys(store, pointer))
+            store.uri,
+            pointer,
+            _staleness(listing.snapshot.files, _keys(store, pointer)),
+            () if recording is None else recording.entries,
         )
 
     def drop(self) -> None:
@@ -122,14 +181,45 @@ class Index:
         )
         return found.files, found.row_groups
 
+    def _entries(
+        self, listing: TableListing, asked: Asked, lenient: bool = False
+    ) -> tuple[Entry, ...]:
+        """What is recorded of rows. Raises StatisticsIndexError for what cannot be."""
+        if not asked:
+            return ()
+        schema = Schema(listing.schema, listing.partition_schema, listing.case_sensitive)
+        return entries_of(asked, leaves_of(listing.schema), schema, self._parse, lenient)
+
+    def _parse(self, sql: str, schema: str) -> dict[str, Any]:
+        return parse_value(self._spark, sql, schema)
+
+    def _aggregate(
+        self,
+        listing: TableListing,
+        ordinals: np.ndarray,
+        files: pa.Table,
+        entries: Sequence[Entry],
+    ) -> RowStatistics:
+        """Has Spark aggregate the rows of the listed files at these ordinals."""
+        from tamis.index.build import aggregate_rows
+
+        records = files.column("num_records").take(pa.array(ordinals)).to_pylist()
+        keys = listing.snapshot.files
+        return aggregate_rows(self._spark, self._target, keys, ordinals, records, entries)
+
     def _commit(
-        self, listing: TableListing, columns: Sequence[str] | None, content: Generation
+        self,
+        listing: TableListing,
+        columns: Selected,
+        content: Generation,
+        parts: Parts | None = None,
     ) -> None:
         store = self._store(listing)
         before = store.generation_in_force()
         try:
             generation = store.new_generation()
-            data = store.write_generation(generation, content.files, content.row_groups)
+            more, raw = ({}, {}) if parts is None else (parts.tables, parts.raw)
+            data = store.write_generation(generation, content.files, content.row_groups, more, raw)
             store.commit(
                 Pointer(
                     format=FORMAT,

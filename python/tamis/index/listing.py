@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _HADOOP = "spark.hadoop."
+_NO_SHIM = (
+    "this session does not have the tamis extension, or is one of Spark Connect: make it with "
+    "tamis.configure(SparkSession.builder).getOrCreate()"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +59,32 @@ def export_listing(spark: SparkSession, path_or_table: str, directory: str) -> d
     """Has the JVM write a snapshot into a directory; answers with its fingerprint and schema."""
     shim = shim_of(spark)
     if shim is None:
-        raise StatisticsIndexError(
-            "this session does not have the tamis extension, or is one of Spark Connect: make it "
-            "with tamis.configure(SparkSession.builder).getOrCreate()"
-        )
+        raise StatisticsIndexError(_NO_SHIM)
     try:
         answer = shim.exportListing(_java_session(spark), path_or_table, directory)
     except Exception as problem:  # PySpark's own, or py4j's
         first_line = str(problem).strip().partition("\n")[0]
         raise StatisticsIndexError(f"{path_or_table} cannot be listed: {first_line}") from problem
+    document: dict[str, Any] = json.loads(answer)
+    return document
+
+
+def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
+    """Analyses a value over a schema (Spark's JSON): its document, type, and refusal if any.
+
+    Raises StatisticsIndexError where Spark does not understand it.
+    """
+    shim = shim_of(spark)
+    if shim is None:
+        raise StatisticsIndexError(_NO_SHIM)
+    try:
+        answer = shim.parseValue(_java_session(spark), sql, schema)
+    except Exception as problem:  # PySpark's own, or py4j's
+        lines = [line for line in str(problem).splitlines() if line.strip()]
+        first = lines[0].strip() if lines else type(problem).__name__
+        raise StatisticsIndexError(
+            f"expressions: {sql} is not understood ({first}): write it as in a SELECT"
+        ) from problem
     document: dict[str, Any] = json.loads(answer)
     return document
 

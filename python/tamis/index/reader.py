@@ -23,6 +23,7 @@ from tamis.index.cache import LocalCache
 from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, Pointer
 from tamis.index.memory import give_back
+from tamis.index.recorded import recording_of
 from tamis.index.row_groups import RowGroups
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
@@ -65,7 +66,14 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
         table.column("size"),
         table.column("mtime"),
     )
-    statistics = IndexStatistics(store, pointer, cache, num_records)
+    recording, trouble = None, None
+    try:
+        recording = recording_of(store, pointer)
+    except IndexUnusable as problem:
+        trouble = problem  # what footers say is as good without it
+    statistics = IndexStatistics(
+        store, pointer, cache, num_records, recording=recording, unusable=trouble
+    )
     row_groups = RowGroups(store, pointer, cache)
     return OpenIndex(pointer, files, num_records, statistics, row_groups)
 

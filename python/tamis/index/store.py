@@ -44,6 +44,7 @@ from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild, unreachab
 # A generation that is not in force may be one that a build is writing now, until it is this old.
 YOUNG = timedelta(hours=1)
 _ROWS_A_GROUP = 1 << 17
+_PIECE = 1 << 22  # bytes
 _STAMP = "%Y%m%dT%H%M%S%fZ"
 
 
@@ -80,14 +81,12 @@ class Store:
         try:
             return unseal(self._read(POINTER))
         except FileNotFoundError as problem:
-            raise IndexMissing(
-                "index.missing", f"no index at {self.uri}", self._mend()
-            ) from problem
+            raise IndexMissing("index.missing", f"no index at {self.uri}", self.mend()) from problem
         except NewerFormatError as problem:
             raise IndexUnusable(
                 "index.newer_format",
                 f"the index {self.uri} was written by a later tamis ({problem})",
-                f"install that version, or build it anew: {self._mend()}",
+                f"install that version, or build it anew: {self.mend()}",
             ) from problem
         except (OSError, ValueError) as problem:
             raise self._trouble(POINTER, problem) from problem
@@ -101,6 +100,21 @@ class Store:
             return msgspec.json.decode(content, type=dict[str, Checksums])
         except (OSError, ValueError, KeyError, msgspec.MsgspecError) as problem:
             raise self._trouble(f"{pointer.generation}/{CHECKSUMS}", problem) from problem
+
+    def pieces(self, pointer: Pointer, name: str) -> Iterator[bytes]:
+        """A data file, piece by piece. Believe them after the last: IndexUnusable where wrong."""
+        checksum = size = 0
+        try:
+            where = self._inside(pointer.generation, name)
+            with self.file_system.open_input_stream(where) as source:
+                while piece := source.read(_PIECE):
+                    size += len(piece)
+                    checksum = zlib.crc32(piece, checksum)
+                    yield piece
+            if DataFile(size, checksum) != pointer.data[name]:
+                raise ValueError("its checksum does not match")
+        except (OSError, ValueError, KeyError) as problem:
+            raise self._trouble(f"{pointer.generation}/{name}", problem) from problem
 
     def columns(
         self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
@@ -157,10 +171,11 @@ class Store:
 
     def damaged(self, what: str) -> IndexUnusable:
         return IndexUnusable(
-            "index.damaged", f"the index {self.uri} is damaged ({what})", self._mend()
+            "index.damaged", f"the index {self.uri} is damaged ({what})", self.mend()
         )
 
-    def _mend(self) -> str:
+    def mend(self) -> str:
+        """The command that builds the index anew."""
         return rebuild(self.root)
 
     def _read(self, *parts: str) -> bytes:
@@ -174,18 +189,29 @@ class Store:
         return f"{datetime.now(UTC).strftime(_STAMP)}-{secrets.token_hex(4)}"
 
     def write_generation(
-        self, generation: str, files: pa.Table, row_groups: pa.Table
+        self,
+        generation: str,
+        files: pa.Table,
+        row_groups: pa.Table,
+        more: Mapping[str, pa.Table] | None = None,
+        raw: Mapping[str, memoryview] | None = None,
     ) -> dict[str, DataFile]:
-        """Writes the data of a generation, which is not in force until `commit`."""
+        """Writes the data of a generation, which is not in force until `commit`.
+
+        `more`: further tables, by name.  `raw`: further files, as they are.
+        """
         self.file_system.create_dir(self._inside(generation), recursive=True)
         checksums: dict[str, Checksums] = {}
         data: dict[str, DataFile] = {}
-        for name, table in ((FILES, files), (ROW_GROUPS, row_groups)):
+        for name, table in {FILES: files, ROW_GROUPS: row_groups, **(more or {})}.items():
             with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
                 local = Path(folder, name)
                 _write_parquet(table, local)
                 checksums[name] = _checksums(local)
                 data[name] = self._upload(local, generation, name)
+        for name, piece in (raw or {}).items():
+            self._write(piece, generation, name)
+            data[name] = DataFile(piece.nbytes, zlib.crc32(piece))
         content = msgspec.json.encode(checksums)
         self._write(content, generation, CHECKSUMS)
         data[CHECKSUMS] = DataFile(len(content), zlib.crc32(content))
@@ -255,13 +281,13 @@ class Store:
             open(local, "rb") as source,
             self.file_system.open_output_stream(self._inside(*parts)) as sink,
         ):
-            while piece := source.read(1 << 22):
+            while piece := source.read(_PIECE):
                 sink.write(piece)
                 size += len(piece)
                 checksum = zlib.crc32(piece, checksum)
         return DataFile(size, checksum)
 
-    def _write(self, content: bytes, *parts: str) -> None:
+    def _write(self, content: bytes | memoryview, *parts: str) -> None:
         with self.file_system.open_output_stream(self._inside(*parts)) as sink:
             sink.write(content)
 
@@ -295,7 +321,7 @@ def _encoding(field: pa.Field) -> str | None:
     kind = field.type
     if field.name in ("directory", "problem") or pa.types.is_boolean(kind):
         return None
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+    if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return "DELTA_BYTE_ARRAY"
     if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and kind.precision > 18):
         return "BYTE_STREAM_SPLIT"

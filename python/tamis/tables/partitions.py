@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
@@ -95,6 +96,16 @@ class FileStatistics:
         if self.columns is None:
             return Bounds.unknown(column.type)
         return self.columns.bounds(column)
+
+    def expression(self, key: str) -> Bounds | None:
+        return None if self.columns is None else expression_of(self.columns, key)
+
+    def members(self, subject: Subject) -> Members | None:
+        if self.columns is None:
+            return None
+        if isinstance(subject, Column) and self.partitions.names(subject) is not None:
+            return None  # bounded to its one value
+        return members_in(self.columns, subject)
 
     def empty(self) -> Flags | None:
         return None if self.columns is None else self.columns.empty()

@@ -6,6 +6,7 @@
     {"n":"call","f":"EqualTo","t":"boolean","a":[EXPR,EXPR],"o":{}}
     {"n":"opaque","sql":"rand() < 0.5","cols":[["a"]],"t":"boolean"}
 
+Calls and opaque nodes may have a key, "k": the same for all that compute the same of a row.
 The root of a document may hold "zones", time zone -> table of its transitions (evaluate.zones):
 they are the zones of all documents that come together, each told once.
 
@@ -115,7 +116,7 @@ def _decode(document: object, place: _Place) -> Expr:
     try:
         return decoder(document, place)
     except _NotUnderstood:
-        return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, _columns_below(document))
+        return _opaque(document, place)
 
 
 def _text(value: object) -> str:
@@ -169,7 +170,8 @@ def _call(document: Mapping[Any, Any], place: _Place) -> Expr:
     decoded = tuple(_decode(argument, place.below) for argument in arguments)
     build = _CALLS.get(name)
     if build is None:
-        return Call(name, decoded, _options(document.get("o"), place), data_type)
+        options = _options(document.get("o"), place)
+        return Call(name, decoded, options, data_type, _key(document))
     if data_type != BOOLEAN:
         raise _NotUnderstood
     return build(decoded)
@@ -188,7 +190,12 @@ def _options(value: object, place: _Place) -> tuple[tuple[str, Any], ...]:
 
 
 def _opaque(document: Mapping[Any, Any], place: _Place) -> Expr:
-    return Opaque(_text(document.get("sql")) or _UNKNOWN.sql, _columns_below(document))
+    sql = _text(document.get("sql")) or _UNKNOWN.sql
+    return Opaque(sql, _columns_below(document), _key(document))
+
+
+def _key(document: Mapping[Any, Any]) -> str | None:
+    return _text(document.get("k")) or None
 
 
 _NODES: Final[dict[str, Callable[[Mapping[Any, Any], _Place], Expr]]] = {

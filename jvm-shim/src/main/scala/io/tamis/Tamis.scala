@@ -6,7 +6,7 @@ import io.tamis.bridge.{SidecarSupervisor, Warnings}
 import io.tamis.report.ScanReport
 import io.tamis.source.{AnswerMemo, ListingCache, Listing, Snapshots}
 import io.tamis.wire.{Messages, PredicateParser, UserFunction}
-import org.apache.spark.sql.{Dataset, SparkSession}
+import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.python.UserDefinedPythonFunction
@@ -81,6 +81,20 @@ object Tamis {
   /** Analyses and simplifies a predicate over a schema; @return the expression document. */
   def parse(session: SparkSession, sql: String, schemaJson: String): String =
     PredicateParser.parse(session.asInstanceOf[ClassicSession], sql, schemaJson)
+
+  /** Analyses a value over a schema, for statistics of it; @return a JSON object. */
+  def parseValue(session: SparkSession, sql: String, schemaJson: String): String =
+    PredicateParser.parseValue(session.asInstanceOf[ClassicSession], sql, schemaJson)
+
+  /** The files that `exportListing` lists, every row of them: what a view adds is left out. */
+  def files(session: SparkSession, pathOrTable: String): Dataset[Row] = {
+    val classic = session.asInstanceOf[ClassicSession]
+    classic.withActive {
+      val relation = fileRelation(classic, pathOrTable)
+      relation.location.refresh()
+      classic.baseRelationToDataFrame(relation)
+    }
+  }
 
   /** Where Python leaves files for the sidecar: of this user only, and removed at exit. */
   def privateDirectory(): String = SidecarSupervisor.privateDirectory.toString

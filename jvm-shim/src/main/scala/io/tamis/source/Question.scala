@@ -59,7 +59,11 @@ final class Question(
     }
 
   private def write(): ArrayNode = {
-    val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema))
+    val shifted =
+      // then Spark moves INT96 timestamps of other writers by the session's time zone
+      if (conf.isParquetINT96TimestampConversion) ExpressionWriter.timestampPaths(table.schema)
+      else Set.empty[String]
+    val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema) ++ shifted)
     val documents = JsonNodeFactory.instance.arrayNode()
     filters.foreach(f => documents.add(writer.write(f)))
     documents

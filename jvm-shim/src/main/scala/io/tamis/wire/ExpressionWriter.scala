@@ -17,7 +17,8 @@ import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 /** Catalyst expressions as documents for Python. Total: what it does not know becomes opaque.
   *
   * Every function is written the same way, by its class name, its children and its scalar options,
-  * so that teaching tamis a function takes Python only.
+  * so that teaching tamis a function takes Python only. What gives the same value wherever it is
+  * computed also has a key (CanonicalForm), by which an index finds statistics of it.
   *
   * @param hidden
   *   dotted paths of columns that are written as opaque. Above all those that more than one column
@@ -26,6 +27,8 @@ import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
   */
 final class ExpressionWriter(hidden: Set[String]) {
   import ExpressionWriter._
+
+  private lazy val canonical = new CanonicalForm(hidden)
 
   /** Zones whose tables an earlier document of this writer brings along. */
   private val told = mutable.Set.empty[String]
@@ -107,6 +110,7 @@ final class ExpressionWriter(hidden: Set[String]) {
       val o = out.putObject("o")
       settings.foreach { case (k, v) => Scalars.putOption(o, k, v) }
     }
+    if (!Logic(name)) canonical.keyOf(e).foreach(out.put("k", _))
     out
   }
 
@@ -124,12 +128,29 @@ final class ExpressionWriter(hidden: Set[String]) {
       obj("opaque").put("sql", sqlOf(e)).put("t", Try(typeName(e.dataType)).getOrElse("unknown"))
     val columns = out.putArray("cols")
     Try(e.references.toSeq).getOrElse(Nil).foreach(a => columns.addArray().add(a.name))
+    canonical.keyOf(e).foreach(out.put("k", _))
     out
   }
 }
 
 object ExpressionWriter {
   private val MaxDepth = 200
+
+  /** Calls that have nodes of their own in Python, and no key. */
+  private val Logic = Set(
+    "And",
+    "Or",
+    "Not",
+    "EqualTo",
+    "EqualNullSafe",
+    "LessThan",
+    "LessThanOrEqual",
+    "GreaterThan",
+    "GreaterThanOrEqual",
+    "IsNull",
+    "IsNotNull",
+    "In"
+  )
   private val json = JsonNodeFactory.instance
   private def obj(kind: String): ObjectNode = json.objectNode().put("n", kind)
 
@@ -154,18 +175,26 @@ object ExpressionWriter {
   }
 
   /** Dotted paths of leaf columns that occur more than once in the schema. */
-  def ambiguousPaths(schema: StructType): Set[String] = {
-    def paths(s: StructType, prefix: String): Seq[String] = s.fields.toSeq.flatMap { f =>
-      val path = prefix + f.name
-      path +: (f.dataType match {
-        case nested: StructType => paths(nested, path + "."); case _ => Nil
-      })
-    }
+  def ambiguousPaths(schema: StructType): Set[String] =
     paths(schema, "")
+      .map(_._1)
       .groupBy(identity)
       .collect { case (path, several) if several.size > 1 => path }
       .toSet
-  }
+
+  /** Dotted paths of the columns that are timestamps, or hold some. */
+  def timestampPaths(schema: StructType): Set[String] =
+    paths(schema, "").collect {
+      case (path, t) if t.json.contains("\"timestamp\"") => path
+    }.toSet
+
+  private def paths(s: StructType, prefix: String): Seq[(String, DataType)] =
+    s.fields.toSeq.flatMap { f =>
+      val path = prefix + f.name
+      (path -> f.dataType) +: (f.dataType match {
+        case nested: StructType => paths(nested, path + "."); case _ => Nil
+      })
+    }
 
   /** A column or a struct field of one, with no existence default: a file without the column then
     * reads as NULL.

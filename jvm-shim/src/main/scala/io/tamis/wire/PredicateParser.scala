@@ -1,15 +1,21 @@
 package io.tamis.wire
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
   Attribute,
   AttributeReference,
   CommonExpressionRef,
+  EqualNullSafe,
   Expression,
   Literal,
+  SubqueryExpression,
+  UserDefinedExpression,
   With
 }
 import org.apache.spark.sql.catalyst.optimizer._
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.{Rule, RuleExecutor}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
@@ -38,6 +44,76 @@ object PredicateParser {
     Messages.mapper.writeValueAsString(
       new ExpressionWriter(opaque).write(spelled(condition, columns))
     )
+  }
+
+  /** A value rather than a predicate, for statistics of it.
+    *
+    * @return
+    *   {"type", "document", "refusal"}: the document as a query's filter would have it; the refusal
+    *   says why no statistics can be kept of it
+    */
+  def parseValue(session: SparkSession, sql: String, schemaJson: String): String =
+    session.withActive {
+      val declared = DataType.fromJson(schemaJson).asInstanceOf[StructType]
+      val schema = CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared)
+      val columns = DataTypeUtils.toAttributes(schema)
+      val parsed = session.sessionState.sqlParser.parseExpression(sql)
+      val analysed =
+        session.sessionState.analyzer.execute(
+          Project(Seq(Alias(parsed, "value")()), Schema(columns))
+        )
+      session.sessionState.analyzer.checkAnalysis(analysed)
+      val out = Messages.mapper.createObjectNode()
+      val value = analysed match {
+        case Project(Seq(Alias(e, _)), _: Schema) => Some(e)
+        case _                                    => None // moved into an operator of its own
+      }
+      val refusal = value match {
+        case None    => Some("it is an aggregate, window or table function")
+        case Some(e) => refusalOf(e)
+      }
+      value.foreach { e =>
+        out.put("type", ExpressionWriter.typeName(e.dataType))
+        val opaque = ExpressionWriter.ambiguousPaths(schema) ++ padded(declared)
+        out.set[com.fasterxml.jackson.databind.JsonNode](
+          "document",
+          new ExpressionWriter(opaque).write(spelled(asInFilters(session, e, columns), columns))
+        )
+      }
+      refusal.fold(out.putNull("refusal"))(out.put("refusal", _))
+      Messages.mapper.writeValueAsString(out)
+    }
+
+  private def refusalOf(e: Expression): Option[String] =
+    if (e.exists(_.isInstanceOf[SubqueryExpression])) Some("it holds a subquery")
+    else if (e.exists(_.isInstanceOf[UserDefinedExpression]))
+      Some("it calls a user-defined function, whose code may change")
+    else if (!e.deterministic) Some("it is not deterministic")
+    else if (e.references.isEmpty) Some("it names no column")
+    else None
+
+  /** The value as it looks in a filter that the whole optimizer has been over. */
+  private def asInFilters(
+      session: SparkSession,
+      value: Expression,
+      columns: Seq[Attribute]
+  ): Expression = {
+    val other = AttributeReference("other", value.dataType)()
+    def found(plan: LogicalPlan): Option[Expression] =
+      plan.expressions
+        .flatMap(_.collect {
+          case EqualNullSafe(e, a: AttributeReference) if a.exprId == other.exprId => e
+          case EqualNullSafe(a: AttributeReference, e) if a.exprId == other.exprId => e
+        })
+        .headOption
+    val filter = Filter(EqualNullSafe(value, other), Schema(columns :+ other))
+    // a Project below the filter would leave the value in two parts
+    val whole = (e: Expression) => e.references.forall(a => columns.exists(_.exprId == a.exprId))
+    Seq[LogicalPlan => LogicalPlan](session.sessionState.optimizer.execute(_), Simplifier.execute)
+      .flatMap(simplify => Try(simplify(filter)).toOption.toSeq)
+      .flatMap(_.collectFirst { case p if found(p).isDefined => found(p).get })
+      .find(whole)
+      .getOrElse(value)
   }
 
   /** NULL alone has no type, and a Filter wants a boolean. */

@@ -1,0 +1,165 @@
+package io.tamis.wire
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.util.{Locale, UUID}
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, Decimal}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Names for what expressions compute: two expressions with one key give the same value for the
+  * same row, whoever asks, in whatever session of the same Spark.
+  *
+  * A key is the digest of Catalyst's own canonical form (so that `a + 1` is `1 + a` where Spark
+  * says so), in which columns stand by path and type, and every constructor argument is spelled
+  * out: formats, time zone, ANSI mode, collations (they are part of types). Of what is not spelled
+  * out here there is no key. The confs that functions look at while they run, and the versions of
+  * Spark and Java that they are part of, go into every key.
+  */
+final class CanonicalForm(hidden: Set[String]) {
+  import CanonicalForm._
+
+  private val conf = SQLConf.get
+  private lazy val surroundings = CanonicalForm.surroundings(conf)
+
+  /** None: it has no key. Never throws. */
+  def keyOf(e: Expression): Option[String] =
+    try {
+      if (isSmall(e) && isRepeatable(e)) Some(digest(surroundings + spelled(standIns(e))))
+      else None
+    } catch { case NonFatal(_) | _: StackOverflowError => None }
+
+  /** Columns as attributes whose ids depend on nothing but path and type. */
+  private def standIns(e: Expression): (Expression, Map[Long, String]) = {
+    var names = Map.empty[Long, String]
+    def replaced(e: Expression): Expression = e match {
+      case ExpressionWriter.ColumnPath(path) if !hidden(path.mkString(".")) =>
+        val folded = if (conf.caseSensitiveAnalysis) path else path.map(_.toLowerCase(Locale.ROOT))
+        val name =
+          folded.map(p => s"${p.length}:$p").mkString("column(", ",", s",${e.dataType.json})")
+        val id = UUID.nameUUIDFromBytes(name.getBytes(UTF_8)).getMostSignificantBits
+        names += id -> name
+        AttributeReference(name, e.dataType)(ExprId(id, Nowhere))
+      case _: Attribute => throw new NotSpelled
+      case other        => other.mapChildren(replaced)
+    }
+    (replaced(e), names)
+  }
+
+  private def spelled(standing: (Expression, Map[Long, String])): String = {
+    val (e, names) = standing
+    val out = new StringBuilder
+    spell(e.canonicalized, names, out)
+    out.result()
+  }
+
+  private def spell(part: Any, names: Map[Long, String], out: StringBuilder): Unit = {
+    def text(kind: String, s: String): Unit =
+      out.append(kind).append(s.length).append(':').append(s)
+    def all(parts: Iterable[Any]): Unit = {
+      out.append('[')
+      parts.foreach { p => spell(p, names, out); out.append(',') }
+      out.append(']')
+    }
+    part match {
+      case null                   => out.append("null")
+      case a: AttributeReference  => out.append(names.getOrElse(a.exprId.id, throw new NotSpelled))
+      case v: NamedLambdaVariable => // numbered by the canonical form
+        text("lambda", s"${v.exprId.id} ${v.dataType.json}")
+      case l: Literal     => literal(l.value, l.dataType, names, out)
+      case _: Attribute   => throw new NotSpelled
+      case t: DataType    => text("type", t.json)
+      case s: String      => text("string", s)
+      case s: UTF8String  => bytes("utf8", s.getBytes, out)
+      case b: Array[Byte] => bytes("bytes", b, out)
+      case b: Boolean     => out.append(b)
+      case n @ (_: Byte | _: Short | _: Int | _: Long | _: Char) => text("number", n.toString)
+      case f: Float             => text("float", java.lang.Float.floatToRawIntBits(f).toString)
+      case d: Double            => text("double", java.lang.Double.doubleToRawLongBits(d).toString)
+      case d: Decimal           => text("decimal", d.toJavaBigDecimal.toString)
+      case c: Class[_]          => text("class", c.getName)
+      case v: Enumeration#Value => text("choice", v.toString)
+      case v: Enum[_]           => text("choice", v.name)
+      case Some(inner)          => spell(inner, names, out)
+      case None                 => out.append("none")
+      case m: scala.collection.Map[_, _] =>
+        val entries = m.toSeq.map { case (k, v) =>
+          val entry = new StringBuilder
+          spell(k, names, entry); entry.append("->"); spell(v, names, entry)
+          entry.result()
+        }
+        all(entries.sorted)
+      case s: scala.collection.Seq[_] => all(s)
+      case p: Product                 => // expressions, and what they are made of
+        text("node", p.getClass.getName)
+        all(p.productIterator.toSeq)
+      case _ => throw new NotSpelled
+    }
+  }
+
+  private def literal(
+      value: Any,
+      dataType: DataType,
+      names: Map[Long, String],
+      out: StringBuilder
+  ): Unit = {
+    out.append("literal(").append(dataType.json).append(' ')
+    (value, dataType) match {
+      case (array: ArrayData, ArrayType(element, _)) =>
+        array.toArray[Any](element).foreach { v => literal(v, element, names, out) }
+      case _ => spell(value, names, out)
+    }
+    out.append(')')
+  }
+}
+
+object CanonicalForm {
+  private val Nowhere = new UUID(0, 0)
+  private val MaxNodes = 300
+
+  /** Confs that functions read when they run, rather than when they are made. Time zone and ANSI
+    * mode are not among them: an expression that depends on them holds them.
+    */
+  private val ReadLate = Seq(
+    "spark.sql.legacy.",
+    "spark.sql.icu.",
+    "spark.sql.json",
+    "spark.sql.csv.",
+    "spark.sql.xml.",
+    "spark.sql.variant.",
+    "spark.sql.avro.",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.collation."
+  )
+
+  private final class NotSpelled extends RuntimeException(null, null, false, false)
+
+  private def surroundings(conf: SQLConf): String = {
+    val set = conf.getAllConfs.toSeq.filter { case (k, _) => ReadLate.exists(k.startsWith) }.sorted
+    val java = System.getProperty("java.specification.version")
+    s"spark $SPARK_VERSION java $java ${set.mkString(" ")}\n"
+  }
+
+  private def isRepeatable(e: Expression): Boolean =
+    e.references.nonEmpty && !e.exists(part => !ExpressionWriter.isPlain(part))
+
+  private def isSmall(e: Expression): Boolean = {
+    var left = MaxNodes
+    def visit(e: Expression): Boolean = { left -= 1; left > 0 && e.children.forall(visit) }
+    visit(e)
+  }
+
+  private def bytes(kind: String, b: Array[Byte], out: StringBuilder): Unit =
+    out.append(kind).append(java.util.HexFormat.of().formatHex(b)).append(';')
+
+  private def digest(text: String): String = {
+    val hash = MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8))
+    java.util.HexFormat.of().formatHex(hash, 0, 16)
+  }
+}

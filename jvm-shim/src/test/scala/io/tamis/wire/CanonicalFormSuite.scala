@@ -1,0 +1,94 @@
+package io.tamis.wire
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+class CanonicalFormSuite extends munit.FunSuite {
+  private def i = AttributeReference("i", IntegerType)()
+  private def s = AttributeReference("s", StringType)()
+  private def key(e: Expression): Option[String] = new CanonicalForm(Set("hidden")).keyOf(e)
+
+  test("a column is known by path and type, and not by its id or spelling") {
+    assertEquals(key(Upper(s)), key(Upper(s.withName("S"))))
+    assert(key(Upper(s)).isDefined)
+    assertNotEquals(key(Upper(s)), key(Upper(AttributeReference("t", StringType)())))
+    val binary = AttributeReference("s", BinaryType)()
+    assertNotEquals(key(Length(s)), key(Length(binary)))
+  }
+
+  test("under a resolver that tells case apart, so do keys") {
+    val conf = new SQLConf
+    conf.setConf(SQLConf.CASE_SENSITIVE, true)
+    SQLConf.withExistingConf(conf) {
+      assertNotEquals(key(Upper(s)), key(Upper(s.withName("S"))))
+    }
+  }
+
+  test("the order of what commutes does not matter, and that of anything else does") {
+    val a = i
+    assertEquals(key(BitwiseAnd(a, Literal(1))), key(BitwiseAnd(Literal(1), a)))
+    assertNotEquals(key(Pmod(a, Literal(2))), key(Pmod(Literal(2), a)))
+  }
+
+  test("formats, time zones and modes are part of it") {
+    val ts = AttributeReference("ts", TimestampType)()
+    def formatted(pattern: String, zone: String) =
+      key(DateFormatClass(ts, Literal(pattern), Some(zone)))
+    assertEquals(formatted("HH", "UTC"), formatted("HH", "UTC"))
+    assertNotEquals(formatted("HH", "UTC"), formatted("mm", "UTC"))
+    assertNotEquals(formatted("HH", "UTC"), formatted("HH", "Asia/Kolkata"))
+    assertNotEquals(
+      key(Cast(s, IntegerType, None, EvalMode.ANSI)),
+      key(Cast(s, IntegerType, None, EvalMode.TRY))
+    )
+    def parsed(mode: String) =
+      key(JsonToStructs(StructType.fromDDL("a INT"), Map("mode" -> mode), s, Some("UTC")))
+    assert(parsed("FAILFAST").isDefined)
+    assertNotEquals(parsed("FAILFAST"), parsed("PERMISSIVE"))
+  }
+
+  test("collations are part of it") {
+    val collated = AttributeReference("s", StringType("UNICODE_CI"))()
+    assertNotEquals(key(Length(s)), key(Length(collated)))
+  }
+
+  test("confs that functions read as they run are part of it") {
+    val conf = new SQLConf
+    conf.setConfString("spark.sql.legacy.timeParserPolicy", "LEGACY")
+    assertNotEquals(key(Upper(s)), SQLConf.withExistingConf(conf)(key(Upper(s))))
+  }
+
+  test("texts that look alike are told apart") {
+    assertNotEquals(
+      key(Concat(Seq(s, Literal("a,"), Literal("b")))),
+      key(Concat(Seq(s, Literal("a"), Literal(",b"))))
+    )
+    assertNotEquals(key(Concat(Seq(s, Literal("1")))), key(Concat(Seq(s, Literal(1)))))
+  }
+
+  test("what is not the same wherever it is computed has none") {
+    assertEquals(key(Add(i, Cast(Rand(Literal(1L)), IntegerType))), None)
+    assertEquals(key(Add(Literal(1), Literal(2))), None)
+    val udf = ScalaUDF((x: Int) => x, IntegerType, Seq(i), Nil)
+    assertEquals(key(Add(udf, i)), None)
+    assertEquals(key(Upper(AttributeReference("hidden", StringType)())), None)
+    val default = new MetadataBuilder().putString("EXISTS_DEFAULT", "'x'").build()
+    assertEquals(key(Upper(AttributeReference("s", StringType, metadata = default)())), None)
+  }
+
+  test("a struct field is a path, whatever its place in the struct") {
+    def field(ddl: String) = {
+      val struct = StructType.fromDDL(ddl)
+      val st = AttributeReference("st", struct)()
+      key(Upper(GetStructField(st, struct.fieldIndex("b"))))
+    }
+    assert(field("a STRING, b STRING").isDefined)
+    assertEquals(field("a STRING, b STRING"), field("b STRING"))
+  }
+
+  test("a large expression has none, and is not looked at for long") {
+    val deep = (1 to 5000).foldLeft(s: Expression)((e, _) => Upper(e))
+    assertEquals(key(deep), None)
+  }
+}

@@ -1,0 +1,267 @@
+"""What is recorded of the rows, beyond footers: what a build is asked for, and what that means.
+
+bounds   least and greatest value, and the counts of NULL and NaN, of each file
+bloom    a bloom filter of the values of each file: for = and IN on columns that are not clustered
+values   the distinct values of each file, where they are few: also for <> and NOT IN
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from tamis.errors import StatisticsIndexError
+from tamis.expr.nodes import Call, Column, Expr, Opaque, columns_of
+from tamis.expr.sql import identifier
+from tamis.index.leaves import Leaf, is_known
+from tamis.wire.catalyst import decode
+
+__all__ = ["KINDS", "Asked", "Columns", "Entry", "Expressions", "asked_of", "entries_of"]
+
+KINDS: Final = ("bounds", "bloom", "values")
+#: Kinds of an expression of which no kind is named.
+_OF_EXPRESSIONS: Final = ("bounds", "values")
+
+Kinds: TypeAlias = str | Sequence[str]
+#: Names: footers of these columns only.  A mapping: footers of all, and more of these columns.
+Columns: TypeAlias = Sequence[str] | Mapping[str, Kinds]
+Expressions: TypeAlias = Sequence[str] | Mapping[str, Kinds]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Kinds by column and by expression, in their users' words, so that a refresh keeps them."""
+
+    columns: dict[str, tuple[str, ...]] = {}
+    expressions: dict[str, tuple[str, ...]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.columns or self.expressions)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One kind of one column or expression, and what it costs.
+
+    sql: its value.  path: of a column.  key: of an expression.  type: Spark's name.  guards: SQL
+    and types of the dates and timestamps that it reads.  files: those of which it is known.  bytes:
+    in the durable form.  seconds: its share of the jobs that built it, last time.
+    """
+
+    kind: str
+    name: str
+    sql: str
+    type: str
+    path: tuple[str, ...] | None = None
+    key: str | None = None
+    guards: tuple[tuple[str, str], ...] = ()
+    files: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def leaf(self) -> Leaf:
+        """As the arrays of its values are typed."""
+        return Leaf(self.path or (self.name,), self.type)
+
+    @property
+    def meaning(self) -> tuple[object, ...]:
+        """Equal for entries whose statistics say the same."""
+        return self.kind, self.path, self.key, self.type, self.guards
+
+
+def asked_of(
+    columns: Columns | None, expressions: Expressions | None
+) -> tuple[Sequence[str] | None, Asked]:
+    """The columns whose footers are read (None: all), and what is recorded beyond them.
+
+    >>> asked_of({"id": "bloom"}, ["upper(name)"])[1].expressions
+    {'upper(name)': ('bounds', 'values')}
+    """
+    if isinstance(columns, str) or isinstance(expressions, str):
+        raise StatisticsIndexError(
+            "columns= and expressions= take lists, or mappings such as {'id': 'bloom'}"
+        )
+    recorded = Asked(
+        _kinds("columns", columns if isinstance(columns, Mapping) else {}),
+        _kinds(
+            "expressions",
+            expressions
+            if isinstance(expressions, Mapping)
+            else dict.fromkeys(expressions or (), _OF_EXPRESSIONS),
+        ),
+    )
+    return (None if isinstance(columns, Mapping) else columns), recorded
+
+
+def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, kinds in wanted.items():
+        each = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+        for kind in each:
+            if kind not in KINDS:
+                raise StatisticsIndexError(
+                    f"{argument}: {name}: there is no kind {kind!r}: write one of "
+                    f"{', '.join(map(repr, KINDS))}, or a list of them"
+                )
+        found[name] = tuple(kind for kind in KINDS if kind in each)
+    return found
+
+
+class Schema:
+    """The columns of a table, data and partition columns, from Spark's JSON."""
+
+    def __init__(self, schema: str, partition_schema: str, case_sensitive: bool) -> None:
+        data, partitions = json.loads(schema), json.loads(partition_schema)
+        self.fields: list[dict[str, Any]] = [*data["fields"], *partitions["fields"]]
+        self.partitions = [field["name"] for field in partitions["fields"]]
+        self.json = json.dumps({"type": "struct", "fields": self.fields})
+        self._fold: Callable[[str], str] = (lambda s: s) if case_sensitive else str.lower
+
+    def field(self, path: Sequence[str]) -> dict[str, Any] | None:
+        """The field at a path, or the deepest that is there of it."""
+        fields, found = self.fields, None
+        for part in path:
+            named = [f for f in fields if self._fold(f["name"]) == self._fold(part)]
+            if not named:
+                break
+            found = named[0]
+            kind = found["type"]
+            is_struct = isinstance(kind, dict) and kind.get("type") == "struct"
+            fields = kind["fields"] if is_struct else []
+        return found
+
+
+# How the shim parses a value: SQL and the JSON of a schema to a document, see PredicateParser.
+Parse: TypeAlias = Callable[[str, str], dict[str, Any]]
+
+
+def entries_of(
+    asked: Asked, leaves: Sequence[Leaf], schema: Schema, parse: Parse, lenient: bool = False
+) -> tuple[Entry, ...]:
+    """What is recorded, one entry for each kind of each column and expression.
+
+    Raises StatisticsIndexError for what cannot be; `lenient`: leaves out columns that are gone.
+    """
+    entries: dict[tuple[object, ...], Entry] = {}
+    for name, kinds in asked.columns.items():
+        for leaf in _leaves(name, leaves, schema, lenient):
+            for kind in kinds:
+                entry = Entry(
+                    kind,
+                    leaf.name,
+                    identifier(leaf.path),
+                    leaf.type,
+                    path=leaf.path,
+                    guards=_guards([leaf.path], schema, leaf.name),
+                )
+                entries.setdefault(entry.meaning, entry)
+    for sql, kinds in asked.expressions.items():
+        for entry in _of_expression(sql, kinds, schema, parse):
+            entries.setdefault(entry.meaning, entry)
+    return tuple(entries.values())
+
+
+def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema, lenient: bool) -> list[Leaf]:
+    found = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
+    if not found and not lenient:
+        if name in schema.partitions:
+            raise StatisticsIndexError(
+                f"columns: {name} is a partition column, whose values are known from the "
+                "directories: leave it out"
+            )
+        near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
+        hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
+        raise StatisticsIndexError(
+            f"columns: no column {name} of which statistics can be kept: {hint}"
+        )
+    for leaf in found:
+        if leaf.has_default:
+            raise StatisticsIndexError(
+                f"columns: {leaf.name} has a default value for older files, which Spark fills in "
+                "for a table and not for its files: leave it out"
+            )
+    return found
+
+
+def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse) -> Iterator[Entry]:
+    parsed = parse(sql, schema.json)
+    if parsed["refusal"] is not None:
+        raise StatisticsIndexError(
+            f"expressions: {sql}: {parsed['refusal']}: give a deterministic expression over the "
+            "columns of one row"
+        )
+    expr = decode(parsed["document"])
+    if isinstance(expr, Column):
+        raise StatisticsIndexError(
+            f"expressions: {sql} is a column: ask for it with columns={{{sql!r}: 'bounds'}}"
+        )
+    if not is_known(parsed["type"]):
+        raise StatisticsIndexError(
+            f"expressions: {sql} has type {parsed['type']}, of which no statistics are kept: take "
+            "a number, string, date, timestamp or boolean out of it"
+        )
+    if not isinstance(expr, Call | Opaque):
+        raise StatisticsIndexError(
+            f"expressions: {sql} is a comparison: give the value that is compared"
+        )
+    if expr.key is None:
+        raise StatisticsIndexError(
+            f"expressions: {sql} cannot be told from others (a CHAR column, a column with a "
+            "default, a constant of an unknown kind): leave that part out"
+        )
+    guards = _guards(_paths(expr), schema, sql)
+    for kind in kinds:
+        yield Entry(kind, sql, sql, parsed["type"], key=expr.key, guards=guards)
+
+
+def _paths(expr: Expr) -> Sequence[tuple[str, ...]]:
+    return columns_of(expr)
+
+
+def _guards(
+    paths: Sequence[tuple[str, ...]], schema: Schema, name: str
+) -> tuple[tuple[str, str], ...]:
+    """The dates and timestamps at these paths; refuses what cannot be recorded soundly."""
+    guards = []
+    for path in paths:
+        field = schema.field(path)
+        if field is None:  # the variable of a lambda
+            continue
+        for each in _inside(field):
+            # its values are padded by tables and not by their files
+            if str(each.get("metadata", {}).get(_CHAR, "")).lower().startswith("char"):
+                raise StatisticsIndexError(
+                    f"{name} reads {each['name']}, a CHAR column, whose values Spark pads as it "
+                    "reads them: make it a STRING"
+                )
+        kind = field["type"]
+        if isinstance(kind, str):
+            if kind in _OLD:
+                guards.append((identifier(path), kind))
+        elif any(f'"{old}"' in json.dumps(kind) for old in _OLD):
+            raise StatisticsIndexError(
+                f"{name} reads {field['name']}, which holds dates or timestamps inside a list, map "
+                "or struct: name the field itself"
+            )
+    return tuple(guards)
+
+
+_CHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
+_OLD: Final = ("date", "timestamp", "timestamp_ntz")
+
+
+def _inside(field: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A field, and the fields of structs in it."""
+    yield field
+    pending: list[Any] = [field["type"]]
+    while pending:
+        kind = pending.pop()
+        if not isinstance(kind, dict):
+            continue
+        for inner in kind.get("fields", []):
+            yield inner
+            pending.append(inner["type"])
+        pending += [kind.get(part) for part in ("elementType", "keyType", "valueType")]

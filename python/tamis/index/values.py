@@ -1,0 +1,196 @@
+"""Lists of the distinct values of each file, of columns that have few.
+
+Kept as numbers of values in one sorted dictionary of the whole table, so that a constant is looked
+up once, and a file is asked for numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import NO, YES, Bounds, Edge, Flags
+from tamis.evaluate.recorded import Members
+from tamis.evaluate.storage import edge_of
+from tamis.expr.nodes import Value
+from tamis.expr.types import DataType
+
+__all__ = ["MAX_LENGTH", "MAX_VALUES", "UNKNOWN", "ValueLists", "ValueMembers", "key_sql", "listed"]
+
+#: Files with more distinct values than that, or with a longer one (bytes), have no list.
+MAX_VALUES: Final = 1000
+MAX_LENGTH: Final = 1024
+UNKNOWN: Final = -1
+
+Longs = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+
+
+def key_sql(value: str, data_type: str) -> str:
+    """SQL of a value as BINARY: the same for equal values, read by `_value`."""
+    match data_type:
+        case "binary":
+            return value
+        case "string":
+            return f"CAST({value} AS BINARY)"
+        case "boolean":
+            number = f"CAST({value} AS INT)"
+        case "float" | "double":
+            number = f"CAST({value} AS DOUBLE) + 0D"  # + 0: one zero
+        case "date":
+            number = f"unix_date({value})"
+        case "timestamp":
+            number = f"unix_micros({value})"
+        case "timestamp_ntz":  # without a time zone: the day, and what of it has passed
+            number = (
+                f"unix_date(CAST({value} AS DATE)) * 86400000000L + hour({value}) * 3600000000L "
+                f"+ minute({value}) * 60000000L "
+                f"+ CAST(extract(SECOND FROM {value}) * 1000000 AS BIGINT)"
+            )
+        case _:
+            number = value
+    return f"CAST(CAST({number} AS STRING) AS BINARY)"
+
+
+def _value(key: bytes, data_type: DataType) -> Value:
+    if data_type.name == "string":
+        return key.decode()
+    if data_type.name == "binary":
+        return key
+    text = key.decode("ascii")
+    if data_type.name == "boolean":
+        return text == "1"
+    if data_type.is_floating:
+        return float(text)
+    return Decimal(text) if data_type.is_decimal else int(text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueLists:
+    """Lists of files in order. counts: of each, or UNKNOWN.  values: of all, as an edge."""
+
+    counts: Longs
+    values: Edge
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+def listed(lists: Sequence[Sequence[bytes] | None], data_type: DataType) -> ValueLists:
+    """Lists of keys (see `key_sql`) of files in order; None: not known."""
+    decoded: list[list[Value] | None] = []
+    for keys in lists:
+        try:
+            decoded.append(None if keys is None else [_value(key, data_type) for key in keys])
+        except UnicodeDecodeError:  # a string that is not UTF-8: no constant speaks of it
+            decoded.append(None)
+    counts = [UNKNOWN if values is None else len(values) for values in decoded]
+    flat = [value for values in decoded if values is not None for value in values]
+    return ValueLists(np.array(counts, np.int64), edge_of(flat, data_type))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueMembers:
+    """Lists as the evaluator asks them.
+
+    dictionary: the distinct values of the table, ascending.  codes: of all lists.  starts, counts:
+    of each container.
+    """
+
+    dictionary: Edge
+    codes: Codes
+    starts: Longs
+    counts: Longs
+
+    @staticmethod
+    def of(lists: ValueLists) -> ValueMembers:
+        sizes = np.maximum(lists.counts, 0)
+        starts = np.cumsum(sizes) - sizes
+        if isinstance(lists.values, np.ndarray):
+            dictionary, codes = np.unique(lists.values, return_inverse=True)
+            return ValueMembers(dictionary, codes.astype(np.int32), starts, lists.counts)
+        distinct = lists.values.unique()
+        dictionary = distinct.take(pc.sort_indices(distinct))
+        found = pc.index_in(lists.values, value_set=dictionary)
+        return ValueMembers(dictionary, found.to_numpy(zero_copy_only=False), starts, lists.counts)
+
+    def may_match(self, options: Edge) -> Flags:
+        # A value is an option; what has no list may hold any.
+        flags: Flags = (self.counts == UNKNOWN) | (self._matched(options) > 0)
+        return flags
+
+    def may_miss(self, options: Edge) -> Flags:
+        # The values of a list are distinct, and so are the options that they equal.
+        flags: Flags = (self.counts == UNKNOWN) | (self._matched(options) < self.counts)
+        return flags
+
+    def _matched(self, options: Edge) -> Longs:
+        """How many of the values of each container are options; the values are distinct."""
+        if isinstance(self.dictionary, np.ndarray):
+            is_option = np.isin(self.dictionary, options)
+        else:
+            wanted = pa.array(options).cast(self.dictionary.type)
+            found = pc.is_in(self.dictionary, value_set=wanted)
+            is_option = found.to_numpy(zero_copy_only=False)
+        if not is_option.any() or not len(self.counts):
+            return np.zeros(len(self.counts), np.int64)
+        sizes = np.maximum(self.counts, 0)
+        ends = np.cumsum(sizes)
+        total, first = int(ends[-1]), int(self.starts[0])
+        moved = self.starts - (ends - sizes)
+        if (moved == first).all():  # the codes of each container lie one after the other
+            codes = self.codes[first : first + total]
+        else:
+            codes = self.codes[np.arange(total) + np.repeat(moved, sizes)]
+        hits = np.concatenate(([0], np.cumsum(is_option[codes])))
+        matched: Longs = hits[ends] - hits[ends - sizes]
+        return matched
+
+    def bounds(self, data_type: DataType) -> Bounds:
+        """The least and the greatest value of each container, where they are known."""
+        known = self.counts > 0
+        if not len(self.codes) or not known.any():
+            return Bounds(
+                data_type, None, None, YES, YES if data_type.is_floating else NO, self.counts != 0
+            )
+        where = self.starts[known]
+        low, high = (np.zeros(len(known), np.int64) for _ in range(2))
+        # the lists that are not empty lie one after the other
+        low[known] = np.minimum.reduceat(self.codes, where)
+        high[known] = np.maximum.reduceat(self.codes, where)
+        lower, upper = self._edge(low, known, data_type, 0), self._edge(high, known, data_type, 1)
+        flags = None if not isinstance(lower, np.ndarray) or known.all() else known
+        return Bounds(
+            data_type,
+            lower,
+            upper,
+            YES,
+            YES if data_type.is_floating else NO,
+            self.counts != 0,
+            flags,
+            flags,
+        )
+
+    def _edge(self, codes: Longs, known: Flags, data_type: DataType, side: int) -> Edge:
+        if isinstance(self.dictionary, np.ndarray):
+            extremes = (-np.inf, np.inf) if data_type.is_floating else data_type.domain
+            values = self.dictionary[codes]
+            return np.where(known, values, extremes[side]).astype(self.dictionary.dtype)
+        return self.dictionary.take(pa.array(codes, mask=~known))
+
+    def slice(self, start: int, stop: int) -> Members:
+        return ValueMembers(
+            self.dictionary, self.codes, self.starts[start:stop], self.counts[start:stop]
+        )
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Members:
+        return ValueMembers(
+            self.dictionary, self.codes, self.starts[ordinals], self.counts[ordinals]
+        )

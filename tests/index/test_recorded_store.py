@@ -1,0 +1,269 @@
+"""What was recorded of rows, on the disk: written, mapped, refreshed, damaged."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.evaluate import verdicts
+from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal, Not
+from tamis.expr.types import LONG, STRING
+from tamis.index import recorded
+from tamis.index import store as stores
+from tamis.index.blooms import BloomMembers
+from tamis.index.reader import Indexes, OpenIndex, open_index
+from tamis.index.unusable import IndexUnusable
+from tests.index.local import LocalIndex, spark_schema, uri_of
+
+SCHEMA = spark_schema(a="long", s="string")
+A, S = Column(("a",), LONG), Column(("s",), STRING)
+TWICE = Call("Twice", (A,), (), LONG, "key of twice(a)")
+NONE, SOME, ALL = range(3)
+ASKED: dict[str, Any] = {
+    "columns": {"a": ["bloom", "values"], "s": ["bounds", "values"]},
+    "expressions": ["twice(a)"],
+}
+
+
+def write(path: Path, a: list[int | None], s: list[str | None] | None = None) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = {"a": pa.array(a, pa.int64()), "s": pa.array(s or ["x"] * len(a), pa.string())}
+    pq.write_table(pa.table(columns), path)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "t"
+    write(root / "0.parquet", [1, 9], ["a", "z"])
+    write(root / "1.parquet", [2, 8, None], ["b", "y" * 300, None])
+    write(root / "2.parquet", [3, 3])
+    write(root / "3.parquet", [None])
+    return root
+
+
+@pytest.fixture
+def index(root: Path, tmp_path: Path) -> LocalIndex:
+    return LocalIndex(root, SCHEMA, tmp_path / "scratch")
+
+
+def asked(opened: OpenIndex) -> list[list[int]]:
+    """Verdicts of predicates that need what was recorded, and of one that does not."""
+    predicates = [
+        Compare(Comparison.EQUAL, A, Literal(8, LONG)),
+        In(A, (1, 9, 3)),
+        Not(In(A, (2, 8))),
+        Compare(Comparison.EQUAL, TWICE, Literal(6, LONG)),
+        In(TWICE, (2, 18)),
+        Compare(Comparison.GREATER, TWICE, Literal(17, LONG)),
+        Compare(Comparison.EQUAL, S, Literal("m", STRING)),
+        Compare(Comparison.GREATER, S, Literal("y" * 300, STRING)),
+    ]
+    return [verdicts(each, opened.statistics).tolist() for each in predicates]
+
+
+WHOLE = [
+    [NONE, SOME, NONE, NONE],
+    [ALL, NONE, ALL, NONE],
+    [ALL, NONE, ALL, NONE],
+    [NONE, NONE, ALL, NONE],
+    [ALL, NONE, NONE, NONE],
+    [SOME, NONE, NONE, NONE],
+    [NONE, NONE, NONE, NONE],
+    [SOME, NONE, NONE, NONE],
+]
+
+
+def opened(index: LocalIndex, cache: Path) -> OpenIndex:
+    return open_index(index.store(), str(cache))
+
+
+def test_of_every_kind(index: LocalIndex, tmp_path: Path) -> None:
+    index.build(**ASKED)
+    for _ in range(2):  # written to the cache, and mapped
+        assert asked(opened(index, tmp_path / "cache")) == WHOLE
+    (tmp_path / "file").write_text("")
+    assert asked(opened(index, tmp_path / "file" / "no cache")) == WHOLE
+
+
+def test_filters_are_mapped(index: LocalIndex, tmp_path: Path) -> None:
+    index.build(columns={"a": "bloom"})
+    members = opened(index, tmp_path / "cache").statistics.members(A)
+    assert isinstance(members, BloomMembers)
+    base: Any = members.words
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base, mmap.mmap)
+
+
+def test_slices_and_selections_agree(index: LocalIndex, tmp_path: Path) -> None:
+    index.build(**ASKED)
+    statistics = opened(index, tmp_path / "cache").statistics
+    predicate = In(A, (1, 9, 3))
+    whole = verdicts(predicate, statistics)
+    assert verdicts(predicate, statistics.slice(1, 4)).tolist() == whole[1:4].tolist()
+    order = np.array([2, 0, 0, 3])
+    assert verdicts(predicate, statistics.take(order)).tolist() == whole[order].tolist()
+    some = statistics.slice(1, 4).take(np.array([1, 0]))
+    assert verdicts(predicate, some).tolist() == whole[[2, 1]].tolist()
+
+
+def test_refresh_reads_the_rows_that_changed(index: LocalIndex, root: Path, tmp_path: Path) -> None:
+    index.build(**ASKED)
+    index.aggregated.clear()
+    write(root / "1.parquet", [5, 5, 5])
+    write(root / "15.parquet", [8])
+    (root / "0.parquet").unlink()
+    index.refresh()
+    assert index.aggregated == ["1.parquet", "15.parquet"]
+    found = opened(index, tmp_path / "cache")
+    eight = Compare(Comparison.EQUAL, A, Literal(8, LONG))
+    assert verdicts(eight, found.statistics).tolist() == [NONE, ALL, NONE, NONE]
+    twice = Compare(Comparison.EQUAL, TWICE, Literal(10, LONG))
+    assert verdicts(twice, found.statistics).tolist() == [ALL, NONE, NONE, NONE]
+    again = [e["of"] for e in index.describe().to_dict()["recorded"]]
+    assert again == ["a", "a", "s", "s", "twice(a)", "twice(a)"]
+    index.aggregated.clear()
+    index.refresh()
+    assert index.aggregated == []
+
+
+def test_refresh_where_the_schema_has_changed(index: LocalIndex, tmp_path: Path) -> None:
+    index.build(**ASKED)
+    index.schema = spark_schema(a="long", t="string")  # s is gone
+    index.refresh()
+    assert [e["of"] for e in index.describe().to_dict()["recorded"]][:3] == ["a", "a", "twice(a)"]
+    index.build()
+    assert index.describe().to_dict()["recorded"] == []
+
+
+def test_a_file_that_cannot_be_read(index: LocalIndex, root: Path, tmp_path: Path) -> None:
+    (root / "2.parquet").write_bytes(b"PAR1 nothing PAR1")
+    index.build(**ASKED)
+    found = asked(opened(index, tmp_path / "cache"))
+    assert [each[2] for each in found] == [SOME] * len(found)
+    assert [each[:2] for each in found] == [each[:2] for each in WHOLE]
+
+
+class TestDamage:
+    """A recording that is not whole is left out, and the footers count as before."""
+
+    @staticmethod
+    def outcome(index: LocalIndex, cache: Path) -> tuple[Any, IndexUnusable | None]:
+        found = Indexes().find(uri_of(index.root), None, {}, str(cache), 0)
+        if isinstance(found, IndexUnusable):
+            return None, found
+        return asked(found), found.statistics.trouble
+
+    def test_every_flipped_byte_is_noticed(
+        self, index: LocalIndex, root: Path, tmp_path: Path
+    ) -> None:
+        index.build(**ASKED)
+        (tmp_path / "file").write_text("")
+        cache = tmp_path / "file" / "no cache"
+        recorded_files = [
+            path
+            for path in sorted((root / "_tamis").rglob("*"))
+            if path.name.startswith(("recorded.", "0.", "1.", "3.", "5."))
+        ]
+        assert {path.name for path in recorded_files} >= {
+            "recorded.json",
+            "recorded.stats",
+            "0.bits",
+        }
+        for path in recorded_files:
+            size = path.stat().st_size
+            for position in range(0, size, max(1, size // 20)):
+                content = bytearray(path.read_bytes())
+                content[position] ^= 0x10
+                path.write_bytes(content)
+                found, trouble = self.outcome(index, cache)
+                # some other column's bytes, or it is noticed; never something else
+                assert found == WHOLE or trouble is not None, (path.name, position)
+                self.is_weaker(found)
+                content[position] ^= 0x10
+                path.write_bytes(content)
+        assert self.outcome(index, cache) == (WHOLE, None)
+
+    @staticmethod
+    def is_weaker(found: list[list[int]] | None) -> None:
+        for ours, whole in zip(found or [], WHOLE, strict=bool(found)):
+            for one, other in zip(ours, whole, strict=True):
+                assert one in (SOME, other)
+
+    @pytest.mark.parametrize("name", ["recorded.json", "recorded.stats", "0.bits", "1.values"])
+    def test_gone_or_cut(self, index: LocalIndex, root: Path, tmp_path: Path, name: str) -> None:
+        index.build(**ASKED)
+        path = next((root / "_tamis").rglob(name))
+        content = path.read_bytes()
+        for damage in (b"", content[: len(content) // 2], None):
+            if damage is None:
+                path.unlink()
+            else:
+                path.write_bytes(damage)
+            found, trouble = self.outcome(index, tmp_path / "cache" / str(damage)[:5])
+            assert trouble is not None
+            assert "python -m tamis index build file:" in trouble.text
+            self.is_weaker(found)
+            assert found is not None
+            assert found[0] == [SOME, SOME, NONE, NONE]  # by footers
+
+    def test_newer_format(
+        self, index: LocalIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(recorded, "FORMAT", 99)
+            index.build(**ASKED)
+        found, trouble = self.outcome(index, tmp_path / "cache")
+        assert trouble is not None
+        assert trouble.code == "index.newer_format"
+        assert found is not None
+        assert found[0] == [SOME, SOME, NONE, NONE]  # by footers
+
+    def test_a_damaged_cache_is_made_anew(self, index: LocalIndex, tmp_path: Path) -> None:
+        index.build(**ASKED)
+        cache = tmp_path / "cache"
+        assert asked(opened(index, cache)) == WHOLE
+        for path in [path for path in cache.rglob("*") if path.is_file()]:
+            path.write_bytes(b"")
+        assert asked(opened(index, cache)) == WHOLE
+
+    def test_an_interrupted_build_leaves_the_old_recording(
+        self, index: LocalIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        index.build(**ASKED)
+
+        def interrupted(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(stores.Store, "commit", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                index.build(columns={"a": "bounds"})
+        assert asked(opened(index, tmp_path / "cache")) == WHOLE
+
+    def test_refresh_of_a_damaged_recording_builds_it_anew(
+        self, index: LocalIndex, root: Path, tmp_path: Path
+    ) -> None:
+        index.build(**ASKED)
+        next((root / "_tamis").rglob("1.values")).write_bytes(b"")
+        index.refresh()
+        assert asked(opened(index, tmp_path / "cache")) == WHOLE
+
+
+def test_of_another_type_nothing_is_told(index: LocalIndex, tmp_path: Path) -> None:
+    """A column that a query reads as another type may hold other values."""
+    index.build(columns={"a": ["bloom", "values"]})
+    statistics = opened(index, tmp_path / "cache").statistics
+    from tamis.expr.types import INTEGER
+
+    assert statistics.members(Column(("a",), INTEGER)) is None
+    assert statistics.members(Column(("A",), LONG)) is not None
+    index.case_sensitive = True
+    index.build(columns={"a": "values"})
+    assert opened(index, tmp_path / "cache").statistics.members(Column(("A",), LONG)) is None
