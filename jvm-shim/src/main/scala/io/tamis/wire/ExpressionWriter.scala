@@ -216,6 +216,7 @@ object ExpressionWriter {
   private object OfUser {
     def unapply(e: Expression): Option[UserFunction] = UserFunction.of(e)
   }
+
   /** The parts of an AND, however deep. */
   def conjuncts(e: Expression): Seq[Expression] = flatten(e, { case And(l, r) => Seq(l, r) })
 
