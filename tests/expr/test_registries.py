@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -15,8 +16,7 @@ from tamis.reasons import REASONS, reason
 def test_reason_has_a_sentence_for_its_example(code: str) -> None:
     why = reason(code, **REASONS[code].example)
     assert why.code == code
-    assert "{" not in why.text
-    assert why.fix is None or "{" not in why.fix
+    assert not re.search(r"\{\w*\}", f"{why.text} {why.fix}")
 
 
 PUBLIC = "Capabilities LiftingRule PartitionField Pushdown Reason Verdict classify evaluate"

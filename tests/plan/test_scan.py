@@ -12,10 +12,20 @@ from hypothesis import strategies as st
 
 from tamis.classify.pushdown import Pushdown
 from tamis.evaluate import verdicts
-from tamis.expr.nodes import And, Column, Expr, Opaque
-from tamis.expr.types import DOUBLE, LONG
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    Literal,
+    Opaque,
+)
+from tamis.expr.types import DATE, DOUBLE, INTEGER, LONG
 from tamis.files.table import ArrowStatistics
 from tamis.plan import scan
+from tamis.plan.implied import implied_ranges
 from tamis.plan.scan import Segment, decide
 from tests.cases.case import FALSE, TRUE, compare, is_in
 from tests.differential.generate import random_case, random_predicate
@@ -157,3 +167,25 @@ def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:
         assert (outcome.pushdown is Pushdown.EXACT) == is_full
         assert outcome.pruned_files == int((code == NONE).sum())
         assert (outcome.reason is None) == (outcome.pushdown is Pushdown.EXACT)
+
+
+def test_what_follows_from_all_conjuncts_rules_files_out() -> None:
+    # Days since 1970: 9131 is 1995-01-01, 9490 is 1995-12-26 and 9500 is 1996-01-05. The second file
+    # holds days of 1995 and, of another year, perhaps of March; no day of March 1995.
+    day = Column(("d",), DATE)
+    conjuncts = [
+        Compare(Comparison.EQUAL, Call(name, (day,), (), INTEGER), Literal(number, INTEGER))
+        for name, number in (("Year", 1995), ("Month", 3))
+    ]
+    edges = {
+        "min.d": pa.array([9180, 9490, 9000], pa.int32()).cast(pa.date32()),
+        "max.d": pa.array([9215, 9800, 9010], pa.int32()).cast(pa.date32()),
+        "null_count.d": [0, 0, 0],
+    }
+    segments = [Segment(slice(0, 3), ArrowStatistics(pa.table(edges)))]
+    alone = decide(conjuncts, segments, files=3)
+    assert alone.kept.tolist() == [True, True, False]
+    consequences = [each.predicate for each in implied_ranges(conjuncts)]
+    together = decide(conjuncts, segments, files=3, consequences=consequences)
+    assert together.kept.tolist() == [True, False, False]
+    assert [each.pushdown for each in together.conjuncts] == ["exact", "inexact"]

@@ -189,8 +189,8 @@ def test_refresh_makes_them_known_again(scene: Scene) -> None:
 def _without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     write = Store.write_generation
 
-    def fewer(self: Store, generation: str, files: pa.Table, row_groups: pa.Table) -> Any:
-        return write(self, generation, files, row_groups.drop_columns(list(names)))
+    def fewer(self: Store, generation: str, files: pa.Table, groups: pa.Table, *rest: Any) -> Any:
+        return write(self, generation, files, groups.drop_columns(list(names)), *rest)
 
     monkeypatch.setattr(Store, "write_generation", fewer)
 
@@ -248,11 +248,11 @@ def test_row_groups_of_other_files_are_not_believed(
 ) -> None:
     write = Store.write_generation
 
-    def wrong(self: Store, generation: str, files: pa.Table, row_groups: pa.Table) -> Any:
-        groups = row_groups.slice(1)
+    def wrong(self: Store, generation: str, files: pa.Table, groups: pa.Table, *rest: Any) -> Any:
+        spoilt = groups.slice(1)
         if spoil == "order":
-            groups = pa.concat_tables([groups, row_groups.slice(0, 1)])
-        return write(self, generation, files, groups)
+            spoilt = pa.concat_tables([spoilt, groups.slice(0, 1)])
+        return write(self, generation, files, spoilt, *rest)
 
     monkeypatch.setattr(Store, "write_generation", wrong)
     scene.index.build()

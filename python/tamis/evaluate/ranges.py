@@ -16,6 +16,7 @@ to the leaves, and what stays below one is not touched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Final
 
 from tamis.evaluate.value_sets import NotUnderstood, ValueSet, column_of, true_values
@@ -148,19 +149,31 @@ def _of_column(column: Column, parts: list[Expr]) -> list[Expr]:
     parts = _without_implied(parts)
     if len(parts) == 1 and isinstance(parts[0], In) and parts[0].options:
         return parts  # a list by itself, of whatever length: nothing to put together
-    try:
-        sets = [true_values(part) for part in parts]
-        together = sets[0]
-        for each in sets[1:]:
-            together = together.intersected(each)
-        together = together.settled(column.type)
-    except (NotUnderstood, TypeError, ValueError, ArithmeticError):
-        return parts  # a constant is no value of the column's type
-    if together.options == () and not together.nan:
-        return [IsNull(column)] if together.null else [FALSE]
-    if len(parts) == 1 or together.null:
+    sets, others = _understood(parts)
+    known = list(sets)
+    if not known:
         return parts
-    return _said(column, together, parts)
+    try:
+        together = reduce(ValueSet.intersected, sets.values()).settled(column.type)
+    except (TypeError, ValueError, ArithmeticError):
+        return parts  # constants that do not compare with each other
+    if together.options == () and not together.nan:
+        return [IsNull(column), *others] if together.null else [FALSE]
+    if len(known) == 1 or together.null:
+        return parts
+    return [*_said(column, together, known), *others]
+
+
+def _understood(parts: list[Expr]) -> tuple[dict[Expr, ValueSet], list[Expr]]:
+    """The values of which each part is true, and the parts of which that is not known."""
+    sets: dict[Expr, ValueSet] = {}
+    others = []
+    for part in parts:
+        try:
+            sets[part] = true_values(part)
+        except (NotUnderstood, TypeError, ValueError, ArithmeticError):
+            others.append(part)  # a constant is no value of the column's type
+    return sets, others
 
 
 def _without_implied(parts: list[Expr]) -> list[Expr]:

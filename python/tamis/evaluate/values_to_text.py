@@ -33,9 +33,11 @@ def number_text(x: Interval) -> Bounds | None:
     rule = _RULES.get("whole" if x.type.is_integral else x.type.name)
     if rule is None:
         return None
-    lower, upper = np.broadcast_arrays(x.lower, x.upper)
+    is_value = x.known & x.can_be_value & ~x.can_be_nan
+    # One constant, where flags differ from container to container, is one each.
+    lower, upper, is_value = np.broadcast_arrays(x.lower, x.upper, is_value)
     low, high, known = rule(lower, upper, x.type)
-    known = np.broadcast_to(known & x.known & x.can_be_value & ~x.can_be_nan, (len(low),))
+    known = known & is_value
     # NaN has a text too: unknown where there may be one, unless there is no row at all.
     edges = [_known(each, known) for each in (low, high)]
     has_value = x.can_be_value | x.can_be_nan

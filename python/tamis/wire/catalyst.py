@@ -65,7 +65,7 @@ def decode_conjuncts(documents: object) -> list[Expr]:
 
     >>> decode_conjuncts([{"n": "lit", "t": "boolean", "v": True}, {"n": "?"}])
     [Literal(value=True, type=DataType(name='boolean', precision=None, scale=None)), \
-Opaque(sql='<not understood>', columns=())]
+Opaque(sql='<not understood>', columns=(), key=None)]
     """
     if not isinstance(documents, list | tuple):
         return []
