@@ -155,6 +155,12 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             "report it with the query plan; results are not affected",
             {"error": "ValueError: …"},
         ),
+        ReasonKind(
+            "LIMIT_NOT_COVERED",
+            "the files whose rows surely all match hold fewer than {rows} rows, as far as is known",
+            "cluster the table by the columns of the filter, so that more files match as a whole",
+            {"rows": 10},
+        ),
     )
 }
 

@@ -13,15 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.errors import WireError, WireVersionError
+from tamis.wire.file_sets import Kept, KeptBitmap, KeptRanges
+from tamis.wire.goals import ReasonDocument
 from tamis.wire.kept import encode_kept, encode_row_groups
 from tamis.wire.messages import (
     VERSION,
     ConjunctAnswer,
-    Kept,
-    KeptBitmap,
-    KeptRanges,
     PlanAnswer,
-    ReasonDocument,
     read_request,
     write_answer,
 )

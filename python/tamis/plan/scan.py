@@ -34,10 +34,12 @@ __all__ = [
     "ScanDecision",
     "Segment",
     "all_true",
+    "blocks",
     "decide",
     "names_zero",
     "proven",
     "rule_out",
+    "together",
 ]
 
 #: Containers a block: half a megabyte of a column, which the flags of one conjunct do not push out
@@ -85,13 +87,15 @@ def decide(
     files: int,
     detail: bool = False,
     consequences: Sequence[Expr] = (),
+    among: Flags | None = None,
 ) -> ScanDecision:
     """Decide which of `files` files are needed by a scan filtered by all of the conjuncts.
 
     A file that no segment covers is kept, and then no conjunct is exact. `detail`: count what each
     conjunct prunes alone, which evaluates all of them over all files. `consequences`: predicates
     that follow from the conjuncts, as a range does from `year(d) = 1995 AND month(d) = 3`; they
-    rule out what the conjuncts do not, one by one.
+    rule out what the conjuncts do not, one by one. `among`: only these
+    files are in question; None: all.
 
     >>> from tamis.evaluate.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
@@ -101,7 +105,7 @@ def decide(
     >>> decision.kept.tolist(), str(decision.conjuncts[0].pushdown)
     ([False, True, True, True], 'inexact')
     """
-    kept = np.ones(files, np.bool_)
+    kept = np.ones(files, np.bool_) if among is None else among.copy()
     # What is to be true together rules out more than each alone: x < 5 AND x > 10 every file.
     order = Order(narrowed_conjuncts([*conjuncts, *consequences]))
     for segment in segments:
@@ -143,7 +147,8 @@ class Order:
         self._passed[ordinal] += passed
 
 
-def _blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
+def blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
+    """The containers in blocks of BLOCK, and where each lies."""
     count = statistics.num_containers
     for start in range(0, count, BLOCK):
         stop = min(start + BLOCK, count)
@@ -167,7 +172,7 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
     empty = statistics.empty()
     if empty is not None:
         survivors &= ~empty
-    for place, block in _blocks(statistics):
+    for place, block in blocks(statistics):
         mask = survivors[place]  # a view: what is written to it stays
         left = int(np.count_nonzero(mask))
         for ordinal, conjunct, cost in order:
@@ -195,10 +200,10 @@ def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
         for ordinal, each in candidates
         if not ((kept.any() and names_zero(each)) or relies_on_declaration(each))
     }
-    forms = {ordinal: _together(conjuncts[ordinal]) for ordinal in exact}
+    forms = {ordinal: together(conjuncts[ordinal]) for ordinal in exact}
     for segment in segments:
         survivors = kept[segment.ordinals]
-        for place, block in _blocks(segment.statistics):
+        for place, block in blocks(segment.statistics):
             if not exact:
                 return frozenset()
             if not survivors[place].any():
@@ -220,7 +225,7 @@ def _chosen(block: Statistics, asked: Flags) -> tuple[Statistics, Flags]:
     return block.slice(start, stop), YES if len(rows) == stop - start else asked[start:stop]
 
 
-def _together(conjunct: Expr) -> Expr:
+def together(conjunct: Expr) -> Expr:
     """The conjunct with its ranges put together, if it has more than one."""
     return narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct
 

@@ -14,19 +14,18 @@ from tamis.expr.nodes import Expr
 from tamis.index.memory import give_back
 from tamis.plan.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
-from tamis.plan.scan import ScanDecision, decide
-from tamis.reasons import Reason
+from tamis.plan.scan import Outcome, ScanDecision, decide
 from tamis.serve.declarations import in_force
+from tamis.serve.goals import answer_goal, reason_document
 from tamis.serve.implied import found_ranges, ranges_of_residual
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.tables.row_groups import counted, grouped_files
 from tamis.wire.catalyst import decode_conjuncts
-from tamis.wire.kept import encode_kept, encode_row_groups
+from tamis.wire.kept import decode_kept, encode_kept, encode_row_groups
 from tamis.wire.messages import (
     ConjunctAnswer,
     PlanAnswer,
     PlanRequest,
-    ReasonDocument,
     Warning_,
     read_request,
     write_answer,
@@ -75,13 +74,17 @@ def _decided(
     implied: Sequence[ImpliedRange],
 ) -> PlanAnswer:
     consequences = [each.predicate for each in implied]
-    files = decide(conjuncts, found.segments, request.snapshot.files, request.detail, consequences)
+    among = None if request.among is None else decode_kept(request.among, request.snapshot.files)
+    files = decide(
+        conjuncts, found.segments, request.snapshot.files, request.detail, consequences, among
+    )
     decision = None
     if request.row_groups:
         grouped = grouped_files(found, files.kept)
         decision = decide_row_groups(conjuncts, files, found.segments, grouped, consequences)
     if decision is None:
-        return _answer(request, found, files, found.records(files.kept))
+        answer = _answer(request, found, files, found.records(files.kept))
+        return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
     return _with_row_groups(request, found, files, decision)
 
 
@@ -95,10 +98,7 @@ def _answer(
         kept=encode_kept(decision.kept),
         kept_records=records,
         total_records=found.total_records,
-        conjuncts=[
-            ConjunctAnswer(str(c.pushdown), _reason(c.reason), c.pruned_files)
-            for c in decision.conjuncts
-        ],
+        conjuncts=[_conjunct(each) for each in decision.conjuncts],
     )
 
 
@@ -123,7 +123,6 @@ def _with_row_groups(
     )
 
 
-def _reason(reason: Reason | None) -> ReasonDocument | None:
-    if reason is None:
-        return None
-    return ReasonDocument(reason.code, dict(reason.arguments), reason.text, reason.fix)
+def _conjunct(outcome: Outcome) -> ConjunctAnswer:
+    why = None if outcome.reason is None else reason_document(outcome.reason)
+    return ConjunctAnswer(str(outcome.pushdown), why, outcome.pruned_files)

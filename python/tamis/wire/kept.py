@@ -8,16 +8,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tamis.wire.messages import (
-    Kept,
-    KeptAll,
-    KeptBitmap,
-    KeptNone,
-    KeptRanges,
-    RowGroupsAnswer,
-)
+from tamis.errors import WireError
+from tamis.wire.file_sets import Kept, KeptAll, KeptBitmap, KeptNone, KeptRanges
+from tamis.wire.messages import RowGroupsAnswer
 
-__all__ = ["encode_kept", "encode_row_groups"]
+__all__ = ["decode_kept", "encode_kept", "encode_row_groups"]
 
 #: Up to this many ranges are shorter than the bitmap of a table that is worth pruning.
 _MAX_RANGES: Final = 32
@@ -41,6 +36,30 @@ def encode_kept(kept: npt.NDArray[np.bool_]) -> Kept:
     if edges is not None:
         return KeptRanges(list(zip(edges[::2], edges[1::2], strict=True)))
     return KeptBitmap(_packed(np.packbits(kept, bitorder="little")))
+
+
+def decode_kept(kept: Kept, files: int) -> npt.NDArray[np.bool_]:
+    """One flag a file. Raises WireError where the set is not one of so many files.
+
+    >>> decode_kept(KeptRanges(data=[(1, 3)]), 4).tolist()
+    [False, True, True, False]
+    """
+    flags = np.zeros(files, np.bool_)
+    match kept:
+        case KeptAll():
+            flags[:] = True
+        case KeptRanges(data=ranges):
+            for start, stop in ranges:
+                if not 0 <= start <= stop <= files:
+                    raise WireError(f"a range {start} to {stop} of {files} files")
+                flags[start:stop] = True
+        case KeptBitmap(data=data):
+            packed = np.frombuffer(base64.b64decode(data), np.uint8)
+            bits = np.unpackbits(packed, bitorder="little").astype(np.bool_)
+            if len(packed) != (files + 7) // 8 or bits[files:].any():
+                raise WireError(f"a bitmap of {len(packed)} bytes for {files} files")
+            flags[:] = bits[:files]
+    return flags
 
 
 def encode_row_groups(

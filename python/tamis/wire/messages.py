@@ -6,11 +6,13 @@ the snapshot that both sides have mapped, and `fingerprint` says which snapshot 
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from tamis.errors import WireError, WireVersionError
+from tamis.wire.file_sets import Kept
+from tamis.wire.goals import Goal, GoalAnswer, ReasonDocument
 
 __all__ = [
     "VERSION",
@@ -21,16 +23,10 @@ __all__ = [
     "ImpliedRange",
     "ImpliedRequest",
     "IndexOptions",
-    "Kept",
-    "KeptAll",
-    "KeptBitmap",
-    "KeptNone",
-    "KeptRanges",
     "PartitionColumn",
     "PlanAnswer",
     "PlanFailure",
     "PlanRequest",
-    "ReasonDocument",
     "RowGroupsAnswer",
     "Snapshot",
     "Table",
@@ -77,6 +73,8 @@ class PlanRequest(msgspec.Struct, frozen=True):
     `declarations`: what is declared of functions in this session: see serve.declarations.
     `row_groups`: the shim reads the byte ranges of an answer, and no more of those files. One that
     does not say so would drop filters that only hold in the ranges.
+    `among`: only these files are in question; null: all. `goal`: what else to find out of those
+    that are kept.
     """
 
     version: int
@@ -90,36 +88,8 @@ class PlanRequest(msgspec.Struct, frozen=True):
     detail: bool = False
     declarations: list[str] = []
     row_groups: bool = False
-
-
-class KeptAll(msgspec.Struct, frozen=True, tag_field="form", tag="all"):
-    """Every file."""
-
-
-class KeptNone(msgspec.Struct, frozen=True, tag_field="form", tag="none"):
-    """No file."""
-
-
-class KeptBitmap(msgspec.Struct, frozen=True, tag_field="form", tag="bitmap"):
-    """One bit a file, least significant first, in base64."""
-
-    data: str
-
-
-class KeptRanges(msgspec.Struct, frozen=True, tag_field="form", tag="ranges"):
-    """Ordinals from the first of a pair up to, and without, the second."""
-
-    data: list[tuple[int, int]]
-
-
-Kept: TypeAlias = KeptAll | KeptNone | KeptBitmap | KeptRanges
-
-
-class ReasonDocument(msgspec.Struct, frozen=True):
-    code: str
-    arguments: dict[str, str | int]
-    text: str
-    fix: str | None = None
+    among: Kept | None = None
+    goal: Goal | None = None
 
 
 class ConjunctAnswer(msgspec.Struct, frozen=True):
@@ -179,6 +149,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     warnings: list[Warning_] = []
     milliseconds: float = 0.0
     row_groups: RowGroupsAnswer | None = None
+    goal: GoalAnswer | None = None
     version: int = VERSION
 
 

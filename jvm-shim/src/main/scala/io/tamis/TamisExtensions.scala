@@ -2,7 +2,7 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
-import io.tamis.rules.{AddImpliedFilters, UseTamisTables}
+import io.tamis.rules.{AddImpliedFilters, PruneForLimit, UseTamisTables}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -11,7 +11,8 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *   1. none at analysis: the analysed plan stays as it was, so that writes, caching, views and
   *      streaming never meet tamis;
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
-  *      before V2ScanRelationPushDown; then filters over other sources get the ranges they imply.
+  *      before V2ScanRelationPushDown; then scans under a LIMIT are confined to files that are
+  *      enough; then filters over other sources get the ranges they imply.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -20,6 +21,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     if (!SidecarPython.sparkConf("spark.tamis.enabled").contains("false"))
       SidecarSupervisor.warmUp()
     extensions.injectPreCBORule(session => new UseTamisTables(session))
+    extensions.injectPreCBORule(_ => PruneForLimit)
     extensions.injectPreCBORule(_ => new AddImpliedFilters)
   }
 }

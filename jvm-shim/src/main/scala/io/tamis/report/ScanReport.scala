@@ -3,7 +3,7 @@ package io.tamis.report
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import io.tamis.rules.Eligibility
 import io.tamis.source.{Conjunct, Question, ScanPlanner, TamisScan}
-import io.tamis.wire.Messages
+import io.tamis.wire.{Messages, Reason}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -63,18 +63,24 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     putLong(out, "row_groups_total", d.rowGroups.flatMap(_.total))
     out.put("planning_ms", d.planningMillis)
     out.put("fallback", d.fallback.orNull)
+    val goals = out.putArray("goals")
+    scan.table.purpose.goals.foreach { g =>
+      putReason(goals.addObject().put("goal", g.text), g.reason)
+    }
     val conjuncts = out.putArray("conjuncts")
     d.conjuncts.foreach(c => write(conjuncts.addObject(), c))
   }
 
   private def write(out: ObjectNode, c: Conjunct): Unit = {
     out.put("sql", c.sql).put("pushdown", c.pushdown)
-    c.reason match {
-      case None    => out.putNull("reason")
-      case Some(r) =>
-        out.putObject("reason").put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
-    }
+    putReason(out, c.reason)
     putLong(out, "pruned_files", c.prunedFiles)
+  }
+
+  private def putReason(out: ObjectNode, reason: Option[Reason]): Unit = reason match {
+    case None    => out.putNull("reason")
+    case Some(r) =>
+      out.putObject("reason").put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
   }
 
   /** A catalog table lists only the partitions that match; its totals are those of all partitions.

@@ -3,11 +3,9 @@ package io.tamis.rules
 import io.tamis.conf.TamisConf
 import io.tamis.source.TamisTable
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /** Puts a [[io.tamis.source.TamisTable]] in the place of every eligible file relation.
   *
@@ -30,11 +28,6 @@ class UseTamisTables(session: SparkSession) extends Rule[LogicalPlan] {
       relation.relation.asInstanceOf[HadoopFsRelation],
       relation.catalogTable
     )
-    // `create` and transformExpressions, never `copy` or the constructor: their arity differs from version to version
-    // (seen to hold on 4.0 to 4.3). The original attributes keep ids, nullability and char / varchar metadata.
-    val byName = relation.output.map(a => a.name -> a).toMap
-    DataSourceV2Relation.create(table, None, None).transformExpressions {
-      case a: AttributeReference => byName.getOrElse(a.name, a)
-    }
+    TamisRelation.of(table, relation.output)
   }
 }

@@ -3,7 +3,7 @@ package io.tamis.source
 import java.util
 import java.util.concurrent.atomic.AtomicLong
 
-import io.tamis.wire.{IndexSettings, PlanAnswer}
+import io.tamis.wire.{Goal, IndexSettings, PlanAnswer}
 
 /** Answers that were given a moment ago: one query plans a scan several times.
   *
@@ -21,7 +21,9 @@ object AnswerMemo {
       index: IndexSettings,
       caseSensitive: Boolean,
       rowGroups: Boolean,
-      declarations: Seq[String] = Nil
+      declarations: Seq[String] = Nil,
+      among: Option[util.BitSet] = None,
+      goal: Option[Goal] = None
   )
   private final case class Entry(answer: PlanAnswer, written: Long)
 

@@ -2,11 +2,23 @@ package io.tamis.source
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The read options of a relation, for Spark's scan and for the planner's storage access. */
 final class FileOptions(table: TamisTable) {
   def asMap: CaseInsensitiveStringMap = new CaseInsensitiveStringMap(table.relation.options.asJava)
+
+  /** Whether Spark goes on without files that are missing or corrupt: then a file whose statistics
+    * are known may give no rows.
+    */
+  def mayLoseFiles: Boolean = {
+    val conf = SQLConf.get
+    def option(key: String, default: Boolean): Boolean =
+      Option(asMap.get(key)).map(_.toBoolean).getOrElse(default)
+    option("ignoreCorruptFiles", conf.ignoreCorruptFiles) ||
+    option("ignoreMissingFiles", conf.ignoreMissingFiles)
+  }
 
   /** Settings of the file systems in use that somebody set; empty for local files. Hadoop's
     * defaults are left out.

@@ -16,6 +16,7 @@ final class Kept private (
   val count: Int = bits.cardinality()
   def isAll: Boolean = count == listing.size
   def contains(ordinal: Int): Boolean = bits.get(ordinal)
+  def ordinals: BitSet = bits.clone().asInstanceOf[BitSet]
 
   lazy val bytes: Long =
     wholeBytes - ranges.bytesLeftOut(listing.files(_).getLen)

@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory}
 import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
 import io.tamis.conf.TamisConf
-import io.tamis.wire.{ExpressionWriter, IndexSettings, PlanAnswer, PlanRequest}
+import io.tamis.wire.{ExpressionWriter, Goal, IndexSettings, PlanAnswer, PlanRequest}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
 
@@ -16,12 +16,18 @@ import org.apache.spark.sql.internal.SQLConf
   *
   * @param detail
   *   also count what each filter prunes on its own; takes longer, and is not remembered
+  * @param among
+  *   only these files are in question; None: all of the listing
+  * @param goal
+  *   what else to find out about the files that the filters keep
   */
 final class Question(
     table: TamisTable,
     listing: Listing,
     filters: Seq[Expression],
-    detail: Boolean = false
+    detail: Boolean = false,
+    among: Option[Kept] = None,
+    goal: Option[Goal] = None
 ) {
   private val conf = SQLConf.get
   private val roots =
@@ -38,7 +44,9 @@ final class Question(
         index,
         conf.caseSensitiveAnalysis,
         rowGroups,
-        TamisConf.declarations(conf)
+        TamisConf.declarations(conf),
+        within,
+        goal
       )
       val answer = AnswerMemo.get(key).filterNot(_ => detail).getOrElse {
         val answered = send(documents)
@@ -86,14 +94,18 @@ final class Question(
       documents,
       detail,
       rowGroups,
-      TamisConf.declarations(conf)
+      TamisConf.declarations(conf),
+      within,
+      goal
     )
     val answer = PlannerClient.plan(request, conf)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }
 
-  private val rowGroups = TamisConf.rowGroupsEnabled(conf)
+  // who asks for more than files does not read any yet
+  private val rowGroups = goal.isEmpty && TamisConf.rowGroupsEnabled(conf)
+  private val within = among.filterNot(_.isAll).map(_.ordinals)
 
   private lazy val index = IndexSettings(
     TamisConf.indexEnabled(conf),

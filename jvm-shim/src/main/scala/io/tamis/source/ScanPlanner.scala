@@ -1,7 +1,7 @@
 package io.tamis.source
 
 import io.tamis.conf.TamisConf
-import io.tamis.wire.ImpliedReader
+import io.tamis.wire.{Goal, ImpliedReader}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
@@ -15,21 +15,21 @@ object ScanPlanner {
 
   /** A scan without a filter: every file, and nobody asked. */
   def everything(table: TamisTable): Decision =
-    Decision(Kept.all(listing(table, Nil)), Nil, None, None, 0.0, None)
+    Decision(
+      table.purpose.within.getOrElse(Kept.all(listing(table, Nil))),
+      Nil,
+      None,
+      None,
+      0.0,
+      None
+    )
 
   def decide(table: TamisTable, filters: Seq[Expression]): Decision = {
     val started = System.nanoTime()
-    val partitionSchema = table.relation.partitionSchema
-    val candidates = filters.filter(PartitionPredicate.isPartitionOnly(_, partitionSchema))
-    val listed = listing(table, candidates)
-    val onPartitions =
-      PartitionPredicate.evaluable(candidates, partitionSchema, listed.groups.map(_.values))
-    val passes = PartitionPredicate.of(onPartitions, partitionSchema)
-    val matching =
-      if (onPartitions.isEmpty) Kept.all(listed)
-      else Kept.all(listed).whereGroup(listed.groups.map(g => passes(g.values)))
+    val partitioned = onPartitions(table, filters)
+    val (listed, matching) = (partitioned.files.listing, partitioned.files)
 
-    def exactOnPartitions(e: Expression): Boolean = onPartitions.exists(_ eq e)
+    def exactOnPartitions(e: Expression): Boolean = partitioned.exact.exists(_ eq e)
     def elapsed: Double = (System.nanoTime() - started) / 1e6
 
     def asSparkWould(why: String): Decision = {
@@ -39,7 +39,7 @@ object ScanPlanner {
       Decision(matching, conjuncts, None, None, elapsed, Some(why))
     }
 
-    new Question(table, listed, filters).ask() match {
+    new Question(table, listed, filters, among = table.purpose.within).ask() match {
       case Left(why)                                            => asSparkWould(why)
       case Right(_) if TamisConf.mode(SQLConf.get) == "observe" =>
         asSparkWould("spark.tamis.mode is observe")
@@ -71,6 +71,38 @@ object ScanPlanner {
         )
     }
   }
+
+  /** Asks about the files of a scan before the scan is built; None: the planner cannot be asked, or
+    * is only to observe, or Spark may leave out files whose rows the answer counts.
+    */
+  def ask(table: TamisTable, filters: Seq[Expression], goal: Goal): Option[GoalAnswer] =
+    if (TamisConf.mode(SQLConf.get) != "apply" || new FileOptions(table).mayLoseFiles) None
+    else {
+      val partitioned = onPartitions(table, filters)
+      val rest = filters.filterNot(f => partitioned.exact.exists(_ eq f))
+      val question = new Question(
+        table,
+        partitioned.files.listing,
+        rest,
+        among = Some(partitioned.files),
+        goal = Some(goal)
+      )
+      question.ask().toOption.map(GoalAnswer(partitioned.files, rest, _))
+    }
+
+  /** Spark's partition pruning, within the files that the scan is for. */
+  private def onPartitions(table: TamisTable, filters: Seq[Expression]): OnPartitions = {
+    val partitionSchema = table.relation.partitionSchema
+    val candidates = filters.filter(PartitionPredicate.isPartitionOnly(_, partitionSchema))
+    val within = table.purpose.within.getOrElse(Kept.all(listing(table, candidates)))
+    val groups = within.listing.groups.map(_.values)
+    val exact = PartitionPredicate.evaluable(candidates, partitionSchema, groups)
+    val passes = PartitionPredicate.of(exact, partitionSchema)
+    OnPartitions(if (exact.isEmpty) within else within.whereGroup(groups.map(passes)), exact)
+  }
+
+  /** The files of the partitions that match, and the filters that matching them makes true. */
+  private final case class OnPartitions(files: Kept, exact: Seq[Expression])
 
   /** Spark's listing; a catalog table asks the metastore for the matching partitions only, as Spark
     * does.

@@ -93,7 +93,12 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     "Implied" -> decision.impliedSql.mkString("[", ", ", "]"),
     "Planning" -> f"${decision.planningMillis}%.1f ms"
   ) ++
-    decision.fallback.map("Fallback" -> _)
+    goals ++ decision.fallback.map("Fallback" -> _)
+
+  private def goals: Option[(String, String)] = {
+    val texts = table.purpose.goals.map(g => g.text + g.reason.fold("")(r => s": no, ${r.text}"))
+    if (texts.isEmpty) None else Some("Goals" -> texts.mkString("[", "; ", "]"))
+  }
 
   private def rowGroups: Option[(String, String)] = for {
     counts <- decision.rowGroups

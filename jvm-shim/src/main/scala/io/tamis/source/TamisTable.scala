@@ -28,7 +28,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 final class TamisTable(
     val session: SparkSession,
     val relation: HadoopFsRelation,
-    val catalogTable: Option[CatalogTable]
+    val catalogTable: Option[CatalogTable],
+    val purpose: Purpose = Purpose.unknown
 ) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None) {
 
   /** The files of the scan that was built last. */
@@ -56,12 +57,16 @@ final class TamisTable(
       "a table of tamis is read only: writes go to Spark's own relation"
     )
 
+  /** The same table, scanned for this. */
+  def scannedFor(purpose: Purpose): TamisTable =
+    new TamisTable(session, relation, catalogTable, purpose)
+
   override def inferSchema(files: Seq[FileStatus]): Option[StructType] = Some(relation.dataSchema)
   override def formatName: String = "parquet"
   override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[ParquetFileFormat]
 
   override def equals(other: Any): Boolean = other match {
-    case table: TamisTable => relation == table.relation
+    case table: TamisTable => relation == table.relation && purpose == table.purpose
     case _                 => false
   }
   override def hashCode(): Int = relation.hashCode()

@@ -24,7 +24,9 @@ final case class PlanRequest(
     conjuncts: ArrayNode,
     detail: Boolean,
     rowGroups: Boolean,
-    declarations: Seq[String] = Nil
+    declarations: Seq[String] = Nil,
+    among: Option[BitSet] = None,
+    goal: Option[Goal] = None
 ) {
   def toJson: String = {
     val out = Messages.mapper.createObjectNode()
@@ -49,6 +51,8 @@ final case class PlanRequest(
     out.put("detail", detail).put("row_groups", rowGroups)
     val declared = out.putArray("declarations")
     declarations.foreach(declared.add)
+    among.foreach(bits => Messages.writeKept(bits, files, out.putObject("among")))
+    goal.foreach(_.writeTo(out.putObject("goal")))
     Messages.mapper.writeValueAsString(out)
   }
 }
@@ -95,7 +99,8 @@ final case class PlanAnswer(
     totalRecords: Option[Long],
     outcomes: Seq[Outcome],
     warnings: Seq[(String, String)],
-    implied: JsonNode = MissingNode.getInstance // read where the columns are known: ImpliedReader
+    implied: JsonNode = MissingNode.getInstance, // read where the columns are known: ImpliedReader
+    goal: JsonNode = MissingNode.getInstance // read by whoever asked: GoalReader
 )
 
 /** Which ranges of columns follow from these conjuncts? Needs no table. */
@@ -142,7 +147,8 @@ object Messages {
       long(root, "total_records"),
       outcomes,
       warnings,
-      root.path("implied")
+      root.path("implied"),
+      root.path("goal")
     )
   }
 
@@ -166,7 +172,13 @@ object Messages {
     root
   }
 
-  private def kept(node: JsonNode, files: Int): BitSet = {
+  /** A set of files, as `kept` reads it. */
+  private[wire] def writeKept(bits: BitSet, files: Int, out: ObjectNode): Unit = {
+    val bytes = java.util.Arrays.copyOf(bits.toByteArray, (files + 7) / 8)
+    out.put("form", "bitmap").put("data", Base64.getEncoder.encodeToString(bytes))
+  }
+
+  private[wire] def kept(node: JsonNode, files: Int): BitSet = {
     val bits = new BitSet(files)
     node.path("form").asText match {
       case "all"    => bits.set(0, files)
@@ -221,7 +233,11 @@ object Messages {
     val pushdown = node.path("pushdown").asText
     if (!Set("exact", "inexact", "unsupported")(pushdown))
       fail("garbage_answer", s"the unknown push-down '$pushdown'")
-    val reason = Option(node.get("reason"))
+    Outcome(pushdown, reason(node.path("reason")), long(node, "pruned_files"))
+  }
+
+  private[wire] def reason(node: JsonNode): Option[Reason] =
+    Option(node)
       .filter(_.isObject)
       .map(r =>
         Reason(
@@ -230,8 +246,6 @@ object Messages {
           Option(r.get("fix")).filterNot(_.isNull).map(_.asText)
         )
       )
-    Outcome(pushdown, reason, long(node, "pruned_files"))
-  }
 
   private def long(node: JsonNode, field: String): Option[Long] =
     Option(node.get(field)).filter(_.isIntegralNumber).map(_.asLong)

@@ -1,0 +1,99 @@
+package io.tamis.rules
+
+import io.tamis.source.{GoalOutcome, Kept, Purpose, ScanPlanner, TamisTable}
+import io.tamis.wire.{Goal, GoalReader, Reason}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  And,
+  Attribute,
+  DynamicPruning,
+  ExprId,
+  Expression,
+  SubqueryExpression
+}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+
+/** One scan of tamis under projections, and nothing else but one filter right on the scan.
+  *
+  * The conjuncts of that filter are all that decides which rows of the files come out, and they are
+  * what Spark hands to the scan's builder: one that is not deterministic, or has a subquery, is no
+  * such thing, and then nothing is found.
+  *
+  * @param outputs
+  *   what each attribute of the top is, over the attributes of the relation
+  */
+final case class ScanBelow(
+    relation: LogicalPlan,
+    table: TamisTable,
+    conjuncts: Seq[Expression],
+    outputs: Map[ExprId, Expression]
+) {
+
+  /** An expression of the top over the attributes of the relation. */
+  def atScan(e: Expression): Expression = e.transform { case a: Attribute =>
+    outputs.getOrElse(a.exprId, a)
+  }
+
+  /** The plan, which this scan is a part of, with the scan reading only the files that serve a goal.
+    */
+  def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
+    ScanPlanner.ask(table, conjuncts, goal).fold(plan) { found =>
+      val listing = found.asked.listing
+      GoalReader.files(found.answer, listing.size) match {
+        case Right(files) => scannedFor(plan, text, None, Some(Kept.of(listing, files)))
+        case Left(reason) => scannedFor(plan, text, Some(reason), None)
+      }
+    }
+
+  /** The plan with the scan reading these files; None: those that it read before. */
+  def scannedFor(
+      plan: LogicalPlan,
+      text: String,
+      reason: Option[Reason],
+      files: Option[Kept]
+  ): LogicalPlan = {
+    val goals = table.purpose.goals :+ GoalOutcome(text, reason)
+    val purpose = Purpose(files.orElse(table.purpose.within), goals)
+    plan.transformDown {
+      case r if r eq relation => TamisRelation.of(table.scannedFor(purpose), relation.output)
+    }
+  }
+}
+
+object ScanBelow {
+
+  def unapply(plan: LogicalPlan): Option[ScanBelow] = plan match {
+    case Project(list, child) if list.forall(isPlain) =>
+      unapply(child).map { below =>
+        val outputs = list.map {
+          case a: Alias => a.exprId -> below.atScan(a.child)
+          case other    => other.exprId -> below.atScan(other)
+        }
+        below.copy(outputs = outputs.toMap)
+      }
+    case Filter(condition, relation @ TamisRelation(table)) if isPlain(condition) =>
+      Some(scan(relation, table, conjunctsOf(condition)))
+    case relation @ TamisRelation(table) => Some(scan(relation, table, Nil))
+    case _                               => None
+  }
+
+  private def scan(
+      relation: LogicalPlan,
+      table: TamisTable,
+      conjuncts: Seq[Expression]
+  ): ScanBelow =
+    ScanBelow(
+      relation,
+      table,
+      conjuncts,
+      relation.output.map(a => a.exprId -> (a: Expression)).toMap
+    )
+
+  private def conjunctsOf(e: Expression): Seq[Expression] = e match {
+    case And(left, right) => conjunctsOf(left) ++ conjunctsOf(right)
+    case other            => Seq(other)
+  }
+
+  private def isPlain(e: Expression): Boolean =
+    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[DynamicPruning])
+}

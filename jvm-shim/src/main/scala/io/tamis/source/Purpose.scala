@@ -1,0 +1,36 @@
+package io.tamis.source
+
+import io.tamis.wire.{PlanAnswer, Reason}
+import org.apache.spark.sql.catalyst.expressions.Expression
+
+/** What a scan is for, as far as its place in the plan tells: found by rules before it is built.
+  *
+  * @param within
+  *   the scan reads no file but these, whatever its filters. Their listing is that of the rule, so
+  *   that both speak of the same files. None: any file of the table
+  * @param goals
+  *   what rules wanted, in their order
+  */
+final case class Purpose(within: Option[Kept], goals: Seq[GoalOutcome])
+
+object Purpose {
+  val unknown: Purpose = Purpose(None, Nil)
+}
+
+/** What became of one goal, for whoever asks why.
+  *
+  * @param text
+  *   the goal as people write it: LIMIT 10
+  * @param reason
+  *   why nothing came of it; None: the files were chosen for it
+  */
+final case class GoalOutcome(text: String, reason: Option[Reason])
+
+/** What the planner found out before a scan is built.
+  *
+  * @param asked
+  *   the files in question: those of the partitions that match
+  * @param filters
+  *   the filters in question: the others are true of every row of these partitions
+  */
+final case class GoalAnswer(asked: Kept, filters: Seq[Expression], answer: PlanAnswer)
