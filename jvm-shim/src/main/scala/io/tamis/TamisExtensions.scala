@@ -2,7 +2,7 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
-import io.tamis.rules.{AddImpliedFilters, PruneForLimit, UseTamisTables}
+import io.tamis.rules.{AddImpliedFilters, KeepFilterOrder, PruneForLimit, UseTamisTables}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -12,7 +12,9 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      streaming never meet tamis;
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
   *      before V2ScanRelationPushDown; then scans under a LIMIT are confined to files that are
-  *      enough; then filters over other sources get the ranges they imply.
+  *      enough; then filters over other sources get the ranges they imply;
+  *   1. physical plans, before columns become rows: conjuncts with subqueries go back to their
+  *      place.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -21,7 +23,9 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     if (!SidecarPython.sparkConf("spark.tamis.enabled").contains("false"))
       SidecarSupervisor.warmUp()
     extensions.injectPreCBORule(session => new UseTamisTables(session))
+    extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
     extensions.injectPreCBORule(_ => PruneForLimit)
     extensions.injectPreCBORule(_ => new AddImpliedFilters)
+    extensions.injectColumnar(_ => KeepFilterOrder.Restore)
   }
 }

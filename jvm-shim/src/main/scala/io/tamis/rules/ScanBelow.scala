@@ -1,10 +1,9 @@
 package io.tamis.rules
 
-import io.tamis.source.{GoalOutcome, Kept, Purpose, ScanPlanner, TamisTable}
+import io.tamis.source.{GoalOutcome, Kept, ScanPlanner, TamisTable}
 import io.tamis.wire.{Goal, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
-  And,
   Attribute,
   DynamicPruning,
   ExprId,
@@ -34,7 +33,8 @@ final case class ScanBelow(
     outputs.getOrElse(a.exprId, a)
   }
 
-  /** The plan, which this scan is a part of, with the scan reading only the files that serve a goal.
+  /** The plan, which this scan is a part of, with the scan reading only the files that serve a
+    * goal.
     */
   def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
     ScanPlanner.ask(table, conjuncts, goal).fold(plan) { found =>
@@ -53,7 +53,7 @@ final case class ScanBelow(
       files: Option[Kept]
   ): LogicalPlan = {
     val goals = table.purpose.goals :+ GoalOutcome(text, reason)
-    val purpose = Purpose(files.orElse(table.purpose.within), goals)
+    val purpose = table.purpose.copy(within = files.orElse(table.purpose.within), goals = goals)
     plan.transformDown {
       case r if r eq relation => TamisRelation.of(table.scannedFor(purpose), relation.output)
     }
@@ -72,7 +72,7 @@ object ScanBelow {
         below.copy(outputs = outputs.toMap)
       }
     case Filter(condition, relation @ TamisRelation(table)) if isPlain(condition) =>
-      Some(scan(relation, table, conjunctsOf(condition)))
+      Some(scan(relation, table, Conjuncts.of(condition)))
     case relation @ TamisRelation(table) => Some(scan(relation, table, Nil))
     case _                               => None
   }
@@ -89,11 +89,8 @@ object ScanBelow {
       relation.output.map(a => a.exprId -> (a: Expression)).toMap
     )
 
-  private def conjunctsOf(e: Expression): Seq[Expression] = e match {
-    case And(left, right) => conjunctsOf(left) ++ conjunctsOf(right)
-    case other            => Seq(other)
-  }
-
   private def isPlain(e: Expression): Boolean =
-    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[DynamicPruning])
+    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(
+      _.isInstanceOf[DynamicPruning]
+    )
 }

@@ -10,8 +10,14 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   *   that both speak of the same files. None: any file of the table
   * @param goals
   *   what rules wanted, in their order
+  * @param subqueryAt
+  *   of the conjuncts of the filter, in order, which have a scalar subquery; empty: only the last
   */
-final case class Purpose(within: Option[Kept], goals: Seq[GoalOutcome])
+final case class Purpose(
+    within: Option[Kept],
+    goals: Seq[GoalOutcome],
+    subqueryAt: Seq[Boolean] = Nil
+)
 
 object Purpose {
   val unknown: Purpose = Purpose(None, Nil)
