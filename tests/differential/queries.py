@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 QUERIES_PER_TABLE = 25
+#: Filters of the same table in one statement, besides: most of the time goes into statements.
+TOGETHER = 8
+STATEMENTS_PER_TABLE = 8
 ZONES = ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"]
 
 
@@ -49,6 +52,11 @@ class Tally:
     recorded: int = 0
     refused: int = 0
     differences: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Take in what another run saw."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     def __str__(self) -> str:
         return (
@@ -95,25 +103,47 @@ def compare(spark: SparkSession, statement: str, tally: Tally) -> None:
         try:
             frame = spark.sql(statement)
             answers.append(_rows(frame))
-        except Exception as error:  # both sides may fail, in the same way
+        except Exception as error:  # both sides may fail, in a task or in a broadcast
             answers.append(type(error))
             continue
         if enabled == "true":
             _count(spark, statement, frame, tally)
     tally.queries += 1
     off, on = answers
-    if isinstance(on, list) and not isinstance(off, list):
+    if not isinstance(off, list):
         # Of `a AND f(x)` Spark may evaluate f(x) first, and f may raise where a is false.
-        tally.spared += 1
+        tally.spared += isinstance(on, list)
+        tally.failed += not isinstance(on, list)
     elif off != on:
         tally.differences.append(f"{statement}\n  off: {_short(off)}\n  on:  {_short(on)}")
-    elif not isinstance(off, list):
-        tally.failed += 1
+
+
+def compare_together(
+    spark: SparkSession, table: RandomTable, conditions: list[str], tally: Tally
+) -> None:
+    """The rows of each filter, in one statement; one by one if that fails or differs."""
+    branches = [
+        f"SELECT {number} AS filter, _row FROM {table.name} WHERE {condition}"
+        for number, condition in enumerate(conditions)
+    ]
+    statement = " UNION ALL ".join(branches)
+    trial = Tally()
+    compare(spark, statement, trial)
+    if trial.failed or trial.spared or trial.differences:
+        for branch in branches:
+            compare(spark, branch, tally)
+        if trial.differences and not tally.differences:
+            tally.differences += trial.differences
+    else:
+        trial.queries = len(branches)
+        tally.add(trial)
 
 
 def _count(spark: SparkSession, statement: str, frame: DataFrame, tally: Tally) -> None:
     plan = frame._jdf.queryExecution().executedPlan().toString()
-    tally.implied += "Implied: [(" in plan or _adds_filters(spark, statement)
+    tally.implied += "Implied: [(" in plan or (
+        " FileScan " in plan and _adds_filters(spark, statement)
+    )
     for scan in json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf)):
         tally.files_kept += scan["files_kept"]
         tally.files_total += scan["files_total"]
@@ -212,6 +242,17 @@ def computed(rng: random.Random, table: RandomTable) -> str | None:
     )
 
 
+_PER_TABLE = QUERIES_PER_TABLE + TOGETHER * STATEMENTS_PER_TABLE
+
+
+def _condition(rng: random.Random, table: RandomTable) -> str:
+    condition = rng.choice([predicate, predicate, conjunction])(rng, table)
+    of_expression = computed(rng, table)
+    if of_expression is not None and rng.random() < 0.25:
+        condition = rng.choice([of_expression, f"({of_expression}) AND ({condition})"])
+    return condition
+
+
 def run(
     spark: SparkSession,
     folder: Path,
@@ -223,7 +264,7 @@ def run(
     import tamis
 
     tally = Tally()
-    for number in range(-(-count // QUERIES_PER_TABLE)):
+    for number in range(-(-count // _PER_TABLE)):
         rng = random.Random(f"{seed}/{number}")
         table = write(rng, folder / f"t{number}", f"t{number}")
         spark.conf.set("spark.sql.session.timeZone", rng.choice(ZONES))
@@ -241,15 +282,17 @@ def run(
                 tally.refused += 1
                 tamis.index(spark, table.name).build()
             tally.recorded += bool(asked)
-        for _ in range(QUERIES_PER_TABLE):
-            before = len(tally.differences)
-            condition = rng.choice([predicate, predicate, conjunction])(rng, table)
-            of_expression = computed(rng, table)
-            if of_expression is not None and rng.random() < 0.25:
-                condition = rng.choice([of_expression, f"({of_expression}) AND ({condition})"])
-            compare(spark, _shapes(rng, table, condition), tally)
-            for difference in tally.differences[before:]:
-                report(f"seed {seed}, table {number} ({table.ddl}) in {table.path}\n{difference}")
+        before = len(tally.differences)
+        stop = tally.queries + min(_PER_TABLE, count - tally.queries)
+        for _ in range(min(QUERIES_PER_TABLE, stop - tally.queries)):
+            compare(spark, _shapes(rng, table, _condition(rng, table)), tally)
+        while tally.queries < stop:
+            conditions = [
+                _condition(rng, table) for _ in range(min(TOGETHER, stop - tally.queries))
+            ]
+            compare_together(spark, table, conditions, tally)
+        for difference in tally.differences[before:]:
+            report(f"seed {seed}, table {number} ({table.ddl}) in {table.path}\n{difference}")
         if copied:
             spark.catalog.dropTempView(table.name)
         spark.sql(f"DROP TABLE {table.name}")
