@@ -42,8 +42,10 @@ test: check ## Everything: check, the tests of the Scala side, the whole of pyte
 	$(PYTHON) -m pytest --doctest-modules python/tamis tests
 
 .PHONY: differential
-differential: setup ## Compare with Spark on random data and queries, for longer
+differential: setup ## Compare with Spark on random data and queries, for longer (SEED=1 N=2000)
 	HYPOTHESIS_PROFILE=long $(PYTHON) -m pytest tests/properties tests/differential
+	$(PYTHON) tests/differential/verdicts.py --seed $(or $(SEED),1) --count $(or $(N),2000)00
+	$(PYTHON) tests/differential/queries.py --seed $(or $(SEED),1) --count $(or $(N),2000)
 
 .PHONY: operators
 operators: $(INSTALLED) ## Write docs/operators.md
