@@ -14,17 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.peers import layouts
+from bench.peers import layouts, packages
 from bench.peers.layouts import LAYOUTS, Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BUILD = Path(__file__).resolve().parents[2] / "build"
-_PACKAGES = (
-    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
-    "io.delta:delta-spark_4.1_2.13:4.4.0",
-)
 _WIDTH = 72
 
 
@@ -34,19 +30,10 @@ def session(folder: Path) -> SparkSession:
 
     import tamis
 
-    extensions = (
-        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "io.delta.sql.DeltaSparkSessionExtension",
-    )
-    catalog = f"spark.sql.catalog.{layouts.CATALOG}"
     confs = {
+        **packages.confs(packages.ICEBERG, packages.DELTA),
+        **packages.lakes(folder / "iceberg"),
         "spark.driver.memory": "3g",
-        "spark.jars.packages": ",".join(_PACKAGES),
-        "spark.sql.extensions": ",".join(extensions),
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        catalog: "org.apache.iceberg.spark.SparkCatalog",
-        f"{catalog}.type": "hadoop",
-        f"{catalog}.warehouse": str(folder / "iceberg"),
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

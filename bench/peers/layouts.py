@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING
 
 from bench.demo import tables
 from bench.peers import predicates
+from bench.peers.packages import CATALOG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-#: The catalog of the Iceberg tables.
-CATALOG = "ice"
 
 
 @dataclass(frozen=True, slots=True)

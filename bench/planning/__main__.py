@@ -6,12 +6,12 @@ import argparse
 import shutil
 from pathlib import Path
 
-from bench.planning import evaluation, first_touch, functions, round_trip, row_groups
+from bench.planning import evaluation, first_touch, functions, memory, round_trip, row_groups
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["evaluation", "functions", "row-groups", "first-touch", "round-trip", "all"]
+    parts = ["evaluation", "functions", "row-groups", "first-touch", "memory", "round-trip", "all"]
     parser.add_argument("part", nargs="?", choices=parts, default="all")
     parser.add_argument("--folder", type=Path, default=Path("build/bench"))
     parser.add_argument("--sizes", type=int, nargs="*", default=round_trip.SIZES)
@@ -26,6 +26,9 @@ def main() -> None:
     if arguments.part in ("first-touch", "all"):
         found = first_touch.table(arguments.folder.resolve())
         print("\n".join(["", "First touch of a column, CPU milliseconds", "", *found]))
+    if arguments.part in ("memory", "all"):
+        found = memory.table(arguments.folder.resolve())
+        print("\n".join(["", "Anonymous memory of an index that records much", "", *found]))
     if arguments.part in ("round-trip", "all"):
         print("\n".join(["", "Round trip, milliseconds", "", *_round_trip(arguments)]))
 

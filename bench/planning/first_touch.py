@@ -27,6 +27,7 @@ from tamis.index.harvest import row_groups_table
 from tamis.index.layout import FORMAT, Pointer
 from tamis.index.leaves import leaves_of
 from tamis.index.reader import open_index
+from tamis.index.recorded import Parts
 from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
 
@@ -35,7 +36,9 @@ COLUMNS = {"id": "long", "v": "double", "d": "date", "name": "string"}
 _ROUNDS = 5
 
 
-def write_index(folder: Path, size: int, row_groups: int = 1) -> Store:
+def write_index(
+    folder: Path, size: int, row_groups: int = 1, recording: Parts | None = None
+) -> Store:
     """An index of so many files that are not there, ten rows each, clustered by id."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -77,7 +80,8 @@ def write_index(folder: Path, size: int, row_groups: int = 1) -> Store:
     made = assemble(keys, leaves, pa.table(statistics), groups)
     store = Store.at(root, None, {})
     name = store.new_generation()
-    data = store.write_generation(name, made.files, made.row_groups)
+    more, raw = (recording.tables, recording.raw) if recording is not None else ({}, {})
+    data = store.write_generation(name, made.files, made.row_groups, more, raw)
     empty = json.dumps({"type": "struct", "fields": []})
     store.commit(
         Pointer(
@@ -138,7 +142,7 @@ def touch(store: Store, cache: Path) -> Iterator[tuple[str, float]]:
     assert index.statistics.trouble is None, index.statistics.trouble
 
 
-def _anonymous_mb() -> float:
+def anonymous_mb() -> float:
     for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
         if line.startswith("Anonymous:"):
             return int(line.split()[1]) / 1024
@@ -183,7 +187,7 @@ def _main(folder: Path, size: int) -> None:
     shutil.rmtree(cache, ignore_errors=True)
     root = (folder / f"touch-{size}").resolve().as_uri().replace("file://", "file:")
     list(touch(Store.at(root, None, {}), cache))
-    print(_anonymous_mb())
+    print(anonymous_mb())
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,10 +21,20 @@ from tamis.evaluate.storage import edge_of
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not
 from tamis.expr.types import DOUBLE, STRING, DataType
 from tamis.files.bounds import column_bounds
-from tamis.index import blooms
+from tamis.index import blooms, values
 from tamis.index.hashing import hashes_of
 from tamis.index.recordings import _Together
 from tamis.index.values import UNKNOWN, ValueLists, ValueMembers
+
+
+@pytest.fixture(scope="module", autouse=True, params=[2, 1 << 16])
+def files_at_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Files are asked in blocks: also where these end inside of a table."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values, "_BLOCK", request.param)
+        patch.setattr(blooms, "_FILES_AT_ONCE", request.param)
+        yield
+
 
 NAN = math.nan
 POOL: dict[DataType, list[Any]] = {

@@ -77,30 +77,6 @@ def test_csv(spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFram
     assert "EqualTo(n,499)" not in pushed(same("SELECT n FROM events WHERE n + 1 = 500"))
 
 
-@pytest.fixture
-def derby(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
-    """The events in a database in memory, and a view `events` over it."""
-    spark._jvm.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
-    url = "jdbc:derby:memory:implied"
-    spark.sql(EVENTS).drop("name").coalesce(1).write.jdbc(f"{url};create=true", "events")
-    spark.read.jdbc(url, "events").createOrReplaceTempView("events")
-    yield url
-    with pytest.raises(Exception, match="dropped"):
-        spark._jvm.java.sql.DriverManager.getConnection(f"{url};drop=true")
-
-
-def test_jdbc(spark: SparkSession, derby: str, same: Callable[[str], DataFrame]) -> None:
-    frame = same("SELECT n FROM events WHERE year(day) = 1995")
-    assert "*GreaterThanOrEqual(day,1994-12-31), *LessThanOrEqual(day,1996-01-01)" in pushed(frame)
-    assert len(frame.collect()) == 365
-    frame = same("SELECT count(*) FROM events WHERE big DIV 1000 = 7 AND year(ts) > 1990")
-    assert "And(GreaterThanOrEqual(big,6999),LessThanOrEqual(big,8000))" in pushed(frame)
-    assert "*GreaterThanOrEqual(ts,1990-12-30 00:00:00.0)" in pushed(frame)
-    same("SELECT n FROM events WHERE amount + 1 = 3.25")
-    same("SELECT n FROM events WHERE year(day) = 12000")
-    same("SELECT n FROM events WHERE year(day) < 1800 OR n + 1 > 998")
-
-
 def test_parquet_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     """_metadata in the output: tamis does not scan it."""
     spark.sql(EVENTS).coalesce(1).write.parquet(str(tmp_path / "t"))

@@ -39,6 +39,8 @@ MAX_BLOCKS: Final = 1 << 17
 _BITS_A_VALUE: Final = 12
 #: Of more constants than that some is nearly always taken to be there.
 MAX_OPTIONS: Final = 128
+#: What asking takes is small, however many files there are.
+_FILES_AT_ONCE: Final = 1 << 16
 _WORDS: Final = 4
 _BLOCK_SHIFT: Final = 40
 
@@ -138,12 +140,19 @@ class BloomMembers:
         if len(options) > MAX_OPTIONS:
             return YES
         found: Flags = self.blocks == UNKNOWN
-        for hashed in hashes_of(options, self.data_type):
-            rows = np.flatnonzero(~found & (self.blocks > 0))
-            chosen = (hashed >> _BLOCK_SHIFT) & (self.blocks[rows] - 1)
-            bits = _bits(hashed)
-            found[rows] = ((self.words[self.starts[rows] + chosen] & bits) == bits).all(axis=1)
+        hashes = list(hashes_of(options, self.data_type))
+        for start in range(0, len(found), _FILES_AT_ONCE):
+            some = slice(start, start + _FILES_AT_ONCE)
+            self._mark(found[some], hashes, self.starts[some], self.blocks[some])
         return found if len(found) else NO
+
+    def _mark(self, found: Flags, hashes: Sequence[int], starts: Longs, blocks: Longs) -> None:
+        """Sets the flags of those of some files that may hold a value of these hashes."""
+        for hashed in hashes:
+            rows = np.flatnonzero(~found & (blocks > 0))
+            chosen = (hashed >> _BLOCK_SHIFT) & (blocks[rows] - 1)
+            bits = _bits(hashed)
+            found[rows] = ((self.words[starts[rows] + chosen] & bits) == bits).all(axis=1)
 
     def may_miss(self, options: Edge) -> Flags:
         return YES  # a filter never says that a value is there

@@ -28,6 +28,7 @@ from tamis._version import __version__
 from tamis.evaluate.bounds import Bounds
 from tamis.expr.types import DataType
 from tamis.index.arrays import map_bounds, write_bounds
+from tamis.index.memory import give_back
 
 T = TypeVar("T")
 
@@ -86,10 +87,12 @@ class LocalCache:
                 pass  # not there, or damaged
             try:
                 _publish(entry, lambda draft: write_bounds(draft, make(True), rows))
+                give_back()
                 return map_bounds(entry, data_type, rows)
             except _UNREADABLE:
                 pass
         ((_, bounds),) = make(False)
+        give_back()
         return bounds
 
     def table(self, name: str, make: Callable[[], pa.Table]) -> pa.Table:
@@ -128,6 +131,7 @@ class LocalCache:
                 pass  # not there, or damaged
             try:
                 _publish(entry, write)
+                give_back()
                 return read(entry)
             except _UNREADABLE:
                 pass

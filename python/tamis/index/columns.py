@@ -23,7 +23,6 @@ from tamis.files.columns import plain
 from tamis.files.intersection import intersect
 from tamis.index.cache import LocalCache
 from tamis.index.layout import FILES, ColumnEntry, Pointer
-from tamis.index.memory import give_back
 from tamis.index.recorded import Recording
 from tamis.index.recordings import Recordings, bounds_of, chosen
 from tamis.index.store import Store
@@ -238,7 +237,6 @@ class IndexStatistics:
         if lists is not None:
             bounds = intersect(bounds, lists.bounds(data_type))
         yield self.num_containers, with_keys(bounds)
-        give_back()
 
     def _load(
         self, entry: ColumnEntry, data_type: DataType, in_blocks: bool
@@ -264,7 +262,6 @@ class IndexStatistics:
             records = self._counted(start, rows)
             yield rows, with_keys(column_bounds(data_type, low, high, nulls, nans, records))
             start += rows
-        give_back()
 
     def _counted(self, start: int, rows: int) -> pa.Array:
         """The number of rows of some files; null: not known."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,11 +11,17 @@ import pyarrow as pa
 
 from tamis._version import __version__
 from tamis.errors import StatisticsIndexError
-from tamis.index import freshness
 from tamis.index.asked import Asked, Columns, Entry, Expressions, Schema, asked_of, entries_of
-from tamis.index.description import Description, Staleness
+from tamis.index.description import Description
 from tamis.index.generation import Generation, assemble, merge
-from tamis.index.layout import FILES, FORMAT, ROW_GROUPS, Pointer
+from tamis.index.in_force import (
+    keys_in_force,
+    load_generation,
+    reusable_rows,
+    selected_leaves,
+    staleness,
+)
+from tamis.index.layout import FORMAT, Pointer
 from tamis.index.leaves import Leaf, leaves_of
 from tamis.index.listing import (
     TableListing,
@@ -29,7 +34,6 @@ from tamis.index.listing import (
 from tamis.index.recorded import Parts, encode, load, recording_of
 from tamis.index.recorded import merge as merge_parts
 from tamis.index.rows import RowStatistics, timed
-from tamis.index.snapshot import FileKeys
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
@@ -80,7 +84,7 @@ class Index:
         self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False
     ) -> Index:
         """lenient: columns that are gone are no error."""
-        leaves = _selected(leaves_of(listing.schema), selected, missing_is_error=not lenient)
+        leaves = selected_leaves(leaves_of(listing.schema), selected, missing_is_error=not lenient)
         entries = self._entries(listing, asked, lenient)
         everything = np.arange(len(listing.snapshot.files))
         read = self._read(listing, everything, leaves)
@@ -109,7 +113,7 @@ class Index:
             raise
         selected = old.selected
         asked = Asked() if recording is None else recording.asked
-        leaves = _selected(leaves_of(listing.schema), selected, missing_is_error=False)
+        leaves = selected_leaves(leaves_of(listing.schema), selected, missing_is_error=False)
         entries = self._entries(listing, asked, lenient=True)
         before = () if recording is None else recording.entries
         if (
@@ -119,13 +123,13 @@ class Index:
         ):
             return self._build(listing, selected, asked, lenient=True)
         try:
-            old_files, old_row_groups = _load(store, old)
+            old_files, old_row_groups = load_generation(store, old)
             old_parts = [load(store, old, k, entry) for k, entry in enumerate(before)]
         except IndexUnusable as problem:
             if problem.code == "index.damaged":
                 return self._build(listing, selected, asked, lenient=True)
             raise
-        rows = _reusable(listing.snapshot.files, old_files)
+        rows = reusable_rows(listing.snapshot.files, old_files)
         changed = np.flatnonzero(rows < 0)
         new_files, new_row_groups = self._read(listing, changed, leaves)
         merged = merge(old_files, old_row_groups, rows, new_files, new_row_groups, leaves)
@@ -150,7 +154,7 @@ class Index:
         return Description(
             store.uri,
             pointer,
-            _staleness(listing.snapshot.files, _keys(store, pointer)),
+            staleness(listing.snapshot.files, keys_in_force(store, pointer)),
             () if recording is None else recording.entries,
         )
 
@@ -244,66 +248,3 @@ class Index:
             ) from problem
         store.remove_old_generations(but=before)
         invalidate(self._spark, listing.root)
-
-
-def _selected(
-    leaves: Sequence[Leaf], columns: Sequence[str] | None, missing_is_error: bool = True
-) -> tuple[Leaf, ...]:
-    if columns is None:
-        return tuple(leaves)
-    chosen: list[Leaf] = []
-    for name in columns:
-        found = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
-        if not found and missing_is_error:
-            near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
-            hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
-            raise StatisticsIndexError(f"no column {name} of which footers hold statistics: {hint}")
-        chosen.extend(leaf for leaf in found if leaf not in chosen)
-    return tuple(chosen)
-
-
-def _load(store: Store, pointer: Pointer) -> tuple[pa.Table, pa.Table]:
-    """The whole of a generation."""
-    checksums = store.checksums(pointer)
-    files, row_groups = (
-        store.columns(pointer, checksums[name], name, checksums[name].chunks)
-        for name in (FILES, ROW_GROUPS)
-    )
-    return files, row_groups
-
-
-def _keys(store: Store, pointer: Pointer) -> FileKeys:
-    names = ["directory", "name", "size", "mtime"]
-    return _keys_of(store.columns(pointer, store.checksums(pointer)[FILES], FILES, names))
-
-
-def _keys_of(files: pa.Table) -> FileKeys:
-    directories = files.column("directory").combine_chunks().dictionary_encode()
-    return FileKeys(
-        tuple(directories.dictionary.to_pylist()),
-        pa.chunked_array([directories.indices]),
-        files.column("name"),
-        files.column("size"),
-        files.column("mtime"),
-    )
-
-
-def _reusable(listing: FileKeys, old_files: pa.Table) -> np.ndarray:
-    """For every listed file the old row that holds still, or -1. Unreadable ones are read again."""
-    rows = freshness.match(listing, _keys_of(old_files))
-    if rows is None:
-        rows = np.arange(len(listing))
-    unread = old_files.column("num_records").is_null().to_numpy()
-    return np.where((rows >= 0) & ~unread[rows], rows, freshness.UNMATCHED) if len(unread) else rows
-
-
-def _staleness(listing: FileKeys, indexed: FileKeys) -> Staleness:
-    rows = freshness.match(listing, indexed)
-    if rows is None:
-        return Staleness(len(listing), 0, 0, 0)
-    fresh = int((rows >= 0).sum())
-    theirs = set(indexed.uris())
-    uris = listing.uris()
-    changed = sum(uris[i] in theirs for i in np.flatnonzero(rows < 0))
-    added = len(listing) - fresh - changed
-    return Staleness(fresh, changed, added, len(indexed) - fresh - changed)

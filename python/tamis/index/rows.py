@@ -14,32 +14,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
-from tamis.expr.types import DataType
 from tamis.index import blooms, values
 from tamis.index.asked import Entry
-from tamis.index.decoding import cut_lower, cut_lower_text, cut_upper, cut_upper_text
-from tamis.index.leaves import arrow_type
-from tamis.index.row_sql import (
-    FILE,
-    FLOATING,
-    ID,
-    NAN,
-    ORDINARY,
-    TEXT,
-    bounds_sql,
-    is_old,
-    members_sql,
-)
+from tamis.index.gathered import Gathered
+from tamis.index.row_bounds import bounds_at, no_bounds
+from tamis.index.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql
+from tamis.index.row_statistics import Columns, RowStatistics, timed
 from tamis.index.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -49,36 +37,6 @@ __all__ = ["Columns", "RowStatistics", "aggregate", "timed"]
 
 #: Groups of the second job that are gathered at a time, about 60 bytes each.
 _MAX_GROUPS: Final = 2_000_000
-#: Bounds of bytes that are longer are cut, outward.
-_MAX_BOUND: Final = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Of one entry, in the order of the files that were asked about.
-
-    columns: bounds (min, max, null_count, nan_count).  filters, lists: see blooms and values.
-    """
-
-    columns: Mapping[str, pa.Array] | None = None
-    filters: blooms.Blooms | None = None
-    lists: values.ValueLists | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RowStatistics:
-    """One part an entry, and the seconds that each took."""
-
-    parts: tuple[Columns, ...]
-    seconds: tuple[float, ...]
-
-
-def timed(entries: Sequence[Entry], rows: RowStatistics) -> tuple[Entry, ...]:
-    """The entries, with the seconds that they took."""
-    return tuple(
-        msgspec.structs.replace(entry, seconds=round(seconds, 3))
-        for entry, seconds in zip(entries, rows.seconds, strict=True)
-    )
 
 
 Watch = Callable[[str], AbstractContextManager[None]]
@@ -115,13 +73,7 @@ def aggregate(
 
 def _nothing(entry: Entry) -> Columns:
     """An entry of no file."""
-    if entry.kind == "bounds":
-        kind, counts = arrow_type(entry.leaf), pa.array([], pa.int64())
-        columns = {"min": pa.array([], kind), "max": pa.array([], kind), "null_count": counts}
-        if entry.type in FLOATING:
-            columns["nan_count"] = counts
-        return Columns(columns)
-    return _Gathered(entry, 0).finished([])
+    return no_bounds(entry) if entry.kind == "bounds" else Gathered(entry, 0).finished([])
 
 
 class _Job:
@@ -211,7 +163,9 @@ class _Job:
         place, row = self._matched(table)
         twice = {each for each in ids if ids.count(each) > 1} if len(set(ids)) < len(ids) else set()
         names = {ids[r]: p for p, r in zip(place, row, strict=True) if ids[r] not in twice}
-        return [self._bound(k, entry, table, place, row) for k, entry in enumerate(entries)], names
+        at = np.full(len(self.uris), -1, np.int64)
+        at[place] = row
+        return [bounds_at(k, entry, table, at) for k, entry in enumerate(entries)], names
 
     def _matched(self, table: pa.Table) -> tuple[list[int], list[int]]:
         """Files that Spark read as they were listed, and to the end: their places and rows."""
@@ -232,36 +186,10 @@ class _Job:
                 rows.append(row)
         return places, rows
 
-    def _bound(
-        self, k: int, entry: Entry, table: pa.Table, place: list[int], row: list[int]
-    ) -> Columns:
-        at = np.full(len(self.uris), -1, np.int64)
-        at[place] = row
-        # no row of it: an empty file, of which there is nothing to read, or one that is not known
-        old = table.column(f"old{k}").to_numpy(zero_copy_only=False).astype(bool)
-        if len(old):
-            at[(at >= 0) & old[at]] = -1
-        take = pa.array(at, mask=at < 0)
-        wanted = arrow_type(entry.leaf)
-        low, high, nulls, nans = (
-            table.column(f"{name}{k}").combine_chunks().take(take)
-            for name in ("min", "max", "null", "nan")
-        )
-        if entry.type in TEXT:
-            low, high = _cut(low, entry.type, lower=True), _cut(high, entry.type, lower=False)
-        columns = {
-            "min": low.cast(wanted),
-            "max": high.cast(wanted),
-            "null_count": nulls.cast(pa.int64()),
-        }
-        if entry.type in FLOATING:
-            columns["nan_count"] = nans.cast(pa.int64())
-        return Columns(columns=columns)
-
     # --- bloom filters and value lists ------------------------------------------------------------
 
     def _members(self, entries: Sequence[Entry], names: Mapping[int, int]) -> Iterator[Columns]:
-        gathered = [_Gathered(entry, len(self.uris)) for entry in entries]
+        gathered = [Gathered(entry, len(self.uris)) for entry in entries]
         for places in self._batches(entries):
             blocks = blooms.blocks_for(max(int(self.records[i]) for i in places))
             text = members_sql(entries, blocks)
@@ -296,55 +224,6 @@ class _Job:
             yield batch
 
 
-class _Gathered:
-    """What the second job says of one entry, file by file."""
-
-    def __init__(self, entry: Entry, files: int) -> None:
-        self.entry = entry
-        self.filters: list[Any] = [None] * files
-        self.lists: list[Any] = [None] * files
-
-    def add(
-        self, groups: pa.Table, names: Mapping[int, int], records: npt.NDArray[Any], blocks: int
-    ) -> None:
-        """groups: one row a block of a filter, or a value, and one for all NULLs, all NaN …"""
-        table = groups.sort_by([("id", "ascending")])
-        ids = table.column("id").to_numpy()
-        state = table.column("state").to_numpy()
-        counts = table.column("n").to_numpy()
-        keys = table.column("key").combine_chunks() if self.entry.kind == "values" else None
-        words = block = np.empty(0)
-        if self.entry.kind == "bloom":
-            block = table.column("block").fill_null(0).to_numpy()
-            words = np.stack([table.column(f"w{j}").to_numpy() for j in range(4)], axis=1)
-        edges = (np.flatnonzero(np.diff(ids)) + 1).tolist()
-        for start, stop in zip([0, *edges], [*edges, len(ids)], strict=True):
-            place = names.get(int(ids[start])) if stop > start else None
-            if place is None or int(counts[start:stop].sum()) != records[place]:
-                continue  # not the file that was listed, or not all of its rows
-            if (state[start:stop] > NAN).any():
-                continue
-            ordinary = np.flatnonzero(state[start:stop] == ORDINARY) + start
-            if keys is not None:
-                if len(ordinary) <= values.MAX_VALUES:
-                    self.lists[place] = keys.take(pa.array(ordinary)).to_pylist()
-            elif not len(ordinary):
-                self.filters[place] = np.zeros((0, 4), np.uint64)
-            else:
-                filled = np.zeros((blocks, 4), np.uint64)
-                filled[block[ordinary]] = words[ordinary].view(np.uint64)
-                self.filters[place] = blooms.folded(filled)
-
-    def finished(self, empty: list[int]) -> Columns:
-        for place in empty:
-            self.filters[place], self.lists[place] = np.zeros((0, 4), np.uint64), []
-        if self.entry.kind == "bloom":
-            return Columns(filters=blooms.joined(self.filters))
-        data_type = DataType.parse(self.entry.type)
-        assert data_type is not None
-        return Columns(lists=values.listed(self.lists, data_type))
-
-
 def _spellings(uris: Iterable[str]) -> list[str]:
     """URIs as Spark may spell them in `_metadata`: as they are, or decoded."""
     return sorted({spelling for uri in uris for spelling in (uri, unquote(uri))})
@@ -354,26 +233,3 @@ def _canonical(path: str) -> str:
     """`file:///t`, as the catalog has it, is `file:/t`."""
     scheme, separator, rest = path.partition(":///")
     return f"{scheme}:/{rest}" if separator and "/" not in scheme else path
-
-
-def _cut(edge: pa.Array, kind: str, lower: bool) -> pa.Array:
-    of_text = kind == "string"
-
-    def one(raw: bytes | None) -> bytes | None:
-        if raw is None:
-            return None
-        if len(raw) <= _MAX_BOUND and (not of_text or _is_text(raw)):
-            return raw
-        if lower:
-            return cut_lower_text(raw) if of_text else cut_lower(raw)
-        return cut_upper_text(raw) if of_text else cut_upper(raw)
-
-    return pa.array([one(raw) for raw in edge.to_pylist()], pa.binary())
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

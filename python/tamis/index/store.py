@@ -15,10 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
@@ -33,17 +31,21 @@ from tamis.index.layout import (
     DataFile,
     NewerFormatError,
     Pointer,
-    Range,
     index_uri,
     seal,
     unseal,
+)
+from tamis.index.parquet_form import (
+    ROWS_A_GROUP,
+    checksums_of,
+    open_verified,
+    write_parquet,
 )
 from tamis.index.storage import StorageUnreachableError, open_file_system
 from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild, unreachable
 
 # A generation that is not in force may be one that a build is writing now, until it is this old.
 YOUNG = timedelta(hours=1)
-_ROWS_A_GROUP = 1 << 17
 _PIECE = 1 << 22  # bytes
 _STAMP = "%Y%m%dT%H%M%S%fZ"
 
@@ -134,7 +136,7 @@ class Store:
         with self._opened(pointer, checksums, name, wanted) as (parquet, present):
             if parquet.metadata.num_rows == 0:
                 yield pa.RecordBatch.from_pylist([], parquet.schema_arrow).select(present)
-            yield from parquet.iter_batches(_ROWS_A_GROUP, columns=present, use_threads=False)
+            yield from parquet.iter_batches(ROWS_A_GROUP, columns=present, use_threads=False)
 
     @contextmanager
     def _opened(
@@ -144,22 +146,7 @@ class Store:
         present = [column for column in wanted if column in checksums.chunks]
         try:
             with self.file_system.open_input_file(self._inside(pointer.generation, name)) as file:
-                size = pointer.data[name].size
-                if file.size() != size:
-                    raise ValueError(f"{file.size()} bytes long instead of {size}")
-                # Zeros where nothing is read: pages that are not touched take no memory.
-                sparse = np.zeros(size, np.uint8)
-                for start, length, checksum in _needed(checksums, present):
-                    content = file.read_at(length, start)
-                    if zlib.crc32(content) != checksum:
-                        raise ValueError(f"checksum of bytes {start} to {start + length}")
-                    sparse[start : start + length] = np.frombuffer(content, np.uint8)
-            parquet = pq.ParquetFile(
-                pa.BufferReader(pa.py_buffer(sparse)),
-                metadata=_footer(sparse, checksums.footer),
-                page_checksum_verification=True,
-                pre_buffer=False,
-            )
+                parquet = open_verified(file, pointer.data[name].size, checksums, present)
             yield parquet, present
         except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
             raise self._trouble(f"{pointer.generation}/{name}", problem) from problem
@@ -206,8 +193,8 @@ class Store:
         for name, table in {FILES: files, ROW_GROUPS: row_groups, **(more or {})}.items():
             with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
                 local = Path(folder, name)
-                _write_parquet(table, local)
-                checksums[name] = _checksums(local)
+                write_parquet(table, local)
+                checksums[name] = checksums_of(local)
                 data[name] = self._upload(local, generation, name)
         for name, piece in (raw or {}).items():
             self._write(piece, generation, name)
@@ -297,68 +284,3 @@ def _born(generation: str) -> datetime | None:
         return datetime.strptime(generation.partition("-")[0], _STAMP).replace(tzinfo=UTC)
     except ValueError:
         return None
-
-
-def _write_parquet(table: pa.Table, path: Path) -> None:
-    pq.write_table(
-        table,
-        path,
-        row_group_size=_ROWS_A_GROUP,
-        compression="zstd",
-        use_dictionary=[name for name in ("directory", "problem") if name in table.column_names],
-        column_encoding={
-            field.name: encoding
-            for field in table.schema
-            if (encoding := _encoding(field)) is not None
-        },
-        write_page_checksum=True,
-        write_statistics=False,
-        store_decimal_as_integer=True,
-    )
-
-
-def _encoding(field: pa.Field) -> str | None:
-    kind = field.type
-    if field.name in ("directory", "problem") or pa.types.is_boolean(kind):
-        return None
-    if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return "DELTA_BYTE_ARRAY"
-    if pa.types.is_floating(kind) or (pa.types.is_decimal(kind) and kind.precision > 18):
-        return "BYTE_STREAM_SPLIT"
-    return "DELTA_BINARY_PACKED"
-
-
-def _checksums(path: Path) -> Checksums:
-    metadata = pq.read_metadata(path)
-    with open(path, "rb") as file:
-        chunks: dict[str, list[Range]] = {
-            name: [] for name in metadata.schema.to_arrow_schema().names
-        }
-        names = list(chunks)
-        for i in range(metadata.num_row_groups):
-            for k, name in enumerate(names):
-                chunk = metadata.row_group(i).column(k)
-                start = chunk.data_page_offset
-                if chunk.has_dictionary_page:
-                    start = min(start, chunk.dictionary_page_offset)
-                chunks[name].append(_range(file, start, chunk.total_compressed_size))
-        length = metadata.serialized_size + 8  # its length and the magic number
-        footer = _range(file, path.stat().st_size - length, length)
-    return Checksums(footer, {name: tuple(ranges) for name, ranges in chunks.items()})
-
-
-def _range(file: BinaryIO, start: int, length: int) -> Range:
-    file.seek(start)
-    return start, length, zlib.crc32(file.read(length))
-
-
-def _needed(checksums: Checksums, columns: Iterable[str]) -> Iterable[Range]:
-    yield checksums.footer
-    for column in columns:
-        yield from checksums.chunks[column]
-
-
-def _footer(sparse: np.ndarray, footer: Range) -> pq.FileMetaData:
-    start, length, _ = footer
-    content = b"PAR1" + sparse[start : start + length].tobytes()
-    return pq.read_metadata(pa.BufferReader(content))

@@ -6,6 +6,7 @@ up once, and a file is asked for numbers.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,6 +29,8 @@ __all__ = ["MAX_LENGTH", "MAX_VALUES", "UNKNOWN", "ValueLists", "ValueMembers", 
 MAX_VALUES: Final = 1000
 MAX_LENGTH: Final = 1024
 UNKNOWN: Final = -1
+#: So many containers are asked at a time: what that takes is small, however many there are.
+_BLOCK: Final = 1 << 16
 
 Longs = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -133,25 +136,36 @@ class ValueMembers:
 
     def _matched(self, options: Edge) -> Longs:
         """How many of the values of each container are options; the values are distinct."""
-        if isinstance(self.dictionary, np.ndarray):
-            is_option = np.isin(self.dictionary, options)
-        else:
-            wanted = pa.array(options).cast(self.dictionary.type)
-            found = pc.is_in(self.dictionary, value_set=wanted)
-            is_option = found.to_numpy(zero_copy_only=False)
-        if not is_option.any() or not len(self.counts):
-            return np.zeros(len(self.counts), np.int64)
-        sizes = np.maximum(self.counts, 0)
+        matched = np.zeros(len(self.counts), np.int64)
+        wanted = _places(self.dictionary, options)
+        if not len(wanted):
+            return matched
+        for start in range(0, len(matched), _BLOCK):
+            stop = start + _BLOCK
+            matched[start:stop] = self._matched_in(
+                wanted, self.starts[start:stop], self.counts[start:stop]
+            )
+        return matched
+
+    def _matched_in(self, wanted: Codes, starts: Longs, counts: Longs) -> Longs:
+        """The same of some containers, for the codes of options."""
+        sizes = np.maximum(counts, 0)
         ends = np.cumsum(sizes)
-        total, first = int(ends[-1]), int(self.starts[0])
-        moved = self.starts - (ends - sizes)
+        total, first = int(ends[-1]), int(starts[0])
+        moved = starts - (ends - sizes)
         if (moved == first).all():  # the codes of each container lie one after the other
             codes = self.codes[first : first + total]
         else:
             codes = self.codes[np.arange(total) + np.repeat(moved, sizes)]
-        hits = np.concatenate(([0], np.cumsum(is_option[codes])))
-        matched: Longs = hits[ends] - hits[ends - sizes]
-        return matched
+        if len(wanted) == 1:
+            hits = np.flatnonzero(codes == wanted[0])
+        else:
+            hits = np.flatnonzero(np.isin(codes, wanted))
+        # a hit lies in the first container that ends after it; those without values are passed over
+        within: Longs = np.bincount(
+            np.searchsorted(ends, hits, side="right"), minlength=len(counts)
+        )
+        return within
 
     def bounds(self, data_type: DataType) -> Bounds:
         """The least and the greatest value of each container, where they are known."""
@@ -194,3 +208,35 @@ class ValueMembers:
         return ValueMembers(
             self.dictionary, self.codes, self.starts[ordinals], self.counts[ordinals]
         )
+
+
+def _places(dictionary: Edge, options: Edge) -> Codes:
+    """Where the options lie in a sorted dictionary; those that it does not have are left out."""
+    if not len(dictionary):
+        return np.zeros(0, np.int32)
+    if isinstance(dictionary, np.ndarray):
+        at = np.searchsorted(dictionary, options).clip(max=len(dictionary) - 1)
+        codes: Codes = at[dictionary[at] == options].astype(np.int32)
+        return codes
+    found = []
+    for option in pa.array(options).cast(dictionary.type).to_pylist():
+        if option is None:
+            continue
+        place = bisect_left(_Values(dictionary), option)
+        if place < len(dictionary) and dictionary[place].as_py() == option:
+            found.append(place)
+    return np.array(found, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """An Arrow array as a sequence of Python's values."""
+
+    array: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, at: int) -> Value:
+        value: Value = self.array[at].as_py()
+        return value

@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 import sys
 import traceback
+from collections.abc import Callable
 
 from tamis.errors import TamisError
 from tamis.wire.messages import Failure, PlanFailure, write_answer
 
 
 class Handler:
-    """Implements io.tamis.bridge.Planner. Strings only."""
+    """Implements io.tamis.bridge.Planner. Strings only.
+
+    answered: called after each question.
+    """
+
+    def __init__(self, answered: Callable[[], None] = lambda: None) -> None:
+        self._answered = answered
 
     def plan(self, request: str) -> str:
         """Answer a PlanRequest, or with a PlanFailure: then the shim keeps everything."""
@@ -21,6 +28,8 @@ class Handler:
             return plan(request)
         except BaseException as error:  # SystemExit would leave the caller waiting for its deadline
             return _failure(request, error)
+        finally:
+            self._answered()
 
     def imply(self, request: str) -> str:
         """Answer an ImpliedRequest, or with a PlanFailure: then the shim adds no filter."""
@@ -30,6 +39,8 @@ class Handler:
             return imply(request)
         except BaseException as error:
             return _failure(request, error)
+        finally:
+            self._answered()
 
     def ping(self) -> str:
         """Answer at once: the process runs."""

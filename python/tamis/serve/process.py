@@ -18,6 +18,7 @@ import time
 from typing import NoReturn
 
 from tamis._version import __version__
+from tamis.serve.idle import Idle
 from tamis.serve.modules import without
 
 _LOOPBACK = "127.0.0.1"
@@ -46,6 +47,8 @@ def _serve(token: str) -> int:
 
     from tamis.serve.handler import Handler
 
+    idle = Idle(_give_back)
+    threading.Thread(target=idle.watch, daemon=True).start()
     gateway = JavaGateway(
         # eager_load False: nothing listens on the JVM's side, and nothing ever calls it.
         gateway_parameters=GatewayParameters(port=1, eager_load=False, auth_token=token),
@@ -57,7 +60,7 @@ def _serve(token: str) -> int:
             auth_token=token,
             eager_load=True,
         ),
-        python_server_entry_point=Handler(),
+        python_server_entry_point=Handler(idle.asked),
     )
     port: int = gateway.get_callback_server().get_listening_port()
     _wait_until_open(port)
@@ -79,6 +82,12 @@ def _ready(port: int) -> dict[str, object]:
     from tamis.wire.messages import VERSION
 
     return {"port": port, "wire": VERSION, "tamis": __version__, "pid": os.getpid()}
+
+
+def _give_back() -> None:
+    from tamis.index.memory import give_back  # imports pyarrow
+
+    give_back()
 
 
 def _import_what_planning_needs() -> None:

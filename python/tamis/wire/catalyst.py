@@ -20,33 +20,14 @@ Decoding is total: what is not understood, or malformed, becomes Opaque, and the
 
 from __future__ import annotations
 
-import base64
-import binascii
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from tamis.expr.decimals import unscaled
-from tamis.expr.nodes import (
-    And,
-    CalendarInterval,
-    Call,
-    Column,
-    Compare,
-    Comparison,
-    Expr,
-    In,
-    IsNull,
-    Literal,
-    Not,
-    Opaque,
-    Or,
-    Value,
-    type_of,
-)
+from tamis.expr.nodes import Call, Column, Expr, In, Literal, Opaque, type_of
 from tamis.expr.types import BOOLEAN, CALENDAR_INTERVAL, DataType, interval_type
+from tamis.wire.calls import CALLS
+from tamis.wire.constants import NotUnderstoodError, require, value_of, values_of
 
 __all__ = ["decode", "decode_conjuncts"]
 
@@ -54,10 +35,6 @@ __all__ = ["decode", "decode_conjuncts"]
 _MAX_DEPTH: Final = 60
 
 _UNKNOWN: Final = Opaque("<not understood>")
-
-
-class _NotUnderstood(ValueError):
-    """A node whose form or type is not one of ours."""
 
 
 def decode_conjuncts(documents: object) -> list[Expr]:
@@ -115,7 +92,7 @@ def _decode(document: object, place: _Place) -> Expr:
         return _UNKNOWN
     try:
         return decoder(document, place)
-    except _NotUnderstood:
+    except NotUnderstoodError:
         return _opaque(document, place)
 
 
@@ -142,7 +119,7 @@ def _columns_below(document: object) -> tuple[tuple[str, ...], ...]:
 
 def _literal(document: Mapping[Any, Any], place: _Place) -> Expr:
     data_type = interval_type(document.get("t")) or _type(document)
-    return Literal(_value(document.get("v"), data_type), data_type)
+    return Literal(value_of(document.get("v"), data_type), data_type)
 
 
 def _column(document: Mapping[Any, Any], place: _Place) -> Expr:
@@ -155,8 +132,8 @@ def _in(document: Mapping[Any, Any], place: _Place) -> Expr:
     data_type = _type_of_result(document)
     options, has_null = document.get("v"), document.get("null", False)
     if type_of(value) != data_type or not isinstance(options, list) or type(has_null) is not bool:
-        raise _NotUnderstood
-    decoded = _values(options, data_type)
+        raise NotUnderstoodError
+    decoded = values_of(options, data_type)
     # A null among the values counts as the NULL of the list.
     ordinary = tuple(option for option in decoded if option is not None)
     return In(value, ordinary, has_null or len(ordinary) < len(decoded))
@@ -165,15 +142,15 @@ def _in(document: Mapping[Any, Any], place: _Place) -> Expr:
 def _call(document: Mapping[Any, Any], place: _Place) -> Expr:
     name, arguments = document.get("f"), document.get("a")
     if not isinstance(name, str) or not name or not isinstance(arguments, list):
-        raise _NotUnderstood
+        raise NotUnderstoodError
     data_type = _type_of_result(document)
     decoded = tuple(_decode(argument, place.below) for argument in arguments)
-    build = _CALLS.get(name)
+    build = CALLS.get(name)
     if build is None:
         options = _options(document.get("o"), place)
         return Call(name, decoded, options, data_type, _key(document))
     if data_type != BOOLEAN:
-        raise _NotUnderstood
+        raise NotUnderstoodError
     return build(decoded)
 
 
@@ -181,10 +158,10 @@ def _options(value: object, place: _Place) -> tuple[tuple[str, Any], ...]:
     if value is None:
         return ()
     if not isinstance(value, Mapping):
-        raise _NotUnderstood
+        raise NotUnderstoodError
     pairs = tuple(value.items())
     if not all(isinstance(k, str) and isinstance(v, str | int | float | None) for k, v in pairs):
-        raise _NotUnderstood
+        raise NotUnderstoodError
     table = place.zones.get(_text(value.get("timeZoneId")))
     return pairs if table is None else (*pairs, ("zoneTable", table))
 
@@ -210,147 +187,22 @@ _NODES: Final[dict[str, Callable[[Mapping[Any, Any], _Place], Expr]]] = {
 def _type(document: Mapping[Any, Any]) -> DataType:
     data_type = DataType.parse(document.get("t"))
     if data_type is None:
-        raise _NotUnderstood
+        raise NotUnderstoodError
     return data_type
 
 
 def _type_of_result(document: Mapping[Any, Any]) -> DataType:
     """Functions may give intervals, which compare as whole numbers, but for calendar intervals."""
     data_type = interval_type(document.get("t")) or _type(document)
-    _require(data_type != CALENDAR_INTERVAL)
+    require(data_type != CALENDAR_INTERVAL)
     return data_type
 
 
 def _path(value: Any) -> tuple[str, ...]:
     if not _is_path(value):
-        raise _NotUnderstood
+        raise NotUnderstoodError
     return tuple(value)
 
 
 def _is_path(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)
-
-
-_SPECIAL_FLOATS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-def _value(value: object, data_type: DataType) -> Value:
-    """A constant in the form of Literal.value; _NotUnderstood if it is no value of the type."""
-    if value is None:
-        return None
-    try:
-        return _ordinary_value(value, data_type)
-    except (ValueError, OverflowError, InvalidOperation, ArithmeticError) as error:
-        raise _NotUnderstood from error
-
-
-def _values(values: list[object], data_type: DataType) -> tuple[Value, ...]:
-    """Several constants; a list of whole numbers is checked as a whole."""
-    classes = set(map(type, values))
-    if classes == {int} and data_type.is_discrete and not data_type.is_decimal:
-        for extreme in (min(values), max(values)):  # type: ignore[type-var]
-            _value(extreme, data_type)  # what lies between two values of the type is one too
-        return tuple(values)  # type: ignore[arg-type]
-    return tuple(_value(value, data_type) for value in values)
-
-
-def _ordinary_value(value: object, data_type: DataType) -> Value:
-    match data_type.name, value:
-        case "boolean", bool():
-            return value
-        case "float" | "double", str() if value in _SPECIAL_FLOATS:
-            return _SPECIAL_FLOATS[value]
-        case "float" | "double", int() | float() if not isinstance(value, bool):
-            return float(value)
-        case "decimal", str():
-            return _decimal(Decimal(value), data_type)
-        case "string", str():
-            value.encode()  # a lone surrogate is no character
-            return value
-        case "calendar_interval", [int(months), int(days), int(micros)]:
-            _require(all(-(1 << 31) <= each < 1 << 31 for each in (months, days)))
-            _require(-(1 << 63) <= micros < 1 << 63)
-            return CalendarInterval(months, days, micros)
-        case "binary", str():
-            try:
-                return base64.b64decode(value, validate=True)
-            except binascii.Error as error:
-                raise ValueError from error
-        case _, int() if data_type.is_discrete and not data_type.is_decimal:
-            least, greatest = data_type.domain
-            if not isinstance(value, bool) and data_type != BOOLEAN and least <= value <= greatest:
-                return value
-    raise _NotUnderstood
-
-
-def _decimal(value: Decimal, data_type: DataType) -> Decimal:
-    assert data_type.scale is not None
-    assert data_type.precision is not None
-    # The exponent first: 1E+999999999 is short to write and long to multiply out.
-    _require(value.is_finite() and abs(value.adjusted()) <= 2 * data_type.precision)
-    _require(abs(unscaled(value, data_type.scale)) < 10**data_type.precision)
-    return value
-
-
-# Calls that have a node of their own, one line each; every other call is a Call, which evaluate
-# looks up by name.
-
-_Build: TypeAlias = Callable[[tuple[Expr, ...]], Expr]
-
-
-def _compare(op: Comparison) -> _Build:
-    def build(arguments: tuple[Expr, ...]) -> Expr:
-        _require(len(arguments) == 2)
-        return Compare(op, *arguments)
-
-    return build
-
-
-def _many(node: type[And] | type[Or]) -> _Build:
-    def build(arguments: tuple[Expr, ...]) -> Expr:
-        _require(len(arguments) > 0)
-        return node(arguments)
-
-    return build
-
-
-def _not(arguments: tuple[Expr, ...]) -> Expr:
-    _require(len(arguments) == 1)
-    return Not(arguments[0])
-
-
-def _is_null(arguments: tuple[Expr, ...]) -> Expr:
-    _require(len(arguments) == 1)
-    return IsNull(arguments[0])
-
-
-def _is_not_null(arguments: tuple[Expr, ...]) -> Expr:
-    return Not(_is_null(arguments))
-
-
-def _in_expressions(arguments: tuple[Expr, ...]) -> Expr:
-    """x IN (a, b) over expressions: x = a OR x = b, NULL as well where that is NULL."""
-    _require(len(arguments) > 1)
-    value, *options = arguments
-    return Or(tuple(Compare(Comparison.EQUAL, value, option) for option in options))
-
-
-def _require(condition: bool) -> None:
-    if not condition:
-        raise _NotUnderstood
-
-
-_CALLS: Final[dict[str, _Build]] = {
-    "And": _many(And),
-    "Or": _many(Or),
-    "Not": _not,
-    "EqualTo": _compare(Comparison.EQUAL),
-    "EqualNullSafe": _compare(Comparison.NULL_SAFE_EQUAL),
-    "LessThan": _compare(Comparison.LESS),
-    "LessThanOrEqual": _compare(Comparison.LESS_EQUAL),
-    "GreaterThan": _compare(Comparison.GREATER),
-    "GreaterThanOrEqual": _compare(Comparison.GREATER_EQUAL),
-    "IsNull": _is_null,
-    "IsNotNull": _is_not_null,
-    "In": _in_expressions,
-}

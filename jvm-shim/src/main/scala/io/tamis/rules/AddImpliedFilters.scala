@@ -1,5 +1,8 @@
 package io.tamis.rules
 
+import scala.util.control.NonFatal
+
+import io.tamis.bridge.Warnings
 import io.tamis.conf.TamisConf
 import io.tamis.wire.{ExpressionWriter, ImpliedRange}
 import org.apache.spark.sql.catalyst.expressions._
@@ -26,12 +29,27 @@ class AddImpliedFilters extends Rule[LogicalPlan] {
     else
       plan.transformDown {
         // rand(42) would give other numbers to the rows after one that is skipped
-        case filter @ Filter(condition, OtherSource(source)) if condition.deterministic =>
-          val told = ExpressionWriter.conjuncts(condition)
-          val added = implied(told, source).filterNot(a => told.exists(_.semanticEquals(a)))
-          if (added.isEmpty) filter
-          else filter.copy(condition = added.foldLeft(condition)(And(_, _)))
+        case filter: Filter if filter.condition.deterministic =>
+          try ranged(filter)
+          catch {
+            case e @ (NonFatal(_) | _: LinkageError) =>
+              Warnings.once(
+                s"ranged:${e.getClass.getName}",
+                s"filters stay as they were (${e.getMessage}).",
+                e
+              )
+              filter
+          }
       }
+
+  private def ranged(filter: Filter): Filter = filter.child match {
+    case OtherSource(source) =>
+      val told = ExpressionWriter.conjuncts(filter.condition)
+      val added = implied(told, source).filterNot(a => told.exists(_.semanticEquals(a)))
+      if (added.isEmpty) filter
+      else filter.copy(condition = added.foldLeft(filter.condition)(And(_, _)))
+    case _ => filter
+  }
 
   private def isOn: Boolean =
     TamisConf.enabled(conf) && TamisConf.mode(conf) == "apply" && TamisConf.impliedFilters(conf)

@@ -1,8 +1,7 @@
 package io.tamis.rules
 
-import scala.util.Try
-
-import org.apache.spark.sql.catalyst.expressions.{Attribute, MetadataAttribute}
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
+import org.apache.spark.sql.catalyst.expressions.{Attribute, ExprId, MetadataAttribute}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions
@@ -10,29 +9,26 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.jdbc.JdbcDialects
-import org.apache.spark.sql.types.{StringType, StructField, StructType}
+import org.apache.spark.sql.types._
 
 /** A relation that tamis does not scan, and whose push-down is known to keep every row of which the
   * pushed predicate is true.
   *
-  * @param columns
+  * @param output
+  *   its columns; what is asked about them needs all names
+  * @param ranged
   *   those that a range may be added for
   * @param comparesAsSpark
   *   false: the source compares its own values, which Spark may have rounded, cut or moved to
   *   another time zone when it read them; ranges are then widened
-  * @param ordersText
-  *   strings are ordered by their bytes, as in Spark
   */
 final case class OtherSource(
-    columns: Seq[Attribute],
-    comparesAsSpark: Boolean,
-    ordersText: Boolean
+    output: Seq[Attribute],
+    ranged: Set[ExprId],
+    comparesAsSpark: Boolean
 ) {
-  private val ranged =
-    columns.filter(a => ordersText || a.dataType != StringType).map(_.exprId).toSet
-
   def canRange(a: Attribute): Boolean = ranged(a.exprId)
-  def schema: StructType = StructType(columns.map(a => StructField(a.name, a.dataType)))
+  def schema: StructType = StructType(output.map(a => StructField(a.name, a.dataType)))
 }
 
 /** Which sources these are. Classes are told by name: some are private to Spark, and some come with
@@ -50,21 +46,25 @@ object OtherSource {
           ofDatabase(other).map(_.over(r.output))
         case _ => None
       }
-    case r: DataSourceV2Relation => ofTable(r).map(_.over(r.output))
-    case _                       => None
+    case r: DataSourceV2Relation                => ofTable(r).map(_.over(r.output))
+    case r: HiveTableRelation if !r.isStreaming => ofMetastore(r).map(_.over(r.output))
+    case _                                      => None
   }
 
-  private final case class Kind(comparesAsSpark: Boolean, ordersText: Boolean) {
-    def over(output: Seq[Attribute]): OtherSource =
-      OtherSource(output.filterNot(isMetadata), comparesAsSpark, ordersText)
+  private final case class Kind(comparesAsSpark: Boolean, ranges: Attribute => Boolean) {
+    def over(output: Seq[Attribute]): OtherSource = {
+      val columns = output.filterNot(isMetadata)
+      OtherSource(columns, columns.filter(ranges).map(_.exprId).toSet, comparesAsSpark)
+    }
   }
 
-  /** Filters run over values as Spark reads them, or over statistics of these. */
-  private val Exact = Kind(comparesAsSpark = true, ordersText = true)
+  /** Filters run over values as Spark reads them, or over statistics of these; strings are ordered
+    * by their bytes.
+    */
+  private val Exact = Kind(comparesAsSpark = true, _ => true)
 
   /** ORC's timestamps are clocks, and its reader takes them for moments of its own time zone. */
-  private val Orc = Kind(comparesAsSpark = false, ordersText = true)
-  private val Database = Kind(comparesAsSpark = false, ordersText = false)
+  private val Orc = Kind(comparesAsSpark = false, _ => true)
 
   private val Kinds: Map[String, Kind] = Map(
     "ParquetFileFormat" -> Exact,
@@ -102,16 +102,55 @@ object OtherSource {
     case table                                                => ofClass(table.getClass)
   }
 
-  /** A dialect that Spark knows: the constants of others are not known to be understood as meant. A
-    * column that the query types otherwise than the database may not be comparable there at all.
+  /** A column that the query types otherwise than the database may not be comparable there at all.
     */
   private def ofDatabase(relation: AnyRef): Option[Kind] =
-    Try(relation.getClass.getMethod("jdbcOptions").invoke(relation)).toOption.collect {
-      case options: JDBCOptions
-          if options.customSchema.isEmpty &&
-            !JdbcDialects.get(options.url).getClass.getSimpleName.startsWith("Noop") =>
-        Database
+    relation.getClass.getMethod("jdbcOptions").invoke(relation) match {
+      case options: JDBCOptions if options.customSchema.isEmpty =>
+        val dialect = JdbcDialects.get(options.url).getClass.getSimpleName.stripSuffix("$")
+        Databases.get(dialect).map(is => Kind(comparesAsSpark = false, is))
+      case _ => None
     }
+
+  /** Their order of strings is their own: another case, language or padding.
+    *
+    * A TIME is read as a moment of 1970-01-01, and compared as a time of the day: with constants
+    * written in another time zone than values are read in, a range around midnight is no range.
+    */
+  private def isComparable(a: Attribute): Boolean =
+    a.dataType != StringType && !a.metadata.contains("logical_time_type")
+
+  private def isMoment(a: Attribute): Boolean =
+    a.dataType == TimestampType || a.dataType == TimestampNTZType
+
+  /** Dialects of Spark whose databases take `'1995-01-31'` for that day whatever their settings.
+    *
+    * Not Teradata and Snowflake, where a setting tells how a date is written; nor timestamps of SQL
+    * Server: its DATETIME takes day and month by the language, and no microseconds.
+    */
+  private val Databases: Map[String, Attribute => Boolean] =
+    Seq("DB2", "Derby", "H2", "MySQL", "Oracle", "Postgres")
+      .map(name => s"${name}Dialect" -> isComparable _)
+      .toMap
+      .updated("MsSqlServerDialect", a => isComparable(a) && !isMoment(a))
+
+  /** The Hive metastore finds partitions by ranges of whole numbers and dates. Nothing else of a
+    * table that is read through a SerDe has a push-down.
+    *
+    * It may refuse a range, after how it is set up: then the query has to go on with all
+    * partitions.
+    */
+  private def ofMetastore(relation: HiveTableRelation): Option[Kind] = {
+    val partitions = relation.partitionCols.map(_.exprId).toSet
+    def isFound(a: Attribute) = partitions(a.exprId) && (a.dataType match {
+      case ByteType | ShortType | IntegerType | LongType | DateType => true
+      case _                                                        => false
+    })
+    val conf = SQLConf.get
+    Some(Kind(comparesAsSpark = false, isFound)).filter(_ =>
+      conf.metastorePartitionPruning && conf.metastorePartitionPruningFallbackOnException
+    )
+  }
 
   /** Readers that raise what is malformed would not see it in rows that were dropped before. */
   private def raises(options: Map[String, String]): Boolean =

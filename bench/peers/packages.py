@@ -1,0 +1,60 @@
+"""The jars of other sources, fetched from Maven Central by Spark's Ivy client, and their confs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
+DELTA = "io.delta:delta-spark_4.1_2.13:4.4.0"
+AVRO = "org.apache.spark:spark-avro_2.13:4.1.1"
+
+#: The catalog of the Iceberg tables.
+CATALOG = "ice"
+#: What was fetched stays here, and is not fetched again.
+_CACHE = Path(__file__).resolve().parents[2] / "build" / "ivy"
+#: What they depend on and Spark has.
+_OF_SPARK = (
+    "com.fasterxml.jackson.core",
+    "com.fasterxml.jackson.datatype",
+    "com.github.luben",
+    "com.google.code.findbugs",
+    "commons-logging",
+    "commons-pool",
+    "io.airlift",
+    "javax.annotation",
+    "org.apache.hadoop",
+    "org.apache.logging.log4j",
+    "org.apache.parquet",
+    "org.locationtech.jts",
+    "org.roaringbitmap",
+    "org.scala-lang",
+    "org.scala-lang.modules",
+    "org.slf4j",
+    "org.tukaani",
+    "org.xerial.snappy",
+)
+
+
+def confs(*packages: str) -> dict[str, str]:
+    """What a session needs to load them. Where one cannot be fetched it does not start."""
+    return {
+        "spark.jars.packages": ",".join(packages),
+        "spark.jars.excludes": ",".join(f"{group}:*" for group in _OF_SPARK),
+        "spark.jars.ivy": str(_CACHE),
+    }
+
+
+def lakes(warehouse: Path) -> dict[str, str]:
+    """The extensions and catalogs of Iceberg and Delta; Iceberg's tables lie in the warehouse."""
+    extensions = (
+        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "io.delta.sql.DeltaSparkSessionExtension",
+    )
+    catalog = f"spark.sql.catalog.{CATALOG}"
+    return {
+        "spark.sql.extensions": ",".join(extensions),
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": str(warehouse),
+    }

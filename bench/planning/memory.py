@@ -1,0 +1,114 @@
+"""What an index that records much costs the sidecar: memory of a process that uses all of it.
+
+Bounds of four columns from footers; of two of them bounds, bloom filters and value lists of the
+rows as well; bounds and value lists of one expression. Every value is in one file only, the worst
+that lists can be. The process asks each part once: *cold*, with nothing in the local cache, and
+*warm*, with what the first process left there. Memory is anonymous: *busy*, right after the last
+question, and *idle*, a second later, when the sidecar gives back what it does not need.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from bench.planning.first_touch import COLUMNS, anonymous_mb, write_index
+from tamis.evaluate import verdicts
+from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal
+from tamis.expr.types import LONG, STRING, DataType
+from tamis.index.asked import Asked, Entry
+from tamis.index.blooms import Blooms
+from tamis.index.memory import give_back
+from tamis.index.reader import open_index
+from tamis.index.recorded import Parts, encode
+from tamis.index.rows import Columns
+from tamis.index.store import Store
+from tamis.index.values import ValueLists
+
+SIZES = (100_000, 1_000_000)
+_VALUES = 10  # of each file
+_KEY = "key of upper(name)"
+
+
+def recording(size: int) -> Parts:
+    """What Spark would have aggregated of the rows of these files."""
+    numbers = np.arange(size * _VALUES)
+    texts = pa.array([f"n{i:09d}".encode() for i in numbers.tolist()], pa.large_binary())
+    first, last = pa.array(numbers[::_VALUES]), pa.array(numbers[_VALUES - 1 :: _VALUES])
+    lows, highs = (texts.take(each).cast(pa.binary()) for each in (first, last))
+    zeros = pa.array(np.zeros(size, np.int64))
+    blocks = np.ones(size, np.int64)
+    rng = np.random.default_rng(1)
+    counts = np.full(size, _VALUES)
+    columns = {
+        "id": ("long", Columns({"min": first, "max": last, "null_count": zeros}), numbers),
+        "name": ("string", Columns({"min": lows, "max": highs, "null_count": zeros}), texts),
+    }
+    entries, parts = [], []
+    for name, (kind, bounds, values) in columns.items():
+        bits = rng.integers(0, 1 << 62, (size, 4)).astype(np.uint64)
+        for each, part in (
+            ("bounds", bounds),
+            ("bloom", Columns(filters=Blooms(blocks, bits))),
+            ("values", Columns(lists=ValueLists(counts, values))),
+        ):
+            entries.append(Entry(each, name, f"`{name}`", kind, path=(name,)))
+            parts.append(part)
+    _, bounds, values = columns["name"]
+    for each, part in (("bounds", bounds), ("values", Columns(lists=ValueLists(counts, values)))):
+        entries.append(Entry(each, "upper(name)", "upper(`name`)", "string", key=_KEY))
+        parts.append(part)
+    return encode(Asked(), entries, parts, size)
+
+
+def use(root: str, cache: Path) -> tuple[float, float, float]:
+    """Asks every part of the index once; CPU seconds, and megabytes, busy and idle."""
+    started = time.process_time()
+    index = open_index(Store.at(root, None, {}), str(cache))
+    for name, kind in COLUMNS.items():
+        data_type = DataType.parse(kind)
+        assert data_type is not None
+        index.statistics.bounds(Column((name,), data_type))
+    number, text = Column(("id",), LONG), Column(("name",), STRING)
+    upper = Call("Upper", (text,), (), STRING, _KEY)
+    for predicate in (
+        Compare(Comparison.EQUAL, number, Literal(77, LONG)),
+        In(number, (5, 500, 5_000)),
+        Compare(Comparison.EQUAL, text, Literal("n000000077", STRING)),
+        Compare(Comparison.EQUAL, upper, Literal("n000000077", STRING)),
+    ):
+        verdicts(predicate, index.statistics)
+    assert index.statistics.trouble is None, index.statistics.trouble
+    seconds, busy = time.process_time() - started, anonymous_mb()
+    give_back()
+    return seconds, busy, anonymous_mb()
+
+
+def table(folder: Path) -> list[str]:
+    """The figures as a Markdown table."""
+    lines = ["| files | state | CPU, s | busy | idle |", "|---:|---|---:|---:|---:|"]
+    for size in SIZES:
+        place, cache = folder / f"memory-{size}", folder / f"memory-{size}-cache"
+        shutil.rmtree(cache, ignore_errors=True)
+        write_index(place, size, recording=recording(size))
+        for state in ("cold", "warm"):
+            command = [sys.executable, "-m", "bench.planning.memory", str(place), str(cache)]
+            done = subprocess.run(
+                command, check=True, capture_output=True, text=True, env=os.environ
+            )
+            seconds, busy, idle = map(float, done.stdout.split())
+            cells = f"{seconds:.1f} | {busy:.0f} MB | {idle:.0f} MB"
+            lines.append(f"| {size:,} | {state} | {cells} |")
+        shutil.rmtree(cache, ignore_errors=True)
+    return lines
+
+
+if __name__ == "__main__":
+    print(*use(Path(sys.argv[1]).resolve().as_uri().replace("file://", "file:"), Path(sys.argv[2])))

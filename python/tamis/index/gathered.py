@@ -1,0 +1,68 @@
+"""What the job over values says of one entry: a bloom filter or a list of values for each file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.expr.types import DataType
+from tamis.index import blooms, values
+from tamis.index.asked import Entry
+from tamis.index.row_sql import NAN, ORDINARY
+from tamis.index.row_statistics import Columns
+
+__all__ = ["Gathered"]
+
+
+class Gathered:
+    """One entry, filled table by table."""
+
+    def __init__(self, entry: Entry, files: int) -> None:
+        self.entry = entry
+        self.filters: list[Any] = [None] * files
+        self.lists: list[Any] = [None] * files
+
+    def add(
+        self, groups: pa.Table, names: Mapping[int, int], records: npt.NDArray[Any], blocks: int
+    ) -> None:
+        """groups: one row a block of a filter, or a value, and one for all NULLs, all NaN …"""
+        table = groups.sort_by([("id", "ascending")])
+        ids = table.column("id").to_numpy()
+        state = table.column("state").to_numpy()
+        counts = table.column("n").to_numpy()
+        keys = table.column("key").combine_chunks() if self.entry.kind == "values" else None
+        words = block = np.empty(0)
+        if self.entry.kind == "bloom":
+            block = table.column("block").fill_null(0).to_numpy()
+            words = np.stack([table.column(f"w{j}").to_numpy() for j in range(4)], axis=1)
+        edges = (np.flatnonzero(np.diff(ids)) + 1).tolist()
+        for start, stop in zip([0, *edges], [*edges, len(ids)], strict=True):
+            place = names.get(int(ids[start])) if stop > start else None
+            if place is None or int(counts[start:stop].sum()) != records[place]:
+                continue  # not the file that was listed, or not all of its rows
+            if (state[start:stop] > NAN).any():
+                continue
+            ordinary = np.flatnonzero(state[start:stop] == ORDINARY) + start
+            if keys is not None:
+                if len(ordinary) <= values.MAX_VALUES:
+                    self.lists[place] = keys.take(pa.array(ordinary)).to_pylist()
+            elif not len(ordinary):
+                self.filters[place] = np.zeros((0, 4), np.uint64)
+            else:
+                filled = np.zeros((blocks, 4), np.uint64)
+                filled[block[ordinary]] = words[ordinary].view(np.uint64)
+                self.filters[place] = blooms.folded(filled)
+
+    def finished(self, empty: list[int]) -> Columns:
+        """Of all files; those at the places `empty` are known to hold no value."""
+        for place in empty:
+            self.filters[place], self.lists[place] = np.zeros((0, 4), np.uint64), []
+        if self.entry.kind == "bloom":
+            return Columns(filters=blooms.joined(self.filters))
+        data_type = DataType.parse(self.entry.type)
+        assert data_type is not None
+        return Columns(lists=values.listed(self.lists, data_type))

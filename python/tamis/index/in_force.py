@@ -1,0 +1,85 @@
+"""What an index in force says of the files that are listed now, and what of it can be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.errors import StatisticsIndexError
+from tamis.index import freshness
+from tamis.index.description import Staleness
+from tamis.index.layout import FILES, ROW_GROUPS, Pointer
+from tamis.index.leaves import Leaf
+from tamis.index.snapshot import FileKeys
+from tamis.index.store import Store
+
+__all__ = ["keys_in_force", "load_generation", "reusable_rows", "selected_leaves", "staleness"]
+
+
+def selected_leaves(
+    leaves: Sequence[Leaf], columns: Sequence[str] | None, missing_is_error: bool = True
+) -> tuple[Leaf, ...]:
+    """The columns of these names: dots for fields, a struct for all of its own. None: all."""
+    if columns is None:
+        return tuple(leaves)
+    chosen: list[Leaf] = []
+    for name in columns:
+        found = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
+        if not found and missing_is_error:
+            near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
+            hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
+            raise StatisticsIndexError(f"no column {name} of which footers hold statistics: {hint}")
+        chosen.extend(leaf for leaf in found if leaf not in chosen)
+    return tuple(chosen)
+
+
+def load_generation(store: Store, pointer: Pointer) -> tuple[pa.Table, pa.Table]:
+    """The whole of a generation."""
+    checksums = store.checksums(pointer)
+    files, row_groups = (
+        store.columns(pointer, checksums[name], name, checksums[name].chunks)
+        for name in (FILES, ROW_GROUPS)
+    )
+    return files, row_groups
+
+
+def keys_in_force(store: Store, pointer: Pointer) -> FileKeys:
+    """The files that the index in force describes."""
+    names = ["directory", "name", "size", "mtime"]
+    return _keys_of(store.columns(pointer, store.checksums(pointer)[FILES], FILES, names))
+
+
+def _keys_of(files: pa.Table) -> FileKeys:
+    directories = files.column("directory").combine_chunks().dictionary_encode()
+    return FileKeys(
+        tuple(directories.dictionary.to_pylist()),
+        pa.chunked_array([directories.indices]),
+        files.column("name"),
+        files.column("size"),
+        files.column("mtime"),
+    )
+
+
+def reusable_rows(listing: FileKeys, old_files: pa.Table) -> np.ndarray:
+    """For every listed file the old row that holds still, or -1. Unreadable ones are read again."""
+    rows = freshness.match(listing, _keys_of(old_files))
+    if rows is None:
+        rows = np.arange(len(listing))
+    unread = old_files.column("num_records").is_null().to_numpy()
+    return np.where((rows >= 0) & ~unread[rows], rows, freshness.UNMATCHED) if len(unread) else rows
+
+
+def staleness(listing: FileKeys, indexed: FileKeys) -> Staleness:
+    """How far an index is behind the files that are listed now."""
+    rows = freshness.match(listing, indexed)
+    if rows is None:
+        return Staleness(len(listing), 0, 0, 0)
+    fresh = int((rows >= 0).sum())
+    theirs = set(indexed.uris())
+    uris = listing.uris()
+    changed = sum(uris[i] in theirs for i in np.flatnonzero(rows < 0))
+    added = len(listing) - fresh - changed
+    return Staleness(fresh, changed, added, len(indexed) - fresh - changed)

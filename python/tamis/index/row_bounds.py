@@ -1,0 +1,77 @@
+"""Bounds and counts of one entry, from what Spark aggregated file by file."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.index.asked import Entry
+from tamis.index.decoding import cut_lower, cut_lower_text, cut_upper, cut_upper_text
+from tamis.index.leaves import arrow_type
+from tamis.index.row_sql import FLOATING, TEXT
+from tamis.index.row_statistics import Columns
+
+__all__ = ["bounds_at", "no_bounds"]
+
+#: Bounds of bytes that are longer are cut, outward.
+_MAX_BOUND: Final = 1024
+
+
+def bounds_at(k: int, entry: Entry, table: pa.Table, at: npt.NDArray[np.int64]) -> Columns:
+    """Of the files whose rows of the table are given; -1: nothing is known of one."""
+    at = at.copy()
+    # no row of it: an empty file, of which there is nothing to read, or one that is not known
+    old = table.column(f"old{k}").to_numpy(zero_copy_only=False).astype(bool)
+    if len(old):
+        at[(at >= 0) & old[at]] = -1
+    take = pa.array(at, mask=at < 0)
+    wanted = arrow_type(entry.leaf)
+    low, high, nulls, nans = (
+        table.column(f"{name}{k}").combine_chunks().take(take)
+        for name in ("min", "max", "null", "nan")
+    )
+    if entry.type in TEXT:
+        low, high = _cut(low, entry.type, lower=True), _cut(high, entry.type, lower=False)
+    columns = {
+        "min": low.cast(wanted),
+        "max": high.cast(wanted),
+        "null_count": nulls.cast(pa.int64()),
+    }
+    if entry.type in FLOATING:
+        columns["nan_count"] = nans.cast(pa.int64())
+    return Columns(columns=columns)
+
+
+def no_bounds(entry: Entry) -> Columns:
+    """Of no file at all."""
+    kind, counts = arrow_type(entry.leaf), pa.array([], pa.int64())
+    columns = {"min": pa.array([], kind), "max": pa.array([], kind), "null_count": counts}
+    if entry.type in FLOATING:
+        columns["nan_count"] = counts
+    return Columns(columns)
+
+
+def _cut(edge: pa.Array, kind: str, lower: bool) -> pa.Array:
+    of_text = kind == "string"
+
+    def one(raw: bytes | None) -> bytes | None:
+        if raw is None:
+            return None
+        if len(raw) <= _MAX_BOUND and (not of_text or _is_text(raw)):
+            return raw
+        if lower:
+            return cut_lower_text(raw) if of_text else cut_lower(raw)
+        return cut_upper_text(raw) if of_text else cut_upper(raw)
+
+    return pa.array([one(raw) for raw in edge.to_pylist()], pa.binary())
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,86 @@
+"""Constants of expression documents, in the form of Literal.value: see wire.catalyst."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from tamis.expr.decimals import unscaled
+from tamis.expr.nodes import CalendarInterval, Value
+from tamis.expr.types import BOOLEAN, DataType
+
+__all__ = ["NotUnderstoodError", "require", "value_of", "values_of"]
+
+
+class NotUnderstoodError(ValueError):
+    """A node whose form or type is not one of ours."""
+
+
+def require(condition: bool) -> None:
+    """Raises NotUnderstoodError where it does not hold."""
+    if not condition:
+        raise NotUnderstoodError
+
+
+_SPECIAL_FLOATS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def value_of(value: object, data_type: DataType) -> Value:
+    """A constant in the form of Literal.value; NotUnderstoodError if it is no value of the type."""
+    if value is None:
+        return None
+    try:
+        return _ordinary_value(value, data_type)
+    except (ValueError, OverflowError, InvalidOperation, ArithmeticError) as error:
+        raise NotUnderstoodError from error
+
+
+def values_of(values: list[object], data_type: DataType) -> tuple[Value, ...]:
+    """Several constants; a list of whole numbers is checked as a whole."""
+    classes = set(map(type, values))
+    if classes == {int} and data_type.is_discrete and not data_type.is_decimal:
+        for extreme in (min(values), max(values)):  # type: ignore[type-var]
+            value_of(extreme, data_type)  # what lies between two values of the type is one too
+        return tuple(values)  # type: ignore[arg-type]
+    return tuple(value_of(value, data_type) for value in values)
+
+
+def _ordinary_value(value: object, data_type: DataType) -> Value:
+    match data_type.name, value:
+        case "boolean", bool():
+            return value
+        case "float" | "double", str() if value in _SPECIAL_FLOATS:
+            return _SPECIAL_FLOATS[value]
+        case "float" | "double", int() | float() if not isinstance(value, bool):
+            return float(value)
+        case "decimal", str():
+            return _decimal(Decimal(value), data_type)
+        case "string", str():
+            value.encode()  # a lone surrogate is no character
+            return value
+        case "calendar_interval", [int(months), int(days), int(micros)]:
+            require(all(-(1 << 31) <= each < 1 << 31 for each in (months, days)))
+            require(-(1 << 63) <= micros < 1 << 63)
+            return CalendarInterval(months, days, micros)
+        case "binary", str():
+            try:
+                return base64.b64decode(value, validate=True)
+            except binascii.Error as error:
+                raise ValueError from error
+        case _, int() if data_type.is_discrete and not data_type.is_decimal:
+            least, greatest = data_type.domain
+            if not isinstance(value, bool) and data_type != BOOLEAN and least <= value <= greatest:
+                return value
+    raise NotUnderstoodError
+
+
+def _decimal(value: Decimal, data_type: DataType) -> Decimal:
+    assert data_type.scale is not None
+    assert data_type.precision is not None
+    # The exponent first: 1E+999999999 is short to write and long to multiply out.
+    require(value.is_finite() and abs(value.adjusted()) <= 2 * data_type.precision)
+    require(abs(unscaled(value, data_type.scale)) < 10**data_type.precision)
+    return value

@@ -1,0 +1,120 @@
+"""A Spark with sources that need jars, a metastore, or extensions beside that of tamis.
+
+It is a process of its own: nothing of this can be added to a session that runs. Its jars come from
+Maven Central, once; where they cannot be fetched the tests fail, with what Ivy says.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.peers import packages
+from tests.launch.processes import Running, running, shell
+
+EVENTS = """
+    SELECT CAST(id AS INT) AS n, date_add(DATE '1994-12-01', CAST(id AS INT)) AS day,
+           timestampadd(DAY, id, TIMESTAMP '1994-12-01 00:00:00') AS ts,
+           timestampadd(DAY, id, TIMESTAMP_NTZ '1994-12-01 00:00:00') AS clock,
+           concat('k', lpad(CAST(id AS STRING), 4, '0')) AS name,
+           CAST(id / 4 AS DECIMAL(10, 2)) AS amount
+    FROM range(1000)
+"""
+APP = Path(__file__).parent / "apps" / "statements.py"
+_ANSWER = "ANSWER "
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a statement gave with tamis on."""
+
+    rows: list[str]
+    plan: str
+    files_read: int | None
+    partitions_fetched: int
+    warnings: list[str]
+
+    @property
+    def given(self) -> str:
+        """What the scan was given to filter by."""
+        (line,) = [
+            line
+            for line in self.plan.splitlines()
+            if line.startswith(("PushedFilters: ", "IcebergScan("))
+        ]
+        return line
+
+
+class Statements:
+    """Runs statements in the process, one by one."""
+
+    def __init__(self, process: Running) -> None:
+        self._process = process
+        self._answers = 0
+
+    def run(self, sql: str, **confs: str) -> Answer:
+        """The answer; an error of Spark, and a warning of tamis, fail the test."""
+        assert self._process.process.stdin is not None
+        line = json.dumps({"sql": sql, "confs": confs}) + "\n"
+        self._process.process.stdin.write(line.encode())
+        self._process.process.stdin.flush()
+        self._answers += 1
+        self._process.wait_until(lambda: len(self._answered()) >= self._answers, sql)
+        told: dict[str, Any] = json.loads(self._answered()[-1])
+        assert "error" not in told, f"{sql}\n{told['error']}"
+        assert told["warnings"] == []
+        return Answer(**told)
+
+    def same(self, sql: str, **confs: str) -> Answer:
+        """The answer with tamis on; with it off the rows have to be the same."""
+        off = self.run(sql, **confs, **{"spark.tamis.enabled": "false"})
+        on = self.run(sql, **{"spark.tamis.enabled": "true"})
+        assert on.rows == off.rows, sql
+        return on
+
+    def _answered(self) -> list[str]:
+        lines = self._process.output().splitlines(keepends=True)
+        return [
+            line.removeprefix(_ANSWER)
+            for line in lines
+            if line.startswith(_ANSWER) and line.endswith("\n")
+        ]
+
+
+@pytest.fixture(scope="session")
+def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Statements]:
+    """Spark with Iceberg (catalog `ice`), Delta, Avro, a Hive metastore, and tamis last."""
+    folder = tmp_path_factory.mktemp("sources")
+    confs = {
+        **packages.confs(packages.ICEBERG, packages.DELTA, packages.AVRO),
+        **packages.lakes(folder / "iceberg"),
+        "spark.master": "local[2]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.codegen.wholeStage": "false",  # tables are small, and queries many
+        "spark.sql.maxMetadataStringLength": "100000",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": (
+            f"jdbc:derby:;databaseName={folder / 'metastore'};create=true"
+        ),
+    }
+    environment = shell(folder, PYTHONPATH=str(repository / "python"))
+    command = [sys.executable, str(APP), json.dumps(confs)]
+    with running(command, folder, environment, "sources") as process:
+        process.wait_for("READY\n")
+        yield Statements(process)
+        process.process.stdin.close()  # type: ignore[union-attr]
+        process.process.wait(60)

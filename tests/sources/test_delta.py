@@ -1,0 +1,99 @@
+"""Delta tables: ranges that predicates imply prune files, and no row is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sources.conftest import EVENTS, Statements
+
+pytestmark = pytest.mark.spark
+
+TEN_FILES = EVENTS.replace("SELECT", "SELECT /*+ REPARTITION_BY_RANGE(10, n) */", 1)
+
+
+def create(sources: Statements, name: str, spec: str = "", properties: str = "") -> str:
+    """A table of the events, in ten files at least."""
+    sources.run(f"CREATE TABLE {name} USING delta {spec} {properties} AS {TEN_FILES}")
+    return name
+
+
+def test_files_are_skipped(sources: Statements) -> None:
+    table = create(sources, "delta_flat")
+    found = sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1995")
+    assert "GreaterThanOrEqual(ts,1995-01-01 00:00:00.0)" in found.given
+    assert "LessThanOrEqual(ts,1995-12-31 23:59:59.999999)" in found.given
+    assert len(found.rows) == 365
+    assert found.files_read is not None
+    assert found.files_read <= 5
+    found = sources.same(f"SELECT n FROM {table} WHERE substring(name, 1, 3) = 'k05'")
+    assert found.files_read is not None
+    assert found.files_read <= 2
+    zone = {"spark.sql.session.timeZone": "Pacific/Kiritimati"}
+    for condition in (
+        "date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'",
+        "to_date(clock) = DATE '1995-03-26'",
+        "CAST(amount AS INT) = 77 OR n + 1 IN (5, 500, 5000)",
+    ):
+        assert sources.same(f"SELECT * FROM {table} WHERE {condition}", **zone).rows
+    sources.run("SET TIME ZONE 'UTC'")
+
+
+def test_partitions_generated_columns_and_renamed_ones(sources: Statements) -> None:
+    sources.run(
+        "CREATE TABLE delta_years (n INT, day DATE, ts TIMESTAMP, clock TIMESTAMP_NTZ, name STRING, "
+        "amount DECIMAL(10, 2), y INT GENERATED ALWAYS AS (YEAR(ts))) USING delta "
+        "PARTITIONED BY (y, name) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    )
+    columns = "n, day, ts, clock, name, amount"
+    few = EVENTS.replace("range(1000)", "range(20, 50)")
+    sources.run(f"INSERT INTO delta_years ({columns}) {few}")
+    sources.run("ALTER TABLE delta_years RENAME COLUMN n TO number")
+    sources.run("ALTER TABLE delta_years RENAME COLUMN day TO n")
+    found = sources.same(
+        "SELECT number FROM delta_years WHERE date_trunc('YEAR', ts) = TIMESTAMP '1995-01-01'"
+    )
+    assert len(found.rows) == 19
+    assert sources.same("SELECT * FROM delta_years WHERE year(n) = 1994 AND number + 1 > 25").rows
+    assert (
+        len(sources.same("SELECT * FROM delta_years WHERE substring(name, 1, 4) = 'k002'").rows)
+        == 10
+    )
+
+
+def test_rows_are_written_anew(sources: Statements) -> None:
+    """With deletion vectors; then an older version is read."""
+    table = create(
+        sources,
+        "delta_written",
+        properties="TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+    )
+    sources.run(f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500")
+    sources.run(f"UPDATE {table} SET n = -n WHERE date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'")
+    sources.run(
+        f"MERGE INTO {table} t USING (SELECT * FROM {table} WHERE n + 1 > 998) s "
+        "ON t.name = s.name AND year(t.ts) = 1997 WHEN MATCHED THEN UPDATE SET n = s.n + 1000 "
+        "WHEN NOT MATCHED THEN INSERT *"
+    )
+    expected = sources.run(
+        "SELECT CASE WHEN n >= 998 THEN n + 1000 "
+        "WHEN date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01' THEN -n ELSE n END, name "
+        f"FROM ({EVENTS}) WHERE NOT (year(ts) = 1996 AND n + 1 < 500)",
+        **{"spark.tamis.enabled": "false"},
+    )
+    assert sources.same(f"SELECT n, name FROM {table}").rows == expected.rows
+    assert len(sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1996").rows) == 263
+    assert len(sources.same(f"SELECT n FROM {table} WHERE n + 1 < 0 OR n > 1500").rows) == 33
+    first = sources.same(f"SELECT n FROM {table} VERSION AS OF 0 WHERE year(ts) = 1996")
+    assert len(first.rows) == 366
+
+
+def test_files_are_written_anew(sources: Statements) -> None:
+    """Without deletion vectors the rows that stay are copied."""
+    table = create(
+        sources,
+        "delta_copied",
+        properties="TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')",
+    )
+    sources.run(f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500")
+    assert len(sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1996").rows) == 263
+    assert len(sources.same(f"SELECT n FROM {table} WHERE n + 1 > 0").rows) == 1000 - 103

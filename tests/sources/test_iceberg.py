@@ -1,0 +1,119 @@
+"""Iceberg tables: ranges that predicates imply prune manifests and files, and no row is lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.sources.conftest import EVENTS, Statements
+
+pytestmark = pytest.mark.spark
+
+TEN_FILES = EVENTS.replace("SELECT", "SELECT /*+ REPARTITION_BY_RANGE(10, n) */", 1)
+
+
+def create(sources: Statements, name: str, spec: str = "", properties: str = "") -> str:
+    """A table of the events, in ten files or the partitions of the spec."""
+    sources.run(f"CREATE TABLE ice.db.{name} USING iceberg {spec} {properties} AS {TEN_FILES}")
+    return f"ice.db.{name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "by_year", "by_name"),
+    [
+        ("flat", "", 5, 2),
+        ("by_month", "PARTITIONED BY (months(ts))", 12, 5),
+        ("by_day", "PARTITIONED BY (months(day))", 12, 5),
+        ("by_name", "PARTITIONED BY (truncate(3, name))", 5, 1),
+    ],
+)
+def test_files_are_skipped(
+    sources: Statements, name: str, spec: str, by_year: int, by_name: int
+) -> None:
+    table = create(sources, name, spec)
+    found = sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1995")
+    assert "ts >= 788918400000000, ts <= 820454399999999" in found.given
+    assert len(found.rows) == 365
+    assert found.files_read is not None
+    assert found.files_read <= by_year
+    found = sources.same(f"SELECT n FROM {table} WHERE substring(name, 1, 3) = 'k05'")
+    assert "name >= 'k05', name < 'k06'" in found.given
+    assert found.files_read is not None
+    assert found.files_read <= by_name
+    without = sources.run(
+        f"SELECT n FROM {table} WHERE year(ts) = 1995", **{"spark.tamis.impliedFilters": "false"}
+    )
+    sources.run("SELECT 1", **{"spark.tamis.impliedFilters": "true"})
+    assert without.files_read is not None
+    assert without.files_read >= 10
+
+
+def test_buckets_and_another_zone(sources: Statements) -> None:
+    table = create(sources, "bucketed", "PARTITIONED BY (bucket(3, n), years(clock))")
+    zone = {"spark.sql.session.timeZone": "Pacific/Kiritimati"}
+    for condition in (
+        "date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'",
+        "to_date(clock) = DATE '1995-03-26'",
+        "n + 1 IN (5, 500, 5000)",
+        "CAST(amount AS INT) = 77",
+        "year(ts) = 1995 OR n DIV 10 = 7",
+    ):
+        assert sources.same(f"SELECT * FROM {table} WHERE {condition}", **zone).rows
+    sources.run("SET TIME ZONE 'UTC'")
+
+
+def test_history(sources: Statements) -> None:
+    """The spec and the schema change; older snapshots and metadata tables are read."""
+    table = create(sources, "changing")
+    first = sources.run(f"SELECT snapshot_id FROM {table}.snapshots").rows[0].strip("(,)")
+    sources.run(f"ALTER TABLE {table} ADD PARTITION FIELD months(ts)")
+    sources.run(f"ALTER TABLE {table} RENAME COLUMN n TO number")
+    sources.run(f"ALTER TABLE {table} RENAME COLUMN clock TO n")
+    sources.run(f"ALTER TABLE {table} ALTER COLUMN number TYPE BIGINT")
+    sources.run(f"INSERT INTO {table} {EVENTS.replace('range(1000)', 'range(300, 600)')}")
+    assert len(sources.same(f"SELECT number FROM {table} WHERE year(ts) = 1996").rows) == 366 + 204
+    assert sources.same(f"SELECT * FROM {table} WHERE number + 1 = 450").rows
+    assert len(sources.same(f"SELECT * FROM {table} WHERE year(n) = 1995").rows) == 365 + 96
+    old = f"{table} VERSION AS OF {first}"
+    found = sources.same(f"SELECT n FROM {old} WHERE year(ts) = 1995 AND n + 1 < 100")
+    assert "ts >= 788918400000000" in found.given
+    assert len(found.rows) == 68
+    for condition in ("year(committed_at) > 2000", "snapshot_id + 0 = " + first):
+        assert sources.same(f"SELECT snapshot_id FROM {table}.snapshots WHERE {condition}").rows
+    assert sources.same(f"SELECT file_path FROM {table}.files WHERE record_count + 1 > 2").rows
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "scan"),
+    [
+        (2, "copy-on-write", "IcebergCopyOnWriteScan"),
+        (2, "merge-on-read", "IcebergScan"),
+        (3, "merge-on-read", "IcebergScan"),  # with deletion vectors
+    ],
+)
+def test_rows_are_written_anew(sources: Statements, version: int, mode: str, scan: str) -> None:
+    """The scan of a row-level write stays as it was; that of a subquery in it is like any other."""
+    modes = ", ".join(f"'write.{each}.mode' = '{mode}'" for each in ("delete", "update", "merge"))
+    name = f"{mode.replace('-', '_')}_{version}"
+    table = create(sources, name, "", f"TBLPROPERTIES ('format-version' = '{version}', {modes})")
+    delete = f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500"
+    (text,) = sources.run(f"EXPLAIN FORMATTED {delete}").rows
+    (written,) = re.findall(rf"{scan}\(.*? filters=(.*?), \w+=", text)
+    assert "ts >=" not in written
+    sources.run(delete)
+    sources.run(f"UPDATE {table} SET n = -n WHERE date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'")
+    sources.run(
+        f"MERGE INTO {table} t USING (SELECT * FROM {table} WHERE n + 1 > 998) s "
+        "ON t.name = s.name AND year(t.ts) = 1997 WHEN MATCHED THEN UPDATE SET n = s.n + 1000 "
+        "WHEN NOT MATCHED THEN INSERT *"
+    )
+    expected = sources.run(
+        "SELECT CASE WHEN n >= 998 THEN n + 1000 "
+        "WHEN date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01' THEN -n ELSE n END, name "
+        f"FROM ({EVENTS}) WHERE NOT (year(ts) = 1996 AND n + 1 < 500)",
+        **{"spark.tamis.enabled": "false"},
+    )
+    assert sources.same(f"SELECT n, name FROM {table}").rows == expected.rows
+    assert len(sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1996").rows) == 263
+    assert len(sources.same(f"SELECT n FROM {table} WHERE n + 1 < 0 OR n > 1500").rows) == 33
