@@ -13,7 +13,7 @@ better where a container holds one string, and of statistics of f(c) itself.
 For a superset of the preimage of T = [lower, upper), with s = f(s) or longer:
 
 rtrim      s = t w, t in T, w of characters that are trimmed. s < upper: then s is in T, for s >= t.
-           Else t < upper <= t w, so upper begins with t, and s with t and a first one of w.
+           Else t < upper <= t w, so upper begins with t, and s with t and the first one of w.
 ltrim      s = w t, w not empty: s begins with a character that is trimmed; of a single one the
            number of them is told apart, up to a few. t itself never begins with one.
 substring  s = t r, t the first n characters. s < upper: then s is in T. Else, as above, upper
@@ -208,6 +208,9 @@ def _trimmed(left: bool, right: bool) -> _Preimage:
             case _:
                 return None
         bytes_ = [bytes([byte]) for byte in sorted(set(characters.encode()))]
+        if right and len(call.arguments) == 1:
+            # Bytes that are spaces are removed from the end: no string is left with one.
+            spans = tuple(span for span in spans if span != only(span[0]) or span[0][-1:] != b" ")
         if right:
             spans = merged(each for span in spans for each in _with_ends(span, bytes_))
         return _with_beginnings(spans, bytes_) if left else spans

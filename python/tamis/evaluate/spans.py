@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -110,15 +110,15 @@ def edges_of(spans: Spans) -> Edges:
 
 def may_meet(x: Bounds, edges: Edges) -> Flags:
     """Where an ordinary value may be in one of the spans."""
-    begun: Flags | int = len(edges.lowers)
-    ended: Flags | int = 0
-    if x.upper is not None and len(edges.lowers):
-        counts = count_at_most(edges.lowers, x.upper)
+    begun: Any = len(edges.lowers)
+    ended: Any = 0
+    upper: pa.Array | None = x.upper
+    if upper is not None and len(edges.lowers):
+        begun = count_at_most(edges.lowers, upper)
         if x.upper_open is not None:  # a span that begins at what is left out does not count
-            counts = np.where(x.upper_open, count_less(edges.lowers, x.upper), counts)
-        unknown = x.upper.is_null().to_numpy(zero_copy_only=False)
-        begun = np.where(unknown, len(edges.lowers), counts)
+            begun = np.where(x.upper_open, count_less(edges.lowers, upper), begun)
+        unknown = upper.is_null().to_numpy(zero_copy_only=False)
+        begun = np.where(unknown, len(edges.lowers), begun)
     if x.lower is not None and len(edges.uppers):
         ended = count_at_most(edges.uppers, x.lower)  # 0 where it is not known
-    flags: Flags = np.atleast_1d(np.asarray(begun) > np.asarray(ended))
-    return flags
+    return np.atleast_1d(begun > ended)

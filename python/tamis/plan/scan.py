@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from tamis.evaluate.interpreter import truth
 from tamis.evaluate.ranges import narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import And, Expr, In, Literal, Not, Or, type_of, walk
+from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
 from tamis.reasons import Reason, reason
@@ -49,6 +51,9 @@ _GATHER = 15.0
 
 #: From this share of survivors on a stretch of files is looked at whole, and not gathered.
 _MOST = 1 / 4
+
+#: Of a predicate with more nodes the ranges are put together once, for pruning, and not again.
+_MOST_NODES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +226,13 @@ def _chosen(block: Statistics, asked: Flags) -> tuple[Statistics, Flags]:
 
 
 def _together(conjunct: Expr) -> Expr:
-    """The conjunct with its ranges put together, if it has more than one."""
-    return narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct
+    """The conjunct with its ranges put together, if it has more than one, and not very many."""
+    match conjunct:
+        case And() | Or() | Not(child=And() | Or() | Not()):
+            parts = sum(1 for _ in islice(walk(conjunct), _MOST_NODES + 1))
+            return narrowed(conjunct) if parts <= _MOST_NODES else simplify(conjunct)
+        case _:
+            return conjunct
 
 
 def names_zero(expr: Expr) -> bool:

@@ -18,6 +18,7 @@ from tamis.plan.scan import ScanDecision, decide
 from tamis.reasons import Reason
 from tamis.serve.declarations import in_force
 from tamis.serve.implied import found_ranges, ranges_of_residual
+from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.tables.row_groups import counted, grouped_files
 from tamis.wire.catalyst import decode_conjuncts
@@ -40,6 +41,13 @@ def plan(question: str) -> str:
     """Plan one scan. Raises TamisError for a request that cannot be read."""
     started = time.perf_counter()
     request = read_request(question)
+    text = with_room(depth_of(request.conjuncts), lambda: _plan(request, started))
+    if time.perf_counter() - started > _LONG:
+        give_back()
+    return text
+
+
+def _plan(request: PlanRequest, started: float) -> str:
     found = open_scan(request)
     watch = Watch()
     conjuncts = _conjuncts(request, watch)
@@ -54,14 +62,11 @@ def plan(question: str) -> str:
         ],
     )
     seconds = time.perf_counter() - started
-    text = write_answer(structs.replace(answer, milliseconds=seconds * 1000))
-    if seconds > _LONG:
-        give_back()
-    return text
+    return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
 
 
 def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
-    conjuncts = decode_conjuncts(request.conjuncts)
+    conjuncts = decode_conjuncts(request.conjuncts, DEEPEST)
     if not request.declarations:
         return conjuncts
     declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
