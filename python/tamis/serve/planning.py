@@ -11,6 +11,7 @@ from msgspec import structs
 from tamis.evaluate.declared import bind
 from tamis.evaluate.watch import Watch
 from tamis.expr.nodes import Expr
+from tamis.expr.rewrites import simplify
 from tamis.index.memory import give_back
 from tamis.plan.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
@@ -66,7 +67,8 @@ def _plan(request: PlanRequest, started: float) -> str:
 
 
 def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
-    conjuncts = decode_conjuncts(request.conjuncts, DEEPEST)
+    # Once here, for then little is left to do later: of thousands of equalities one list.
+    conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
     if not request.declarations:
         return conjuncts
     declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
