@@ -30,7 +30,7 @@ import numpy.typing as npt
 from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.bounds import Flags
 from tamis.evaluate.interpreter import truth
-from tamis.evaluate.ranges import narrowed_conjuncts
+from tamis.evaluate.ranges import is_long, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.sql import to_sql
@@ -240,9 +240,10 @@ class _Progress:
         self.kept = self.before.kept.copy()
         self.whole = self.before.kept.copy()
         outcomes = enumerate(self.before.conjuncts)
-        self.exact = {i for i, each in outcomes if each.pushdown is not Pushdown.EXACT}
+        left = {i for i, each in outcomes if each.pushdown is not Pushdown.EXACT}
+        self.exact = {i for i in left if not is_long(self.conjuncts[i])}
         self.unsupported = {
-            i for i in self.exact if self.before.conjuncts[i].pushdown is Pushdown.UNSUPPORTED
+            i for i in left if self.before.conjuncts[i].pushdown is Pushdown.UNSUPPORTED
         }
 
     @property

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +20,9 @@ from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.bounds import YES, Flags
 from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
-from tamis.evaluate.ranges import narrowed, narrowed_conjuncts
+from tamis.evaluate.ranges import is_long, narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import And, Expr, In, Literal, Not, Or, type_of, walk
-from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
 from tamis.reasons import Reason, reason
@@ -51,9 +49,6 @@ _GATHER = 15.0
 
 #: From this share of survivors on a stretch of files is looked at whole, and not gathered.
 _MOST = 1 / 4
-
-#: Of a predicate with more nodes the ranges are put together once, for pruning, and not again.
-_MOST_NODES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +185,8 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
 def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
     """The conjuncts that are true of every row of every file that is kept.
 
-    Of no file at all, every conjunct is; but what rests on a declaration never is.
+    Of no file at all, every conjunct is; but what rests on a declaration never is. Of some file a
+    conjunct of thousands of parts hardly is, and nobody looks.
     """
     if not _covered(segments, kept):
         return frozenset()
@@ -198,7 +194,8 @@ def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
     exact = {
         ordinal
         for ordinal, each in candidates
-        if not ((kept.any() and names_zero(each)) or relies_on_declaration(each))
+        if not (kept.any() and (names_zero(each) or is_long(each)))
+        and not relies_on_declaration(each)
     }
     forms = {ordinal: _together(conjuncts[ordinal]) for ordinal in exact}
     for segment in segments:
@@ -226,13 +223,8 @@ def _chosen(block: Statistics, asked: Flags) -> tuple[Statistics, Flags]:
 
 
 def _together(conjunct: Expr) -> Expr:
-    """The conjunct with its ranges put together, if it has more than one, and not very many."""
-    match conjunct:
-        case And() | Or() | Not(child=And() | Or() | Not()):
-            parts = sum(1 for _ in islice(walk(conjunct), _MOST_NODES + 1))
-            return narrowed(conjunct) if parts <= _MOST_NODES else simplify(conjunct)
-        case _:
-            return conjunct
+    """The conjunct with its ranges put together, if it has more than one."""
+    return narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct
 
 
 def names_zero(expr: Expr) -> bool:
