@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tamis.expr.nodes import Call, Expr
+from tamis.expr.nodes import Call, Expr, In, Not
 from tamis.expr.types import BOOLEAN, INTEGER, STRING
 from tests.cases.case import Case
 from tests.cases.comparison import s
@@ -20,10 +20,18 @@ def contains(part: str) -> Expr:
     return call("Contains", BOOLEAN, s, part)
 
 
-def like(pattern: str) -> Expr:
+def like(pattern: str, text: Expr = s) -> Expr:
     return Call(
-        "Like", call("Like", BOOLEAN, s, pattern).arguments, (("escapeChar", "!"),), BOOLEAN
+        "Like", call("Like", BOOLEAN, text, pattern).arguments, (("escapeChar", "!"),), BOOLEAN
     )
+
+
+def starts(prefix: str, text: Expr) -> Expr:
+    return call("StartsWith", BOOLEAN, text, prefix)
+
+
+def in_(text: Expr, *options: str) -> Expr:
+    return In(text, options)
 
 
 CASES = (
@@ -75,7 +83,75 @@ CASES = (
         misses=(is_("<", upper, "ABC"), is_(">=", upper, "ABD")),
         full=(is_(">=", upper, "ABC"),),
     ),
-    Case(s, data=("Bill", "Bilz"), hits=(is_(">", lower, "bz"),), misses=(is_(">=", lower, "c"),)),
+    Case(s, data=("Bill", "Bilz"), misses=(is_(">", lower, "bz"), is_(">=", lower, "c"))),
+    Case(s, data=("BIll", "BIlz"), hits=(is_(">", lower, "bz"),), misses=(is_(">=", lower, "c"),)),
+    # Of two strings: what may lie between them, in the order of bytes, that has that image.
+    Case(
+        s,
+        data=("FOB", "MAIL"),
+        hits=(
+            is_("=", upper, "MAIL"),
+            is_("=", lower, "mail"),
+            is_("=", trim, "FOB"),
+            is_("=", ltrim, "GUM"),
+            is_("=", rtrim, "GUM"),
+            is_("=", upper, "LAX"),  # LAX or Lax
+            in_(upper, "AIR", "MAIL"),
+            like("m%", lower),
+        ),
+        misses=(
+            is_("=", upper, "AIR"),  # AIR is less, and air more
+            is_("=", upper, "RAIL"),
+            is_("=", lower, "Fob"),  # no image has capitals
+            is_("=", trim, "AIR"),  # " AIR" is less
+            is_("=", trim, "RAIL"),
+            is_("=", ltrim, " GUM"),
+            is_("=", rtrim, "MAIL "),
+            is_("=", call("Upper", STRING, trim), "RAIL"),
+            is_("=", call("Substring", STRING, upper, 1, 2), "RA"),
+            is_("<", upper, "F"),
+            is_(">=", upper, "N"),
+            in_(upper, "AIR", "RAIL"),
+            starts("RA", upper),
+            like("r%", lower),
+        ),
+        full=(
+            is_(">=", upper, "F"),
+            is_("<", upper, "N"),
+            is_("<>", upper, "RAIL"),
+            Not(in_(upper, "AIR", "RAIL")),
+            Not(starts("ra", lower)),
+        ),
+    ),
+    # In the order of bytes "Rail" lies between these.
+    Case(s, data=("REG AIR", "SHIP"), hits=(is_("=", upper, "RAIL"), is_("=", lower, "rail"))),
+    # Characters beyond ASCII that have images in ASCII: the long s, the Kelvin sign, sharp s.
+    Case(s, data=("\u017ff", "\u017fi"), hits=(is_("=", upper, "SH"),)),
+    Case(
+        s, data=("\u212a", "\u212b"), hits=(is_("=", lower, "k"),), misses=(is_("=", lower, "j"),)
+    ),
+    Case(s, data=("maR", "ma\u00df"), hits=(is_("=", upper, "MASS"), is_("=", upper, "MAR"))),
+    # "I" and "i" change into letters beyond ASCII in Turkish, and only there.
+    Case(s, data=("IA", "IB"), hits=(is_(">", lower, "j"),), misses=(is_("=", lower, "j"),)),
+    # Spaces in front: up to four are told apart.
+    Case(
+        s,
+        data=("   10", "   42"),
+        hits=(is_("=", ltrim, "10"), is_("=", trim, "42"), is_("=", trim, "11")),
+        misses=(
+            is_("=", ltrim, "5"),
+            is_("=", trim, "43"),
+            is_(">", trim, "43"),
+            is_("<", trim, "1"),
+        ),
+        full=(is_(">=", trim, "10"), is_("<", ltrim, "43")),
+    ),
+    Case(
+        s,
+        data=("MAIL ", "MAIL  "),
+        hits=(is_("=", rtrim, "MAIL"),),
+        misses=(is_("=", rtrim, "MAI"), is_("=", rtrim, "MAIL ")),
+    ),
     # One string is computed.
     Case(
         s,
@@ -90,3 +166,21 @@ CASES = (
         ),
     ),
 )
+
+#: Swept against Spark over random strings.
+SWEEP = {
+    "string": (
+        "upper(x) = 'AB'",
+        "lower(x) = 'ab'",
+        "upper(x) >= 'B' AND upper(x) < 'S'",
+        "lower(x) > 'i'",
+        "upper(x) IN ('A', 'SS', 'I')",
+        "upper(trim(x)) = 'A'",
+        "trim(x) = 'a'",
+        "ltrim(x) < 'b'",
+        "rtrim(x) <= 'ab'",
+        "trim(BOTH 'ab' FROM x) = ''",
+        "substring(lower(x), 1, 2) = 'ab'",
+        "NOT (upper(x) <=> 'AB')",
+    )
+}

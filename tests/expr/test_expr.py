@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tamis.expr.nodes import (
     And,
@@ -42,6 +44,7 @@ from tamis.expr.types import (
     decimal,
 )
 from tests.cases.case import FALSE, TRUE, UNKNOWN, compare
+from tests.differential.rows import row_value
 
 a, b = Column(("a",), LONG), Column(("b",), BOOLEAN)
 
@@ -158,3 +161,43 @@ def test_predicates_are_boolean() -> None:
 def test_operators_turn_around_and_back(op: Comparison) -> None:
     assert op.swapped.swapped is op
     assert op.negated is None or op.negated.negated is op
+
+
+def _many(op: str, *values: int) -> tuple[Expr, ...]:
+    return tuple(compare(op, a, value) for value in values)
+
+
+FEW, SEVEN = _many("=", 1, 2), _many("=", *range(7))
+LISTS = [
+    (Or(FEW), "a = 1L OR a = 2L"),
+    (Or((*SEVEN, compare("=", a, 7))), "a IN (0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L)"),
+    # The list stands where the first of its parts stood; what is there twice counts once.
+    (
+        Or((b, *SEVEN, IsNull(a), In(a, (6, 9), has_null=True))),
+        "b OR a IN (0L, 1L, 2L, 3L, 4L, 5L, 6L, 9L, NULL) OR a IS NULL",
+    ),
+    (Not(Or((*SEVEN, In(a, (7, 8))))), "a NOT IN (0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L)"),
+    (And((*_many("<>", *range(8)), b)), "a NOT IN (0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L) AND b"),
+    # x IN () is NULL or false, as a setting has it.
+    (Or((*SEVEN, In(a, ()))), to_sql(Or((*SEVEN, In(a, ()))))),
+    (And((*SEVEN, compare("=", a, 7))), to_sql(And((*SEVEN, compare("=", a, 7))))),
+]
+
+
+@pytest.mark.parametrize(("expr", "sql"), LISTS)
+def test_many_equalities_are_a_list(expr: Expr, sql: str) -> None:
+    assert to_sql(simplify(expr)) == sql
+
+
+@given(st.lists(st.none() | st.integers(0, 3), min_size=8, max_size=12), st.booleans())
+def test_a_list_says_what_the_equalities_say(values: list[int | None], negated: bool) -> None:
+    parts = tuple(
+        compare("=", a, value)
+        if place % 3
+        else In(a, (0 if value is None else value,), value is None)
+        for place, value in enumerate(values)
+    )
+    whole: Expr = Not(Or(parts)) if negated else Or(parts)
+    for value in (None, 0, 1, 2, 3, 4):
+        row = {a.path: value}
+        assert row_value(simplify(whole), row) is row_value(whole, row)

@@ -107,7 +107,7 @@ CASES: list[tuple[Expr, list[str]]] = [
     (eq(call("Substring", STRING, s, 1, 3), "abc", STRING), ["s >= 'abc' AND s < 'abd'"]),
     (eq(call("Substring", STRING, s, 1, 1), "é", STRING), ["s >= 'é' AND s < 'ê'"]),
     (call("Like", BOOLEAN, s, "a_c%", escapeChar="\\"), ["s >= 'a' AND s < 'b'"]),
-    (call("StartsWith", BOOLEAN, call("Upper", STRING, s), "AB"), ["s >= 'AB'"]),
+    (call("StartsWith", BOOLEAN, call("Upper", STRING, s), "AB"), ["s >= 'AB' AND s < 'ac'"]),
     (eq(call("Length", INTEGER, s), 3), []),
     # what sources take as it is, and what nobody understands
     (eq(d, 5, DATE), []),

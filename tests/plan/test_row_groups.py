@@ -364,3 +364,23 @@ def test_every_matching_row_is_read_and_what_is_exact_holds(random: Random) -> N
                     assert is_read, (conjuncts, row)
                 if is_read:
                     assert all(row_value(each, row) is True for each in exact), (exact, row)
+
+
+def test_what_rules_out_row_groups_alone_is_inexact() -> None:
+    """Every file holds a NULL, and not every row group: IS NULL was of no use for files."""
+    scan = Scan([(0, 9), (10, 19)], [(0, 9), (10, 19)])
+    nulls = [0, 3, 1, 0]
+    scan.groups = table(
+        [(0, 9), (10, 19)] * 2,
+        num_records=[10] * 4,
+        **{"null_count.c": pa.array(nulls, pa.int64())},
+    )
+    scan.files = ArrowStatistics(
+        pa.table({"min.c": [0, 0], "max.c": [19, 19], "num_records": [20, 20]})
+    )
+    decision = scan.decide(IsNull(c), Opaque("f(c)"))
+    assert ranges(decision) == [(0, 104, 100), (1, 4, 100)]
+    outcomes = decision.scan.conjuncts
+    assert [each.pushdown for each in outcomes] == [Pushdown.INEXACT, Pushdown.UNSUPPORTED]
+    assert outcomes[0].reason is not None
+    assert outcomes[0].reason.code == "RANGES_OVERLAP"

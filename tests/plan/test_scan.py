@@ -21,6 +21,7 @@ from tamis.expr.nodes import (
     Expr,
     Literal,
     Opaque,
+    Or,
 )
 from tamis.expr.types import DATE, DOUBLE, INTEGER, LONG
 from tamis.files.table import ArrowStatistics
@@ -189,3 +190,14 @@ def test_what_follows_from_all_conjuncts_rules_files_out() -> None:
     together = decide(conjuncts, segments, files=3, consequences=consequences)
     assert together.kept.tolist() == [True, False, False]
     assert [each.pushdown for each in together.conjuncts] == ["exact", "inexact"]
+
+
+def test_thousands_of_parts_prune_and_stay() -> None:
+    """Whether they are true of every row is not looked into, unless no file is left."""
+    pairs = [And((compare(">=", c, 5 * k), compare("<", c, 5 * k + 5))) for k in range(-900, 2)]
+    decision = decided(Or(tuple(pairs)))
+    assert decision.kept.tolist() == [True, False, False, False]
+    assert decision.conjuncts[0].pushdown is Pushdown.INEXACT
+    below = decided(Or(tuple(pairs[:800])))
+    assert not below.kept.any()
+    assert below.conjuncts[0].pushdown is Pushdown.EXACT

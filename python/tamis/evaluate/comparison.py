@@ -13,6 +13,7 @@ NOT (x = y), and x <=> y is x = y where neither is NULL, true where both are, fa
 
 Of ordinary values in [xl, xu] and [yl, yu] some pair has x < y only if xl < yu, and some pair has
 x >= y only if yl <= xu. Edges need not be attained: that only makes an answer "may" too often.
+Where one side is a function of a string, evaluate.preimages asks that string as well.
 Where values were recorded (evaluate.recorded), x = constant is asked of them as well.
 Signed zeros need no care: -0.0 = 0.0 in numpy as in Spark.
 """
@@ -30,6 +31,7 @@ from tamis.evaluate.flags import all_of, any_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.literal import literal
 from tamis.evaluate.order import may_be_less, may_be_less_equal
+from tamis.evaluate.preimages import narrowed_by_preimage
 from tamis.evaluate.recorded import Members, members_of, narrowed
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.storage import comparable
@@ -44,6 +46,10 @@ def compare(expr: Compare, statistics: Statistics) -> TruthSet:
     y = value(expr.right, statistics)
     if x is None or y is None or not comparable(x.type, y.type):
         return TruthSet.anything()
+    return narrowed_by_preimage(_compared(expr, x, y, statistics), expr, statistics)
+
+
+def _compared(expr: Compare, x: Bounds, y: Bounds, statistics: Statistics) -> TruthSet:
     match expr.op:
         case Comparison.EQUAL:
             return equal(x, y, _held(expr, statistics))

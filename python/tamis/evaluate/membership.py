@@ -29,6 +29,7 @@ from tamis.evaluate.buckets import Buckets, Hashed, hashed
 from tamis.evaluate.flags import all_of, any_of
 from tamis.evaluate.interpreter import value
 from tamis.evaluate.literal import once_a_node
+from tamis.evaluate.preimages import narrowed_by_preimage
 from tamis.evaluate.recorded import members_of, narrowed
 from tamis.evaluate.search import count_at_most, count_less
 from tamis.evaluate.statistics import Statistics
@@ -98,11 +99,13 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
         return any_of((may_miss, nan_misses))
 
     if expr.has_null:
-        return TruthSet(can_be_matched, NO, lambda: any_of((x.can_be_null, can_be_unmatched())))
+        unmatched = lambda: any_of((x.can_be_null, can_be_unmatched()))  # noqa: E731
+        return narrowed_by_preimage(TruthSet(can_be_matched, NO, unmatched), expr, statistics)
     if not expr.options:
         # Spark has a setting for NULL IN (): false or NULL. Either may be.
         return TruthSet(NO, YES, x.can_be_null)
-    return TruthSet(can_be_matched, can_be_unmatched, x.can_be_null)
+    truths = TruthSet(can_be_matched, can_be_unmatched, x.can_be_null)
+    return narrowed_by_preimage(truths, expr, statistics)
 
 
 def _may_match(x: Bounds, options: Edge) -> Flags:

@@ -23,13 +23,14 @@ from tamis.evaluate.bounds import NO, YES, Bounds, Flags
 from tamis.evaluate.byte_rows import shared_beginning, strings_of
 from tamis.evaluate.flags import all_of
 from tamis.evaluate.interpreter import value
+from tamis.evaluate.preimages import narrowed_by_preimage
 from tamis.evaluate.statistics import Statistics
-from tamis.evaluate.text import of_points, successor
+from tamis.evaluate.text import literal_prefix, of_points, successor
 from tamis.evaluate.truth import TruthSet
 from tamis.expr.nodes import Call, Literal
 from tamis.expr.types import STRING
 
-__all__ = ["contains", "ends_with", "like", "literal_prefix", "regular_expression", "starts_with"]
+__all__ = ["contains", "ends_with", "like", "regular_expression", "starts_with"]
 
 
 def _operands(call: Call, statistics: Statistics) -> tuple[Bounds, str] | None:
@@ -46,11 +47,12 @@ def starts_with(call: Call, statistics: Statistics) -> TruthSet:
     if found is None:
         return TruthSet.anything()
     x, prefix = found
-    return TruthSet(
+    truths = TruthSet(
         lambda: all_of((x.can_be_value, _may_start(x, prefix.encode()))),
         lambda: all_of((x.can_be_value, _may_start_otherwise(x, prefix.encode()))),
         x.can_be_null,
     )
+    return narrowed_by_preimage(truths, call, statistics)
 
 
 def _may_start(x: Bounds, prefix: bytes) -> Flags:
@@ -170,9 +172,10 @@ def like(call: Call, statistics: Statistics) -> TruthSet:
         # null: not one string.
         may_hold = _flags(pc.not_equal(found_in, pa.scalar(b"0", found_in.type)))
         may_fail = _flags(pc.not_equal(found_in, pa.scalar(b"1", found_in.type)))
-        return TruthSet(
+        truths = TruthSet(
             all_of((may_start, may_hold)), all_of((x.can_be_value, may_fail)), x.can_be_null
         )
+        return narrowed_by_preimage(truths, call, statistics)
     # Without a wildcard it is equality.
     text = pa.scalar(prefix.encode(), pa.large_binary())
     may_equal = YES
@@ -180,7 +183,8 @@ def like(call: Call, statistics: Statistics) -> TruthSet:
         may_equal = _flags(
             pc.and_kleene(pc.less_equal(x.lower, text), pc.greater_equal(x.upper, text))
         )
-    return TruthSet(all_of((may_start, may_equal)), x.can_be_value, x.can_be_null)
+    truths = TruthSet(all_of((may_start, may_equal)), x.can_be_value, x.can_be_null)
+    return narrowed_by_preimage(truths, call, statistics)
 
 
 def _matcher(pattern: str, escape: str) -> Callable[[str], str]:
@@ -196,29 +200,6 @@ def _matcher(pattern: str, escape: str) -> Callable[[str], str]:
         position += 1
     expression = re.compile("".join(parts), re.DOTALL)
     return lambda text: "1" if expression.fullmatch(text) else "0"
-
-
-def literal_prefix(pattern: str, escape: str) -> tuple[str, bool] | None:
-    """What a LIKE pattern begins with, and whether a wildcard follows; None: a broken escape.
-
-    >>> literal_prefix("a!_b%c", "!"), literal_prefix("a!b", "!")
-    (('a_b', True), None)
-    """
-    literal, position, prefix = [], 0, None
-    while position < len(pattern):
-        character = pattern[position]
-        if character == escape:
-            following = pattern[position + 1 : position + 2]
-            if following not in ("_", "%", escape) or not following:
-                return None
-            literal.append(following)
-            position += 1
-        elif character in "_%":
-            prefix = "".join(literal) if prefix is None else prefix
-        else:
-            literal.append(character)
-        position += 1
-    return ("".join(literal), False) if prefix is None else (prefix, True)
 
 
 #: Characters that mean themselves in Java's regular expressions, wherever they stand.

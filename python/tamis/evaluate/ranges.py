@@ -10,13 +10,14 @@
 The result is *true* of the same rows, and no more is promised: where it is not true it may be false
 and the predicate NULL, or the other way round. For "which files" and "do all rows match" that is
 enough: both ask of which rows it is true. Below a NOT it would not be, so NOT is first brought down
-to the leaves, and what stays below one is not touched.
+to the leaves, and what stays below one is not touched. Nor is an OR of thousands of parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import islice
 from typing import Final
 
 from tamis.evaluate.value_sets import NotUnderstood, ValueSet, column_of, true_values
@@ -32,12 +33,20 @@ from tamis.expr.nodes import (
     Not,
     Or,
     Within,
+    walk,
 )
 from tamis.expr.rewrites import FALSE, NULL, conjoin, disjoin, simplify
 
-__all__ = ["narrowed", "narrowed_conjuncts", "without_contradictions"]
+__all__ = ["is_long", "narrowed", "narrowed_conjuncts", "without_contradictions"]
 
 _LONG_LIST: Final = 100
+#: What has more nodes is long: put together it would cost more than it spares.
+_MOST_NODES: Final = 2_000
+
+
+def is_long(expr: Expr) -> bool:
+    """Whether a predicate has thousands of parts, as programs write them."""
+    return sum(1 for _ in islice(walk(expr), _MOST_NODES + 1)) > _MOST_NODES
 
 
 def narrowed(expr: Expr) -> Expr:
@@ -78,6 +87,8 @@ def without_contradictions(expr: Expr) -> Expr:
     'b IS NULL'
     """
     match expr:
+        case Or() if is_long(expr):
+            return expr
         case Or(parts=parts):
             return disjoin(map(without_contradictions, parts))
         case And(parts=parts):
@@ -92,6 +103,8 @@ def _narrowed(expr: Expr) -> Expr:
     match expr:
         case And(parts=parts):
             return _conjunction(parts)
+        case Or() if is_long(expr):
+            return expr
         case Or(parts=parts):
             return disjoin(map(_narrowed, parts))
         case _:
@@ -127,6 +140,8 @@ def _conjunction(parts: Sequence[Expr]) -> Expr:
 
 def _narrowed_choice(choice: Or, by_column: dict[Column, list[Expr]]) -> Expr:
     """An OR beside which other parts are true: they hold in each of its branches too."""
+    if is_long(choice):
+        return choice
     return disjoin(_narrowed(_with_known(branch, by_column)) for branch in choice.parts)
 
 

@@ -18,7 +18,7 @@ from tamis.evaluate.bounds import NO, YES, Bounds, Flags
 from tamis.evaluate.interval import Interval
 from tamis.expr.types import DataType
 
-__all__ = ["of_points", "point_rows", "same_length", "successor", "text_result"]
+__all__ = ["literal_prefix", "of_points", "point_rows", "same_length", "successor", "text_result"]
 
 #: More points than this in one block are not computed one by one.
 _MOST_POINTS = 20_000
@@ -86,3 +86,26 @@ def successor(prefix: bytes) -> bytes | None:
     """
     trimmed = prefix.rstrip(b"\xff")
     return trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else None
+
+
+def literal_prefix(pattern: str, escape: str) -> tuple[str, bool] | None:
+    """What a LIKE pattern begins with, and whether a wildcard follows; None: a broken escape.
+
+    >>> literal_prefix("a!_b%c", "!"), literal_prefix("a!b", "!")
+    (('a_b', True), None)
+    """
+    literal, position, prefix = [], 0, None
+    while position < len(pattern):
+        character = pattern[position]
+        if character == escape:
+            following = pattern[position + 1 : position + 2]
+            if following not in ("_", "%", escape) or not following:
+                return None
+            literal.append(following)
+            position += 1
+        elif character in "_%":
+            prefix = "".join(literal) if prefix is None else prefix
+        else:
+            literal.append(character)
+        position += 1
+    return ("".join(literal), False) if prefix is None else (prefix, True)

@@ -252,9 +252,11 @@ def _own_paths(node: Expr) -> tuple[tuple[str, ...], ...]:
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything below it, from the top, left to right."""
-    yield expr
-    for child in children_of(expr):
-        yield from walk(child)
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children_of(node)))
 
 
 def children_of(expr: Expr) -> tuple[Expr, ...]:

@@ -8,13 +8,16 @@
     fold        a AND true, a AND false  a, false             and of OR
                 x = NULL                 NULL                 so for every comparison but <=>
                 x <=> NULL               x IS NULL
+    list        x = 1 OR x = 2 OR …      x IN (1, 2, …)       of many; AND of <>: NOT IN
 
 `NOT (x <=> y)`, `NOT (x IN …)` and `NOT (x IS NULL)` have no shorter form and stay.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 from tamis.expr.nodes import (
     And,
@@ -22,10 +25,12 @@ from tamis.expr.nodes import (
     Compare,
     Comparison,
     Expr,
+    In,
     IsNull,
     Literal,
     Not,
     Or,
+    type_of,
 )
 from tamis.expr.types import BOOLEAN
 
@@ -34,6 +39,9 @@ __all__ = ["FALSE", "NULL", "TRUE", "conjoin", "disjoin", "simplify"]
 TRUE = Literal(True, BOOLEAN)
 FALSE = Literal(False, BOOLEAN)
 NULL = Literal(None, BOOLEAN)
+
+#: From so many equalities on, of one value, a list is made of them.
+_MANY: Final = 8
 
 
 def simplify(expr: Expr) -> Expr:
@@ -47,9 +55,9 @@ def simplify(expr: Expr) -> Expr:
     """
     match expr:
         case And(parts=parts):
-            return conjoin(simplify(part) for part in parts)
+            return _listed(conjoin(simplify(part) for part in parts))
         case Or(parts=parts):
-            return disjoin(simplify(part) for part in parts)
+            return _listed(disjoin(simplify(part) for part in parts))
         case Not(child=child):
             return _negate(child)
         case Compare():
@@ -93,9 +101,9 @@ def _negate(expr: Expr) -> Expr:
         case Not(child=child):
             return simplify(child)
         case And(parts=parts):
-            return disjoin(_negate(part) for part in parts)
+            return _listed(disjoin(_negate(part) for part in parts))
         case Or(parts=parts):
-            return conjoin(_negate(part) for part in parts)
+            return _listed(conjoin(_negate(part) for part in parts))
         case Literal(type=data_type, value=value) if data_type == BOOLEAN:
             return NULL if value is None else Literal(not value, BOOLEAN)
         case Column(type=data_type) if data_type == BOOLEAN:
@@ -116,3 +124,54 @@ def _fold_comparison(expr: Compare) -> Expr:
             # A comparison with NULL is NULL in every row.
             return IsNull(other) if expr.op is Comparison.NULL_SAFE_EQUAL else NULL
     return expr
+
+
+def _listed(expr: Expr) -> Expr:
+    """The same with one list for each value of which there are many equalities.
+
+    x = 1 OR x = 2 is true, false and NULL where x IN (1, 2) is, and x IN (1, NULL) OR x = 2 where
+    x IN (1, 2, NULL) is. An AND of <> and NOT IN is the negation of that.
+    """
+    if not isinstance(expr, And | Or) or len(expr.parts) < _MANY:
+        return expr
+    sides = [_equality(part, isinstance(expr, And)) for part in expr.parts]
+    counts = Counter(side.value for side in sides if side is not None)
+    lists: dict[Expr, list[In]] = {value: [] for value, n in counts.items() if n >= _MANY}
+    if not lists:
+        return expr
+    parts: list[Expr | None] = []
+    for part, side in zip(expr.parts, sides, strict=True):
+        if side is None or side.value not in lists:
+            parts.append(part)
+            continue
+        if not lists[side.value]:
+            parts.append(None)  # where the list will stand
+        lists[side.value].append(side)
+    made = iter(lists.values())
+    whole = [_joined(next(made), expr) if part is None else part for part in parts]
+    return whole[0] if len(whole) == 1 else type(expr)(tuple(whole))
+
+
+def _joined(lists: list[In], whole: And | Or) -> Expr:
+    options = dict.fromkeys(option for each in lists for option in each.options)
+    joined = In(lists[0].value, tuple(options), any(each.has_null for each in lists))
+    return joined if isinstance(whole, Or) else Not(joined)
+
+
+def _equality(part: Expr, negated: bool) -> In | None:
+    """The part, or what it negates, as a list; None: it is none."""
+    match part:
+        case Not(child=In() as listed) if negated:
+            return listed if listed.options else None
+        case In() if not negated:
+            return part if part.options else None
+        case Compare(op=op, left=left, right=right):
+            if op is not (Comparison.NOT_EQUAL if negated else Comparison.EQUAL):
+                return None
+            value, constant = (right, left) if isinstance(left, Literal) else (left, right)
+            if not isinstance(constant, Literal) or isinstance(value, Literal):
+                return None
+            known = constant.value is not None and constant.type == type_of(value)
+            return In(value, (constant.value,)) if known else None
+        case _:
+            return None

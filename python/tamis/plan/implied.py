@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from tamis.evaluate.operators import FUNCTIONS, PREDICATES
@@ -58,6 +59,9 @@ _DAY: Final = 86_400_000_000
 _YEAR_1900, _YEAR_9999 = -25_567, 2_932_896
 #: A list this long is not evaluated over a thousand cells.
 _MOST_OPTIONS: Final = 1_000
+#: Nor is a predicate of more nodes: each is evaluated ten times, those about a string a hundred.
+_MOST_NODES: Final = 1_000
+_MOST_NODES_OF_TEXT: Final = 200
 #: A search takes a millisecond or two for each part. With less of an AND a range is weaker.
 _MOST_COLUMNS: Final = 8
 _MOST_PARTS: Final = 8
@@ -168,8 +172,11 @@ def _range_of(column: Column, parts: Sequence[Expr]) -> ImpliedRange | None:
 
 
 def _is_about(part: Expr, column: Column) -> bool:
-    nodes = list(walk(part))
-    if any(isinstance(node, In) and len(node.options) > _MOST_OPTIONS for node in nodes):
+    most = _MOST_NODES_OF_TEXT if column.type == STRING else _MOST_NODES
+    nodes = list(islice(walk(part), most + 1))
+    if len(nodes) > most or any(
+        isinstance(node, In) and len(node.options) > _MOST_OPTIONS for node in nodes
+    ):
         return False
     return any(isinstance(node, Column) and node.path == column.path for node in nodes)
 

@@ -15,7 +15,8 @@ read as one or not. A row group without rows may be read or not. Whatever else a
 row groups, it is read whole.
 
 A conjunct is exact if it is true of every row that is read: of every row group that is kept, and of
-every file that is read whole.
+every file that is read whole. One that was of no use for files, such as `c IS NULL` where every
+file holds a NULL, and that rules out a row group, is inexact.
 """
 
 from __future__ import annotations
@@ -28,10 +29,13 @@ import numpy.typing as npt
 
 from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.bounds import Flags
-from tamis.evaluate.ranges import narrowed_conjuncts
+from tamis.evaluate.interpreter import truth
+from tamis.evaluate.ranges import is_long, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
-from tamis.expr.nodes import Column, Expr, walk
+from tamis.expr.nodes import Column, Expr, columns_of, walk
+from tamis.expr.sql import to_sql
 from tamis.files.intersection import contradict
+from tamis.files.table import dotted
 from tamis.plan.scan import (
     BLOCK,
     Order,
@@ -43,6 +47,7 @@ from tamis.plan.scan import (
     proven,
     rule_out,
 )
+from tamis.reasons import reason
 
 __all__ = ["ByteRanges", "GroupedFiles", "RowGroupDecision", "decide_row_groups"]
 
@@ -223,6 +228,9 @@ class _Progress:
     #: Files that are read whole, as far as they were not looked into.
     whole: Flags = field(init=False)
     exact: set[int] = field(init=False)
+    #: Conjuncts that were of no use for files; and those of them that rule out a row group.
+    unsupported: set[int] = field(init=False)
+    helpful: set[int] = field(default_factory=set)
     ranges: list[ByteRanges] = field(default_factory=list)
     seen: int = 0
     dropped: int = 0
@@ -232,7 +240,11 @@ class _Progress:
         self.kept = self.before.kept.copy()
         self.whole = self.before.kept.copy()
         outcomes = enumerate(self.before.conjuncts)
-        self.exact = {i for i, each in outcomes if each.pushdown is not Pushdown.EXACT}
+        left = {i for i, each in outcomes if each.pushdown is not Pushdown.EXACT}
+        self.exact = {i for i in left if not is_long(self.conjuncts[i])}
+        self.unsupported = {
+            i for i in left if self.before.conjuncts[i].pushdown is Pushdown.UNSUPPORTED
+        }
 
     @property
     def is_worth_it(self) -> bool:
@@ -248,6 +260,9 @@ class _Progress:
         # A row group without rows is not kept; where only such are missing the file is read whole.
         missing = ~batch.kept & (of.group_records > 0)
         partial = _sums(missing, of.first) > 0
+        self._see_who_helps(
+            of.groups, np.flatnonzero(missing & np.repeat(batch.believed, batch.counts))
+        )
         self.dropped += int((batch.counts - batch.kept_counts)[partial].sum())
         partial &= batch.kept_counts > 0
         read = batch.kept & np.repeat(partial, batch.counts)
@@ -258,6 +273,15 @@ class _Progress:
             groups = of.groups.take(proving)
             self.exact = {i for i in self.exact if all_true(self.conjuncts[i], groups)}
 
+    def _see_who_helps(self, groups: Statistics, missing: npt.NDArray[np.intp]) -> None:
+        """Which of the unsupported conjuncts alone rule out one of the row groups not read."""
+        idle = self.unsupported - self.helpful
+        if idle and len(missing):
+            left_out = groups.take(missing)
+            self.helpful |= {
+                i for i in idle if not truth(self.conjuncts[i], left_out).can_be_true.all()
+            }
+
     def result(self, segments: Sequence[Segment]) -> RowGroupDecision:
         chosen = sorted(self.exact)
         among = proven([self.conjuncts[i] for i in chosen], segments, self.whole)
@@ -265,11 +289,21 @@ class _Progress:
         if self.kept.any():
             exact = {i for i in exact if not names_zero(self.conjuncts[i])}
         outcomes = tuple(
-            Outcome(Pushdown.EXACT, None, each.pruned_files) if i in exact else each
+            Outcome(Pushdown.EXACT, None, each.pruned_files)
+            if i in exact
+            else _inexact(self.conjuncts[i], each)
+            if i in self.helpful
+            else each
             for i, each in enumerate(self.before.conjuncts)
         )
         scan = replace(self.before, kept=self.kept, conjuncts=outcomes)
         return RowGroupDecision(scan, ByteRanges.joined(self.ranges), self.dropped, self.records)
+
+
+def _inexact(conjunct: Expr, outcome: Outcome) -> Outcome:
+    column = ", ".join(map(dotted, columns_of(conjunct)))
+    why = reason("RANGES_OVERLAP", predicate=to_sql(conjunct), column=column)
+    return Outcome(Pushdown.INEXACT, why, outcome.pruned_files)
 
 
 def _ranges(of: GroupedFiles, read: Flags, counts: Numbers) -> ByteRanges:

@@ -20,7 +20,7 @@ from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.bounds import YES, Flags
 from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
-from tamis.evaluate.ranges import narrowed, narrowed_conjuncts
+from tamis.evaluate.ranges import is_long, narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import And, Expr, In, Literal, Not, Or, type_of, walk
 from tamis.expr.sql import to_sql
@@ -190,7 +190,8 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
 def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
     """The conjuncts that are true of every row of every file that is kept.
 
-    Of no file at all, every conjunct is; but what rests on a declaration never is.
+    Of no file at all, every conjunct is; but what rests on a declaration never is. Of some file a
+    conjunct of thousands of parts hardly is, and nobody looks.
     """
     if not _covered(segments, kept):
         return frozenset()
@@ -198,7 +199,8 @@ def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
     exact = {
         ordinal
         for ordinal, each in candidates
-        if not ((kept.any() and names_zero(each)) or relies_on_declaration(each))
+        if not (kept.any() and (names_zero(each) or is_long(each)))
+        and not relies_on_declaration(each)
     }
     forms = {ordinal: together(conjuncts[ordinal]) for ordinal in exact}
     for segment in segments:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from tamis.classify.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, Value, walk
 from tamis.plan import implied as plan
+from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import (
     ConjunctAnswer,
@@ -27,7 +28,10 @@ __all__ = ["found_ranges", "imply", "ranges_of_residual"]
 def imply(text: str) -> str:
     """Answer an ImpliedRequest. Raises TamisError for one that cannot be read."""
     request = read_implied_request(text)
-    ranges = plan.implied_ranges(decode_conjuncts(request.conjuncts))
+    ranges = with_room(
+        depth_of(request.conjuncts),
+        lambda: plan.implied_ranges(decode_conjuncts(request.conjuncts, DEEPEST)),
+    )
     return write_answer(ImpliedAnswer(request.id, [_document(each) for each in ranges]))
 
 

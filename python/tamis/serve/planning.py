@@ -11,6 +11,7 @@ from msgspec import structs
 from tamis.evaluate.declared import bind
 from tamis.evaluate.watch import Watch
 from tamis.expr.nodes import Expr
+from tamis.expr.rewrites import simplify
 from tamis.index.memory import give_back
 from tamis.plan.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
@@ -18,6 +19,7 @@ from tamis.plan.scan import Outcome, ScanDecision, decide
 from tamis.serve.declarations import in_force
 from tamis.serve.goals import answer_goal, reason_document
 from tamis.serve.implied import found_ranges, ranges_of_residual
+from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.tables.row_groups import counted, grouped_files
 from tamis.wire.catalyst import decode_conjuncts
@@ -39,6 +41,13 @@ def plan(question: str) -> str:
     """Plan one scan. Raises TamisError for a request that cannot be read."""
     started = time.perf_counter()
     request = read_request(question)
+    text = with_room(depth_of(request.conjuncts), lambda: _plan(request, started))
+    if time.perf_counter() - started > _LONG:
+        give_back()
+    return text
+
+
+def _plan(request: PlanRequest, started: float) -> str:
     found = open_scan(request)
     watch = Watch()
     conjuncts = _conjuncts(request, watch)
@@ -53,14 +62,12 @@ def plan(question: str) -> str:
         ],
     )
     seconds = time.perf_counter() - started
-    text = write_answer(structs.replace(answer, milliseconds=seconds * 1000))
-    if seconds > _LONG:
-        give_back()
-    return text
+    return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
 
 
 def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
-    conjuncts = decode_conjuncts(request.conjuncts)
+    # Once here, for then little is left to do later: of thousands of equalities one list.
+    conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
     if not request.declarations:
         return conjuncts
     declared = in_force(request.declarations, Path(request.snapshot.directory), watch)

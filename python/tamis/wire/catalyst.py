@@ -32,13 +32,14 @@ from tamis.wire.constants import NotUnderstoodError, require, value_of, values_o
 __all__ = ["decode", "decode_conjuncts"]
 
 #: Deeper documents are cut: evaluation recurses, some ten calls a level, and Python allows 1,000.
-_MAX_DEPTH: Final = 60
+#: Who has more room may ask for more.
+_DEEPEST: Final = 60
 
 _UNKNOWN: Final = Opaque("<not understood>")
 
 
-def decode_conjuncts(documents: object) -> list[Expr]:
-    """Read a list of documents, each by itself.
+def decode_conjuncts(documents: object, deepest: int = _DEEPEST) -> list[Expr]:
+    """Read a list of documents, each by itself; what lies below so many levels is opaque.
 
     >>> decode_conjuncts([{"n": "lit", "t": "boolean", "v": True}, {"n": "?"}])
     [Literal(value=True, type=DataType(name='boolean', precision=None, scale=None)), \
@@ -46,7 +47,7 @@ Opaque(sql='<not understood>', columns=(), key=None)]
     """
     if not isinstance(documents, list | tuple):
         return []
-    place = _Place(_zones(documents))
+    place = _Place(_zones(documents), deepest)
     return [_decode(each, place) for each in documents]
 
 
@@ -59,19 +60,19 @@ def decode(document: object) -> Expr:
     >>> to_sql(decode({"n": "call", "f": "LessThan", "t": "boolean", "a": [column, five]}))
     'a < 5L'
     """
-    return _decode(document, _Place(_zones([document])))
+    return _decode(document, _Place(_zones([document]), _DEEPEST))
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a node stands: under which zones, and how deep."""
+    """Where a node stands: under which zones, and how many levels may lie below it."""
 
     zones: Mapping[str, str]
-    depth: int = 0
+    levels: int
 
     @property
     def below(self) -> _Place:
-        return _Place(self.zones, self.depth + 1)
+        return _Place(self.zones, self.levels - 1)
 
 
 def _zones(documents: Iterable[object]) -> dict[str, str]:
@@ -85,7 +86,7 @@ def _zones(documents: Iterable[object]) -> dict[str, str]:
 
 
 def _decode(document: object, place: _Place) -> Expr:
-    if not isinstance(document, Mapping) or place.depth > _MAX_DEPTH:
+    if not isinstance(document, Mapping) or place.levels < 0:
         return _UNKNOWN
     decoder = _NODES.get(_text(document.get("n")))
     if decoder is None:

@@ -121,7 +121,7 @@ final class CanonicalForm(hidden: Set[String]) {
 
 object CanonicalForm {
   private val Nowhere = new UUID(0, 0)
-  private val MaxNodes = 300
+  private val MaxNodes = 100
 
   /** Confs that functions read when they run, rather than when they are made. Time zone and ANSI
     * mode are not among them: an expression that depends on them holds them.

@@ -1,5 +1,6 @@
 package io.tamis.wire
 
+import java.lang.reflect.Method
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
@@ -29,6 +30,11 @@ final class ExpressionWriter(hidden: Set[String]) {
   import ExpressionWriter._
 
   private lazy val canonical = new CanonicalForm(hidden)
+
+  /** Names of types: to make one is dear, and there may be thousands of columns and constants. */
+  private val typeNames = mutable.HashMap.empty[DataType, String]
+
+  private def nameOf(t: DataType): String = typeNames.getOrElseUpdate(t, typeName(t))
 
   /** Zones whose tables an earlier document of this writer brings along. */
   private val told = mutable.Set.empty[String]
@@ -74,11 +80,11 @@ final class ExpressionWriter(hidden: Set[String]) {
       val out = obj("col")
       val parts = out.putArray("p")
       path.foreach(parts.add)
-      out.put("t", typeName(e.dataType)).put("nullable", e.nullable)
+      out.put("t", nameOf(e.dataType)).put("nullable", e.nullable)
     }
 
   private def literal(l: Literal): Option[ObjectNode] = {
-    val out = obj("lit").put("t", typeName(l.dataType))
+    val out = obj("lit").put("t", nameOf(l.dataType))
     if (Scalars.put(out, "v", l.value, l.dataType)) Some(out) else None
   }
 
@@ -90,7 +96,7 @@ final class ExpressionWriter(hidden: Set[String]) {
   ): ObjectNode = {
     val out = obj("in")
     out.set[ObjectNode]("a", node(value, depth + 1))
-    out.put("t", typeName(value.dataType))
+    out.put("t", nameOf(value.dataType))
     val list = out.putArray("v")
     val known = options.forall(v => v == null || Scalars.add(list, v, value.dataType))
     if (known) out.put("null", options.contains(null)) else opaque(e)
@@ -102,10 +108,11 @@ final class ExpressionWriter(hidden: Set[String]) {
       arguments: Seq[Expression],
       depth: Int
   ): ObjectNode = {
-    val out = obj("call").put("f", name).put("t", typeName(e.dataType))
+    val out = obj("call").put("f", name).put("t", nameOf(e.dataType))
     val list = out.putArray("a")
     arguments.foreach(a => list.add(node(a, depth + 1)))
-    val settings = options(e)
+    // what logic does has no settings, and there may be thousands of it
+    val settings = if (Logic(name)) Nil else options(e)
     if (settings.nonEmpty) {
       val o = out.putObject("o")
       settings.foreach { case (k, v) => Scalars.putOption(o, k, v) }
@@ -115,7 +122,7 @@ final class ExpressionWriter(hidden: Set[String]) {
   }
 
   private def userFunction(f: UserFunction, e: Expression, depth: Int): ObjectNode = {
-    val out = obj("call").put("f", UserFunction.Prefix + f.name).put("t", typeName(e.dataType))
+    val out = obj("call").put("f", UserFunction.Prefix + f.name).put("t", nameOf(e.dataType))
     out.put("sql", sqlOf(e))
     val list = out.putArray("a")
     f.arguments.foreach(a => list.add(node(a, depth + 1)))
@@ -234,14 +241,21 @@ object ExpressionWriter {
     out.result()
   }
 
+  /** The accessor of ANSI mode, of classes that have one: looking in vain is dear. */
+  private val evalMode = new ClassValue[Option[Method]] {
+    override def computeValue(of: Class[_]): Option[Method] = Try(of.getMethod("evalMode")).toOption
+  }
+
   /** Constructor arguments of an expression that are scalars (format, ANSI mode, time zone, …). */
   private def options(e: Expression): Seq[(String, Any)] = {
     val named = e.productElementNames.zip(e.productIterator).toSeq.flatMap {
       case (name, Some(v)) => Scalars.option(v).map(name -> _)
       case (name, v)       => Scalars.option(v).map(name -> _)
     }
-    val ansi =
-      Try(e.getClass.getMethod("evalMode").invoke(e)).toOption.map(m => "evalMode" -> m.toString)
+    val ansi = evalMode
+      .get(e.getClass)
+      .flatMap(method => Try(method.invoke(e)).toOption)
+      .map(m => "evalMode" -> m.toString)
     named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ ownZone(e).map("timeZoneId" -> _)
   }
 

@@ -1,0 +1,269 @@
+"""Predicates over a function of a string, asked of the string itself.
+
+    upper(c) = 'MAIL'          c is one of MAIL, MAIl, … mail
+    trim(c) = 'MAIL'           c is MAIL, or begins with a space, or with MAIL and a space
+    lower(c) LIKE 'ma%'        c begins with MA, Ma, mA or ma
+
+A predicate says that f(c) is in some spans of strings, and is true only of c in the preimage of
+these under f. It is false only of c in the preimage of all other strings. Both are supersets, so
+where [l, u] meets none of their spans no ordinary value makes the predicate true, or false. Nested
+functions are peeled one by one. This only ever narrows what the bounds of f(c) say: these know
+better where a container holds one string, and of statistics of f(c) itself.
+
+For a superset of the preimage of T = [lower, upper), with s = f(s) or longer:
+
+rtrim      s = t w, t in T, w of characters that are trimmed. s < upper: then s is in T, for s >= t.
+           Else t < upper <= t w, so upper begins with t, and s with t and the first one of w.
+ltrim      s = w t, w not empty: s begins with a character that is trimmed; of a single one the
+           number of them is told apart, up to a few. t itself never begins with one.
+substring  s = t r, t the first n characters. s < upper: then s is in T. Else, as above, upper
+           begins with t, which is its first n characters, and s begins with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from tamis.evaluate.bounds import Bounds, Flags, is_always
+from tamis.evaluate.case_preimages import case_preimage
+from tamis.evaluate.interpreter import value
+from tamis.evaluate.literal import once_a_node
+from tamis.evaluate.spans import (
+    Edges,
+    Span,
+    Spans,
+    beginning_with,
+    complement,
+    edges_of,
+    may_meet,
+    merged,
+    only,
+    without,
+)
+from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.string_parts import beginning
+from tamis.evaluate.text import literal_prefix, successor
+from tamis.evaluate.truth import TruthSet
+from tamis.expr.nodes import Call, Compare, Comparison, Expr, In, Literal, type_of
+from tamis.expr.types import STRING
+
+__all__ = ["narrowed_by_preimage"]
+
+#: Lists longer than this, and sets in more pieces, are not followed.
+_MOST_OPTIONS: Final = 64
+_MOST_SPANS: Final = 4_096
+#: Into so many pieces the preimages of all spans, and of each one, under upper or lower are cut.
+_MOST_PIECES: Final = 96
+_FEWEST_PIECES: Final = 16
+#: So many characters at the beginning are told from more of them.
+_MOST_TRIMMED: Final = 4
+
+#: The preimage of spans under a call; None: not known.
+_Preimage: TypeAlias = Callable[[Call, Spans], Spans | None]
+
+
+def narrowed_by_preimage(truths: TruthSet, expr: Expr, statistics: Statistics) -> TruthSet:
+    """The truth set of a predicate, asked further where its first argument is such a function."""
+    if not isinstance(_subject(expr), Call):
+        return truths
+    asked = _asked(expr)
+    if asked is None:
+        return truths
+    x = value(asked.subject, statistics)
+    if x is None or x.type != STRING or (x.lower is None and x.upper is None):
+        return truths
+    return TruthSet(
+        lambda: _met(truths.can_be_true, x, asked.of_true),
+        lambda: _met(truths.can_be_false, x, asked.of_false),
+        lambda: truths.can_be_null,
+    )
+
+
+def _met(flags: Flags, x: Bounds, edges: Edges | None) -> Flags:
+    if edges is None or not flags.any():
+        return flags
+    if is_always(flags):
+        return may_meet(x, edges)
+    rows = np.flatnonzero(flags)
+    narrower = np.zeros(len(flags), np.bool_)
+    narrower[rows] = may_meet(x.take(rows), edges)
+    return narrower
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Which values of the subject may make the predicate true, and false; None: any."""
+
+    subject: Expr
+    of_true: Edges | None
+    of_false: Edges | None
+
+
+def _subject(expr: Expr) -> Expr | None:
+    match expr:
+        case Compare(left=subject, right=Literal()) | Compare(left=Literal(), right=subject):
+            return subject
+        case Call(arguments=(subject, Literal())) | In(value=subject):
+            return subject
+        case _:
+            return None
+
+
+@once_a_node
+def _asked(expr: Expr) -> _Asked | None:
+    told, subject = _told(expr), _subject(expr)
+    if told is None or subject is None or type_of(subject) != STRING:
+        return None
+    of_true: Spans | None
+    of_false: Spans | None
+    of_true, is_all = told
+    of_false = complement(of_true) if is_all else None
+    start = subject
+    while isinstance(subject, Call) and subject.name in _PREIMAGES and subject.arguments:
+        preimage = _PREIMAGES[subject.name]
+        above = (of_true, of_false)
+        of_true, of_false = (_followed(preimage, subject, each) for each in above)
+        if of_true is None and of_false is None:
+            of_true, of_false = above
+            break
+        subject = subject.arguments[0]
+    if subject is start or type_of(subject) != STRING:
+        return None
+    edges = [None if each is None else edges_of(each) for each in (of_true, of_false)]
+    return _Asked(subject, edges[0], edges[1])
+
+
+def _followed(preimage: _Preimage, call: Call, spans: Spans | None) -> Spans | None:
+    found = None if spans is None else preimage(call, spans)
+    return None if found is None or len(found) > _MOST_SPANS else found
+
+
+def _told(expr: Expr) -> tuple[Spans, bool] | None:
+    """Of which strings the predicate is true, and whether it is false of all others."""
+    match expr:
+        case Compare(op=op, right=Literal(value=str(constant))):
+            return _compared(op, constant.encode())
+        case Compare(op=op, left=Literal(value=str(constant))):
+            return _compared(op.swapped, constant.encode())
+        case In(options=options, has_null=has_null) if 0 < len(options) <= _MOST_OPTIONS:
+            texts = [option.encode() for option in options if isinstance(option, str)]
+            whole = len(texts) == len(options)
+            return (merged(map(only, texts)), not has_null) if whole else None
+        case Call(name="StartsWith", arguments=(_, Literal(value=str(prefix)))):
+            return (beginning_with(prefix.encode()),), True
+        case Call(name="Like", arguments=(_, Literal(value=str(pattern)))):
+            return _like(pattern, expr.option("escapeChar"))
+        case _:
+            return None
+
+
+def _like(pattern: str, escape: object) -> tuple[Spans, bool] | None:
+    split = literal_prefix(pattern, escape) if isinstance(escape, str) else None
+    if split is None:
+        return None
+    prefix, has_wildcard = split[0].encode(), split[1]
+    return ((beginning_with(prefix) if has_wildcard else only(prefix)),), not has_wildcard
+
+
+def _compared(op: Comparison, constant: bytes) -> tuple[Spans, bool] | None:
+    point = only(constant)
+    match op:
+        case Comparison.EQUAL | Comparison.NULL_SAFE_EQUAL:
+            spans: Spans = (point,)
+        case Comparison.NOT_EQUAL:
+            spans = complement((point,))
+        case Comparison.LESS:
+            spans = merged([(b"", constant)])
+        case Comparison.LESS_EQUAL:
+            spans = ((b"", point[1]),)
+        case Comparison.GREATER:
+            spans = ((constant + b"\0", None),)
+        case Comparison.GREATER_EQUAL:
+            spans = ((constant, None),)
+    # x <=> c is false of NULL too, which is no ordinary value: not to be ruled out by these.
+    return spans, op is not Comparison.NULL_SAFE_EQUAL
+
+
+def _cased(to_upper: bool) -> _Preimage:
+    def preimage(call: Call, spans: Spans) -> Spans | None:
+        if len(call.arguments) != 1:
+            return None
+        most = max(_FEWEST_PIECES, _MOST_PIECES // max(len(spans), 1))
+        return merged(each for span in spans for each in case_preimage(to_upper, span, most))
+
+    return preimage
+
+
+def _trimmed(left: bool, right: bool) -> _Preimage:
+    def preimage(call: Call, spans: Spans) -> Spans | None:
+        match call.arguments:
+            case (_,):
+                characters = " "
+            case (_, Literal(value=str(characters))) if characters.isascii():
+                pass
+            case _:
+                return None
+        bytes_ = [bytes([byte]) for byte in sorted(set(characters.encode()))]
+        if right and len(call.arguments) == 1:
+            # Bytes that are spaces are removed from the end: no string is left with one.
+            spans = tuple(span for span in spans if span != only(span[0]) or span[0][-1:] != b" ")
+        if right:
+            spans = merged(each for span in spans for each in _with_ends(span, bytes_))
+        return _with_beginnings(spans, bytes_) if left else spans
+
+    return preimage
+
+
+def _with_ends(span: Span, trimmed: list[bytes]) -> list[Span]:
+    """What rtrim maps into the span; see above."""
+    lower, upper = span
+    beginnings = [] if upper is None else [upper[:length] for length in range(len(upper))]
+    return [
+        span,
+        *(beginning_with(t + each) for t in beginnings if t >= lower for each in trimmed),
+    ]
+
+
+def _with_beginnings(spans: Spans, trimmed: list[bytes]) -> Spans:
+    """What ltrim maps into the spans; see above."""
+    for each in trimmed:
+        spans = without(spans, beginning_with(each))
+    if len(trimmed) != 1:
+        return merged([*spans, *map(beginning_with, trimmed)])
+    (byte,) = trimmed
+    found = [*spans, beginning_with(byte * (_MOST_TRIMMED + 1))]
+    for count in range(1, _MOST_TRIMMED + 1):
+        start = byte * count
+        end = successor(start)
+        found.extend(
+            (start + lower, end if upper is None else start + upper) for lower, upper in spans
+        )
+    return merged(found)
+
+
+def _beginning(call: Call, spans: Spans) -> Spans | None:
+    match call.arguments:
+        case (_, Literal(value=0 | 1), Literal(value=int(count))) if count > 0:
+            pass
+        case _:
+            return None
+    found: list[Span] = list(spans)
+    for lower, upper in spans:
+        text = None if upper is None else beginning(upper, count)
+        if text is not None and text != upper and text >= lower:
+            found.append(beginning_with(text))
+    return merged(found)
+
+
+_PREIMAGES: Final[dict[str, _Preimage]] = {
+    "Upper": _cased(to_upper=True),
+    "Lower": _cased(to_upper=False),
+    "StringTrim": _trimmed(left=True, right=True),
+    "StringTrimLeft": _trimmed(left=True, right=False),
+    "StringTrimRight": _trimmed(left=False, right=True),
+    "Substring": _beginning,
+}

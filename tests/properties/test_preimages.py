@@ -1,0 +1,116 @@
+"""Preimages of strings: no string is missing, and of plain text hardly one is there too many."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis.evaluate import verdicts
+from tamis.evaluate.bounds import NO, YES, Bounds
+from tamis.evaluate.case_preimages import case_preimage
+from tamis.evaluate.spans import Span, Spans, complement, edges_of, may_meet, merged, without
+from tamis.evaluate.storage import edge_of
+from tamis.expr.nodes import Call, Compare, Comparison, Expr, Literal
+from tamis.expr.types import INTEGER, STRING
+from tamis.files.table import ArrowStatistics
+from tests.cases.case import statistics_of
+from tests.cases.comparison import s
+from tests.differential.rows import row_value
+
+LETTERS = "aAbBiIsSkK \x00z{"
+BEYOND = "\u00e9\u0131\u0130\u017f\u212a\u00df\ufb00\u0307\u1e96\U0001f600"
+texts = st.text(st.sampled_from(LETTERS + BEYOND), max_size=4)
+plain = st.text(st.sampled_from("abAB z"), max_size=3)
+
+
+def spans() -> st.SearchStrategy[Span]:
+    return st.tuples(texts, st.none() | texts).map(
+        lambda ends: (ends[0].encode(), None if ends[1] is None else ends[1].encode())
+    )
+
+
+def holds(found: Spans, text: bytes) -> bool:
+    return any(low <= text and (high is None or text < high) for low, high in found)
+
+
+@given(st.lists(spans(), max_size=4), spans(), texts)
+def test_spans_are_sets(several: list[Span], removed: Span, text: str) -> None:
+    encoded = text.encode()
+    union = merged(several)
+    assert holds(union, encoded) == any(holds((span,), encoded) for span in several)
+    assert holds(complement(union), encoded) != holds(union, encoded)
+    left = holds(union, encoded) and not holds((removed,), encoded)
+    assert holds(without(union, removed), encoded) == left
+    assert all(high is not None and high < low for (_, high), (low, _) in pairwise(union))
+
+
+@given(st.lists(spans(), max_size=4), texts, texts, st.booleans())
+def test_a_container_is_met_where_a_span_is(
+    several: list[Span], one: str, other: str, is_open: bool
+) -> None:
+    low, high = sorted((one.encode(), other.encode()))
+    union = merged(several)
+    edges = [edge_of([each.decode()], STRING) for each in (low, high)]
+    x = Bounds(STRING, edges[0], edges[1], NO, NO, YES, upper_open=YES if is_open else None)
+    meets = any(
+        start < high if is_open else start <= high
+        for start, end in union
+        if end is None or end > low
+    )
+    assert may_meet(x, edges_of(union)).tolist() == [meets]
+
+
+@given(st.booleans(), spans(), texts, st.integers(8, 200))
+def test_no_string_is_missing(to_upper: bool, span: Span, text: str, most: int) -> None:
+    """Python's mapping is that of the root locale."""
+    image = text.upper() if to_upper else text.lower()
+    if holds((span,), image.encode()):
+        assert holds(case_preimage(to_upper, span, most), text.encode())
+
+
+#: Strings in the order of bytes; what lies between two of them is known, but for longer ones.
+UNIVERSE = sorted("".join(each) for size in range(4) for each in product("abAB z", repeat=size))
+FUNCTIONS = ("Upper", "Lower", "StringTrim", "StringTrimLeft", "StringTrimRight")
+
+
+@given(
+    st.lists(st.sampled_from(FUNCTIONS), min_size=1, max_size=3),
+    st.sampled_from([op for op in Comparison if op is not Comparison.NULL_SAFE_EQUAL]),
+    plain,
+    plain,
+    plain,
+)
+def test_verdicts_are_those_of_what_may_lie_between(
+    names: list[str], op: Comparison, constant: str, one: str, other: str
+) -> None:
+    """Sound for all strings between the edges; tight for equality: some such string is a match."""
+    low, high = sorted((one, other))
+    subject: Expr = s
+    for name in names:
+        subject = Call(name, (subject,), (), STRING)
+    predicate = Compare(op, subject, Literal(constant, STRING))
+    files = ArrowStatistics(statistics_of(s, [(low, high)]))
+    verdict = int(verdicts(predicate, files)[0])
+    between = [text for text in UNIVERSE if low <= text <= high]
+    truths = [row_value(predicate, {s.path: text}) is True for text in between]
+    assert verdict != 0 or not any(truths)
+    assert verdict != 2 or all(truths)
+    if op is Comparison.EQUAL and len(names) == 1 and names[0] in ("Upper", "Lower"):
+        assert (verdict == 0) == (not any(truths))
+
+
+@given(plain, plain, plain, st.integers(1, 3))
+def test_beginnings(constant: str, one: str, other: str, count: int) -> None:
+    low, high = sorted((one, other))
+    arguments = (Call("Upper", (s,), (), STRING), Literal(1, INTEGER), Literal(count, INTEGER))
+    predicate = Compare(
+        Comparison.EQUAL, Call("Substring", arguments, (), STRING), Literal(constant, STRING)
+    )
+    verdict = int(verdicts(predicate, ArrowStatistics(statistics_of(s, [(low, high)])))[0])
+    truths = [
+        row_value(predicate, {s.path: text}) is True for text in UNIVERSE if low <= text <= high
+    ]
+    assert verdict != 0 or not any(truths)
+    assert verdict != 2 or all(truths)
