@@ -11,7 +11,9 @@ Spark and other engines pass over names that begin with `_`, and no name ends in
 from __future__ import annotations
 
 import hashlib
+import secrets
 import zlib
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -24,6 +26,7 @@ FILES = "files.stats"
 ROW_GROUPS = "rowgroups.stats"
 CHECKSUMS = "checksums.json"
 FOLDER = "_tamis"
+_STAMP = "%Y%m%dT%H%M%S%fZ"
 
 
 class ColumnEntry(msgspec.Struct, frozen=True):
@@ -136,3 +139,16 @@ def index_uri(root: str, location: str | None) -> str:
     if location is None:
         return f"{root}/{FOLDER}"
     return f"{location.rstrip('/')}/{hashlib.sha256(root.encode()).hexdigest()[:16]}"
+
+
+def new_generation() -> str:
+    """A name that no other generation has, and that tells when it was given."""
+    return f"{datetime.now(UTC).strftime(_STAMP)}-{secrets.token_hex(4)}"
+
+
+def born_at(generation: str) -> datetime | None:
+    """When a generation got its name; None: it is no such name."""
+    try:
+        return datetime.strptime(generation.partition("-")[0], _STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None

@@ -6,6 +6,7 @@ of this package, because it also runs on executors, which may have nothing but p
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -184,3 +185,17 @@ _OPENERS: dict[str, Callable[[str, Settings], pafs.FileSystem]] = {
     "abfs": _azure,
     "abfss": _azure,
 }
+
+
+def replace_file(file_system: pafs.FileSystem, source: str, target: str) -> None:
+    """Moves a file over another, in one step where the file system can. Raises OSError."""
+    if isinstance(file_system, pafs.LocalFileSystem):
+        os.replace(source, target)
+        return
+    try:
+        file_system.move(source, target)
+    except OSError:
+        # HDFS does not rename over a file. Between the two steps there is none, which costs pruning
+        # and nothing else.
+        file_system.delete_file(target)
+        file_system.move(source, target)

@@ -6,8 +6,6 @@ interrupted build leaves the old index in force, and of two concurrent builds th
 
 from __future__ import annotations
 
-import os
-import secrets
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +29,9 @@ from tamis.index.layout import (
     DataFile,
     NewerFormatError,
     Pointer,
+    born_at,
     index_uri,
+    new_generation,
     seal,
     unseal,
 )
@@ -41,13 +41,12 @@ from tamis.index.parquet_form import (
     open_verified,
     write_parquet,
 )
-from tamis.index.storage import StorageUnreachableError, open_file_system
+from tamis.index.storage import StorageUnreachableError, open_file_system, replace_file
 from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild, unreachable
 
 # A generation that is not in force may be one that a build is writing now, until it is this old.
 YOUNG = timedelta(hours=1)
 _PIECE = 1 << 22  # bytes
-_STAMP = "%Y%m%dT%H%M%S%fZ"
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ class Store:
     # --- writing ------------------------------------------------------------------------------
 
     def new_generation(self) -> str:
-        return f"{datetime.now(UTC).strftime(_STAMP)}-{secrets.token_hex(4)}"
+        return new_generation()
 
     def write_generation(
         self,
@@ -210,22 +209,10 @@ class Store:
         if isinstance(self.file_system, pafs.LocalFileSystem | pafs.HadoopFileSystem):
             draft = f".{POINTER}.{pointer.generation}"
             self._write(content, draft)
-            self._replace(draft)
+            replace_file(self.file_system, self._inside(draft), self._inside(POINTER))
         else:
             # an object appears whole or not at all
             self._write(content, POINTER)
-
-    def _replace(self, draft: str) -> None:
-        if isinstance(self.file_system, pafs.LocalFileSystem):
-            os.replace(self._inside(draft), self._inside(POINTER))
-            return
-        try:
-            self.file_system.move(self._inside(draft), self._inside(POINTER))
-        except OSError:
-            # HDFS does not rename over a file. Between the two steps there is no index, which
-            # costs pruning and nothing else.
-            self.file_system.delete_file(self._inside(POINTER))
-            self.file_system.move(self._inside(draft), self._inside(POINTER))
 
     def generation_in_force(self) -> str | None:
         """None: there is no index, or none that can be read."""
@@ -244,7 +231,7 @@ class Store:
             kept = {self.pointer().generation, but}
             now = datetime.now(UTC)
             for info in self.file_system.get_file_info(pafs.FileSelector(self.path)):
-                born = _born(info.base_name)
+                born = born_at(info.base_name)
                 if (
                     info.type == pafs.FileType.Directory
                     and info.base_name not in kept
@@ -277,10 +264,3 @@ class Store:
     def _write(self, content: bytes | memoryview, *parts: str) -> None:
         with self.file_system.open_output_stream(self._inside(*parts)) as sink:
             sink.write(content)
-
-
-def _born(generation: str) -> datetime | None:
-    try:
-        return datetime.strptime(generation.partition("-")[0], _STAMP).replace(tzinfo=UTC)
-    except ValueError:
-        return None
