@@ -37,7 +37,8 @@ object KeepFilterOrder {
       plan.transformDownWithSubqueries {
         case filter @ Filter(condition, relation @ TamisRelation(table)) =>
           // IN and EXISTS become joins above the filter, with tamis and without
-          val order = Conjuncts.of(condition)
+          val order = Conjuncts
+            .of(condition)
             .filter(c => isScalar(c) || !SubqueryExpression.hasSubquery(c))
             .map(isScalar)
           if (order == order.sorted) filter // the subqueries come last as it is
@@ -61,16 +62,15 @@ object KeepFilterOrder {
   private object RestoreOrder extends Rule[SparkPlan] {
     override val ruleName: String = "io.tamis.rules.KeepFilterOrder.Restore"
 
-    override def apply(plan: SparkPlan): SparkPlan = plan.transformDown {
-      case filter: FilterExec =>
-        filter.child match {
-          case scan: BatchScanExec =>
-            scan.scan match {
-              case tamis: TamisScan => restored(filter, tamis)
-              case _                => filter
-            }
-          case _ => filter
-        }
+    override def apply(plan: SparkPlan): SparkPlan = plan.transformDown { case filter: FilterExec =>
+      filter.child match {
+        case scan: BatchScanExec =>
+          scan.scan match {
+            case tamis: TamisScan => restored(filter, tamis)
+            case _                => filter
+          }
+        case _ => filter
+      }
     }
 
     private def restored(filter: FilterExec, scan: TamisScan): FilterExec = {
