@@ -7,17 +7,23 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tamis.expr.nodes import Expr
+from tamis.expr.sql import to_sql
 from tamis.plan.fully_matching import fully_matching_blocks
+from tamis.plan.keys_of_files import constant_of_edge, key_of_files, matching_files
 from tamis.plan.limit import enough_files
 from tamis.plan.scan import ScanDecision
+from tamis.plan.sort_keys import Group, SortKey
+from tamis.plan.topk import boundary, first_files
 from tamis.reasons import Argument, Reason, reason
 from tamis.tables.parquet import ScanInput
+from tamis.wire.catalyst import decode
 from tamis.wire.goals import (
     FilesAnswer,
     GoalAnswer,
     LimitGoal,
     NothingAnswer,
     ReasonDocument,
+    TopKGoal,
 )
 from tamis.wire.kept import encode_kept
 from tamis.wire.messages import PlanRequest
@@ -52,7 +58,29 @@ def _limit(goal: LimitGoal, asked: Asked) -> GoalAnswer:
     return FilesAnswer(encode_kept(files))
 
 
-_GOALS: Final[dict[type, Callable[[Any, Asked], GoalAnswer]]] = {LimitGoal: _limit}
+def _topk(goal: TopKGoal, asked: Asked) -> GoalAnswer:
+    kept, found = asked.decision.kept, asked.found
+    key = SortKey(decode(goal.key), goal.descending, goal.nulls_first, goal.only)
+    name = to_sql(key.expr)
+    of = key_of_files(key, asked.conjuncts, found.segments, kept)
+    if of is None:
+        return _nothing("TOPK_KEY_UNKNOWN", key=name)
+    matching = matching_files(key, of, asked.conjuncts, found.segments, kept)
+    last = boundary(goal.rows, key, of, matching, found.num_records)
+    if last is None:
+        return _nothing("TOPK_NOT_COVERED", key=name, rows=goal.rows)
+    files = first_files(key, of, last, kept)
+    if files.sum() == kept.sum() > 1:
+        if of.may_be[Group.NAN].all():
+            return _nothing("TOPK_MAY_BE_NAN", key=name)
+        return _nothing("TOPK_RANGES_OVERLAP", key=name, rows=goal.rows)
+    return FilesAnswer(encode_kept(files), constant_of_edge(last.value, key.expr))
+
+
+_GOALS: Final[dict[type, Callable[[Any, Asked], GoalAnswer]]] = {
+    LimitGoal: _limit,
+    TopKGoal: _topk,
+}
 
 
 def _nothing(code: str, **arguments: Argument) -> NothingAnswer:

@@ -34,7 +34,8 @@ final case class ScanBelow(
     outputs.getOrElse(a.exprId, a)
   }
 
-  /** The plan, which this scan is a part of, with the scan reading only the files that serve a goal.
+  /** The plan, which this scan is a part of, with the scan reading only the files that serve a
+    * goal.
     */
   def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
     ScanPlanner.ask(table, conjuncts, goal).fold(plan) { found =>
@@ -50,10 +51,12 @@ final case class ScanBelow(
       plan: LogicalPlan,
       text: String,
       reason: Option[Reason],
-      files: Option[Kept]
+      files: Option[Kept],
+      implied: Seq[Expression] = Nil
   ): LogicalPlan = {
     val goals = table.purpose.goals :+ GoalOutcome(text, reason)
-    val purpose = Purpose(files.orElse(table.purpose.within), goals)
+    val purpose =
+      Purpose(files.orElse(table.purpose.within), goals, table.purpose.implied ++ implied)
     plan.transformDown {
       case r if r eq relation => TamisRelation.of(table.scannedFor(purpose), relation.output)
     }
@@ -95,5 +98,7 @@ object ScanBelow {
   }
 
   private def isPlain(e: Expression): Boolean =
-    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[DynamicPruning])
+    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(
+      _.isInstanceOf[DynamicPruning]
+    )
 }

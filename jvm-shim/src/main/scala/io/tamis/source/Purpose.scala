@@ -10,8 +10,15 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   *   that both speak of the same files. None: any file of the table
   * @param goals
   *   what rules wanted, in their order
+  * @param implied
+  *   every row that is needed passes these: the reader may leave out others. Columns are what
+  *   counts in them, and not the ids of attributes
   */
-final case class Purpose(within: Option[Kept], goals: Seq[GoalOutcome])
+final case class Purpose(
+    within: Option[Kept],
+    goals: Seq[GoalOutcome],
+    implied: Seq[Expression] = Nil
+)
 
 object Purpose {
   val unknown: Purpose = Purpose(None, Nil)
