@@ -162,6 +162,20 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"rows": 10},
         ),
         ReasonKind(
+            "SPLIT_NOT_NEEDED",
+            "the filter is true of every row of the files, or of no file as a whole as far as is "
+            "known",
+            None,
+            {},
+        ),
+        ReasonKind(
+            "SPLIT_DOES_NOT_PAY",
+            "scanning the {rows} rows of files that match as a whole without the filter would save "
+            "about {saved} ms, and has to save {least}",
+            None,
+            {"rows": 1000, "saved": 1, "least": 200},
+        ),
+        ReasonKind(
             "TOPK_KEY_UNKNOWN",
             "nothing is known of {key} in the files, by which the rows are sorted",
             "sort by a column with statistics, or record the expression: "

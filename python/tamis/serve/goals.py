@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tamis.classify.pushdown import Pushdown
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
-from tamis.plan.fully_matching import fully_matching_blocks
+from tamis.plan.fully_matching import fully_matching, fully_matching_blocks
 from tamis.plan.keys_of_files import constant_of_edge, key_of_files, matching_files
 from tamis.plan.limit import enough_files
 from tamis.plan.scan import ScanDecision
 from tamis.plan.sort_keys import Group, SortKey
+from tamis.plan.split import saved_by_splitting
 from tamis.plan.topk import boundary, first_files
 from tamis.reasons import Argument, Reason, reason
 from tamis.tables.parquet import ScanInput
@@ -23,6 +25,7 @@ from tamis.wire.goals import (
     LimitGoal,
     NothingAnswer,
     ReasonDocument,
+    SplitGoal,
     TopKGoal,
 )
 from tamis.wire.kept import encode_kept
@@ -77,9 +80,29 @@ def _topk(goal: TopKGoal, asked: Asked) -> GoalAnswer:
     return FilesAnswer(encode_kept(files), constant_of_edge(last.value, key.expr))
 
 
+def _split(goal: SplitGoal, asked: Asked) -> GoalAnswer:
+    kept, decision = asked.decision.kept, asked.decision
+    residual = [
+        each
+        for each, outcome in zip(asked.conjuncts, decision.conjuncts, strict=True)
+        if outcome.pushdown is not Pushdown.EXACT
+    ]
+    matching = fully_matching(asked.conjuncts, asked.found.segments, kept)
+    rows, others = asked.found.records(matching), asked.found.records(kept & ~matching)
+    if not residual or not matching.any() or rows is None or others is None:
+        return _nothing("SPLIT_NOT_NEEDED")
+    saved = saved_by_splitting(rows, others, residual, goal.freed, goal.columns)
+    if saved < goal.least * 1e6:
+        return _nothing(
+            "SPLIT_DOES_NOT_PAY", rows=rows, saved=max(0, int(saved / 1e6)), least=goal.least
+        )
+    return FilesAnswer(encode_kept(matching))
+
+
 _GOALS: Final[dict[type, Callable[[Any, Asked], GoalAnswer]]] = {
     LimitGoal: _limit,
     TopKGoal: _topk,
+    SplitGoal: _split,
 }
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "LimitGoal",
     "NothingAnswer",
     "ReasonDocument",
+    "SplitGoal",
     "TopKGoal",
 ]
 
@@ -49,6 +50,18 @@ class TopKGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="topk"):
     only: bool = False
 
 
+class SplitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="split"):
+    """Which files pass the filters as a whole, if it pays to scan them without?
+
+    `freed`: types of the columns that only the filters need. `columns`: how many come out.
+    `least`: milliseconds that it has to save.
+    """
+
+    freed: list[str]
+    columns: int
+    least: int
+
+
 class FilesAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="files"):
     """These files are enough.
 
@@ -66,5 +79,5 @@ class NothingAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing"
     reason: ReasonDocument
 
 
-Goal: TypeAlias = LimitGoal | TopKGoal
+Goal: TypeAlias = LimitGoal | TopKGoal | SplitGoal
 GoalAnswer: TypeAlias = FilesAnswer | NothingAnswer

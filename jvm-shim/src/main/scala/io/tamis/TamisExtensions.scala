@@ -2,7 +2,13 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
-import io.tamis.rules.{AddImpliedFilters, PruneForLimit, PruneForTopK, UseTamisTables}
+import io.tamis.rules.{
+  AddImpliedFilters,
+  PruneForLimit,
+  PruneForTopK,
+  SplitResidual,
+  UseTamisTables
+}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -12,7 +18,8 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      streaming never meet tamis;
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
   *      before V2ScanRelationPushDown; then scans under a LIMIT, sorted or not, are confined to
-  *      files that are enough; then filters over other sources get the ranges they imply.
+  *      files that are enough; then filters over other sources get the ranges they imply; then
+  *      scans of which only a part needs a dear filter fall into two.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -24,5 +31,6 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => PruneForLimit)
     extensions.injectPreCBORule(_ => PruneForTopK)
     extensions.injectPreCBORule(_ => new AddImpliedFilters)
+    extensions.injectPreCBORule(_ => SplitResidual)
   }
 }

@@ -28,6 +28,23 @@ final case class TopKGoal(
   }
 }
 
+/** Which files pass a filter as a whole, if it pays to scan them without it?
+  *
+  * @param freed
+  *   types of the columns that nothing but the filter needs
+  * @param columns
+  *   how many columns come out
+  * @param least
+  *   milliseconds that it has to save
+  */
+final case class SplitGoal(freed: Seq[String], columns: Int, least: Long) extends Goal {
+  override def writeTo(out: ObjectNode): Unit = {
+    out.put("kind", "split").put("columns", columns).put("least", least)
+    val types = out.putArray("freed")
+    freed.foreach(types.add)
+  }
+}
+
 /** Which files are enough for a LIMIT? */
 final case class LimitGoal(rows: Long) extends Goal {
   override def writeTo(out: ObjectNode): Unit = { out.put("kind", "limit").put("rows", rows); () }
