@@ -161,6 +161,47 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             "cluster the table by the columns of the filter, so that more files match as a whole",
             {"rows": 10},
         ),
+        ReasonKind(
+            "SPLIT_NOT_NEEDED",
+            "the filter is true of every row of the files, or of no file as a whole as far as is "
+            "known",
+            None,
+            {},
+        ),
+        ReasonKind(
+            "SPLIT_DOES_NOT_PAY",
+            "scanning the {rows} rows of files that match as a whole without the filter would save "
+            "about {saved} ms, and has to save {least}",
+            None,
+            {"rows": 1000, "saved": 1, "least": 200},
+        ),
+        ReasonKind(
+            "TOPK_KEY_UNKNOWN",
+            "nothing is known of {key} in the files, by which the rows are sorted",
+            "sort by a column with statistics, or record the expression: "
+            "tamis.index(spark, path).build(expressions=[…])",
+            {"key": "soundex(name)"},
+        ),
+        ReasonKind(
+            "TOPK_NOT_COVERED",
+            "the files whose rows surely all match hold fewer than {rows} rows whose place by "
+            "{key} is bounded, as far as is known",
+            "cluster the table by the columns of the filter, so that more files match as a whole",
+            {"key": "price", "rows": 10},
+        ),
+        ReasonKind(
+            "TOPK_MAY_BE_NAN",
+            "any of the files may hold NaN in {key}, which sorts as greater than all other values",
+            "record the values: "
+            'tamis.index(spark, path).build(columns={{"{key}": "bounds"}}), or filter NaN out',
+            {"key": "price"},
+        ),
+        ReasonKind(
+            "TOPK_RANGES_OVERLAP",
+            "any of the files may hold one of the first {rows} rows by {key}",
+            "cluster the table by {key}, so that the ranges of its files overlap less",
+            {"key": "l_shipdate", "rows": 10},
+        ),
     )
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.counts import null_counts_in
 from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.expr.nodes import Column
 
@@ -64,6 +65,10 @@ class BlockStatistics:
         found = members_in(self.whole, subject)
         return None if found is None else found.slice(self.start, self.stop)
 
+    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
+        found = null_counts_in(self.whole, column)
+        return None if found is None else found[self.start : self.stop]
+
     def empty(self) -> Flags | None:
         empty = self.whole.empty()
         return empty if empty is None or len(empty) == 1 else empty[self.start : self.stop]
@@ -96,6 +101,10 @@ class SelectedStatistics:
     def members(self, subject: Subject) -> Members | None:
         found = members_in(self.whole, subject)
         return None if found is None else found.take(self.ordinals)
+
+    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
+        found = null_counts_in(self.whole, column)
+        return None if found is None else found[self.ordinals]
 
     def empty(self) -> Flags | None:
         empty = self.whole.empty()

@@ -92,6 +92,10 @@ class ArrowStatistics:
                 self._bounds[column] = Bounds.unknown(column.type)
         return self._bounds[column]
 
+    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
+        counted = count_column(self._column("null_count." + self._spelling(column.path)))
+        return None if counted is None else np.where(counted[1], counted[0], -1)
+
     def _column_bounds(self, column: Column) -> Bounds:
         name = self._spelling(column.path)
         minimum, maximum = self._column("min." + name), self._column("max." + name)

@@ -6,18 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tamis.classify.pushdown import Pushdown
 from tamis.expr.nodes import Expr
-from tamis.plan.fully_matching import fully_matching_blocks
+from tamis.expr.sql import to_sql
+from tamis.plan.fully_matching import fully_matching, fully_matching_blocks
+from tamis.plan.keys_of_files import constant_of_edge, key_of_files, matching_files
 from tamis.plan.limit import enough_files
 from tamis.plan.scan import ScanDecision
+from tamis.plan.sort_keys import Group, SortKey
+from tamis.plan.split import saved_by_splitting
+from tamis.plan.topk import boundary, first_files
 from tamis.reasons import Argument, Reason, reason
 from tamis.tables.parquet import ScanInput
+from tamis.wire.catalyst import decode
 from tamis.wire.goals import (
     FilesAnswer,
     GoalAnswer,
     LimitGoal,
     NothingAnswer,
     ReasonDocument,
+    SplitGoal,
+    TopKGoal,
 )
 from tamis.wire.kept import encode_kept
 from tamis.wire.messages import PlanRequest
@@ -52,7 +61,49 @@ def _limit(goal: LimitGoal, asked: Asked) -> GoalAnswer:
     return FilesAnswer(encode_kept(files))
 
 
-_GOALS: Final[dict[type, Callable[[Any, Asked], GoalAnswer]]] = {LimitGoal: _limit}
+def _topk(goal: TopKGoal, asked: Asked) -> GoalAnswer:
+    kept, found = asked.decision.kept, asked.found
+    key = SortKey(decode(goal.key), goal.descending, goal.nulls_first, goal.only)
+    name = to_sql(key.expr)
+    of = key_of_files(key, asked.conjuncts, found.segments, kept)
+    if of is None:
+        return _nothing("TOPK_KEY_UNKNOWN", key=name)
+    matching = matching_files(key, of, asked.conjuncts, found.segments, kept)
+    last = boundary(goal.rows, key, of, matching, found.num_records)
+    if last is None:
+        return _nothing("TOPK_NOT_COVERED", key=name, rows=goal.rows)
+    files = first_files(key, of, last, kept)
+    if files.sum() == kept.sum() > 1:
+        if of.may_be[Group.NAN].all():
+            return _nothing("TOPK_MAY_BE_NAN", key=name)
+        return _nothing("TOPK_RANGES_OVERLAP", key=name, rows=goal.rows)
+    return FilesAnswer(encode_kept(files), constant_of_edge(last.value, key.expr))
+
+
+def _split(goal: SplitGoal, asked: Asked) -> GoalAnswer:
+    kept, decision = asked.decision.kept, asked.decision
+    residual = [
+        each
+        for each, outcome in zip(asked.conjuncts, decision.conjuncts, strict=True)
+        if outcome.pushdown is not Pushdown.EXACT
+    ]
+    matching = fully_matching(asked.conjuncts, asked.found.segments, kept)
+    rows, others = asked.found.records(matching), asked.found.records(kept & ~matching)
+    if not residual or not matching.any() or rows is None or others is None:
+        return _nothing("SPLIT_NOT_NEEDED")
+    saved = saved_by_splitting(rows, others, residual, goal.freed, goal.columns)
+    if saved < goal.least * 1e6:
+        return _nothing(
+            "SPLIT_DOES_NOT_PAY", rows=rows, saved=max(0, int(saved / 1e6)), least=goal.least
+        )
+    return FilesAnswer(encode_kept(matching))
+
+
+_GOALS: Final[dict[type, Callable[[Any, Asked], GoalAnswer]]] = {
+    LimitGoal: _limit,
+    TopKGoal: _topk,
+    SplitGoal: _split,
+}
 
 
 def _nothing(code: str, **arguments: Argument) -> NothingAnswer:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.counts import null_counts_in
 from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
@@ -106,6 +107,11 @@ class FileStatistics:
         if isinstance(subject, Column) and self.partitions.names(subject) is not None:
             return None  # bounded to its one value
         return members_in(self.columns, subject)
+
+    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
+        if self.columns is None or self.partitions.names(column) is not None:
+            return None  # of a partition value the bounds tell all
+        return null_counts_in(self.columns, column)
 
     def empty(self) -> Flags | None:
         return None if self.columns is None else self.columns.empty()

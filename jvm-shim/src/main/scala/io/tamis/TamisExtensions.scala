@@ -2,7 +2,14 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
-import io.tamis.rules.{AddImpliedFilters, KeepFilterOrder, PruneForLimit, UseTamisTables}
+import io.tamis.rules.{
+  AddImpliedFilters,
+  KeepFilterOrder,
+  PruneForLimit,
+  PruneForTopK,
+  SplitResidual,
+  UseTamisTables
+}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -11,8 +18,9 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *   1. none at analysis: the analysed plan stays as it was, so that writes, caching, views and
   *      streaming never meet tamis;
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
-  *      before V2ScanRelationPushDown; then scans under a LIMIT are confined to files that are
-  *      enough; then filters over other sources get the ranges they imply;
+  *      before V2ScanRelationPushDown; then scans under a LIMIT, sorted or not, are confined to
+  *      files that are enough; then filters over other sources get the ranges they imply; then
+  *      scans of which only a part needs a dear filter fall into two;
   *   1. physical plans, before columns become rows: conjuncts with subqueries go back to their
   *      place.
   */
@@ -25,7 +33,9 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(session => new UseTamisTables(session))
     extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
     extensions.injectPreCBORule(_ => PruneForLimit)
+    extensions.injectPreCBORule(_ => PruneForTopK)
     extensions.injectPreCBORule(_ => new AddImpliedFilters)
+    extensions.injectPreCBORule(_ => SplitResidual)
     extensions.injectColumnar(_ => KeepFilterOrder.Restore)
   }
 }

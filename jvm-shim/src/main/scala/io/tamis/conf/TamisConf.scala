@@ -70,6 +70,12 @@ object TamisConf {
       .filter(_.nonEmpty)
   def limitEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.limit.enabled").forall(_.toBoolean)
+  def residualSplitEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.residualSplit.enabled").forall(_.toBoolean)
+  def residualSplitMinSavedMs(conf: SQLConf): Long =
+    string(conf, "spark.tamis.residualSplit.minSavedMs").map(_.toLong).getOrElse(200L)
+  def topKEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.topK.enabled").forall(_.toBoolean)
   def rowGroupsEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")

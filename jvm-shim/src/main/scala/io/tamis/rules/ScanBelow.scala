@@ -50,10 +50,15 @@ final case class ScanBelow(
       plan: LogicalPlan,
       text: String,
       reason: Option[Reason],
-      files: Option[Kept]
+      files: Option[Kept],
+      implied: Seq[Expression] = Nil
   ): LogicalPlan = {
     val goals = table.purpose.goals :+ GoalOutcome(text, reason)
-    val purpose = table.purpose.copy(within = files.orElse(table.purpose.within), goals = goals)
+    val purpose = table.purpose.copy(
+      within = files.orElse(table.purpose.within),
+      goals = goals,
+      implied = table.purpose.implied ++ implied
+    )
     plan.transformDown {
       case r if r eq relation => TamisRelation.of(table.scannedFor(purpose), relation.output)
     }

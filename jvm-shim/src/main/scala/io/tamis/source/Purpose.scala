@@ -12,11 +12,15 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   *   what rules wanted, in their order
   * @param subqueryAt
   *   of the conjuncts of the filter, in order, which have a scalar subquery; empty: only the last
+  * @param implied
+  *   every row that is needed passes these: the reader may leave out others. Columns are what
+  *   counts in them, and not the ids of attributes
   */
 final case class Purpose(
     within: Option[Kept],
     goals: Seq[GoalOutcome],
-    subqueryAt: Seq[Boolean] = Nil
+    subqueryAt: Seq[Boolean] = Nil,
+    implied: Seq[Expression] = Nil
 )
 
 object Purpose {

@@ -21,7 +21,8 @@ object ScanPlanner {
       None,
       None,
       0.0,
-      None
+      None,
+      table.purpose.implied
     )
 
   def decide(table: TamisTable, filters: Seq[Expression]): Decision = {
@@ -64,7 +65,8 @@ object ScanPlanner {
           answer.totalRecords,
           elapsed,
           None,
-          ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts),
+          ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts) ++
+            table.purpose.implied,
           answer.rowGroups.map(g =>
             RowGroupCounts(g.kept.filter(_ => both.count == kept.count), g.total)
           )

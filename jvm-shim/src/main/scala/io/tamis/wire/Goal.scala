@@ -7,6 +7,44 @@ trait Goal {
   def writeTo(out: ObjectNode): Unit
 }
 
+/** Which files can hold one of the first rows in this order?
+  *
+  * @param key
+  *   the first key of the order, as a document of its own
+  * @param only
+  *   no other key follows
+  */
+final case class TopKGoal(
+    rows: Long,
+    key: ObjectNode,
+    descending: Boolean,
+    nullsFirst: Boolean,
+    only: Boolean
+) extends Goal {
+  override def writeTo(out: ObjectNode): Unit = {
+    out.put("kind", "topk").put("rows", rows).set[ObjectNode]("key", key)
+    out.put("descending", descending).put("nulls_first", nullsFirst).put("only", only)
+    ()
+  }
+}
+
+/** Which files pass a filter as a whole, if it pays to scan them without it?
+  *
+  * @param freed
+  *   types of the columns that nothing but the filter needs
+  * @param columns
+  *   how many columns come out
+  * @param least
+  *   milliseconds that it has to save
+  */
+final case class SplitGoal(freed: Seq[String], columns: Int, least: Long) extends Goal {
+  override def writeTo(out: ObjectNode): Unit = {
+    out.put("kind", "split").put("columns", columns).put("least", least)
+    val types = out.putArray("freed")
+    freed.foreach(types.add)
+  }
+}
+
 /** Which files are enough for a LIMIT? */
 final case class LimitGoal(rows: Long) extends Goal {
   override def writeTo(out: ObjectNode): Unit = { out.put("kind", "limit").put("rows", rows); () }

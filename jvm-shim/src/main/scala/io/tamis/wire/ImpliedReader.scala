@@ -1,6 +1,7 @@
 package io.tamis.wire
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -115,9 +116,13 @@ object ImpliedReader {
     case _                                  => false
   }
 
+  /** A value of a type that has ranges; None: there is none, or it is of another type. */
+  def constant(node: JsonNode, t: DataType): Option[Literal] =
+    Try(value(node, t)).toOption.flatten.map(Literal(_, t))
+
   /** Throws where it is no value of the type: then there is no range, rather than a wrong one. */
   private def value(node: JsonNode, t: DataType): Option[Any] =
-    if (node == null || node.isNull) None
+    if (node == null || node.isNull || node.isMissingNode) None
     else
       Some(t match {
         case ByteType                                           => whole(node).byteValueExact

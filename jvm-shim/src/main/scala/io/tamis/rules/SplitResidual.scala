@@ -1,0 +1,118 @@
+package io.tamis.rules
+
+import io.tamis.conf.TamisConf
+import io.tamis.source.{GoalAnswer, Kept, ScanPlanner}
+import io.tamis.wire.{ExpressionWriter, GoalReader, SplitGoal}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{BinaryType, StringType}
+
+/** Scans the files that pass a filter as a whole apart from the others, where the filter is dear or
+  * needs a column that nothing else does:
+  * {{{
+  *   Project(list, Filter(f, files))
+  *   Union(Project(list, Filter(f, matching files)), Project(list, Filter(f, the other files)))
+  * }}}
+  * Each file is in one of the branches. In the first the filter is exact, and Spark's push-down
+  * takes it away and with it the columns that only it needs. Should the scan's own question not
+  * prove it any more, it stays, and is true.
+  *
+  * The Union bears the attributes of its first child, which are those of the plan above; the second
+  * has fresh ones, as children of a Union have.
+  *
+  * Only below an Aggregate, which takes the rows in any order, and where nothing in the plan depends
+  * on the order or the place of rows. Not below a LIMIT, which may stop early, nor of partitioned
+  * tables beside a Join, whose partitions Spark prunes when it runs.
+  */
+object SplitResidual extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.SplitResidual"
+  override protected def isOn(conf: SQLConf): Boolean = TamisConf.residualSplitEnabled(conf)
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan =
+    if (plan.isStreaming || plan.exists(isInTheWay)) plan
+    else {
+      val joins = plan.exists(_.isInstanceOf[Join])
+      plan.transformDown { case a: Aggregate => a.mapChildren(below(_, joins)) }
+    }
+
+  private def isInTheWay(node: LogicalPlan): Boolean = node match {
+    case _: Command => true
+    case _          => node.expressions.exists(!_.deterministic)
+  }
+
+  private def below(plan: LogicalPlan, joins: Boolean): LogicalPlan = plan match {
+    case _: LocalLimit | _: GlobalLimit | _: Tail | _: Offset | _: Aggregate => plan
+    // in other places a Filter has no Project over it only if all columns are needed
+    case p @ Project(_, Filter(_, TamisRelation(table)))
+        if table.purpose.within.isEmpty && table.purpose.implied.isEmpty &&
+          !(joins && table.relation.partitionSchema.nonEmpty) =>
+      ScanBelow.unapply(p).fold(plan)(split(p, _))
+    case other => other.mapChildren(below(_, joins))
+  }
+
+  private def split(project: Project, scan: ScanBelow): LogicalPlan = {
+    val needed = AttributeSet.fromAttributeSets(project.projectList.map(_.references))
+    val freed = AttributeSet.fromAttributeSets(scan.conjuncts.map(_.references)) -- needed
+    if (!freed.exists(isLong) && !scan.conjuncts.exists(isDear)) project
+    else {
+      val goal = SplitGoal(
+        freed.toSeq.map(a => ExpressionWriter.typeName(a.dataType)),
+        needed.size,
+        TamisConf.residualSplitMinSavedMs(conf)
+      )
+      ScanPlanner.ask(scan.table, scan.conjuncts, goal).fold[LogicalPlan](project) { found =>
+        GoalReader.files(found.answer, found.asked.listing.size) match {
+          case Right(matching) => inTwo(project, scan, found, matching)
+          // nothing to gain at all: nobody wanted it
+          case Left(reason) if reason.code == "SPLIT_NOT_NEEDED" => project
+          case Left(reason) => scan.scannedFor(project, Text, Some(reason), None)
+        }
+      }
+    }
+  }
+
+  private val Text = "filter only files that need it"
+
+  private def inTwo(
+      project: Project,
+      scan: ScanBelow,
+      found: GoalAnswer,
+      matching: java.util.BitSet
+  ): LogicalPlan = {
+    val listing = found.asked.listing
+    val others = found.answer.kept.clone().asInstanceOf[java.util.BitSet]
+    others.and(found.asked.ordinals)
+    others.andNot(matching)
+    val first = scan.scannedFor(project, Text, None, Some(Kept.of(listing, matching)))
+    val second = scan.scannedFor(project, Text, None, Some(Kept.of(listing, others)))
+    Union(first, fresh(second))
+  }
+
+  /** The same plan with attributes of its own. */
+  private def fresh(plan: LogicalPlan): LogicalPlan = plan match {
+    case Project(list, Filter(condition, relation @ TamisRelation(table))) =>
+      val output = relation.output.map(_.newInstance())
+      val renewed = AttributeMap(relation.output.zip(output))
+      def over[E <: Expression](e: E): E =
+        e.transform { case a: Attribute => renewed.getOrElse(a, a) }.asInstanceOf[E]
+      val projected = list.map {
+        case a: Alias => over(a).newInstance()
+        case other    => over(other)
+      }
+      Project(projected, Filter(over(condition), TamisRelation.of(table, output)))
+    case other => other
+  }
+
+  private def isLong(a: Attribute): Boolean = a.dataType match {
+    case _: StringType | BinaryType => true
+    case _                          => false
+  }
+
+  /** Whether anything but comparisons of values is computed. */
+  private def isDear(e: Expression): Boolean = e.exists {
+    case _: Attribute | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not => false
+    case _: IsNull | _: IsNotNull | _: In | _: InSet | _: GetStructField | _: Cast => false
+    case _                                                                        => true
+  }
+}
