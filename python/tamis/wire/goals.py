@@ -5,13 +5,26 @@ One struct a goal, and one a form of answer; `Nothing` with its reason where the
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from tamis.wire.file_sets import Kept
 
-__all__ = ["FilesAnswer", "Goal", "GoalAnswer", "LimitGoal", "NothingAnswer", "ReasonDocument"]
+__all__ = [
+    "ClusteredAnswer",
+    "ClusteredGoal",
+    "ConfineGoal",
+    "FilesAnswer",
+    "Goal",
+    "GoalAnswer",
+    "KeyRangeAnswer",
+    "KeyRangeGoal",
+    "LimitGoal",
+    "NothingAnswer",
+    "Range",
+    "ReasonDocument",
+]
 
 
 class ReasonDocument(msgspec.Struct, frozen=True):
@@ -27,10 +40,47 @@ class LimitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="limit"):
     rows: int
 
 
+class KeyRangeGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="key_range"):
+    """Between which values does the key, an expression document, lie?"""
+
+    key: Any
+
+
+class ConfineGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="confine"):
+    """Which files hold a row of which this predicate, an expression document, may be true?"""
+
+    to: Any
+
+
+class ClusteredGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="clustered"):
+    """Of which of the keys, expression documents, do single values lie in few files?"""
+
+    keys: list[Any]
+
+
 class FilesAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="files"):
     """These files are enough."""
 
     files: Kept
+
+
+class Range(msgspec.Struct, frozen=True):
+    """Both ends are of it, and are written as constants of expression documents are."""
+
+    lower: int | str
+    upper: int | str
+
+
+class KeyRangeAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="key_range"):
+    """Every key that is not NULL lies in one of the ranges; no range: there is none."""
+
+    ranges: list[Range]
+
+
+class ClusteredAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="clustered"):
+    """One flag a key."""
+
+    flags: list[bool]
 
 
 class NothingAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing"):
@@ -39,5 +89,5 @@ class NothingAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing"
     reason: ReasonDocument
 
 
-Goal: TypeAlias = LimitGoal
-GoalAnswer: TypeAlias = FilesAnswer | NothingAnswer
+Goal: TypeAlias = LimitGoal | KeyRangeGoal | ConfineGoal | ClusteredGoal
+GoalAnswer: TypeAlias = FilesAnswer | KeyRangeAnswer | ClusteredAnswer | NothingAnswer

@@ -70,6 +70,10 @@ object TamisConf {
       .filter(_.nonEmpty)
   def limitEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.limit.enabled").forall(_.toBoolean)
+  def joinsEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.joins.enabled").forall(_.toBoolean)
+  def runtimeFiltersEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.runtimeFilters.enabled").forall(_.toBoolean)
   def rowGroupsEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")

@@ -11,7 +11,16 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   * @param goals
   *   what rules wanted, in their order
   */
-final case class Purpose(within: Option[Kept], goals: Seq[GoalOutcome])
+final case class Purpose(within: Option[Kept], goals: Seq[GoalOutcome]) {
+
+  /** A goal that was tried before is told once, as what came of it last. */
+  def withGoal(goal: GoalOutcome): Purpose =
+    goals.find(_.text == goal.text) match {
+      case Some(before) if before.reason.isEmpty => this // it was reached, and was tried again
+      case _                                     =>
+        copy(goals = goals.filterNot(_.text == goal.text) :+ goal)
+    }
+}
 
 object Purpose {
   val unknown: Purpose = Purpose(None, Nil)

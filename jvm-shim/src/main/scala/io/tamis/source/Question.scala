@@ -20,6 +20,8 @@ import org.apache.spark.sql.internal.SQLConf
   *   only these files are in question; None: all of the listing
   * @param goal
   *   what else to find out about the files that the filters keep
+  * @param wholeFiles
+  *   row groups are not in question
   */
 final class Question(
     table: TamisTable,
@@ -27,7 +29,8 @@ final class Question(
     filters: Seq[Expression],
     detail: Boolean = false,
     among: Option[Kept] = None,
-    goal: Option[Goal] = None
+    goal: Option[Goal] = None,
+    wholeFiles: Boolean = false
 ) {
   private val conf = SQLConf.get
   private val roots =
@@ -67,11 +70,7 @@ final class Question(
     }
 
   private def write(): ArrayNode = {
-    val shifted =
-      // then Spark moves INT96 timestamps of other writers by the session's time zone
-      if (conf.isParquetINT96TimestampConversion) ExpressionWriter.timestampPaths(table.schema)
-      else Set.empty[String]
-    val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema) ++ shifted)
+    val writer = Question.writerFor(table, conf)
     val documents = JsonNodeFactory.instance.arrayNode()
     filters.foreach(f => documents.add(writer.write(f)))
     documents
@@ -104,7 +103,7 @@ final class Question(
   }
 
   // who asks for more than files does not read any yet
-  private val rowGroups = goal.isEmpty && TamisConf.rowGroupsEnabled(conf)
+  private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
   private val within = among.filterNot(_.isAll).map(_.ordinals)
 
   private lazy val index = IndexSettings(
@@ -113,4 +112,16 @@ final class Question(
     TamisConf.cacheDirectory(conf),
     AnswerMemo.epoch
   )
+}
+
+object Question {
+
+  /** Writes expressions over the columns of a table. */
+  def writerFor(table: TamisTable, conf: SQLConf): ExpressionWriter = {
+    val shifted =
+      // then Spark moves INT96 timestamps of other writers by the session's time zone
+      if (conf.isParquetINT96TimestampConversion) ExpressionWriter.timestampPaths(table.schema)
+      else Set.empty[String]
+    new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema) ++ shifted)
+  }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 
 /** Spark's own vectorised Parquet scan over the surviving files. */
-final class TamisScan(val table: TamisTable, val decision: Decision, required: StructType)
+final class TamisScan(val table: TamisTable, val decision: Decision, val required: StructType)
     extends Scan
     with SupportsReportStatistics
     with SupportsMetadata

@@ -116,7 +116,7 @@ object ImpliedReader {
   }
 
   /** Throws where it is no value of the type: then there is no range, rather than a wrong one. */
-  private def value(node: JsonNode, t: DataType): Option[Any] =
+  private[wire] def value(node: JsonNode, t: DataType): Option[Any] =
     if (node == null || node.isNull) None
     else
       Some(t match {
