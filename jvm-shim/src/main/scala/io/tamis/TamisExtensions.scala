@@ -2,7 +2,7 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
-import io.tamis.rules.{AddImpliedFilters, PruneForJoins, PruneForLimit, UseTamisTables}
+import io.tamis.rules.{AddImpliedFilters, PruneAtRunTime, PruneForJoins, PruneForLimit, RuntimeConditionsRule, UseTamisTables}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -13,7 +13,9 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
   *      before V2ScanRelationPushDown; then scans under a LIMIT are confined to files that are
   *      enough, and the sides of joins to files that may hold a partner; then filters over other
-  *      sources get the ranges they imply.
+  *      sources get the ranges they imply; then scans get conditions that are known at run time;
+  *   1. a columnar rule, which is one that sees physical plans: these conditions take the form in
+  *      which Spark hands them to scans.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -25,5 +27,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => PruneForLimit)
     extensions.injectPreCBORule(_ => PruneForJoins)
     extensions.injectPreCBORule(_ => new AddImpliedFilters)
+    extensions.injectPreCBORule(_ => PruneAtRunTime)
+    extensions.injectColumnar(_ => RuntimeConditionsRule)
   }
 }

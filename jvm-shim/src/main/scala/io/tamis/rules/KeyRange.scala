@@ -94,6 +94,6 @@ object PlainConjuncts {
   def of(condition: Expression): Seq[Expression] =
     io.tamis.wire.ExpressionWriter.conjuncts(condition).filter(isPlain)
 
-  private def isPlain(e: Expression): Boolean =
+  def isPlain(e: Expression): Boolean =
     e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[DynamicPruning])
 }

@@ -48,18 +48,24 @@ object PruneForJoins extends GoalRule {
       if ((l eq join.left) && (r eq join.right)) join else join.withNewChildren(Seq(l, r))
     case filter @ Filter(condition, child)
         if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
-      var below = child
-      val conjuncts = ExpressionWriter.conjuncts(condition).map { conjunct =>
-        SubqueryJoin.of(conjunct, below).fold(conjunct) { join =>
-          val (l, r) = exchanged(below, join.plan, join.keys, join.sides)
-          below = l
+      // the other conjuncts of the filter hold of the rows that are compared as well
+      val plain = PlainConjuncts.of(condition).reduceOption[Expression](And(_, _))
+      val told = plain.fold(child)(Filter(_, child))
+      val before = ExpressionWriter.conjuncts(condition)
+      var left = told
+      val after = before.map { conjunct =>
+        SubqueryJoin.of(conjunct, left).fold(conjunct) { join =>
+          val (l, r) = exchanged(left, join.plan, join.keys, join.sides)
+          left = l
           if (r eq join.plan) conjunct else join.over(r)
         }
       }
-      val same =
-        conjuncts.zip(ExpressionWriter.conjuncts(condition)).forall { case (a, b) => a eq b }
-      if (same && (below eq child)) filter
-      else Filter(if (same) condition else conjuncts.reduce(And(_, _)), below)
+      val same = after.zip(before).forall { case (a, b) => a eq b }
+      if (same && (left eq told)) filter
+      else {
+        val below = if (plain.isEmpty) left else left.children.head
+        Filter(if (same) condition else after.reduce(And(_, _)), below)
+      }
   }
 
   private def exchanged(
