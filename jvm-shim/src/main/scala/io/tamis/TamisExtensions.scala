@@ -2,7 +2,14 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
-import io.tamis.rules.{AddImpliedFilters, PruneAtRunTime, PruneForJoins, PruneForLimit, RuntimeConditionsRule, UseTamisTables}
+import io.tamis.rules.{
+  AddImpliedFilters,
+  PruneAtRunTime,
+  PruneForJoins,
+  PruneForLimit,
+  RuntimeConditionsRule,
+  UseTamisTables
+}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.

@@ -25,9 +25,14 @@ object JoinSides {
 object JoinKeys {
 
   /** The key of the left side and that of the right side; none of what is no equality of both. */
-  def of(conjunct: Expression, left: LogicalPlan, right: LogicalPlan): Option[(Expression, Expression)] =
+  def of(
+      conjunct: Expression,
+      left: LogicalPlan,
+      right: LogicalPlan
+  ): Option[(Expression, Expression)] =
     conjunct match {
-      case EqualTo(a, b) if a.dataType == b.dataType && KeyLineage.isKey(a) && KeyLineage.isKey(b) =>
+      case EqualTo(a, b)
+          if a.dataType == b.dataType && KeyLineage.isKey(a) && KeyLineage.isKey(b) =>
         if (isOf(a, left) && isOf(b, right)) Some((a, b))
         else if (isOf(b, left) && isOf(a, right)) Some((b, a))
         else None

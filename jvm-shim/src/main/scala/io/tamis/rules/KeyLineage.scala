@@ -65,7 +65,7 @@ object KeyLineage {
     case _: Sort | _: RepartitionOperation => Seq(KeyBelow(0, key, mayLose = true))
     // Some of the rows of the child: others would come in the place of those that are left out.
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Sample => Seq(KeyBelow(0, key, false))
-    case window: Window if key.references.subsetOf(window.child.outputSet)  =>
+    case window: Window if key.references.subsetOf(window.child.outputSet) =>
       Seq(KeyBelow(0, key, mayLose = false)) // values are computed from other rows of a partition
     case _ => Nil
   }
@@ -78,14 +78,14 @@ object KeyLineage {
     val ofLeft = key.references.subsetOf(join.left.outputSet)
     val ofRight = key.references.subsetOf(join.right.outputSet)
     val mayLose = join.joinType match {
-      case _: InnerLike                             => ofLeft || ofRight
-      case LeftOuter | LeftSemi | LeftAnti          => ofLeft // of each row of the left side alone
-      case RightOuter                               => ofRight
-      case _                                        => false
+      case _: InnerLike                    => ofLeft || ofRight
+      case LeftOuter | LeftSemi | LeftAnti => ofLeft // of each row of the left side alone
+      case RightOuter                      => ofRight
+      case _                               => false
     }
     val isKnown = join.joinType match {
       case _: InnerLike | LeftOuter | RightOuter | FullOuter | LeftSemi | LeftAnti => true
-      case _                                                                      => false
+      case _                                                                       => false
     }
     // rand() in a condition would give other numbers to the rows after one that is missing
     val repeats = join.condition.forall(_.deterministic)
@@ -100,7 +100,8 @@ object KeyLineage {
     Some(found).filter(isKey)
   }
 
-  /** Values that are equal in a group are one value: not so of -0.0 and 0.0, nor under collations. */
+  /** Values that are equal in a group are one value: not so of -0.0 and 0.0, nor under collations.
+    */
   private def isOfGroups(key: Expression, grouping: Seq[Expression]): Boolean = {
     val columns = grouping.collect { case a: Attribute if isOneValue(a.dataType) => a.exprId }.toSet
     key.references.forall(a => columns(a.exprId))
@@ -109,7 +110,7 @@ object KeyLineage {
   private def isOneValue(t: DataType): Boolean = t match {
     case BooleanType | DateType | TimestampType | TimestampNTZType => true
     case ByteType | ShortType | IntegerType | LongType             => true
-    case _: DecimalType                          => true
+    case _: DecimalType                                            => true
     case s: StringType                                             => s == StringType
     case _                                                         => false
   }

@@ -80,9 +80,9 @@ object KeyRange {
   /** Their own values, computed by Spark. NaN and -0.0 are not told apart as joins do. */
   private def ofRows(key: Expression, local: LocalRelation): Either[Option[Reason], KeyRange] =
     key.dataType match {
-      case FloatType | DoubleType                  => Left(None)
-      case _ if local.data.size > MostRows         => Left(None)
-      case dataType                                =>
+      case FloatType | DoubleType          => Left(None)
+      case _ if local.data.size > MostRows => Left(None)
+      case dataType                        =>
         val bound = BindReferences.bindReference(key, AttributeSeq(local.output))
         val values = local.data.map(bound.eval).filter(_ != null).distinct
         Right(KeyRange(dataType, values.map(v => (v, v))))
@@ -95,5 +95,7 @@ object PlainConjuncts {
     io.tamis.wire.ExpressionWriter.conjuncts(condition).filter(isPlain)
 
   def isPlain(e: Expression): Boolean =
-    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[DynamicPruning])
+    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(
+      _.isInstanceOf[DynamicPruning]
+    )
 }

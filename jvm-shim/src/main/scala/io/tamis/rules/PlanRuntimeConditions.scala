@@ -27,7 +27,7 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
   override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
     case scan: BatchScanExec if scan.runtimeFilters.nonEmpty && scan.scan.isInstanceOf[TamisScan] =>
       scan.transformExpressionsDown {
-        case RuntimeCondition(condition)                        => ofScalar(condition)
+        case RuntimeCondition(condition) => ofScalar(condition)
         case DynamicPruningExpression(in: InSubqueryExec)
             if !in.isInstanceOf[ToldWhenRun] && !in.child.isInstanceOf[AttributeReference] =>
           DynamicPruningExpression(ofList(in).getOrElse(in))
@@ -41,7 +41,9 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
       if subqueries.forall(s => s.exprId == subquery.exprId || s.plan == subquery.plan)
       column <- condition.references.headOption
     } yield {
-      val awaiting = condition.transform { case s: ScalarSubquery => Awaited(s.dataType, isList = false) }
+      val awaiting = condition.transform { case s: ScalarSubquery =>
+        Awaited(s.dataType, isList = false)
+      }
       new ToldWhenRun(column, subquery.plan, subquery.exprId, byName(awaiting))
     }
     DynamicPruningExpression(told.getOrElse(Literal.TrueLiteral))

@@ -56,7 +56,7 @@ object PruneAtRunTime extends GoalRule {
     isOne && values.forall(_.children.isEmpty) && e.references.nonEmpty && e.deterministic &&
     !e.exists {
       case _: ScalarSubquery => false
-      case part => !ExpressionWriter.isPlain(part)
+      case part              => !ExpressionWriter.isPlain(part)
     }
   }
 

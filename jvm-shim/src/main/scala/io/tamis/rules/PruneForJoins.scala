@@ -23,9 +23,9 @@ import org.apache.spark.sql.internal.SQLConf
   *   others        none
   * }}}
   *
-  * IN (SELECT …) and EXISTS are left semi joins of which Spark has not made joins yet, NOT EXISTS is
-  * left anti. NOT IN is none: one NULL on its right side changes every row. `<=>` has NULLs equal,
-  * and is no such key.
+  * IN (SELECT …) and EXISTS are left semi joins of which Spark has not made joins yet, NOT EXISTS
+  * is left anti. NOT IN is none: one NULL on its right side changes every row. `<=>` has NULLs
+  * equal, and is no such key.
   *
   * A range travels from any scan to any other: from the bottom up each join confines its sides, and
   * from the top down what was learned above reaches the joins below.
@@ -73,10 +73,11 @@ object PruneForJoins extends GoalRule {
       right: LogicalPlan,
       keys: Seq[(Expression, Expression)],
       sides: JoinSides
-  ): (LogicalPlan, LogicalPlan) = keys.foldLeft((left, right)) { case ((l, r), (leftKey, rightKey)) =>
-    val newRight = if (sides.right) told(leftKey, l, rightKey, r) else r
-    val newLeft = if (sides.left) told(rightKey, newRight, leftKey, l) else l
-    (newLeft, newRight)
+  ): (LogicalPlan, LogicalPlan) = keys.foldLeft((left, right)) {
+    case ((l, r), (leftKey, rightKey)) =>
+      val newRight = if (sides.right) told(leftKey, l, rightKey, r) else r
+      val newLeft = if (sides.left) told(rightKey, newRight, leftKey, l) else l
+      (newLeft, newRight)
   }
 
   /** `to` without files that hold no key in the range of the keys of `from`. */

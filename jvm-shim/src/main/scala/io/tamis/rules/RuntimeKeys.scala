@@ -1,7 +1,15 @@
 package io.tamis.rules
 
-import io.tamis.source.{Clustering, InKeys, RuntimeCondition, RuntimeValues, ScanPlanner, TamisTable}
+import io.tamis.source.{
+  Clustering,
+  InKeys,
+  RuntimeCondition,
+  RuntimeValues,
+  ScanPlanner,
+  TamisTable
+}
 import io.tamis.wire.ExpressionWriter
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, CollectList}
@@ -37,7 +45,9 @@ object RuntimeKeys {
     else
       bytesOf(from).filterNot(comesWithBroadcast).fold(to) { cost =>
         keys.foldLeft(to) { case (plan, (fromKey, toKey)) =>
-          onScans(toKey, plan)(scan => pays(scan, cost))(InKeys(_, listOf(fromKey, from)))
+          onScans(toKey, plan)(pays(_, cost)) { scan =>
+            InKeys(scan.key, listOf(scan.table.session, fromKey, from))
+          }
         }
       }
 
@@ -45,14 +55,15 @@ object RuntimeKeys {
 
   private def onScans(key: Expression, plan: LogicalPlan)(
       pays: KeyedScan => Boolean
-  )(condition: Expression => Expression): LogicalPlan = plan match {
+  )(condition: KeyedScan => Expression): LogicalPlan = plan match {
     case filter @ Filter(told, TamisRelation(table)) =>
+      val scan = KeyedScan(key, table, PlainConjuncts.of(told))
       val has = told.exists { case InKeys(k, _) => k == key; case _ => false }
-      if (has || !told.deterministic || !pays(KeyedScan(key, table, PlainConjuncts.of(told)))) plan
-      else filter.copy(condition = And(told, RuntimeCondition(condition(key))))
+      if (has || !told.deterministic || !pays(scan)) plan
+      else filter.copy(condition = And(told, RuntimeCondition(condition(scan))))
     case relation @ TamisRelation(table) =>
-      if (!pays(KeyedScan(key, table, Nil))) plan
-      else Filter(RuntimeCondition(condition(key)), relation)
+      val scan = KeyedScan(key, table, Nil)
+      if (pays(scan)) Filter(RuntimeCondition(condition(scan)), relation) else plan
     case _ =>
       val steps = KeyLineage.step(key, plan)
       if (steps.isEmpty || !steps.forall(_.mayLose)) plan
@@ -72,14 +83,19 @@ object RuntimeKeys {
       Clustering.of(scan.table, scan.conjuncts, Seq(scan.key)).contains(true)
     }
 
-  /** Each key once, at most one more than a scan is told. */
-  private def listOf(key: Expression, plan: LogicalPlan): Expression = {
+  /** Each key once, at most one more than a scan is told.
+    *
+    * Optimized here, scans and all: what a rule adds after the batches for subqueries is planned as
+    * it is (seen on 4.0 to 4.3).
+    */
+  private def listOf(session: SparkSession, key: Expression, plan: LogicalPlan): Expression = {
     val named = Alias(key, "key")()
     val column = named.toAttribute
     val keys = Project(Seq(named), Filter(IsNotNull(key), plan))
     val distinct = keys.groupBy(column)(column).limit(Literal(RuntimeValues.Most + 1))
     val list = Alias(new CollectList(column).toAggregateExpression(), "keys")()
-    ScalarSubquery(distinct.groupBy()(list), Nil, NamedExpression.newExprId, Nil, None, None, None)
+    val optimized = session.sessionState.optimizer.execute(distinct.groupBy()(list))
+    ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
   }
 
   /** Spark broadcasts a side by the bytes of its files, and prunes by what it broadcasts. */
@@ -96,19 +112,20 @@ object RuntimeKeys {
         case IsNotNull(_) | RuntimeCondition(_) => false
         case _                                  => true
       }
-    case TamisScanRelation(scan) => scan.decision.conjuncts.exists(!_.expression.isInstanceOf[IsNotNull])
-    case _: LocalRelation        => true
-    case _                       => false
+    case TamisScanRelation(scan) =>
+      scan.decision.conjuncts.exists(!_.expression.isInstanceOf[IsNotNull])
+    case _: LocalRelation => true
+    case _                => false
   }
 
   /** Two runs give the same rows: no LIMIT, nothing random, no code of users, no sums whose last
     * digits depend on the order of rows. And nothing that costs much more than its files.
     */
   private def isRepeatable(plan: LogicalPlan): Boolean = !plan.exists {
-    case node if !node.expressions.forall(isRepeatable)                        => true
-    case TamisRelation(_) | TamisScanRelation(_) | _: LocalRelation            => false
-    case _: Project | _: Filter | _: Join | _: Union | _: Aggregate            => false
-    case _                                                                     => true
+    case node if !node.expressions.forall(isRepeatable)             => true
+    case TamisRelation(_) | TamisScanRelation(_) | _: LocalRelation => false
+    case _: Project | _: Filter | _: Join | _: Union | _: Aggregate => false
+    case _                                                          => true
   }
 
   private def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists {
@@ -117,15 +134,16 @@ object RuntimeKeys {
     case _                      => false
   }
 
-  private def isFloating(e: Expression): Boolean = e.dataType == FloatType || e.dataType == DoubleType
+  private def isFloating(e: Expression): Boolean =
+    e.dataType == FloatType || e.dataType == DoubleType
 
   /** Of all files that the plan reads; None: it reads something else. */
   private def bytesOf(plan: LogicalPlan): Option[Long] = plan match {
     case Filter(condition, TamisRelation(table)) =>
       ScanPlanner.survivors(table, PlainConjuncts.of(condition)).map(_.bytes)
-    case TamisRelation(table)    => ScanPlanner.survivors(table, Nil).map(_.bytes)
-    case TamisScanRelation(scan) => Some(scan.decision.kept.bytes)
-    case _: LocalRelation        => Some(0L)
+    case TamisRelation(table)             => ScanPlanner.survivors(table, Nil).map(_.bytes)
+    case TamisScanRelation(scan)          => Some(scan.decision.kept.bytes)
+    case _: LocalRelation                 => Some(0L)
     case other if other.children.nonEmpty =>
       other.children.map(bytesOf).reduce((a, b) => for { x <- a; y <- b } yield x + y)
     case _ => None

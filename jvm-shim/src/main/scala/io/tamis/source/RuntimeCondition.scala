@@ -90,8 +90,8 @@ object RuntimeValues {
 /** An IN with a subquery for Spark, which waits for it and asks for its values; what it hands on to
   * the scan is the condition with these (`Told`).
   *
-  * A subclass, for BatchScanExec hands nothing else to a scan at run time, and nothing but IN over a
-  * plain column (seen on 4.0 to 4.3).
+  * A subclass, for BatchScanExec hands nothing else to a scan at run time, and nothing but IN over
+  * a plain column (seen on 4.0 to 4.3).
   *
   * @param column
   *   any column of the condition

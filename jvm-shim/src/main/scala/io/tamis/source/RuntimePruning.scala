@@ -24,7 +24,8 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
     else if (!TamisConf.runtimeFiltersEnabled(conf)) ofPartitions
     else {
       val names = partitions.fieldNames.toSet
-      val conditions = told.flatMap(toldBy(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names))
+      val conditions =
+        told.flatMap(toldBy(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names))
       if (conditions.isEmpty || ofPartitions.count == 0) ofPartitions
       else ofConditions(ofPartitions, conditions)
     }
@@ -41,15 +42,20 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
     }
 
   private def listed(predicate: V2Predicate, partitions: Set[String]): Option[Expression] =
-    predicate.children.headOption.collect {
-      case r: NamedReference if predicate.name == "IN" && r.fieldNames.length == 1 =>
-        r.fieldNames.head
-    }.filterNot(partitions).filter(table.schema.fieldNames.contains(_)).flatMap { name =>
-      val field = table.schema(name)
-      val values = predicate.children.tail.collect { case l: V2Literal[_] => l.value: Any }
-      val column = AttributeReference(name, field.dataType, field.nullable, field.metadata)()
-      Option.when(values.length == predicate.children.length - 1)(
-        RuntimeValues.in(column, values.toSeq)
-      )
-    }.filter(_.references.nonEmpty)
+    predicate.children.headOption
+      .collect {
+        case r: NamedReference if predicate.name == "IN" && r.fieldNames.length == 1 =>
+          r.fieldNames.head
+      }
+      .filterNot(partitions)
+      .filter(table.schema.fieldNames.contains(_))
+      .flatMap { name =>
+        val field = table.schema(name)
+        val values = predicate.children.tail.collect { case l: V2Literal[_] => l.value: Any }
+        val column = AttributeReference(name, field.dataType, field.nullable, field.metadata)()
+        Option.when(values.length == predicate.children.length - 1)(
+          RuntimeValues.in(column, values.toSeq)
+        )
+      }
+      .filter(_.references.nonEmpty)
 }
