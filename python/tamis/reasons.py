@@ -202,6 +202,18 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             "cluster the table by {key}, so that the ranges of its files overlap less",
             {"key": "l_shipdate", "rows": 10},
         ),
+        ReasonKind(
+            "KEY_RANGE_UNKNOWN",
+            "the values of {key} are not known of every file on the other side of the join",
+            "build or refresh the statistics index of that table",
+            {"key": "o_orderkey"},
+        ),
+        ReasonKind(
+            "KEY_RANGE_COVERS",
+            "every file may hold keys that the other side of the join has: {column}",
+            "cluster the table by {column}, so that the ranges of its files overlap less",
+            {"column": "l_orderkey"},
+        ),
     )
 }
 

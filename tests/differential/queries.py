@@ -23,6 +23,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "python")]
 
 from tests.differential import limits
+from tests.differential.joins import join_of
 from tests.differential.random_predicates import conjunction, predicate
 from tests.differential.random_tables import RandomTable, create, write
 
@@ -92,6 +93,7 @@ def _shapes(rng: random.Random, table: RandomTable, condition: str) -> str:
             f"SELECT _row FROM {table.name} WHERE _row IN (SELECT _row FROM {table.name} WHERE {condition})",
             f"SELECT _row FROM {table.name} WHERE _row > (SELECT min(_row) FROM {table.name} WHERE {condition})",
             f"SELECT _row FROM {table.name} WHERE {condition} UNION ALL SELECT -_row FROM {table.name} WHERE NOT ({condition})",
+            join_of(rng, table, table, condition),
         ]
     )
 

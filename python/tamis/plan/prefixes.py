@@ -28,7 +28,7 @@ from tamis.evaluate.text import successor
 from tamis.expr.nodes import Column, Expr
 from tamis.plan.cells import MadeUp, can_be_true_of_null
 
-__all__ = ["Texts", "possible_texts"]
+__all__ = ["Texts", "possible_texts", "whole_characters"]
 
 #: Bytes of a bound; a longer beginning tells little more.
 _LONGEST: Final = 16
@@ -137,12 +137,12 @@ def _possible(expr: Expr, column: Column, cells: list[_Cell]) -> list[_Cell]:
 
 
 def _lower_text(cell: _Cell) -> str | None:
-    text = _whole_characters(cell.lower).rstrip("\0")
+    text = whole_characters(cell.lower).rstrip("\0")
     return text if text >= _FIRST_TEXT else None
 
 
 def _upper_text(cell: _Cell) -> tuple[str | None, bool]:
-    text = _whole_characters(cell.prefix)
+    text = whole_characters(cell.prefix)
     begin = text.encode()
     if cell.is_alone and begin == cell.prefix:
         return text, False
@@ -151,13 +151,13 @@ def _upper_text(cell: _Cell) -> tuple[str | None, bool]:
         above = successor(begin)
         if above is None or above >= _LAST_TEXT:
             return None, False
-        if len(_whole_characters(above).encode()) == len(above):
+        if len(whole_characters(above).encode()) == len(above):
             return above.decode(), True
         begin = begin[:-1]
     return None, False
 
 
-def _whole_characters(prefix: bytes) -> str:
+def whole_characters(prefix: bytes) -> str:
     """The beginning of it that is text."""
     try:
         return prefix.decode()

@@ -6,24 +6,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from tamis.classify.pushdown import Pushdown
-from tamis.expr.nodes import Expr
+from tamis.expr.nodes import Column, Expr, walk
 from tamis.expr.sql import to_sql
+from tamis.plan.clustered import is_clustered
 from tamis.plan.fully_matching import fully_matching, fully_matching_blocks
+from tamis.plan.key_ranges import key_ranges
 from tamis.plan.keys_of_files import constant_of_edge, key_of_files, matching_files
 from tamis.plan.limit import enough_files
-from tamis.plan.scan import ScanDecision
+from tamis.plan.scan import ScanDecision, decide
 from tamis.plan.sort_keys import Group, SortKey
 from tamis.plan.split import saved_by_splitting
 from tamis.plan.topk import boundary, first_files
 from tamis.reasons import Argument, Reason, reason
 from tamis.tables.parquet import ScanInput
-from tamis.wire.catalyst import decode
+from tamis.wire.catalyst import decode, decode_conjuncts
+from tamis.wire.constants import constant
 from tamis.wire.goals import (
+    ClusteredAnswer,
+    ClusteredGoal,
+    ConfineGoal,
     FilesAnswer,
     GoalAnswer,
+    KeyRangeAnswer,
+    KeyRangeGoal,
     LimitGoal,
     NothingAnswer,
+    Range,
     ReasonDocument,
     SplitGoal,
     TopKGoal,
@@ -99,10 +110,39 @@ def _split(goal: SplitGoal, asked: Asked) -> GoalAnswer:
     return FilesAnswer(encode_kept(matching))
 
 
+def _key_range(goal: KeyRangeGoal, asked: Asked) -> GoalAnswer:
+    key = decode(goal.key)
+    found = key_ranges(key, asked.conjuncts, asked.found.segments, asked.decision.kept)
+    if found is None:
+        return _nothing("KEY_RANGE_UNKNOWN", key=to_sql(key))
+    return KeyRangeAnswer([Range(constant(each.lower), constant(each.upper)) for each in found])
+
+
+def _confine(goal: ConfineGoal, asked: Asked) -> GoalAnswer:
+    predicate = decode(goal.to)
+    kept = asked.decision.kept
+    confined = decide(
+        asked.conjuncts, asked.found.segments, len(kept), consequences=[predicate], among=kept
+    ).kept
+    if np.array_equal(confined, kept):
+        columns = [".".join(node.path) for node in walk(predicate) if isinstance(node, Column)]
+        return _nothing("KEY_RANGE_COVERS", column=columns[0] if columns else to_sql(predicate))
+    return FilesAnswer(encode_kept(confined))
+
+
+def _clustered(goal: ClusteredGoal, asked: Asked) -> GoalAnswer:
+    kept = asked.decision.kept
+    keys = decode_conjuncts(goal.keys)
+    return ClusteredAnswer([is_clustered(key, asked.found.segments, kept) for key in keys])
+
+
 _GOALS: Final[dict[type, Callable[[Any, Asked], GoalAnswer]]] = {
     LimitGoal: _limit,
     TopKGoal: _topk,
     SplitGoal: _split,
+    KeyRangeGoal: _key_range,
+    ConfineGoal: _confine,
+    ClusteredGoal: _clustered,
 }
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from decimal import Decimal
 
 from tamis.classify.pushdown import Pushdown
-from tamis.expr.nodes import Column, Expr, Value, walk
+from tamis.expr.nodes import Column, Expr, walk
 from tamis.plan import implied as plan
 from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.constants import optional
 from tamis.wire.messages import (
     ConjunctAnswer,
     ImpliedAnswer,
@@ -67,15 +67,7 @@ def ranges_of_residual(
 
 def _document(found: plan.ImpliedRange) -> ImpliedRange:
     intervals = [
-        ImpliedInterval(_constant(each.lower), _constant(each.upper), each.upper_open)
+        ImpliedInterval(optional(each.lower), optional(each.upper), each.upper_open)
         for each in found.intervals
     ]
     return ImpliedRange(list(found.column.path), intervals)
-
-
-def _constant(value: Value) -> int | str | None:
-    """As expression documents write constants of the types that have ranges."""
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    assert value is None or isinstance(value, int | str)
-    return value

@@ -12,7 +12,7 @@ from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import CalendarInterval, Value
 from tamis.expr.types import BOOLEAN, DataType
 
-__all__ = ["NotUnderstoodError", "require", "value_of", "values_of"]
+__all__ = ["NotUnderstoodError", "constant", "optional", "require", "value_of", "values_of"]
 
 
 class NotUnderstoodError(ValueError):
@@ -84,3 +84,16 @@ def _decimal(value: Decimal, data_type: DataType) -> Decimal:
     require(value.is_finite() and abs(value.adjusted()) <= 2 * data_type.precision)
     require(abs(unscaled(value, data_type.scale)) < 10**data_type.precision)
     return value
+
+
+def constant(value: Value) -> int | str:
+    """A bound: a whole number as a number, a decimal or a string as text."""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    assert isinstance(value, int | str)
+    return value
+
+
+def optional(value: Value) -> int | str | None:
+    """The same, null where there is no bound."""
+    return None if value is None else constant(value)

@@ -2,14 +2,7 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
-import io.tamis.rules.{
-  AddImpliedFilters,
-  KeepFilterOrder,
-  PruneForLimit,
-  PruneForTopK,
-  SplitResidual,
-  UseTamisTables
-}
+import io.tamis.rules._
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -18,11 +11,12 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *   1. none at analysis: the analysed plan stays as it was, so that writes, caching, views and
   *      streaming never meet tamis;
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
-  *      before V2ScanRelationPushDown; then scans under a LIMIT, sorted or not, are confined to
-  *      files that are enough; then filters over other sources get the ranges they imply; then
-  *      scans of which only a part needs a dear filter fall into two;
-  *   1. physical plans, before columns become rows: conjuncts with subqueries go back to their
-  *      place.
+  *      before V2ScanRelationPushDown. Scans under a LIMIT, sorted or not, are confined to files that
+  *      are enough, and the sides of joins to files that may hold a partner; filters over other
+  *      sources get the ranges they imply; scans of which only a part needs a dear filter fall into
+  *      two; scans get conditions that are known at run time;
+  *   1. columnar rules, which are those that see physical plans: these conditions take the form in
+  *      which Spark hands them to scans, and conjuncts with subqueries go back to their place.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -34,8 +28,11 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
     extensions.injectPreCBORule(_ => PruneForLimit)
     extensions.injectPreCBORule(_ => PruneForTopK)
+    extensions.injectPreCBORule(_ => PruneForJoins)
     extensions.injectPreCBORule(_ => new AddImpliedFilters)
     extensions.injectPreCBORule(_ => SplitResidual)
+    extensions.injectPreCBORule(_ => PruneAtRunTime)
+    extensions.injectColumnar(_ => RuntimeConditionsRule)
     extensions.injectColumnar(_ => KeepFilterOrder.Restore)
   }
 }

@@ -76,6 +76,10 @@ object TamisConf {
     string(conf, "spark.tamis.residualSplit.minSavedMs").map(_.toLong).getOrElse(200L)
   def topKEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.topK.enabled").forall(_.toBoolean)
+  def joinsEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.joins.enabled").forall(_.toBoolean)
+  def runtimeFiltersEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.runtimeFilters.enabled").forall(_.toBoolean)
   def rowGroupsEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")

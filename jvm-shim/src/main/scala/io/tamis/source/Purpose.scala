@@ -21,7 +21,16 @@ final case class Purpose(
     goals: Seq[GoalOutcome],
     subqueryAt: Seq[Boolean] = Nil,
     implied: Seq[Expression] = Nil
-)
+) {
+
+  /** A goal that was tried before is told once, as what came of it last. */
+  def withGoal(goal: GoalOutcome): Purpose =
+    goals.find(_.text == goal.text) match {
+      case Some(before) if before.reason.isEmpty => this // it was reached, and was tried again
+      case _                                     =>
+        copy(goals = goals.filterNot(_.text == goal.text) :+ goal)
+    }
+}
 
 object Purpose {
   val unknown: Purpose = Purpose(None, Nil)

@@ -20,6 +20,8 @@ import org.apache.spark.sql.internal.SQLConf
   *   only these files are in question; None: all of the listing
   * @param goal
   *   what else to find out about the files that the filters keep
+  * @param wholeFiles
+  *   row groups are not in question
   */
 final class Question(
     table: TamisTable,
@@ -27,7 +29,8 @@ final class Question(
     filters: Seq[Expression],
     detail: Boolean = false,
     among: Option[Kept] = None,
-    goal: Option[Goal] = None
+    goal: Option[Goal] = None,
+    wholeFiles: Boolean = false
 ) {
   private val conf = SQLConf.get
   private val roots =
@@ -100,7 +103,7 @@ final class Question(
   }
 
   // who asks for more than files does not read any yet
-  private val rowGroups = goal.isEmpty && TamisConf.rowGroupsEnabled(conf)
+  private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
   private val within = among.filterNot(_.isAll).map(_.ordinals)
 
   private lazy val index = IndexSettings(

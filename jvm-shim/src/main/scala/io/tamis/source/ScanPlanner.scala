@@ -92,6 +92,20 @@ object ScanPlanner {
       question.ask().toOption.map(GoalAnswer(partitioned.files, rest, _))
     }
 
+  /** Which of the files that the scan is for these filters keep, as whole files; None as for `ask`.
+    */
+  def survivors(table: TamisTable, filters: Seq[Expression]): Option[Kept] =
+    if (TamisConf.mode(SQLConf.get) != "apply") None
+    else {
+      val partitioned = onPartitions(table, filters)
+      val (files, listing) = (partitioned.files, partitioned.files.listing)
+      val rest = filters.filterNot(f => partitioned.exact.exists(_ eq f))
+      new Question(table, listing, rest, among = Some(files), wholeFiles = true)
+        .ask()
+        .toOption
+        .map(answer => files.and(Kept.of(listing, answer.kept)))
+    }
+
   /** Spark's partition pruning, within the files that the scan is for. */
   private def onPartitions(table: TamisTable, filters: Seq[Expression]): OnPartitions = {
     val partitionSchema = table.relation.partitionSchema

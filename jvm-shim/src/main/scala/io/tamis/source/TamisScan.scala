@@ -2,16 +2,19 @@ package io.tamis.source
 
 import java.util.OptionalLong
 
+import io.tamis.conf.TamisConf
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
 
 /** Spark's own vectorised Parquet scan over the surviving files. */
-final class TamisScan(val table: TamisTable, val decision: Decision, required: StructType)
+final class TamisScan(val table: TamisTable, val decision: Decision, val required: StructType)
     extends Scan
     with SupportsReportStatistics
     with SupportsMetadata
@@ -43,16 +46,25 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
     }
   }
 
-  // ---- run-time filters on partition columns, which Spark's V1 scan would have had as well ----
+  // ---- run-time filters ----
 
+  /** Partition columns, as Spark's V1 scan has them, and columns that the files are clustered by.
+    * For others Spark would evaluate a subquery that rules no file out.
+    */
   override def filterAttributes(): Array[NamedReference] = {
     val partitions = table.relation.partitionSchema.fieldNames.toSet
-    native
-      .readSchema()
-      .fieldNames
-      .filter(partitions)
+    val names = native.readSchema().fieldNames
+    (names.filter(partitions) ++ clustered(names.filterNot(partitions).toSeq))
       .map(name => Expressions.column(name): NamedReference)
   }
+
+  private def clustered(names: Seq[String]): Seq[String] =
+    if (!TamisConf.runtimeFiltersEnabled(SQLConf.get)) Nil
+    else {
+      val columns = names.map(table.schema(_)).map(f => AttributeReference(f.name, f.dataType)())
+      val flags = Clustering.of(table.within(decision.kept), Nil, columns)
+      names.zip(flags).collect { case (name, true) => name }
+    }
 
   /** Each caller's filter is its own: Spark calls `filter` and then `toBatch` in one thread, and
     * may share a scan.
@@ -61,11 +73,11 @@ final class TamisScan(val table: TamisTable, val decision: Decision, required: S
   @volatile private var runtimeFiles: Option[Int] = None
 
   override def filter(predicates: Array[V2Predicate]): Unit = {
-    val passes = PartitionPredicate.ofRuntime(predicates.toSeq, table.relation.partitionSchema)
-    val kept = decision.kept.whereGroup(decision.kept.listing.groups.map(g => passes(g.values)))
+    val kept = new RuntimePruning(table, decision.kept)(predicates.toSeq)
     runtimeFiles = Some(kept.count)
     if (kept.count < decision.kept.count)
       runtimeScan.set(nativeOver(new FixedFileIndex(table, kept)))
+    else runtimeScan.remove()
   }
 
   private def takeRuntimeScan(): Option[ParquetScan] = {

@@ -61,6 +61,9 @@ final class TamisTable(
   def scannedFor(purpose: Purpose): TamisTable =
     new TamisTable(session, relation, catalogTable, purpose)
 
+  /** The same table, of which no file but these is read. */
+  def within(files: Kept): TamisTable = scannedFor(purpose.copy(within = Some(files)))
+
   override def inferSchema(files: Seq[FileStatus]): Option[StructType] = Some(relation.dataSchema)
   override def formatName: String = "parquet"
   override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[ParquetFileFormat]

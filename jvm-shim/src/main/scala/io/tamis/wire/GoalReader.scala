@@ -2,6 +2,9 @@ package io.tamis.wire
 
 import java.util.BitSet
 
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.expressions.{
   Expression,
@@ -10,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   LessThanOrEqual,
   Or
 }
+import org.apache.spark.sql.types.DataType
 
 /** Reads the planner's answer to a [[Goal]]: what it found, or the reason why it found nothing. */
 object GoalReader {
@@ -37,6 +41,30 @@ object GoalReader {
       }
       (Messages.kept(node.path("files"), count), until)
     }
+  /** First and last value of each range of a key of this type, as Catalyst holds them. */
+  def ranges(answer: PlanAnswer, keyType: DataType): Either[Reason, Seq[(Any, Any)]] =
+    found(answer, "key_range").map(
+      _.path("ranges").elements.asScala
+        .map { range =>
+          (end(range.get("lower"), keyType), end(range.get("upper"), keyType))
+        }
+        .toSeq
+    )
+
+  private def end(node: JsonNode, keyType: DataType): Any =
+    (try ImpliedReader.value(node, keyType)
+    catch { case NonFatal(_) => None })
+      .getOrElse(
+        throw new PlannerFailure("garbage_answer", s"$node is no ${keyType.simpleString}")
+      )
+
+  /** One flag a key that was asked about. */
+  def flags(answer: PlanAnswer, count: Int): Seq[Boolean] = found(answer, "clustered") match {
+    case Right(node) =>
+      val told = node.path("flags").elements.asScala.map(_.asBoolean(false)).toSeq
+      if (told.size == count) told else Seq.fill(count)(false)
+    case Left(_) => Seq.fill(count)(false)
+  }
 
   /** The answer of this kind. Throws PlannerFailure for one of another kind. */
   def found(answer: PlanAnswer, kind: String): Either[Reason, JsonNode] = {

@@ -121,7 +121,7 @@ object ImpliedReader {
     Try(value(node, t)).toOption.flatten.map(Literal(_, t))
 
   /** Throws where it is no value of the type: then there is no range, rather than a wrong one. */
-  private def value(node: JsonNode, t: DataType): Option[Any] =
+  private[wire] def value(node: JsonNode, t: DataType): Option[Any] =
     if (node == null || node.isNull || node.isMissingNode) None
     else
       Some(t match {

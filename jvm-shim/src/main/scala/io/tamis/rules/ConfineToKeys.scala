@@ -1,0 +1,83 @@
+package io.tamis.rules
+
+import io.tamis.source.{GoalOutcome, Kept, Purpose, Question, ScanPlanner, TamisTable}
+import io.tamis.wire.{ConfineGoal, ExpressionWriter, GoalReader, Reason}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Leaves out files of scans whose rows have no key in a range. Nothing else of a plan changes: the
+  * range is no filter.
+  */
+object ConfineToKeys {
+
+  /** The plan without some rows whose key is NULL or outside of the range, or the plan itself. */
+  def apply(key: Expression, plan: LogicalPlan, range: KeyRange): LogicalPlan =
+    below(key, plan)(scan => confined(scan, range))
+
+  /** The same plan, that says on its scans why nothing came of it. */
+  def explained(key: Expression, plan: LogicalPlan, why: Reason): LogicalPlan =
+    below(key, plan)(scan => scan.scannedFor(goal(scan, Some(why)), None))
+
+  /** @param files where the scan is confined to: among those that it had */
+  private final case class Scanned(
+      key: Expression,
+      table: TamisTable,
+      conjuncts: Seq[Expression],
+      scannedFor: (GoalOutcome, Option[Kept]) => LogicalPlan
+  )
+
+  private def below(key: Expression, plan: LogicalPlan)(f: Scanned => LogicalPlan): LogicalPlan =
+    plan match {
+      case filter @ Filter(condition, relation @ TamisRelation(table)) if condition.deterministic =>
+        val told = PlainConjuncts.of(condition)
+        f(Scanned(key, table, told, (g, k) => filter.copy(child = again(relation, table, g, k))))
+      case relation @ TamisRelation(table) =>
+        f(Scanned(key, table, Nil, again(relation, table, _, _)))
+      case relation @ TamisScanRelation(scan) =>
+        val told = scan.decision.conjuncts.map(_.expression)
+        val table = scan.table.within(scan.decision.kept)
+        f(Scanned(key, table, told, (g, k) => TamisScanRelation.confined(relation, scan, k, g)))
+      case _ =>
+        val steps = KeyLineage.step(key, plan)
+        if (steps.isEmpty || !steps.forall(_.mayLose)) plan
+        else {
+          val changed = steps.map(s => s.child -> below(s.key, plan.children(s.child))(f)).toMap
+          val children = plan.children.zipWithIndex.map { case (c, i) => changed.getOrElse(i, c) }
+          if (children.zip(plan.children).forall { case (a, b) => a eq b }) plan
+          else plan.withNewChildren(children)
+        }
+    }
+
+  private def confined(scan: Scanned, range: KeyRange): LogicalPlan = {
+    val writer = Question.writer(scan.table)
+    val predicate = writer.write(range.predicate(scan.key))
+    ScanPlanner.ask(scan.table, scan.conjuncts, ConfineGoal(predicate)) match {
+      case None        => scan.scannedFor(goal(scan, Some(NotAsked)), None)
+      case Some(found) =>
+        val listing = found.asked.listing
+        GoalReader.files(found.answer, listing.size) match {
+          case Right(files) => scan.scannedFor(goal(scan, None), Some(Kept.of(listing, files)))
+          case Left(why)    => scan.scannedFor(goal(scan, Some(why)), None)
+        }
+    }
+  }
+
+  private def goal(scan: Scanned, why: Option[Reason]): GoalOutcome =
+    GoalOutcome(s"JOIN ON ${ExpressionWriter.sqlOf(scan.key)}", why)
+
+  private def again(
+      relation: LogicalPlan,
+      table: TamisTable,
+      goal: GoalOutcome,
+      files: Option[Kept]
+  ): LogicalPlan = {
+    val purpose = table.purpose.withGoal(goal)
+    TamisRelation.of(
+      table.scannedFor(Purpose(files.orElse(purpose.within), purpose.goals)),
+      relation.output
+    )
+  }
+
+  private val NotAsked = Reason("NOT_PLANNED", "the planner was not asked", None)
+}

@@ -1,0 +1,121 @@
+package io.tamis.rules
+
+import io.tamis.wire.ExpressionWriter
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeMap,
+  AttributeReference,
+  Expression
+}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.types.{
+  BooleanType,
+  ByteType,
+  DataType,
+  DateType,
+  DecimalType,
+  IntegerType,
+  LongType,
+  ShortType,
+  StringType,
+  TimestampNTZType,
+  TimestampType
+}
+
+/** A child that a key comes from.
+  *
+  * @param child
+  *   its place among the children
+  * @param key
+  *   the key over the output of the child. Every value that the key has above, it has in some row
+  *   of the child, but for NULLs of outer joins
+  * @param mayLose
+  *   rows of the child may be left out, by any condition that is a function of the key: above, the
+  *   rows with such keys are then missing, and no other
+  */
+final case class KeyBelow(child: Int, key: Expression, mayLose: Boolean)
+
+/** One step down, from a key over the output of a plan to where its values come from. */
+object KeyLineage {
+
+  /** Nil: not understood. Several for a UNION ALL: from all of them. */
+  def step(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = plan match {
+    case _ if !isKey(key) => Nil
+    // One row out for each row in, with what stands there for the key.
+    case Project(list, child) =>
+      replaced(key, list).toSeq.map(KeyBelow(0, _, list.forall(_.deterministic)))
+    // The condition is of each row alone.
+    case Filter(condition, _) => Seq(KeyBelow(0, key, condition.deterministic))
+    case join: Join           => ofJoin(key, join)
+    // A group has one value of each grouping column, and so one key: it goes or stays as a whole.
+    case groups: Aggregate if groups.groupingExpressions.nonEmpty =>
+      replaced(key, groups.aggregateExpressions)
+        .filter(k => !k.exists(_.isInstanceOf[AggregateExpression]))
+        .filter(k => isOfGroups(k, groups.groupingExpressions))
+        .toSeq
+        .map(KeyBelow(0, _, mayLose = groups.expressions.forall(_.deterministic)))
+    case union: Union =>
+      union.children.zipWithIndex.map { case (child, i) =>
+        val names = AttributeMap(union.output.zip(child.output))
+        KeyBelow(i, key.transform { case a: Attribute => names.getOrElse(a, a) }, mayLose = true)
+      }
+    case _: Sort | _: RepartitionOperation => Seq(KeyBelow(0, key, mayLose = true))
+    // Some of the rows of the child: others would come in the place of those that are left out.
+    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Sample => Seq(KeyBelow(0, key, false))
+    case window: Window if key.references.subsetOf(window.child.outputSet) =>
+      Seq(KeyBelow(0, key, mayLose = false)) // values are computed from other rows of a partition
+    case _ => Nil
+  }
+
+  /** A key that comes from one side. A row of that side that goes takes the rows that it is joined
+    * into with it, all of which have its key. Where rows of the other side are kept without a
+    * partner, new ones of these appear, and so it may not go.
+    */
+  private def ofJoin(key: Expression, join: Join): Seq[KeyBelow] = {
+    val ofLeft = key.references.subsetOf(join.left.outputSet)
+    val ofRight = key.references.subsetOf(join.right.outputSet)
+    val mayLose = join.joinType match {
+      case _: InnerLike                    => ofLeft || ofRight
+      case LeftOuter | LeftSemi | LeftAnti => ofLeft // of each row of the left side alone
+      case RightOuter                      => ofRight
+      case _                               => false
+    }
+    val isKnown = join.joinType match {
+      case _: InnerLike | LeftOuter | RightOuter | FullOuter | LeftSemi | LeftAnti => true
+      case _                                                                       => false
+    }
+    // rand() in a condition would give other numbers to the rows after one that is missing
+    val repeats = join.condition.forall(_.deterministic)
+    if (!isKnown || ofLeft == ofRight) Nil
+    else Seq(KeyBelow(if (ofLeft) 0 else 1, key, mayLose && repeats))
+  }
+
+  /** The key over the child of a list of expressions; None: it is not made of that child alone. */
+  private def replaced(key: Expression, list: Seq[Expression]): Option[Expression] = {
+    val made = list.collect { case a: Alias => a.exprId -> a.child }.toMap
+    val found = key.transform { case a: AttributeReference => made.getOrElse(a.exprId, a) }
+    Some(found).filter(isKey)
+  }
+
+  /** Values that are equal in a group are one value: not so of -0.0 and 0.0, nor under collations.
+    */
+  private def isOfGroups(key: Expression, grouping: Seq[Expression]): Boolean = {
+    val columns = grouping.collect { case a: Attribute if isOneValue(a.dataType) => a.exprId }.toSet
+    key.references.forall(a => columns(a.exprId))
+  }
+
+  private def isOneValue(t: DataType): Boolean = t match {
+    case BooleanType | DateType | TimestampType | TimestampNTZType => true
+    case ByteType | ShortType | IntegerType | LongType             => true
+    case _: DecimalType                                            => true
+    case s: StringType                                             => s == StringType
+    case _                                                         => false
+  }
+
+  /** A function of the columns of a row, and of nothing else. */
+  def isKey(e: Expression): Boolean =
+    e.references.nonEmpty && !e.exists(part => !ExpressionWriter.isPlain(part))
+}

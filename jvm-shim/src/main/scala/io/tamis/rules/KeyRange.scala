@@ -1,0 +1,101 @@
+package io.tamis.rules
+
+import io.tamis.source.{Question, ScanPlanner, TamisTable}
+import io.tamis.wire.{GoalReader, KeyRangeGoal, Reason}
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  AttributeSeq,
+  BindReferences,
+  DynamicPruning,
+  Expression,
+  GreaterThanOrEqual,
+  InSet,
+  LessThanOrEqual,
+  Literal,
+  Or,
+  SubqueryExpression
+}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
+
+/** Ranges, ends included, that hold every value of a key which is not NULL. None: there is none. */
+final case class KeyRange(dataType: DataType, ranges: Seq[(Any, Any)]) {
+
+  def and(other: KeyRange): KeyRange = KeyRange(dataType, ranges ++ other.ranges)
+
+  /** True of every row whose key lies in the range, and never of another one. */
+  def predicate(key: Expression): Expression = {
+    val (points, spans) = ranges.partition { case (lower, upper) => lower == upper }
+    val parts = spans.map { case (lower, upper) =>
+      And(GreaterThanOrEqual(key, literal(lower)), LessThanOrEqual(key, literal(upper)))
+    } ++ Option.when(points.nonEmpty)(InSet(key, points.map(_._1).toSet))
+    parts.reduceOption[Expression](Or(_, _)).getOrElse(Literal.FalseLiteral)
+  }
+
+  private def literal(value: Any): Literal = Literal(value, dataType)
+}
+
+/** Finds the range of a key from the files of the scans that its values come from. */
+object KeyRange {
+
+  /** Rows of a VALUES list; more of them are data. */
+  private val MostRows = 1000
+
+  /** Left(None): it does not come from scans of tamis alone; Left(Some): the planner says why. */
+  def of(key: Expression, plan: LogicalPlan): Either[Option[Reason], KeyRange] = plan match {
+    case Filter(condition, relation @ TamisRelation(table)) =>
+      ofTable(key, table, PlainConjuncts.of(condition))
+    case TamisRelation(table)    => ofTable(key, table, Nil)
+    case TamisScanRelation(scan) =>
+      val conjuncts = scan.decision.conjuncts.map(_.expression)
+      ofTable(key, scan.table.within(scan.decision.kept), conjuncts)
+    case local: LocalRelation if KeyLineage.isKey(key) => ofRows(key, local)
+    case _                                             =>
+      val below = KeyLineage.step(key, plan).map(b => of(b.key, plan.children(b.child)))
+      below match {
+        case Nil => Left(None)
+        case all => all.reduce((a, b) => for { x <- a; y <- b } yield x.and(y))
+      }
+  }
+
+  private def ofTable(
+      key: Expression,
+      table: TamisTable,
+      conjuncts: Seq[Expression]
+  ): Either[Option[Reason], KeyRange] =
+    if (!KeyLineage.isKey(key)) Left(None)
+    else {
+      val document = Question.writer(table).write(key)
+      ScanPlanner.ask(table, conjuncts, KeyRangeGoal(document)) match {
+        case None        => Left(None)
+        case Some(found) =>
+          GoalReader.ranges(found.answer, key.dataType) match {
+            case Right(ranges) => Right(KeyRange(key.dataType, ranges))
+            case Left(reason)  => Left(Some(reason))
+          }
+      }
+    }
+
+  /** Their own values, computed by Spark. NaN and -0.0 are not told apart as joins do. */
+  private def ofRows(key: Expression, local: LocalRelation): Either[Option[Reason], KeyRange] =
+    key.dataType match {
+      case FloatType | DoubleType          => Left(None)
+      case _ if local.data.size > MostRows => Left(None)
+      case dataType                        =>
+        val bound = BindReferences.bindReference(key, AttributeSeq(local.output))
+        val values = local.data.map(bound.eval).filter(_ != null).distinct
+        Right(KeyRange(dataType, values.map(v => (v, v))))
+    }
+}
+
+/** The conjuncts of a filter on a scan that the scan is told of. */
+object PlainConjuncts {
+  def of(condition: Expression): Seq[Expression] =
+    io.tamis.wire.ExpressionWriter.conjuncts(condition).filter(isPlain)
+
+  def isPlain(e: Expression): Boolean =
+    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(
+      _.isInstanceOf[DynamicPruning]
+    )
+}

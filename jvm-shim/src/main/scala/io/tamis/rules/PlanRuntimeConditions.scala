@@ -1,0 +1,66 @@
+package io.tamis.rules
+
+import io.tamis.source.{Awaited, InKeys, RuntimeCondition, TamisScan, ToldWhenRun}
+import org.apache.spark.sql.catalyst.expressions.{
+  AttributeReference,
+  DynamicPruningExpression,
+  ExprId,
+  Expression,
+  Literal
+}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, InSubqueryExec, ScalarSubquery, SparkPlan}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+/** Puts conditions over planned subqueries into the form in which Spark hands them to a scan.
+  *
+  * A columnar rule, though no columns are its business: these see every physical plan after its
+  * subqueries were planned, with adaptive execution (of each stage) and without.
+  *
+  *   - A [[RuntimeCondition]] becomes the IN that brings its value to the scan.
+  *   - Spark's own dynamic pruning of `CAST(column) IN (keys)`, which it plans where the sides of a
+  *     join have different types, and then cannot translate for a scan, does so too.
+  */
+object PlanRuntimeConditions extends GoalPhysicalRule {
+  override val ruleName: String = "io.tamis.rules.PlanRuntimeConditions"
+
+  override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case scan: BatchScanExec if scan.runtimeFilters.nonEmpty && scan.scan.isInstanceOf[TamisScan] =>
+      scan.transformExpressionsDown {
+        case RuntimeCondition(condition) => ofScalar(condition)
+        case DynamicPruningExpression(in: InSubqueryExec)
+            if !in.isInstanceOf[ToldWhenRun] && !in.child.isInstanceOf[AttributeReference] =>
+          DynamicPruningExpression(ofList(in).getOrElse(in))
+      }
+  }
+
+  private def ofScalar(condition: Expression): Expression = {
+    val subqueries = condition.collect { case s: ScalarSubquery => s }
+    val told = for {
+      subquery <- subqueries.headOption
+      if subqueries.forall(s => s.exprId == subquery.exprId || s.plan == subquery.plan)
+      column <- condition.references.headOption
+    } yield {
+      val awaiting = condition.transform { case s: ScalarSubquery =>
+        Awaited(s.dataType, isList = false)
+      }
+      new ToldWhenRun(column, subquery.plan, subquery.exprId, byName(awaiting))
+    }
+    DynamicPruningExpression(told.getOrElse(Literal.TrueLiteral))
+  }
+
+  private def ofList(in: InSubqueryExec): Option[Expression] =
+    in.child.references.headOption.filter(_ => in.plan.output.size == 1).map { column =>
+      val condition = InKeys(in.child, Awaited(in.child.dataType, isList = true))
+      new ToldWhenRun(column, in.plan, in.exprId, byName(condition))
+    }
+
+  /** The same conditions of two scans shall be equal, whatever the ids of their columns. */
+  private def byName(e: Expression): Expression = e.transform { case a: AttributeReference =>
+    AttributeReference(a.name, a.dataType, a.nullable, a.metadata)(ExprId(0), Nil)
+  }
+}
+
+object RuntimeConditionsRule extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = PlanRuntimeConditions
+}

@@ -1,0 +1,97 @@
+package io.tamis.rules
+
+import io.tamis.conf.TamisConf
+import io.tamis.wire.ExpressionWriter
+import org.apache.spark.sql.catalyst.expressions.{And, Expression, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
+import org.apache.spark.sql.internal.SQLConf
+
+/** l.k = r.k in a join: files of one side that hold no key of the other side's range are not read.
+  *
+  * Let D be the rows of a side whose key is NULL or outside of the range of the other side's keys.
+  * No row of D has a partner, for `=` is true of no NULL and of no two values that differ, and a
+  * join condition is true only if each of its conjuncts is. So D may be left out, in part or as a
+  * whole, wherever rows without a partner have no effect:
+  *
+  * {{{
+  *   inner         left and right: a row without a partner is in no row of the result
+  *   left semi     left: it is not in the result; right: it makes no left row pass
+  *   left outer    right: left rows are as they were; but a left row without a partner is kept
+  *   left anti     right: it keeps no left row out; but a left row without a partner is the result
+  *   right outer   left, as left outer mirrored
+  *   full outer    none: rows of either side are kept
+  *   others        none
+  * }}}
+  *
+  * IN (SELECT …) and EXISTS are left semi joins of which Spark has not made joins yet, NOT EXISTS
+  * is left anti. NOT IN is none: one NULL on its right side changes every row. `<=>` has NULLs
+  * equal, and is no such key.
+  *
+  * A range travels from any scan to any other: from the bottom up each join confines its sides, and
+  * from the top down what was learned above reaches the joins below.
+  */
+object PruneForJoins extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.PruneForJoins"
+  override protected def isOn(conf: SQLConf): Boolean = TamisConf.joinsEnabled(conf)
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan = {
+    val once = plan.transformUp(exchange)
+    if (once eq plan) plan else once.transformDown(exchange)
+  }
+
+  private val exchange: PartialFunction[LogicalPlan, LogicalPlan] = {
+    case join: Join if join.condition.nonEmpty && JoinSides.of(join.joinType).any =>
+      val keys = join.condition.toSeq
+        .flatMap(ExpressionWriter.conjuncts)
+        .flatMap(JoinKeys.of(_, join.left, join.right))
+      val (l, r) = exchanged(join.left, join.right, keys, JoinSides.of(join.joinType))
+      if ((l eq join.left) && (r eq join.right)) join else join.withNewChildren(Seq(l, r))
+    case filter @ Filter(condition, child)
+        if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
+      // the other conjuncts of the filter hold of the rows that are compared as well
+      val plain = PlainConjuncts.of(condition).reduceOption[Expression](And(_, _))
+      val told = plain.fold(child)(Filter(_, child))
+      val before = ExpressionWriter.conjuncts(condition)
+      var left = told
+      val after = before.map { conjunct =>
+        SubqueryJoin.of(conjunct, left).fold(conjunct) { join =>
+          val (l, r) = exchanged(left, join.plan, join.keys, join.sides)
+          left = l
+          if (r eq join.plan) conjunct else join.over(r)
+        }
+      }
+      val same = after.zip(before).forall { case (a, b) => a eq b }
+      if (same && (left eq told)) filter
+      else {
+        val below = if (plain.isEmpty) left else left.children.head
+        Filter(if (same) condition else after.reduce(And(_, _)), below)
+      }
+  }
+
+  private def exchanged(
+      left: LogicalPlan,
+      right: LogicalPlan,
+      keys: Seq[(Expression, Expression)],
+      sides: JoinSides
+  ): (LogicalPlan, LogicalPlan) = keys.foldLeft((left, right)) {
+    case ((l, r), (leftKey, rightKey)) =>
+      val newRight = if (sides.right) told(leftKey, l, rightKey, r) else r
+      val newLeft = if (sides.left) told(rightKey, newRight, leftKey, l) else l
+      (newLeft, newRight)
+  }
+
+  /** `to` without files that hold no key in the range of the keys of `from`. */
+  private def told(
+      fromKey: Expression,
+      from: LogicalPlan,
+      toKey: Expression,
+      to: LogicalPlan
+  ): LogicalPlan =
+    if (!ReadsTamis(to)) to
+    else
+      KeyRange.of(fromKey, from) match {
+        case Right(range)    => ConfineToKeys(toKey, to, range)
+        case Left(Some(why)) => ConfineToKeys.explained(toKey, to, why)
+        case Left(None)      => to
+      }
+}

@@ -1,0 +1,151 @@
+package io.tamis.rules
+
+import io.tamis.source.{
+  Clustering,
+  InKeys,
+  RuntimeCondition,
+  RuntimeValues,
+  ScanPlanner,
+  TamisTable
+}
+import io.tamis.wire.ExpressionWriter
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.dsl.plans._
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, CollectList}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Filter,
+  Join,
+  LocalRelation,
+  LogicalPlan,
+  Project,
+  Union
+}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DoubleType, FloatType}
+
+/** The keys of one side of a join, found by a subquery before the other side is read.
+  *
+  * Where the side is broadcast for the join, Spark's own dynamic pruning takes the keys from there,
+  * and nothing is added. Else the side is read twice, so only if it is small beside what it prunes.
+  */
+object RuntimeKeys {
+
+  /** What the side that is pruned has to read, in units of what the keys cost. */
+  private val Gain = 2
+
+  /** `to` with conditions on the scans whose keys are those of `from`; `to` itself: none.
+    *
+    * @param keys
+    *   keys of `from`, and what they are equal to in `to`
+    */
+  def of(from: LogicalPlan, to: LogicalPlan, keys: Seq[(Expression, Expression)]): LogicalPlan =
+    if (!ReadsTamis(to) || !isSelective(from) || !isRepeatable(from)) to
+    else
+      bytesOf(from).filterNot(comesWithBroadcast).fold(to) { cost =>
+        keys.foldLeft(to) { case (plan, (fromKey, toKey)) =>
+          onScans(toKey, plan)(pays(_, cost)) { scan =>
+            InKeys(scan.key, listOf(scan.table.session, fromKey, from))
+          }
+        }
+      }
+
+  private final case class KeyedScan(key: Expression, table: TamisTable, conjuncts: Seq[Expression])
+
+  private def onScans(key: Expression, plan: LogicalPlan)(
+      pays: KeyedScan => Boolean
+  )(condition: KeyedScan => Expression): LogicalPlan = plan match {
+    case filter @ Filter(told, TamisRelation(table)) =>
+      val scan = KeyedScan(key, table, PlainConjuncts.of(told))
+      val has = told.exists { case InKeys(k, _) => k == key; case _ => false }
+      if (has || !told.deterministic || !pays(scan)) plan
+      else filter.copy(condition = And(told, RuntimeCondition(condition(scan))))
+    case relation @ TamisRelation(table) =>
+      val scan = KeyedScan(key, table, Nil)
+      if (pays(scan)) Filter(RuntimeCondition(condition(scan)), relation) else plan
+    case _ =>
+      val steps = KeyLineage.step(key, plan)
+      if (steps.isEmpty || !steps.forall(_.mayLose)) plan
+      else {
+        val changed = steps.map { s =>
+          s.child -> onScans(s.key, plan.children(s.child))(pays)(condition)
+        }.toMap
+        val children = plan.children.zipWithIndex.map { case (c, i) => changed.getOrElse(i, c) }
+        if (children.zip(plan.children).forall { case (a, b) => a eq b }) plan
+        else plan.withNewChildren(children)
+      }
+  }
+
+  private def pays(scan: KeyedScan, cost: Long): Boolean =
+    ScanPlanner.survivors(scan.table, scan.conjuncts).exists { kept =>
+      kept.count > 1 && kept.bytes > Gain * cost &&
+      Clustering.of(scan.table, scan.conjuncts, Seq(scan.key)).contains(true)
+    }
+
+  /** Each key once, at most one more than a scan is told.
+    *
+    * Optimized here, scans and all: what a rule adds after the batches for subqueries is planned as
+    * it is (seen on 4.0 to 4.3).
+    */
+  private def listOf(session: SparkSession, key: Expression, plan: LogicalPlan): Expression = {
+    val named = Alias(key, "key")()
+    val column = named.toAttribute
+    val keys = Project(Seq(named), Filter(IsNotNull(key), plan))
+    val distinct = keys.groupBy(column)(column).limit(Literal(RuntimeValues.Most + 1))
+    val list = Alias(new CollectList(column).toAggregateExpression(), "keys")()
+    val optimized = session.sessionState.optimizer.execute(distinct.groupBy()(list))
+    ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
+  }
+
+  /** Spark broadcasts a side by the bytes of its files, and prunes by what it broadcasts. */
+  private def comesWithBroadcast(bytes: Long): Boolean = {
+    val conf = SQLConf.get
+    conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled &&
+    bytes <= conf.autoBroadcastJoinThreshold
+  }
+
+  /** Whether some rows are filtered out: else a foreign key finds all of its partners. */
+  private def isSelective(plan: LogicalPlan): Boolean = plan.exists {
+    case Filter(condition, _) =>
+      ExpressionWriter.conjuncts(condition).exists {
+        case IsNotNull(_) | RuntimeCondition(_) => false
+        case _                                  => true
+      }
+    case TamisScanRelation(scan) =>
+      scan.decision.conjuncts.exists(!_.expression.isInstanceOf[IsNotNull])
+    case _: LocalRelation => true
+    case _                => false
+  }
+
+  /** Two runs give the same rows: no LIMIT, nothing random, no code of users, no sums whose last
+    * digits depend on the order of rows. And nothing that costs much more than its files.
+    */
+  private def isRepeatable(plan: LogicalPlan): Boolean = !plan.exists {
+    case node if !node.expressions.forall(isRepeatable)             => true
+    case TamisRelation(_) | TamisScanRelation(_) | _: LocalRelation => false
+    case _: Project | _: Filter | _: Join | _: Union | _: Aggregate => false
+    case _                                                          => true
+  }
+
+  private def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists {
+    case _: SubqueryExpression | _: UserDefinedExpression => true
+    case a: AggregateExpression => a.references.exists(r => isFloating(r)) || isFloating(a)
+    case _                      => false
+  }
+
+  private def isFloating(e: Expression): Boolean =
+    e.dataType == FloatType || e.dataType == DoubleType
+
+  /** Of all files that the plan reads; None: it reads something else. */
+  private def bytesOf(plan: LogicalPlan): Option[Long] = plan match {
+    case Filter(condition, TamisRelation(table)) =>
+      ScanPlanner.survivors(table, PlainConjuncts.of(condition)).map(_.bytes)
+    case TamisRelation(table)             => ScanPlanner.survivors(table, Nil).map(_.bytes)
+    case TamisScanRelation(scan)          => Some(scan.decision.kept.bytes)
+    case _: LocalRelation                 => Some(0L)
+    case other if other.children.nonEmpty =>
+      other.children.map(bytesOf).reduce((a, b) => for { x <- a; y <- b } yield x + y)
+    case _ => None
+  }
+}

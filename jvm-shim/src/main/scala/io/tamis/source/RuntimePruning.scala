@@ -1,0 +1,61 @@
+package io.tamis.source
+
+import io.tamis.conf.TamisConf
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.connector.expressions.{Literal => V2Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Files of a scan that are left once values are known that a running query has found: those of
+  * `column IN (values)`, and of conditions that tamis has put in place (`Told`).
+  *
+  * Partition values are tested by Spark itself, of the rest the planner is asked as of any filter.
+  * Whatever goes wrong, no file is left out.
+  */
+final class RuntimePruning(table: TamisTable, kept: Kept) {
+
+  def apply(predicates: Seq[V2Predicate]): Kept = {
+    val partitions = table.relation.partitionSchema
+    val (told, spark) = predicates.partition(toldBy(_).nonEmpty)
+    val passes = PartitionPredicate.ofRuntime(spark, partitions)
+    val ofPartitions = kept.whereGroup(kept.listing.groups.map(g => passes(g.values)))
+    val conf = SQLConf.get
+    if (!TamisConf.enabled(conf) || TamisConf.mode(conf) != "apply") ofPartitions
+    else if (!TamisConf.runtimeFiltersEnabled(conf)) ofPartitions
+    else {
+      val names = partitions.fieldNames.toSet
+      val conditions =
+        told.flatMap(toldBy(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names))
+      if (conditions.isEmpty || ofPartitions.count == 0) ofPartitions
+      else ofConditions(ofPartitions, conditions)
+    }
+  }
+
+  private def ofConditions(asked: Kept, conditions: Seq[Expression]): Kept =
+    new Question(table, asked.listing, conditions, among = Some(asked), wholeFiles = true)
+      .ask()
+      .fold(_ => asked, answer => asked.and(Kept.of(asked.listing, answer.kept)))
+
+  private def toldBy(predicate: V2Predicate): Option[Told] =
+    predicate.children.toSeq.collectFirst { case l: V2Literal[_] => l.value: Any }.collect {
+      case told: Told => told
+    }
+
+  private def listed(predicate: V2Predicate, partitions: Set[String]): Option[Expression] =
+    predicate.children.headOption
+      .collect {
+        case r: NamedReference if predicate.name == "IN" && r.fieldNames.length == 1 =>
+          r.fieldNames.head
+      }
+      .filterNot(partitions)
+      .filter(table.schema.fieldNames.contains(_))
+      .flatMap { name =>
+        val field = table.schema(name)
+        val values = predicate.children.tail.collect { case l: V2Literal[_] => l.value: Any }
+        val column = AttributeReference(name, field.dataType, field.nullable, field.metadata)()
+        Option.when(values.length == predicate.children.length - 1)(
+          RuntimeValues.in(column, values.toSeq)
+        )
+      }
+      .filter(_.references.nonEmpty)
+}

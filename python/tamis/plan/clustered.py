@@ -1,0 +1,67 @@
+"""How well files are ordered by a column: whether a list of values can spare any of them.
+
+    files                        a value is found in       share
+    1..10  11..20  21..30        1 of 3                    disjoint: pays
+    1..30  1..29   2..30         3 of 3                    every file holds everything: never
+
+A list that is known only when a query runs costs the query that makes it. So it is worth asking for
+only where single values lie in few files. It is a guess about benefit, and no result rests on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from tamis.evaluate.bounds import Flags
+from tamis.expr.nodes import Expr
+from tamis.plan.edges import ends_of
+from tamis.plan.scan import Segment
+
+__all__ = ["is_clustered", "share_of_files"]
+
+#: So many files, spread over all of them, tell as much as all.
+_SAMPLE: Final = 2_048
+#: A value in more of the files than this is hardly worth a list.
+_PAYS: Final = 0.4
+
+
+def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float:
+    """In which share of the files that are kept a value of the key may be found, on average.
+
+    1.0 where that is not known.
+
+    >>> import tamis.evaluate.operators  # fills the registries
+    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.expr.nodes import Column
+    >>> from tamis.expr.types import LONG
+    >>> share_of_files(Column(("c",), LONG), [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_))
+    0.65625
+    """
+    ordinals = np.flatnonzero(kept)
+    if len(ordinals) > _SAMPLE:
+        sample = np.zeros_like(kept)
+        sample[ordinals[:: len(ordinals) // _SAMPLE]] = True
+    else:
+        sample = kept
+    ends = ends_of(key, segments, sample)
+    if ends is None or not len(ends.lower):
+        return 1.0
+    # A value v lies in the files that begin at v or below, but for those that end below it.
+    values = np.concatenate([ends.lower, ends.upper])
+    begun = np.searchsorted(np.sort(ends.lower), values, side="right")
+    ended = np.searchsorted(np.sort(ends.upper), values, side="left")
+    asked = len(ends.lower) + ends.unknown
+    return float((np.mean(begun - ended) + ends.unknown) / asked)
+
+
+def is_clustered(key: Expr, segments: Sequence[Segment], kept: Flags) -> bool:
+    """Whether it pays to look up values of the key at run time.
+
+    Of two files whose ranges do not meet, one is spared; the share of each is a half.
+    """
+    count = int(np.count_nonzero(kept))
+    share = share_of_files(key, segments, kept) if count > 1 else 1.0
+    return share <= _PAYS or (share < 1 and share * count <= 1.5)

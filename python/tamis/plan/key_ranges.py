@@ -1,0 +1,139 @@
+"""Between which values a key of a join lies, by the files of one side.
+
+An inner join of a.k = b.k has rows only where both keys are equal, and a NULL equals nothing. Every
+key of a row that comes out of the scan of a lies in the range of one of its files:
+
+    files of a that its filter keeps     ranges of k        together
+    a3                                   30 .. 39
+    a4                                   38 .. 49           30 .. 49  OR  90 .. 99
+    a9                                   90 .. 99
+
+so that a file of b none of whose keys lie there holds no row that finds a partner. If one file of a
+is not known, nothing follows. Which side of which join may lose rows without a partner is the
+shim's to know (rules/PruneForJoins).
+
+A filter of a says more than its files where it limits the key itself: year(k) = 1995.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from tamis.evaluate.bounds import Flags
+from tamis.expr.decimals import from_unscaled
+from tamis.expr.nodes import Column, Expr, In, walk
+from tamis.expr.rewrites import conjoin
+from tamis.expr.types import DataType
+from tamis.plan.cells import possible_runs
+from tamis.plan.edges import Ends, Values, ends_of
+from tamis.plan.implied import Interval
+from tamis.plan.prefixes import whole_characters
+from tamis.plan.scan import Segment
+
+__all__ = ["key_ranges"]
+
+#: A range for each file would be evaluated against each file of the other side.
+_MOST: Final = 16
+_LONG_LIST: Final = 1_000
+
+
+def key_ranges(
+    key: Expr, conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags
+) -> tuple[Interval, ...] | None:
+    """Intervals, ascending, that hold every ordinary value of the key in the files that are kept.
+
+    None: nothing is known of some file. Empty: there is no such value.
+
+    >>> import tamis.evaluate.operators  # fills the registries
+    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.expr.types import LONG
+    >>> c = Column(("c",), LONG)
+    >>> key_ranges(c, [], [Segment(slice(0, 2), FILES.slice(0, 2))], np.array([True, True]))
+    (Interval(lower=3, upper=7, upper_open=False),)
+    """
+    ends = ends_of(key, segments, kept)
+    if ends is None or ends.unknown:
+        return None
+    lower, upper = _disjoint(ends)
+    if ends.type.is_discrete:
+        lower, upper = _within(_runs_of(key, conjuncts), lower, upper)
+    lower, upper = _few(lower, upper, ends.type)
+    found = [
+        _interval(low, high, ends.type)
+        for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
+    ]
+    return None if None in found else tuple(each for each in found if each is not None)
+
+
+def _disjoint(ends: Ends) -> tuple[Values, Values]:
+    """The ranges that overlap, or touch, as one."""
+    order = np.argsort(ends.lower, kind="stable")
+    lower, upper = ends.lower[order], ends.upper[order]
+    if not len(lower):
+        return lower, upper
+    reached = np.maximum.accumulate(upper)
+    starts = np.ones(len(lower), np.bool_)
+    starts[1:] = lower[1:] > reached[:-1]
+    if ends.type.is_discrete:
+        # Of whole numbers, one right after the other. Where 1 + v overflows there is no later one.
+        starts[1:] &= (reached[:-1] == np.iinfo(np.int64).max) | (lower[1:] > reached[:-1] + 1)
+    stops = np.append(np.flatnonzero(starts)[1:] - 1, len(lower) - 1)
+    return lower[starts], reached[stops]
+
+
+def _runs_of(key: Expr, conjuncts: Sequence[Expr]) -> Sequence[tuple[int, int]] | None:
+    """Outside of which values of the key, a column, the filter is true of no row; None: of none."""
+    if not isinstance(key, Column):
+        return None
+    about = [each for each in conjuncts if _names(each, key)]
+    return possible_runs(conjoin(about), key) if about else None
+
+
+def _names(conjunct: Expr, column: Column) -> bool:
+    nodes = list(walk(conjunct))
+    if any(isinstance(node, In) and len(node.options) > _LONG_LIST for node in nodes):
+        return False
+    return any(isinstance(node, Column) and node.path == column.path for node in nodes)
+
+
+def _within(
+    runs: Sequence[tuple[int, int]] | None, lower: Values, upper: Values
+) -> tuple[Values, Values]:
+    """The parts of the ranges that lie in one of the runs, which are ascending and disjoint."""
+    if runs is None:
+        return lower, upper
+    parts = [
+        (max(low, start), min(high, stop))
+        for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
+        for start, stop in runs
+        if low <= stop and start <= high
+    ]
+    return (
+        np.array([low for low, _ in parts], np.int64),
+        np.array([high for _, high in parts], np.int64),
+    )
+
+
+def _few(lower: Values, upper: Values, data_type: DataType) -> tuple[Values, Values]:
+    """At most _MOST ranges: the widest gaps stay, where there is a measure of them."""
+    if len(lower) <= _MOST:
+        return lower, upper
+    if not data_type.is_discrete:
+        return lower[:1], upper[-1:]
+    gaps = lower[1:].astype(np.float64) - upper[:-1].astype(np.float64)
+    widest = np.sort(np.argsort(-gaps, kind="stable")[: _MOST - 1])
+    return lower[np.append(0, widest + 1)], upper[np.append(widest, len(upper) - 1)]
+
+
+def _interval(low: Any, high: Any, data_type: DataType) -> Interval | None:
+    """None: an end that no constant of SQL says."""
+    if data_type.is_discrete and data_type.scale is not None:
+        return Interval(from_unscaled(low, data_type.scale), from_unscaled(high, data_type.scale))
+    if data_type.is_discrete or data_type.is_decimal:
+        return Interval(low, high)
+    # What begins a string is not above it. What begins an upper end would be below it.
+    text = whole_characters(high)
+    return Interval(whole_characters(low), text) if text.encode() == high else None

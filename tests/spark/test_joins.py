@@ -1,0 +1,350 @@
+"""Joins read only files that may hold a partner, when planned and when run, and give the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tamis
+from tests.spark.conftest import rows, scans, sql_tab
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Same = Callable[[str], "DataFrame"]
+
+JOINS = {
+    "broadcast": {"spark.sql.autoBroadcastJoinThreshold": "10485760"},
+    "shuffled": {"spark.sql.autoBroadcastJoinThreshold": "-1"},
+    "broadcast, not adaptive": {
+        "spark.sql.autoBroadcastJoinThreshold": "10485760",
+        "spark.sql.adaptive.enabled": "false",
+    },
+    "shuffled, not adaptive": {
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.adaptive.enabled": "false",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """lines: 4,000 rows in 40 files by k (BIGINT) and i (INT), with some NULLs.
+
+    orders: 400 rows in 4 files by day, of every tenth k, in which keys are spread. parts: 400 rows
+    in 10 files by k. days: partitioned.
+    """
+    root = tmp_path_factory.mktemp("joins")
+    session = spark_session
+    lines = session.range(4000).selectExpr(
+        "CASE WHEN id % 50 = 49 THEN NULL ELSE id END AS k",
+        "CASE WHEN id % 50 = 49 THEN NULL ELSE CAST(id AS INT) END AS i",
+        "CAST(id AS DECIMAL(12, 2)) AS d",
+        "concat('n', lpad(CAST(id AS STRING), 5, '0')) AS name",
+        "id % 7 AS q",
+        "repeat(sha2(CAST(id AS STRING), 256), 4) AS pad",
+        "id",
+    )
+    lines.repartitionByRange(40, "id").sortWithinPartitions("id").write.parquet(f"{root}/lines")
+    orders = session.range(400).selectExpr(
+        "CASE WHEN id % 40 = 39 THEN NULL ELSE id * 10 END AS k",
+        "date_add(DATE '1995-01-01', CAST(id % 100 AS INT)) AS day",
+        "id % 5 AS c",
+        "id",
+    )
+    orders.repartitionByRange(4, "day").write.parquet(f"{root}/orders")
+    parts = session.range(400).selectExpr(
+        "id * 10 AS k", "CAST(id * 10 AS INT) AS i", "id % 3 AS c"
+    )
+    parts.repartitionByRange(10, "k").write.parquet(f"{root}/parts")
+    session.range(400).selectExpr("id", "CAST(id % 8 AS INT) AS p").write.partitionBy("p").parquet(
+        f"{root}/days"
+    )
+    found = {name: f"{root}/{name}" for name in ("lines", "orders", "parts", "days")}
+    for path in found.values():
+        tamis.index(session, path).build()
+    return found
+
+
+@pytest.fixture
+def views(spark: SparkSession, tables: dict[str, str]) -> SparkSession:
+    for name, path in tables.items():
+        spark.read.parquet(path).createOrReplaceTempView(name)
+    return spark
+
+
+def kept(frame: DataFrame) -> dict[str, list[int]]:
+    """Files that the scans of each table keep when they are planned."""
+    found: dict[str, list[int]] = {}
+    for scan in scans(frame):
+        found.setdefault(scan["table"].rpartition("/")[2], []).append(scan["files_kept"])
+    return found
+
+
+NARROW = "parts.k + 1 BETWEEN 1002 AND 1190"  # k is 1010 .. 1180: two files, 1000 .. 1390
+
+# statement, files of lines and of parts that are planned to be read
+PLANNED = [
+    (f"SELECT * FROM lines JOIN parts ON lines.k = parts.k WHERE {NARROW}", 2, 1),
+    (f"SELECT * FROM lines JOIN parts ON parts.k = lines.k AND lines.q > 2 WHERE {NARROW}", 2, 1),
+    (f"SELECT id FROM lines LEFT SEMI JOIN parts ON lines.k = parts.k AND {NARROW}", 2, 1),
+    (f"SELECT id FROM lines WHERE k IN (SELECT k FROM parts WHERE {NARROW})", 2, 1),
+    (
+        f"SELECT id FROM lines WHERE EXISTS (SELECT 1 FROM parts WHERE parts.k = lines.k AND {NARROW})",
+        2,
+        1,
+    ),
+    # rows without a partner are the result
+    (f"SELECT id FROM lines LEFT ANTI JOIN parts ON lines.k = parts.k AND {NARROW}", 40, 1),
+    (f"SELECT id FROM lines LEFT JOIN parts ON lines.k = parts.k AND {NARROW}", 40, 1),
+    (f"SELECT id FROM lines WHERE k NOT IN (SELECT k FROM parts WHERE {NARROW})", 40, 1),
+    # the other side of these is confined
+    ("SELECT * FROM lines LEFT JOIN parts ON lines.k = parts.k WHERE lines.id + 1 < 90", 1, 1),
+    (
+        "SELECT id FROM lines LEFT ANTI JOIN parts ON lines.k = parts.k WHERE lines.id + 1 < 90",
+        1,
+        1,
+    ),
+    ("SELECT * FROM parts RIGHT JOIN lines ON lines.k = parts.k WHERE lines.id + 1 < 90", 1, 1),
+    (
+        "SELECT id FROM lines WHERE NOT EXISTS (SELECT 1 FROM parts WHERE parts.k = lines.k) "
+        "AND id + 1 < 90",
+        1,
+        1,
+    ),
+    # a NULL is equal to a NULL
+    (f"SELECT * FROM lines JOIN parts ON lines.k <=> parts.k WHERE {NARROW}", 40, 1),
+    (
+        "SELECT * FROM (SELECT * FROM lines WHERE id + 1 < 90) l FULL JOIN parts ON l.k = parts.k",
+        1,
+        10,
+    ),
+    # keys of other types
+    (f"SELECT * FROM lines JOIN parts ON lines.i = parts.k WHERE {NARROW}", 2, 1),
+    (f"SELECT * FROM lines JOIN parts ON lines.d = parts.k WHERE {NARROW}", 2, 1),
+    (f"SELECT * FROM lines JOIN parts ON lines.k + 5 = parts.k WHERE {NARROW}", 2, 1),
+    # through projections, groups, unions and other joins
+    (
+        f"SELECT * FROM (SELECT k AS x, count(*) FROM lines GROUP BY k) JOIN parts ON x = parts.k WHERE {NARROW}",
+        2,
+        1,
+    ),
+    (
+        "SELECT * FROM (SELECT k FROM lines UNION ALL SELECT i FROM lines) l "
+        f"JOIN parts ON l.k = parts.k WHERE {NARROW}",
+        4,
+        1,
+    ),
+    ("SELECT * FROM lines JOIN (VALUES (5L), (3105L), (NULL)) v(x) ON k = x", 2, None),
+    ("SELECT * FROM lines JOIN (SELECT k FROM parts LIMIT 3) p ON lines.k = p.k", None, None),
+    # no rows on the other side
+    ("SELECT * FROM lines JOIN parts ON lines.k = parts.k WHERE parts.k + 1 < 0", 0, 0),
+]
+
+
+@pytest.mark.parametrize("how", JOINS)
+@pytest.mark.parametrize(
+    ("statement", "lines", "parts"), PLANNED, ids=[statement for statement, *_ in PLANNED]
+)
+def test_planned(
+    views: SparkSession, same: Same, statement: str, lines: int | None, parts: int | None, how: str
+) -> None:
+    views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
+    for key, value in JOINS[how].items():
+        views.conf.set(key, value)
+    found = kept(same(statement))
+    if lines is not None:
+        assert sum(found.get("lines", [0])) == lines
+    if parts is not None:
+        assert sum(found.get("parts", [0])) == parts
+
+
+def test_a_range_travels_through_inner_joins(views: SparkSession, same: Same) -> None:
+    frame = same(
+        "SELECT a.id, b.q FROM lines a JOIN lines b ON a.k = b.k JOIN parts ON b.k = parts.k "
+        f"WHERE {NARROW}"
+    )
+    assert kept(frame) == {"lines": [2, 2], "parts": [1]}
+
+
+def test_reasons_and_explain(views: SparkSession) -> None:
+    def goals(statement: str) -> list[tuple[str, str | None]]:
+        return [
+            (goal["goal"], goal["reason"] and goal["reason"]["code"])
+            for scan in scans(views.sql(statement))
+            for goal in scan["goals"]
+            if scan["table"].endswith("lines")
+        ]
+
+    joined = f"SELECT * FROM lines JOIN parts ON lines.d = parts.k WHERE {NARROW}"
+    [(text, code)] = goals(joined)
+    assert text.startswith("JOIN ON ")
+    assert code is None
+    plan = views.sql(joined)._jdf.queryExecution().executedPlan().toString()
+    assert "Goals: [JOIN ON " in plan
+    assert goals("SELECT * FROM lines JOIN orders ON lines.k = orders.k") == [
+        ("JOIN ON k", "KEY_RANGE_COVERS")
+    ]
+    views.conf.set("spark.tamis.joins.enabled", "false")
+    views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
+    assert goals(joined) == []
+    assert kept(views.sql(joined)) == {"lines": [40], "parts": [1]}
+
+
+# statement; files of lines that are read of 40: those that hold one of k = 420, 1420, 2420, 3420
+DAY = "day = DATE '1995-02-12'"
+AT_RUN_TIME = [
+    (f"SELECT * FROM lines JOIN orders o ON lines.k = o.k WHERE {DAY}", 4),
+    (f"SELECT * FROM orders o JOIN lines ON lines.k = o.k AND q < 5 WHERE {DAY}", 4),
+    (f"SELECT id FROM lines WHERE k IN (SELECT k FROM orders WHERE {DAY})", 4),
+    (
+        f"SELECT id FROM lines WHERE EXISTS (SELECT 1 FROM orders o WHERE lines.k = o.k AND {DAY})",
+        4,
+    ),
+    (f"SELECT * FROM (SELECT * FROM orders WHERE {DAY}) o LEFT JOIN lines ON lines.k = o.k", 4),
+    (f"SELECT * FROM lines RIGHT JOIN (SELECT * FROM orders WHERE {DAY}) o ON lines.k = o.k", 4),
+    # the types differ: Spark casts the column
+    (f"SELECT * FROM lines JOIN orders o ON lines.i = o.k WHERE {DAY}", 4),
+    (f"SELECT id FROM lines WHERE i IN (SELECT k FROM orders WHERE {DAY})", 4),
+    # rows without a partner are the result
+    (f"SELECT id FROM lines LEFT JOIN (SELECT * FROM orders WHERE {DAY}) o ON lines.k = o.k", 40),
+    (
+        f"SELECT id FROM lines LEFT ANTI JOIN (SELECT * FROM orders WHERE {DAY}) o ON lines.k = o.k",
+        40,
+    ),
+    (f"SELECT id FROM lines FULL JOIN (SELECT * FROM orders WHERE {DAY}) o ON lines.k = o.k", 40),
+    (f"SELECT id FROM lines WHERE k NOT IN (SELECT k FROM orders WHERE {DAY} AND k > 0)", 40),
+    # files are not clustered by q, and so it is not asked for
+    (f"SELECT lines.id FROM lines JOIN orders o ON lines.q = o.c WHERE {DAY}", 40),
+]
+
+
+@pytest.mark.parametrize("how", JOINS)
+@pytest.mark.parametrize(
+    ("statement", "files"), AT_RUN_TIME, ids=[statement for statement, _ in AT_RUN_TIME]
+)
+def test_at_run_time(views: SparkSession, same: Same, statement: str, files: int, how: str) -> None:
+    for key, value in JOINS[how].items():
+        views.conf.set(key, value)
+    same(statement)
+    read = sql_tab(views)["files read after run-time filters"]
+    assert max(read) == files
+    views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
+    same(statement)
+    assert max(sql_tab(views)["files read after run-time filters"]) >= 31
+
+
+# statement; files of lines that are read
+SCALARS = [
+    ("SELECT id FROM lines WHERE k = (SELECT max(k) FROM orders)", 1),
+    ("SELECT id FROM lines WHERE k > (SELECT max(k) - 100 FROM orders)", 3),
+    (
+        "SELECT id FROM lines WHERE i BETWEEN (SELECT min(k) + 310 FROM orders) AND (SELECT max(k) - 3500 FROM orders)",
+        2,
+    ),
+    (
+        "SELECT id FROM lines WHERE substring(name, 1, 4) = (SELECT concat('n0', max(c) + 11) FROM orders)",
+        1,
+    ),
+    ("SELECT id FROM lines WHERE k = (SELECT max(k) FROM orders WHERE k < 0)", 0),
+    (
+        "SELECT id FROM lines WHERE coalesce(k, 5) <= (SELECT min(k) + 110 FROM parts) OR k IS NULL",
+        40,
+    ),
+    # the value is of each row
+    ("SELECT id FROM lines l WHERE k = (SELECT max(k) FROM orders o WHERE o.c = l.q)", 40),
+    ("SELECT id FROM lines WHERE q = (SELECT max(c) FROM orders)", 40),
+]
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+@pytest.mark.parametrize(
+    ("statement", "files"), SCALARS, ids=[statement for statement, _ in SCALARS]
+)
+def test_scalar_subqueries(
+    views: SparkSession, same: Same, statement: str, files: int, adaptive: str
+) -> None:
+    views.conf.set("spark.sql.adaptive.enabled", adaptive)
+    views.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    same(statement)
+    read = sql_tab(views)["files read after run-time filters"]
+    assert files in read
+    assert files == 40 or 40 not in read
+
+
+def test_a_scalar_subquery_runs_once(views: SparkSession) -> None:
+    for adaptive in ("true", "false"):
+        views.conf.set("spark.sql.adaptive.enabled", adaptive)
+        frame = views.sql("SELECT id FROM lines WHERE k > (SELECT max(k) - 100 FROM orders)")
+        frame.collect()
+        assert len(sql_tab(views)["files read after run-time filters"]) == 2
+
+
+def test_partitions_by_a_key_of_another_type(views: SparkSession, same: Same) -> None:
+    """Spark casts the partition column, and cannot translate its filter for a scan."""
+    statement = "SELECT days.id FROM days JOIN orders o ON days.p = o.k / 10 WHERE o.id + 1 < 4"
+    same("SELECT days.id FROM days JOIN orders o ON days.p = o.id WHERE o.day < DATE '1995-01-04'")
+    same(statement)
+    total = views.sql("SELECT * FROM days")
+    everything = sum(scan["files_kept"] for scan in scans(total))
+    views.sql(
+        "SELECT days.id FROM days JOIN orders o ON days.p = o.id WHERE o.day < DATE '1995-01-04'"
+    ).collect()
+    read = sql_tab(views)["files read after run-time filters"]
+    assert everything not in read
+
+
+def test_shared_plans(views: SparkSession, same: Same) -> None:
+    for how in JOINS.values():
+        for key, value in how.items():
+            views.conf.set(key, value)
+        same(
+            f"WITH c AS (SELECT l.* FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}) "
+            "SELECT a.id, b.id FROM c a JOIN c b ON a.id = b.id + 1000"
+        )
+        same(
+            "SELECT a.id FROM lines a JOIN lines b ON a.k = b.k "
+            f"WHERE b.k IN (SELECT k FROM orders WHERE {DAY}) "
+            f"AND a.id > (SELECT max(k) - 2000 FROM orders WHERE {DAY})"
+        )
+        same(
+            "SELECT id FROM lines WHERE k = (SELECT max(k) FROM orders) "
+            "UNION ALL SELECT id FROM lines WHERE k = (SELECT min(k) FROM orders) "
+            "UNION ALL SELECT id FROM lines WHERE k > (SELECT max(k) FROM orders) - 300"
+        )
+
+
+def test_cached_tables(views: SparkSession) -> None:
+    frame = views.sql(f"SELECT l.* FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}").cache()
+    try:
+        assert frame.count() == 4 == frame.count()
+        assert frame.where("k = 1420").count() == 1
+        assert views.table("lines").count() == 4000
+        orders = views.table("orders").cache()
+        orders.count()
+        joined = f"SELECT count(*) FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}"
+        assert rows(views.sql(joined)) == ["(4,)"]
+        orders.unpersist()
+    finally:
+        frame.unpersist()
+
+
+def test_a_plan_runs_twice(views: SparkSession) -> None:
+    frame = views.sql(f"SELECT l.id FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}")
+    assert rows(frame) == rows(frame)
+    assert frame.count() == 4
+
+
+def test_a_planner_that_is_gone_changes_nothing(views: SparkSession, same: Same) -> None:
+    views.conf.set("spark.tamis.mode", "observe")
+    frame = same(f"SELECT l.id FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}")
+    assert kept_whatever(frame) == [4, 40]
+
+
+def kept_whatever(frame: DataFrame) -> list[int]:
+    import json
+
+    found = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
+    return sorted(scan["files_kept"] for scan in found)
