@@ -4,7 +4,6 @@ import io.tamis.source.{GoalOutcome, Kept, Purpose, Question, ScanPlanner, Tamis
 import io.tamis.wire.{ConfineGoal, ExpressionWriter, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.internal.SQLConf
 
 /** Leaves out files of scans whose rows have no key in a range. Nothing else of a plan changes: the
   * range is no filter.

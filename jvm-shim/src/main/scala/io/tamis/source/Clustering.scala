@@ -3,7 +3,6 @@ package io.tamis.source
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import io.tamis.wire.{ClusteredGoal, GoalReader}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.internal.SQLConf
 
 /** Which keys the files of a scan are clustered by, so that single values lie in few of them. */
 object Clustering {

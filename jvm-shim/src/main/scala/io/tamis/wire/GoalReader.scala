@@ -41,6 +41,7 @@ object GoalReader {
       }
       (Messages.kept(node.path("files"), count), until)
     }
+
   /** First and last value of each range of a key of this type, as Catalyst holds them. */
   def ranges(answer: PlanAnswer, keyType: DataType): Either[Reason, Seq[(Any, Any)]] =
     found(answer, "key_range").map(
