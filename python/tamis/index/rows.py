@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
 from tamis.expr.types import DataType
@@ -57,7 +58,8 @@ _MAX_BOUND: Final = 1024
 class Columns:
     """Of one entry, in the order of the files that were asked about.
 
-    columns: bounds (min, max, null_count, nan_count).  filters, lists: see blooms and values.
+    columns: bounds (min, max, null_count, nan_count, and of text `attained`: no bound was cut).
+    filters, lists: see blooms and values.
     """
 
     columns: Mapping[str, pa.Array] | None = None
@@ -120,6 +122,8 @@ def _nothing(entry: Entry) -> Columns:
         columns = {"min": pa.array([], kind), "max": pa.array([], kind), "null_count": counts}
         if entry.type in FLOATING:
             columns["nan_count"] = counts
+        if entry.type in TEXT:
+            columns["attained"] = pa.array([], pa.bool_())
         return Columns(columns)
     return _Gathered(entry, 0).finished([])
 
@@ -247,6 +251,7 @@ class _Job:
             table.column(f"{name}{k}").combine_chunks().take(take)
             for name in ("min", "max", "null", "nan")
         )
+        whole = low, high
         if entry.type in TEXT:
             low, high = _cut(low, entry.type, lower=True), _cut(high, entry.type, lower=False)
         columns = {
@@ -256,6 +261,8 @@ class _Job:
         }
         if entry.type in FLOATING:
             columns["nan_count"] = nans.cast(pa.int64())
+        if entry.type in TEXT:
+            columns["attained"] = pc.and_(pc.equal(whole[0], low), pc.equal(whole[1], high))
         return Columns(columns=columns)
 
     # --- bloom filters and value lists ------------------------------------------------------------

@@ -2,7 +2,7 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
-import io.tamis.rules.{AddImpliedFilters, PruneForLimit, UseTamisTables}
+import io.tamis.rules.{AddImpliedFilters, AggregateFromStatistics, PruneForLimit, UseTamisTables}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -12,7 +12,8 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      streaming never meet tamis;
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
   *      before V2ScanRelationPushDown; then scans under a LIMIT are confined to files that are
-  *      enough; then filters over other sources get the ranges they imply.
+  *      enough, and those under an aggregate to files that statistics do not answer for; then
+  *      filters over other sources get the ranges they imply.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -22,6 +23,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
       SidecarSupervisor.warmUp()
     extensions.injectPreCBORule(session => new UseTamisTables(session))
     extensions.injectPreCBORule(_ => PruneForLimit)
+    extensions.injectPreCBORule(_ => AggregateFromStatistics)
     extensions.injectPreCBORule(_ => new AddImpliedFilters)
   }
 }

@@ -70,6 +70,8 @@ object TamisConf {
       .filter(_.nonEmpty)
   def limitEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.limit.enabled").forall(_.toBoolean)
+  def aggregatesEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.aggregates.enabled").forall(_.toBoolean)
   def rowGroupsEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")

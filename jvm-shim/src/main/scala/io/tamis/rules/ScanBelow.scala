@@ -34,7 +34,8 @@ final case class ScanBelow(
     outputs.getOrElse(a.exprId, a)
   }
 
-  /** The plan, which this scan is a part of, with the scan reading only the files that serve a goal.
+  /** The plan, which this scan is a part of, with the scan reading only the files that serve a
+    * goal.
     */
   def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
     ScanPlanner.ask(table, conjuncts, goal).fold(plan) { found =>
@@ -95,5 +96,7 @@ object ScanBelow {
   }
 
   private def isPlain(e: Expression): Boolean =
-    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(_.isInstanceOf[DynamicPruning])
+    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(
+      _.isInstanceOf[DynamicPruning]
+    )
 }

@@ -67,11 +67,7 @@ final class Question(
     }
 
   private def write(): ArrayNode = {
-    val shifted =
-      // then Spark moves INT96 timestamps of other writers by the session's time zone
-      if (conf.isParquetINT96TimestampConversion) ExpressionWriter.timestampPaths(table.schema)
-      else Set.empty[String]
-    val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema) ++ shifted)
+    val writer = Question.writer(table)
     val documents = JsonNodeFactory.instance.arrayNode()
     filters.foreach(f => documents.add(writer.write(f)))
     documents
@@ -113,4 +109,17 @@ final class Question(
     TamisConf.cacheDirectory(conf),
     AnswerMemo.epoch
   )
+}
+
+object Question {
+
+  /** What writes expressions over the columns of a table. */
+  def writer(table: TamisTable): ExpressionWriter = {
+    val shifted =
+      // then Spark moves INT96 timestamps of other writers by the session's time zone
+      if (SQLConf.get.isParquetINT96TimestampConversion)
+        ExpressionWriter.timestampPaths(table.schema)
+      else Set.empty[String]
+    new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema) ++ shifted)
+  }
 }
