@@ -247,12 +247,15 @@ def _statistics(random: Random, data_type: DataType, files: list[RandomFile]) ->
             "nan_count.c": sum(v != v for v in values if v is not None),
             "attained.c": attained,
         }
-        if held and order_key(low) != order_key(high) and random.random() < 0.1:
+        told = {name: None if random.random() < unknown else cell for name, cell in told.items()}
+        # lies that can be seen to be lies
+        low, high = told["min.c"], told["max.c"]
+        if low is not None and high is not None and random.random() < 0.1:
             told["min.c"], told["max.c"] = high, low
         if random.random() < 0.05:
             told["null_count.c"] = len(values) + 1
         for name, value in told.items():
-            cells.setdefault(name, []).append(None if random.random() < unknown else value)
+            cells.setdefault(name, []).append(value)
     kind = POOLS[data_type][1]
     kinds = {"min.c": kind, "max.c": kind, "attained.c": pa.bool_()}
     return pa.table({n: pa.array(v, kinds.get(n, pa.int64())) for n, v in cells.items()})
@@ -273,7 +276,7 @@ def _together(function: str, left: Any, right: Any) -> Any:
     return _of_rows(function, [left, right])
 
 
-@given(st.randoms(use_true_random=False), st.sampled_from(list(POOLS)), st.booleans())
+@given(st.integers(0, 2**32).map(Random), st.sampled_from(list(POOLS)), st.booleans())
 def test_statistics_and_the_rest_give_what_all_rows_give(
     random: Random, data_type: DataType, grouped: bool
 ) -> None:

@@ -81,9 +81,8 @@ final class AggregateRewrite(
   // ---- groups ----
 
   private lazy val groups: Seq[Attribute] = wanted.groups.map(_._1.newInstance())
-  private lazy val partials: Seq[Attribute] = wanted.functions.map(f =>
-    AttributeReference(f.name, f.dataType, nullable = !f.isCount)()
-  )
+  private lazy val partials: Seq[Attribute] =
+    wanted.functions.map(f => AttributeReference(f.name, f.dataType, nullable = !f.isCount)())
 
   /** A row for every group that has rows in the covered files. */
   private def rows: LogicalPlan = {

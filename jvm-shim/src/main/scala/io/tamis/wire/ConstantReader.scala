@@ -14,15 +14,15 @@ object ConstantReader {
     if (node == null || node.isNull) None
     else
       Some(t match {
-        case ByteType                                           => whole(node).byteValueExact
-        case ShortType                                          => whole(node).shortValueExact
-        case IntegerType | DateType                             => whole(node).intValueExact
-        case LongType | TimestampType | TimestampNTZType        => whole(node).longValueExact
-        case BooleanType if node.isBoolean                      => node.booleanValue
-        case FloatType                                          => float(node)
-        case DoubleType                                         => double(node)
-        case d: DecimalType if node.isTextual                   => decimal(node.asText, d)
-        case BinaryType if node.isTextual                       => Base64.getDecoder.decode(node.asText)
+        case ByteType                                    => whole(node).byteValueExact
+        case ShortType                                   => whole(node).shortValueExact
+        case IntegerType | DateType                      => whole(node).intValueExact
+        case LongType | TimestampType | TimestampNTZType => whole(node).longValueExact
+        case BooleanType if node.isBoolean               => node.booleanValue
+        case FloatType                                   => float(node)
+        case DoubleType                                  => double(node)
+        case d: DecimalType if node.isTextual            => decimal(node.asText, d)
+        case BinaryType if node.isTextual                => Base64.getDecoder.decode(node.asText)
         case s: StringType if s == StringType && node.isTextual =>
           UTF8String.fromString(node.asText)
         case _ => throw new IllegalArgumentException(s"$node is no ${t.simpleString}")
