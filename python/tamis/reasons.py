@@ -214,6 +214,25 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             "cluster the table by {column}, so that the ranges of its files overlap less",
             {"column": "l_orderkey"},
         ),
+        ReasonKind(
+            "AGGREGATE_NOT_COVERED",
+            "no file is known to hold nothing but matching rows, and how many",
+            "build the statistics index, and cluster the table by the columns of the filter",
+            {},
+        ),
+        ReasonKind(
+            "AGGREGATE_NOT_CERTAIN",
+            "statistics do not say for certain what {aggregate} is in any file",
+            "record it from the rows: "
+            'tamis.index(spark, path).build(columns={{"{column}": "bounds"}})',
+            {"aggregate": "max(name)", "column": "name"},
+        ),
+        ReasonKind(
+            "AGGREGATE_NOT_UNDERSTOOD",
+            "{aggregate} is not of a column with statistics",
+            None,
+            {"aggregate": "min(name)"},
+        ),
     )
 }
 

@@ -23,6 +23,7 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "python")]
 
 from tests.differential import limits
+from tests.differential.aggregates import aggregate
 from tests.differential.joins import join_of
 from tests.differential.random_predicates import conjunction, predicate
 from tests.differential.random_tables import RandomTable, create, write
@@ -86,6 +87,7 @@ def _shapes(rng: random.Random, table: RandomTable, condition: str) -> str:
             f"SELECT * FROM {table.name} WHERE {condition}",
             f"SELECT count(*), count({column}), min(_row), max(_row) FROM {table.name} WHERE {condition}",
             f"SELECT {column}, count(*) FROM {table.name} WHERE {condition} GROUP BY {column}",
+            aggregate(rng, table, condition),
             f"SELECT x._row, y._row FROM (SELECT * FROM {table.name} WHERE {condition}) x "
             f"JOIN {table.name} y ON x._row = y._row + 1",
             f"WITH c AS (SELECT * FROM {table.name} WHERE {condition}) "

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.certain import Certain, certain_of
 from tamis.evaluate.counts import null_counts_in
 from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.expr.nodes import Column
@@ -19,7 +20,8 @@ __all__ = ["BlockStatistics", "SelectedStatistics", "Statistics"]
 class Statistics(Protocol):
     """What is known of the columns of n containers. Nothing here raises: unknown is the answer.
 
-    An implementor that holds statistics of expressions, or of single values, is Recorded as well.
+    An implementor that holds statistics of expressions, or of single values, is Recorded as well;
+    one that can answer for rows has a method `certain` (tamis.evaluate.certain).
     """
 
     @property
@@ -69,6 +71,9 @@ class BlockStatistics:
         found = null_counts_in(self.whole, column)
         return None if found is None else found[self.start : self.stop]
 
+    def certain(self, column: Column) -> Certain:
+        return certain_of(self.whole, column).slice(self.start, self.stop)
+
     def empty(self) -> Flags | None:
         empty = self.whole.empty()
         return empty if empty is None or len(empty) == 1 else empty[self.start : self.stop]
@@ -105,6 +110,9 @@ class SelectedStatistics:
     def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
         found = null_counts_in(self.whole, column)
         return None if found is None else found[self.ordinals]
+
+    def certain(self, column: Column) -> Certain:
+        return certain_of(self.whole, column).take(self.ordinals)
 
     def empty(self) -> Flags | None:
         empty = self.whole.empty()

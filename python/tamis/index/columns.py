@@ -13,12 +13,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.certain import UNCERTAIN, Certain
 from tamis.evaluate.order import with_keys
 from tamis.evaluate.recorded import Members, Subject
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
+from tamis.files.certain import certain_columns
 from tamis.files.columns import count_column, plain
 from tamis.files.intersection import intersect
 from tamis.index.cache import LocalCache
@@ -73,6 +75,7 @@ class IndexStatistics:
         self._expressions: dict[str, Bounds | None] = {}
         self._members: dict[Subject, Members | None] = {}
         self._nulls: dict[tuple[str, ...], npt.NDArray[np.int64] | None] = {}
+        self._certain: dict[Column, Certain | None] = {}
         self._lock = threading.Lock()
         self._unusable = unusable  # why there is no recording where there should be one
         self._trouble: IndexUnusable | None = None
@@ -130,6 +133,13 @@ class IndexStatistics:
         if recordings.type_of(path) != subject.type:
             return None
         return self._once(self._members, subject, lambda: recordings.members(path))
+
+    def certain(self, column: Column) -> Certain:
+        entry = self._entry(tuple(column.path))
+        if entry is None or entry.type != str(column.type):
+            return UNCERTAIN  # what Spark makes of another type is not for certain
+        found = self._once(self._certain, column, lambda: self._load_certain(entry, column.type))
+        return found or UNCERTAIN
 
     def empty(self) -> Flags | None:
         return self._empty
@@ -228,7 +238,16 @@ class IndexStatistics:
     ) -> Iterator[tuple[int, Bounds]]:
         """Bounds from footers and from rows, in one block."""
         assert self._recordings is not None
-        name, path = entry.leaf.name, self._spelled(entry.path)
+        path = self._spelled(entry.path)
+        bounds = bounds_of(data_type, self._columns_of(entry), self._num_records)
+        lists = self._recordings.lists(path)
+        if lists is not None:
+            bounds = intersect(bounds, lists.bounds(data_type))
+        yield self.num_containers, with_keys(bounds)
+
+    def _columns_of(self, entry: ColumnEntry) -> dict[str, pa.Array]:
+        """Raw statistics of a column of all files: of their rows, else of their footers."""
+        name = entry.leaf.name
         checksums = self._store.checksums(self._pointer)[FILES]
         wanted = [f"{each}.{name}" for each in _STATISTICS]
         table = self._store.columns(self._pointer, checksums, FILES, wanted)
@@ -239,13 +258,19 @@ class IndexStatistics:
         }
         if entry.nulls == 0 and "null_count" not in columns:
             columns["null_count"] = pa.array(np.zeros(self.num_containers, np.int64))
-        rows = self._recordings.columns(path)
-        columns = columns if rows is None else chosen(rows, columns)
-        bounds = bounds_of(data_type, columns, self._num_records)
-        lists = self._recordings.lists(path)
-        if lists is not None:
-            bounds = intersect(bounds, lists.bounds(data_type))
-        yield self.num_containers, with_keys(bounds)
+        path = self._spelled(entry.path)
+        rows = None if self._recordings is None else self._recordings.columns(path)
+        return columns if rows is None else chosen(rows, columns)
+
+    def _load_certain(self, entry: ColumnEntry, data_type: DataType) -> Certain:
+        columns = self._columns_of(entry)
+        lists = None
+        if self._recordings is not None:
+            lists = self._recordings.lists(self._spelled(entry.path))
+        # a list holds every ordinary value, and bounds are narrowed by it
+        listed = None if lists is None else lists.counts >= 0
+        records = self._counted(0, self.num_containers)
+        return certain_columns(data_type, columns, records, listed)
 
     def _load(
         self, entry: ColumnEntry, data_type: DataType, in_blocks: bool

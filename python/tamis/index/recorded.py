@@ -2,8 +2,8 @@
 
 recorded.json       the entries, and what was asked for; with a format of its own
 recorded.stats      Parquet, one row a file: `<k>.min`, `<k>.max`, `<k>.null_count`,
-                    `<k>.nan_count` of bounds; `<k>.size` of filters (blocks) and lists (values),
-                    null where there is none
+                    `<k>.nan_count`, `<k>.attained` of bounds; `<k>.size` of filters (blocks)
+                    and lists (values), null where there is none
 <k>.bits            words of the filters of entry k, one after the other, little-endian
 <k>.values          Parquet, the values of the lists of entry k, one after the other
 """
@@ -44,7 +44,7 @@ __all__ = [
 FORMAT = 1
 ENTRIES = "recorded.json"
 TABLE = "recorded.stats"
-_BOUNDS = ("min", "max", "null_count", "nan_count")
+_BOUNDS = ("min", "max", "null_count", "nan_count", "attained")
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -229,7 +229,7 @@ def _merged_columns(
     merged = {}
     for name in _BOUNDS:
         if name in old and name in new:
-            kind = arrow_type(entry.leaf) if name in ("min", "max") else pa.int64()
+            kind = arrow_type(entry.leaf) if name in ("min", "max") else old[name].type
             merged[name] = plain(pa.chunked_array([old[name], new[name]], kind)).take(places)
     return merged
 

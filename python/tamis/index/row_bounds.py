@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.index.asked import Entry
 from tamis.index.decoding import cut_lower, cut_lower_text, cut_upper, cut_upper_text
@@ -33,6 +34,7 @@ def bounds_at(k: int, entry: Entry, table: pa.Table, at: npt.NDArray[np.int64]) 
         table.column(f"{name}{k}").combine_chunks().take(take)
         for name in ("min", "max", "null", "nan")
     )
+    whole = low, high
     if entry.type in TEXT:
         low, high = _cut(low, entry.type, lower=True), _cut(high, entry.type, lower=False)
     columns = {
@@ -42,6 +44,8 @@ def bounds_at(k: int, entry: Entry, table: pa.Table, at: npt.NDArray[np.int64]) 
     }
     if entry.type in FLOATING:
         columns["nan_count"] = nans.cast(pa.int64())
+    if entry.type in TEXT:
+        columns["attained"] = pc.and_(pc.equal(whole[0], low), pc.equal(whole[1], high))
     return Columns(columns=columns)
 
 
@@ -51,6 +55,8 @@ def no_bounds(entry: Entry) -> Columns:
     columns = {"min": pa.array([], kind), "max": pa.array([], kind), "null_count": counts}
     if entry.type in FLOATING:
         columns["nan_count"] = counts
+    if entry.type in TEXT:
+        columns["attained"] = pa.array([], pa.bool_())
     return Columns(columns)
 
 

@@ -18,7 +18,8 @@ __all__ = ["Columns", "RowStatistics", "timed"]
 class Columns:
     """Of one entry, in the order of the files that were asked about.
 
-    columns: bounds (min, max, null_count, nan_count).  filters, lists: see blooms and values.
+    columns: bounds (min, max, null_count, nan_count, and of text `attained`: no bound was cut).
+    filters, lists: see blooms and values.
     """
 
     columns: Mapping[str, pa.Array] | None = None

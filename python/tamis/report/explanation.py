@@ -30,11 +30,13 @@ class Explanation:
 
         `{"scans": [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept",
         "rows_total", "row_groups_kept", "row_groups_total", "planning_ms", "fallback", "conjuncts":
-        [{"sql", "pushdown", "reason", "pruned_files"}]}], "left_alone": [{"table", "reason"}]}`.
+        [{"sql", "pushdown", "reason", "pruned_files"}]}], "left_alone": [{"table", "reason"}],
+        "answered": [{"table", "goal", "files"}]}`.
         Sizes are bytes. None: not known; of row groups also that nobody had to look at them. Bytes
         and rows kept are those of the row groups that are read, files kept those that are opened.
         `pushdown` is "exact", "inexact" or "unsupported"; `pruned_files` counts the files that the
-        conjunct prunes on its own; `reason` is None or has "code", "text" and "fix".
+        conjunct prunes on its own; `reason` is None or has "code", "text" and "fix". `answered` is
+        what the statistics of so many files gave, so that no scan is in the plan.
         """
         return self._document
 
@@ -42,13 +44,24 @@ class Explanation:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        if not self._document["scans"]:
+        answered = self._document.get("answered", [])
+        if not self._document["scans"] and not answered:
             yield "no scan of this query is tamis's"
+        for each in answered:
+            yield (
+                f"{each['table']}: {each['goal']} answered by the statistics of "
+                f"{each['files']:,} files, none is read"
+            )
         for scan in self._document["scans"]:
             yield (
                 f"{scan['table']}: {_of(scan, 'files')} files, {_row_groups(scan)}"
                 f"{_of(scan, 'bytes')} bytes, planned in {scan['planning_ms']:.1f} ms"
             )
+            for goal in scan.get("goals", []):
+                why = goal["reason"]
+                yield f"  {goal['goal']}" + (f": no, {why['text']}" if why else "")
+                if why and why["fix"]:
+                    yield f"              -> {why['fix']}"
             if scan["fallback"]:
                 yield f"  read as plain Spark would: {scan['fallback']}"
             for conjunct in scan["conjuncts"]:

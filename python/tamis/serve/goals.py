@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -20,11 +19,13 @@ from tamis.plan.scan import ScanDecision, decide
 from tamis.plan.sort_keys import Group, SortKey
 from tamis.plan.split import saved_by_splitting
 from tamis.plan.topk import boundary, first_files
-from tamis.reasons import Argument, Reason, reason
+from tamis.serve.aggregates import answer_aggregates
+from tamis.serve.asked import Asked, nothing, reason_document
 from tamis.tables.parquet import ScanInput
 from tamis.wire.catalyst import decode, decode_conjuncts
 from tamis.wire.constants import constant
 from tamis.wire.goals import (
+    AggregateGoal,
     ClusteredAnswer,
     ClusteredGoal,
     ConfineGoal,
@@ -33,9 +34,7 @@ from tamis.wire.goals import (
     KeyRangeAnswer,
     KeyRangeGoal,
     LimitGoal,
-    NothingAnswer,
     Range,
-    ReasonDocument,
     SplitGoal,
     TopKGoal,
 )
@@ -43,15 +42,6 @@ from tamis.wire.kept import encode_kept
 from tamis.wire.messages import PlanRequest
 
 __all__ = ["answer_goal", "reason_document"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """The scan that a goal is about, decided."""
-
-    found: ScanInput
-    conjuncts: Sequence[Expr]
-    decision: ScanDecision
 
 
 def answer_goal(
@@ -68,7 +58,7 @@ def _limit(goal: LimitGoal, asked: Asked) -> GoalAnswer:
     matching = fully_matching_blocks(asked.conjuncts, asked.found.segments, kept)
     files = enough_files(goal.rows, matching, asked.found.num_records, len(kept))
     if files is None:
-        return _nothing("LIMIT_NOT_COVERED", rows=goal.rows)
+        return nothing("LIMIT_NOT_COVERED", rows=goal.rows)
     return FilesAnswer(encode_kept(files))
 
 
@@ -78,16 +68,16 @@ def _topk(goal: TopKGoal, asked: Asked) -> GoalAnswer:
     name = to_sql(key.expr)
     of = key_of_files(key, asked.conjuncts, found.segments, kept)
     if of is None:
-        return _nothing("TOPK_KEY_UNKNOWN", key=name)
+        return nothing("TOPK_KEY_UNKNOWN", key=name)
     matching = matching_files(key, of, asked.conjuncts, found.segments, kept)
     last = boundary(goal.rows, key, of, matching, found.num_records)
     if last is None:
-        return _nothing("TOPK_NOT_COVERED", key=name, rows=goal.rows)
+        return nothing("TOPK_NOT_COVERED", key=name, rows=goal.rows)
     files = first_files(key, of, last, kept)
     if files.sum() == kept.sum() > 1:
         if of.may_be[Group.NAN].all():
-            return _nothing("TOPK_MAY_BE_NAN", key=name)
-        return _nothing("TOPK_RANGES_OVERLAP", key=name, rows=goal.rows)
+            return nothing("TOPK_MAY_BE_NAN", key=name)
+        return nothing("TOPK_RANGES_OVERLAP", key=name, rows=goal.rows)
     return FilesAnswer(encode_kept(files), constant_of_edge(last.value, key.expr))
 
 
@@ -101,10 +91,10 @@ def _split(goal: SplitGoal, asked: Asked) -> GoalAnswer:
     matching = fully_matching(asked.conjuncts, asked.found.segments, kept)
     rows, others = asked.found.records(matching), asked.found.records(kept & ~matching)
     if not residual or not matching.any() or rows is None or others is None:
-        return _nothing("SPLIT_NOT_NEEDED")
+        return nothing("SPLIT_NOT_NEEDED")
     saved = saved_by_splitting(rows, others, residual, goal.freed, goal.columns)
     if saved < goal.least * 1e6:
-        return _nothing(
+        return nothing(
             "SPLIT_DOES_NOT_PAY", rows=rows, saved=max(0, int(saved / 1e6)), least=goal.least
         )
     return FilesAnswer(encode_kept(matching))
@@ -114,7 +104,7 @@ def _key_range(goal: KeyRangeGoal, asked: Asked) -> GoalAnswer:
     key = decode(goal.key)
     found = key_ranges(key, asked.conjuncts, asked.found.segments, asked.decision.kept)
     if found is None:
-        return _nothing("KEY_RANGE_UNKNOWN", key=to_sql(key))
+        return nothing("KEY_RANGE_UNKNOWN", key=to_sql(key))
     return KeyRangeAnswer([Range(constant(each.lower), constant(each.upper)) for each in found])
 
 
@@ -126,7 +116,7 @@ def _confine(goal: ConfineGoal, asked: Asked) -> GoalAnswer:
     ).kept
     if np.array_equal(confined, kept):
         columns = [".".join(node.path) for node in walk(predicate) if isinstance(node, Column)]
-        return _nothing("KEY_RANGE_COVERS", column=columns[0] if columns else to_sql(predicate))
+        return nothing("KEY_RANGE_COVERS", column=columns[0] if columns else to_sql(predicate))
     return FilesAnswer(encode_kept(confined))
 
 
@@ -143,13 +133,5 @@ _GOALS: Final[dict[type, Callable[[Any, Asked], GoalAnswer]]] = {
     KeyRangeGoal: _key_range,
     ConfineGoal: _confine,
     ClusteredGoal: _clustered,
+    AggregateGoal: answer_aggregates,
 }
-
-
-def _nothing(code: str, **arguments: Argument) -> NothingAnswer:
-    return NothingAnswer(reason_document(reason(code, **arguments)))
-
-
-def reason_document(why: Reason) -> ReasonDocument:
-    """A reason as it travels."""
-    return ReasonDocument(why.code, dict(why.arguments), why.text, why.fix)

@@ -40,7 +40,8 @@ class ScanInput:
     """The files of one scan.
 
     num_records: rows of every file in listing order, -1 where not known; None: known of none.
-    total_records: their sum; None: not known.  parts: one a segment.
+    total_records: their sum; None: not known.  parts: one a segment.  directories: of every file,
+    its directory in the snapshot.
     """
 
     segments: Sequence[Segment]
@@ -49,6 +50,7 @@ class ScanInput:
     total_records: int | None
     problems: tuple[IndexUnusable, ...]
     indexes: tuple[OpenIndex, ...]
+    directories: npt.NDArray[np.int32]
 
     @property
     def warnings(self) -> list[Warning_]:
@@ -131,7 +133,7 @@ class ParquetTables:
             for part in match.parts
         ]
         return ScanInput(
-            segments, match.parts, match.num_records, match.total_records, problems, found
+            segments, match.parts, match.num_records, match.total_records, problems, found, group
         )
 
     def _snapshot(self, request: PlanRequest) -> Snapshot:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.certain import ATTAINED, UNCERTAIN, Certain, certain_of
 from tamis.evaluate.counts import null_counts_in
 from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
@@ -112,6 +113,11 @@ class FileStatistics:
         if self.columns is None or self.partitions.names(column) is not None:
             return None  # of a partition value the bounds tell all
         return null_counts_in(self.columns, column)
+
+    def certain(self, column: Column) -> Certain:
+        if self.partitions.names(column) is not None:
+            return ATTAINED  # every row holds the value of its directory
+        return UNCERTAIN if self.columns is None else certain_of(self.columns, column)
 
     def empty(self) -> Flags | None:
         return None if self.columns is None else self.columns.empty()

@@ -1,7 +1,7 @@
 package io.tamis.report
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import io.tamis.rules.Eligibility
+import io.tamis.rules.{AggregateFromStatistics, Eligibility}
 import io.tamis.source.{Conjunct, Question, ScanPlanner, TamisScan}
 import io.tamis.wire.{Messages, Reason}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -22,7 +22,8 @@ object ScanReport extends AdaptiveSparkPlanHelper {
   }
 
   /** The same, with totals of the whole table and with what each conjunct prunes on its own; and
-    * the relations that were left alone: {"scans": […], "left_alone": [{"table", "reason"}]}.
+    * the relations that were left alone: {"scans": […], "left_alone": [{"table", "reason"}],
+    * "answered": [{"table", "goal", "files"}]}, the last of scans that are no longer in the plan.
     */
   def explain(execution: QueryExecution): String = {
     val out = Messages.mapper.createObjectNode()
@@ -33,6 +34,7 @@ object ScanReport extends AdaptiveSparkPlanHelper {
       addDetail(node, scan)
     }
     leftAlone(execution.optimizedPlan, out.putArray("left_alone"))
+    answered(execution.optimizedPlan, out.putArray("answered"))
     Messages.mapper.writeValueAsString(out)
   }
 
@@ -51,6 +53,12 @@ object ScanReport extends AdaptiveSparkPlanHelper {
         out.addObject().put("table", name.getOrElse(relation.simpleString(1))).put("reason", reason)
       }
     }
+
+  private def answered(plan: LogicalPlan, out: ArrayNode): Unit =
+    plan
+      .collectWithSubqueries { case node => node.getTagValue(AggregateFromStatistics.Answered) }
+      .flatten
+      .foreach(a => out.addObject().put("table", a.table).put("goal", a.text).put("files", a.files))
 
   private def write(out: ObjectNode, scan: TamisScan): Unit = {
     val d = scan.decision

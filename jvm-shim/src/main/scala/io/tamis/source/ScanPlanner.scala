@@ -78,18 +78,26 @@ object ScanPlanner {
     * is only to observe, or Spark may leave out files whose rows the answer counts.
     */
   def ask(table: TamisTable, filters: Seq[Expression], goal: Goal): Option[GoalAnswer] =
+    askOf(table, filters)(_ => Some(goal))
+
+  /** The same with a goal that is made for the listing; None as well: there is none for it. */
+  def askOf(table: TamisTable, filters: Seq[Expression])(
+      goalOf: Listing => Option[Goal]
+  ): Option[GoalAnswer] =
     if (TamisConf.mode(SQLConf.get) != "apply" || new FileOptions(table).mayLoseFiles) None
     else {
       val partitioned = onPartitions(table, filters)
       val rest = filters.filterNot(f => partitioned.exact.exists(_ eq f))
-      val question = new Question(
-        table,
-        partitioned.files.listing,
-        rest,
-        among = Some(partitioned.files),
-        goal = Some(goal)
-      )
-      question.ask().toOption.map(GoalAnswer(partitioned.files, rest, _))
+      goalOf(partitioned.files.listing).flatMap { goal =>
+        val question = new Question(
+          table,
+          partitioned.files.listing,
+          rest,
+          among = Some(partitioned.files),
+          goal = Some(goal)
+        )
+        question.ask().toOption.map(GoalAnswer(partitioned.files, rest, _))
+      }
     }
 
   /** Which of the files that the scan is for these filters keep, as whole files; None as for `ask`.

@@ -15,6 +15,30 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.types.DataType
 
+/** What statistics answer of aggregates.
+  *
+  * @param files
+  *   the files that are to be read for the rest
+  * @param covered
+  *   how many files statistics answer for
+  * @param skipped
+  *   how many others change nothing
+  * @param groups
+  *   by number of the group, a value for every aggregate (null: NULL); a group that is not there
+  *   has no row in the covered files
+  */
+final case class AnsweredAggregates(
+    files: BitSet,
+    covered: Int,
+    skipped: Int,
+    groups: Map[Int, Seq[Any]]
+) {
+
+  /** Where the answer comes from, for people. */
+  def text: String =
+    s"$covered files by statistics" + (if (skipped > 0) s", $skipped change nothing" else "")
+}
+
 /** Reads the planner's answer to a [[Goal]]: what it found, or the reason why it found nothing. */
 object GoalReader {
 
@@ -53,7 +77,7 @@ object GoalReader {
     )
 
   private def end(node: JsonNode, keyType: DataType): Any =
-    (try ImpliedReader.value(node, keyType)
+    (try ConstantReader.value(node, keyType)
     catch { case NonFatal(_) => None })
       .getOrElse(
         throw new PlannerFailure("garbage_answer", s"$node is no ${keyType.simpleString}")
@@ -66,6 +90,34 @@ object GoalReader {
       if (told.size == count) told else Seq.fill(count)(false)
     case Left(_) => Seq.fill(count)(false)
   }
+
+  /** @param types
+    *   of the aggregates that were asked about
+    */
+  def aggregates(
+      answer: PlanAnswer,
+      count: Int,
+      types: Seq[DataType]
+  ): Either[Reason, AnsweredAggregates] =
+    found(answer, "aggregate").map { node =>
+      val groups = node
+        .path("groups")
+        .elements
+        .asScala
+        .map { group =>
+          val values = group.path("values").elements.asScala.toSeq
+          require(values.size == types.size, s"${values.size} values of ${types.size} aggregates")
+          val read = values.zip(types).map { case (v, t) => ConstantReader.value(v, t).orNull }
+          group.path("key").intValue -> read
+        }
+        .toSeq
+      AnsweredAggregates(
+        Messages.kept(node.path("files"), count),
+        node.path("covered").intValue,
+        node.path("skipped").intValue,
+        groups.toMap
+      )
+    }
 
   /** The answer of this kind. Throws PlannerFailure for one of another kind. */
   def found(answer: PlanAnswer, kind: String): Either[Reason, JsonNode] = {

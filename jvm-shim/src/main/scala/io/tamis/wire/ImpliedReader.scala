@@ -100,8 +100,8 @@ object ImpliedReader {
       val intervals = column.toSeq.flatMap { c =>
         node.get("intervals").elements.asScala.map { i =>
           ImpliedInterval(
-            value(i.get("lower"), c.dataType),
-            value(i.get("upper"), c.dataType),
+            ConstantReader.value(i.get("lower"), c.dataType),
+            ConstantReader.value(i.get("upper"), c.dataType),
             i.path("upper_open").asBoolean(false)
           )
         }
@@ -118,31 +118,6 @@ object ImpliedReader {
 
   /** A value of a type that has ranges; None: there is none, or it is of another type. */
   def constant(node: JsonNode, t: DataType): Option[Literal] =
-    Try(value(node, t)).toOption.flatten.map(Literal(_, t))
+    Try(ConstantReader.value(node, t)).toOption.flatten.map(Literal(_, t))
 
-  /** Throws where it is no value of the type: then there is no range, rather than a wrong one. */
-  private[wire] def value(node: JsonNode, t: DataType): Option[Any] =
-    if (node == null || node.isNull || node.isMissingNode) None
-    else
-      Some(t match {
-        case ByteType                                           => whole(node).byteValueExact
-        case ShortType                                          => whole(node).shortValueExact
-        case IntegerType | DateType                             => whole(node).intValueExact
-        case LongType | TimestampType | TimestampNTZType        => whole(node).longValueExact
-        case d: DecimalType if node.isTextual                   => decimal(node.asText, d)
-        case s: StringType if s == StringType && node.isTextual =>
-          UTF8String.fromString(node.asText)
-        case _ => throw new IllegalArgumentException(s"$node is no ${t.simpleString}")
-      })
-
-  private def whole(node: JsonNode): java.math.BigInteger = {
-    require(node.isIntegralNumber, s"$node is no whole number")
-    node.bigIntegerValue
-  }
-
-  private def decimal(text: String, t: DecimalType): Decimal = {
-    val exact = new java.math.BigDecimal(text).setScale(t.scale) // throws where digits are lost
-    require(exact.precision <= t.precision, s"$text is no ${t.simpleString}")
-    Decimal(BigDecimal(exact), t.precision, t.scale)
-  }
 }

@@ -1,0 +1,169 @@
+package io.tamis.rules
+
+import io.tamis.source.{Listing, Question}
+import io.tamis.wire.{AggregateGoal, ExpressionWriter}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeReference,
+  Expression,
+  Literal
+}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
+import org.apache.spark.sql.types._
+
+/** An aggregate over a scan that statistics may answer: COUNT, MIN and MAX, each of a column or of
+  * rows, in all or by partition columns.
+  *
+  * @param functions
+  *   the distinct aggregate functions, in the order of their first occurrence
+  * @param groups
+  *   the grouping attributes, with their ordinals in the partition schema
+  */
+final case class StatisticsAggregate(
+    aggregate: Aggregate,
+    scan: ScanBelow,
+    functions: Seq[StatisticsAggregate.Function],
+    groups: Seq[(Attribute, Int)]
+) {
+  def isGlobal: Boolean = groups.isEmpty
+
+  /** As people write it. */
+  def text: String = {
+    val by = groups.map(_._1.name).mkString(", ")
+    val what = functions.map(f => ExpressionWriter.sqlOf(f.expression)).mkString(", ")
+    if (functions.isEmpty) s"DISTINCT $by" else if (isGlobal) what else s"$what BY $by"
+  }
+
+  /** The function that is this expression. */
+  def ordinalOf(e: AggregateExpression): Int =
+    functions.indexWhere(_.expression.aggregateFunction.semanticEquals(e.aggregateFunction))
+
+  def goal(numbers: Option[GroupNumbers]): AggregateGoal = {
+    val writer = Question.writer(scan.table)
+    AggregateGoal(
+      functions.map(f => AggregateGoal.Function(f.name, f.argument.map(writer.write))),
+      numbers.map(_.ofDirectories)
+    )
+  }
+
+  /** The groups of rows that the directories of a listing are. */
+  def numbersIn(listing: Listing): GroupNumbers = {
+    val types = groups.map { case (_, i) => i -> listing.partitionSchema(i).dataType }
+    val values = listing.groups.toSeq.map(g => types.map { case (i, t) => g.values.get(i, t) })
+    val distinct = values.distinct
+    val numbers = distinct.zipWithIndex.toMap
+    GroupNumbers(values.map(numbers), distinct)
+  }
+}
+
+/** @param ofDirectories
+  *   for every group of a listing the number of its group of rows: other directories may have the
+  *   same partition values
+  * @param values
+  *   by that number, the values of the grouping attributes
+  */
+final case class GroupNumbers(ofDirectories: Seq[Int], values: Seq[Seq[Any]])
+
+object StatisticsAggregate {
+
+  /** @param name
+    *   as the planner calls it
+    * @param argument
+    *   over the attributes of the relation; None: it counts rows
+    */
+  final case class Function(
+      expression: AggregateExpression,
+      name: String,
+      argument: Option[Expression]
+  ) {
+    def isCount: Boolean = name == "count"
+    def dataType: DataType = expression.dataType
+  }
+
+  def unapply(plan: LogicalPlan): Option[StatisticsAggregate] = plan match {
+    case aggregate: Aggregate =>
+      aggregate.child match {
+        case ScanBelow(scan) if scan.table.purpose.goals.isEmpty => over(aggregate, scan)
+        case _                                                   => None
+      }
+    case _ => None
+  }
+
+  private def over(aggregate: Aggregate, scan: ScanBelow): Option[StatisticsAggregate] = {
+    val expressions = aggregate.aggregateExpressions.flatMap(_.collect {
+      case e: AggregateExpression => e
+    })
+    val functions = expressions.map(functionOf(_, scan))
+    val groups = aggregate.groupingExpressions.map(groupOf(_, scan))
+    // DISTINCT of partition columns has no function, and asks in which groups there are rows
+    val isEmpty = functions.isEmpty && groups.isEmpty
+    if (isEmpty || functions.exists(_.isEmpty) || groups.exists(_.isEmpty)) None
+    else Some(StatisticsAggregate(aggregate, scan, distinct(functions.flatten), groups.flatten))
+  }
+
+  private def distinct(functions: Seq[Function]): Seq[Function] =
+    functions.foldLeft(Seq.empty[Function]) { (found, f) =>
+      def same(g: Function) =
+        g.expression.aggregateFunction.semanticEquals(f.expression.aggregateFunction)
+      if (found.exists(same)) found else found :+ f
+    }
+
+  private def functionOf(e: AggregateExpression, scan: ScanBelow): Option[Function] =
+    if (e.isDistinct || e.filter.nonEmpty || e.mode != Complete) None
+    else
+      e.aggregateFunction match {
+        case c: Count if c.children.size == 1 =>
+          c.children.head match {
+            case Literal(value, _) => if (value == null) None else Some(Function(e, "count", None))
+            case argument => columnOf(argument, scan).map(a => Function(e, "count", Some(a)))
+          }
+        case m: Min => columnOf(m.child, scan).map(a => Function(e, "min", Some(a)))
+        case m: Max => columnOf(m.child, scan).map(a => Function(e, "max", Some(a)))
+        case _      => None
+      }
+
+  /** A column or field, which the reader gives as it is in the file: a CHAR is padded by some. */
+  private def columnOf(e: Expression, scan: ScanBelow): Option[Expression] =
+    Some(scan.atScan(e)).filter {
+      case column @ ExpressionWriter.ColumnPath(_) =>
+        isOrdered(column.dataType) && !column.references.exists(isChar)
+      case _ => false
+    }
+
+  /** Types of which a constant of Python's is the same value here. */
+  private def isOrdered(t: DataType): Boolean = t match {
+    case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType |
+        BinaryType | DateType | TimestampType | TimestampNTZType =>
+      true
+    case _: DecimalType => true
+    case s: StringType  => s == StringType
+    case _              => false
+  }
+
+  /** Spark keeps the declared type of a CHAR or VARCHAR in the metadata (seen on 4.0 to 4.3). */
+  private def isChar(a: Attribute): Boolean = a.metadata.contains("__CHAR_VARCHAR_TYPE_STRING")
+
+  /** A partition column that two directories have the same value of just when they are equal in
+    * Scala: not floating, of which NaN and zeros are normalized.
+    */
+  private def groupOf(e: Expression, scan: ScanBelow): Option[(Attribute, Int)] = e match {
+    case attribute: Attribute =>
+      scan.atScan(attribute) match {
+        case column: AttributeReference if !isChar(column) =>
+          val schema = scan.table.relation.partitionSchema
+          val ordinal = schema.fieldNames.indexOf(column.name)
+          Some(attribute -> ordinal).filter(_ => ordinal >= 0 && isGroupable(column.dataType))
+        case _ => None
+      }
+    case _ => None
+  }
+
+  private def isGroupable(t: DataType): Boolean = t match {
+    case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType |
+        TimestampNTZType =>
+      true
+    case s: StringType => s == StringType
+    case _             => false
+  }
+}

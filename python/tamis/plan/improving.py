@@ -1,0 +1,148 @@
+"""MIN and MAX: which files cannot change what others give, and need not be read.
+
+Of MIN(c), over the files of one group; MAX is its mirror image:
+
+    file   passes   c                      MIN(c)
+    f1     all      3 .. 7                 covered: 3 or less
+    f2     some     3 .. 99                skipped: nothing in it is less than 3
+    f3     some     1 .. 9                 is read
+    f4     all      4 .. 5, cut short      (without f1) is read: 5 or less
+    f5     some     6 .. 9                 (without f1) skipped: nothing in it is less than 6
+
+`best`: the least value of the covered files. A file whose values are all >= best does not go below.
+`witnessed`: the least upper bound of the files that pass as a whole and hold a value, which is not
+NULL or NaN: one of their rows is <= that bound. A file whose values are all *greater* does not go
+below that row. The file that witnesses is not skipped by its own bound, for its lower one is not
+greater than its upper one: either the row is read, or a covered file has a value as small. A file
+with nothing but NULL changes nothing.
+
+A group exists where a row passes: of a covered file, or of one that witnesses and is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.statistics import Statistics
+from tamis.plan.contributions import Aggregate, Function, as_array, has_only_null, nulls_of
+from tamis.plan.scan import Segment
+
+__all__ = ["Known", "cannot_improve", "chosen"]
+
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What is known beside the bounds of the files that are left.
+
+    combined: of every group with rows in covered files, its `key` and the value of aggregate k in
+    column str(k).  grouped: a group without a row does not exist.
+    """
+
+    matching: Flags
+    num_records: Longs
+    keys: npt.NDArray[np.intp]
+    grouped: bool
+    combined: pa.Table
+
+    @property
+    def groups(self) -> int:
+        return int(self.keys.max()) + 1
+
+
+def cannot_improve(
+    aggregates: Sequence[Aggregate], segments: Sequence[Segment], left: Flags, known: Known
+) -> Flags:
+    """Flags of the files that are left and change nothing. aggregates: MIN and MAX, or none."""
+    witnessed = [_witnessed(each, segments, left, known) for each in aggregates]
+    best = [
+        _by_key(known.combined.column("key"), known.combined.column(str(k)), known.groups)
+        for k in range(len(aggregates))
+    ]
+    exists = np.zeros(known.groups, np.bool_)
+    exists[known.combined.column("key").to_numpy()] = True
+    skipped = np.zeros(len(left), np.bool_)
+    for segment in segments:
+        for ordinals, statistics in chosen(segment, left):
+            key = known.keys[ordinals]
+            useless = np.ones(len(ordinals), np.bool_)
+            there = exists[key] | (not known.grouped)
+            for each, values, bounds_of_rows in zip(aggregates, best, witnessed, strict=True):
+                assert each.column is not None
+                bounds = statistics.bounds(each.column)
+                by_value = _beyond(each, bounds, values, key, strictly=False)
+                by_row = _beyond(each, bounds, bounds_of_rows, key, strictly=True)
+                useless &= by_value | by_row | has_only_null(bounds, len(key))
+                there = there | by_row
+            skipped[ordinals[useless & there]] = True
+    return skipped
+
+
+def chosen(segment: Segment, wanted: Flags) -> Iterator[tuple[npt.NDArray[np.intp], Statistics]]:
+    """The ordinals of the wanted files of a segment and what is known of them; none: nothing."""
+    rows = np.flatnonzero(wanted[segment.ordinals])
+    if len(rows):
+        ordinals = segment.ordinals
+        places = rows + ordinals.start if isinstance(ordinals, slice) else ordinals[rows]
+        yield places, segment.statistics.take(rows)
+
+
+def _beyond(
+    aggregate: Aggregate, bounds: Bounds, limits: pa.Array, key: Longs, strictly: bool
+) -> Flags:
+    """Where no value of a file is below the limit of its group (for MAX: above)."""
+    n = len(key)
+    is_min = aggregate.function is Function.MIN
+    edge = as_array(bounds.lower if is_min else bounds.upper, n, bounds.type)
+    compare = {
+        (True, True): pc.greater,
+        (True, False): pc.greater_equal,
+        (False, True): pc.less,
+        (False, False): pc.less_equal,
+    }[is_min, strictly]
+    found = pc.fill_null(compare(edge, limits.take(pa.array(key)).cast(edge.type)), False)
+    flags: Flags = np.asarray(found.to_numpy(zero_copy_only=False))
+    # NaN is greater than every limit, and no bound shows it.
+    return flags if is_min else flags & ~bounds.can_be_nan
+
+
+def _witnessed(
+    aggregate: Aggregate, segments: Sequence[Segment], left: Flags, known: Known
+) -> pa.Array:
+    """By group: a bound that some row of a file that will be read is not above (MAX: below)."""
+    assert aggregate.column is not None
+    is_min = aggregate.function is Function.MIN
+    keys: list[pa.Array] = [pa.array([], pa.int64())]
+    edges: list[pa.Array] = []
+    for segment in segments:
+        for ordinals, statistics in chosen(segment, left & known.matching):
+            records = known.num_records[ordinals]
+            bounds = statistics.bounds(aggregate.column)
+            nulls = nulls_of(statistics, aggregate.column, bounds, np.maximum(records, 0))
+            # neither all NULL nor NaN: it holds a value that the bounds are bounds of
+            certain = (records > 0) & (nulls >= 0) & (nulls < records) & ~bounds.can_be_nan
+            edge = as_array(bounds.upper if is_min else bounds.lower, len(ordinals), bounds.type)
+            rows = pa.array(np.flatnonzero(certain))
+            keys.append(pa.array(known.keys[ordinals], pa.int64()).take(rows))
+            edges.append(edge.take(rows))
+    if not edges:
+        return pa.nulls(known.groups)
+    table = pa.table({"key": pa.concat_arrays(keys), "edge": pa.concat_arrays(edges)})
+    grouped = table.group_by("key").aggregate([("edge", aggregate.function)])
+    return _by_key(
+        grouped.column("key"), grouped.column(f"edge_{aggregate.function}"), known.groups
+    )
+
+
+def _by_key(keys: pa.ChunkedArray, values: pa.ChunkedArray, groups: int) -> pa.Array:
+    """Values in the order of the keys; null where a key has none."""
+    place = pc.index_in(pa.array(np.arange(groups)), value_set=keys.combine_chunks())
+    return values.combine_chunks().take(place)

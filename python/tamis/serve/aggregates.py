@@ -1,0 +1,98 @@
+"""The goal of an aggregate: documents in, what statistics answer out."""
+
+from __future__ import annotations
+
+import base64
+import math
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.expr.nodes import Column, Value
+from tamis.expr.sql import to_sql
+from tamis.plan.aggregate import answer
+from tamis.plan.contributions import Aggregate, Function
+from tamis.plan.fully_matching import fully_matching
+from tamis.serve.asked import Asked, nothing
+from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.goals import (
+    AggregateAnswer,
+    AggregateGoal,
+    GoalAnswer,
+    NothingAnswer,
+    PartialDocument,
+)
+from tamis.wire.kept import encode_kept
+
+__all__ = ["answer_aggregates"]
+
+
+def answer_aggregates(goal: AggregateGoal, asked: Asked) -> GoalAnswer:
+    """Which files statistics answer for, and with what."""
+    aggregates = _aggregates(goal)
+    if isinstance(aggregates, NothingAnswer):
+        return aggregates
+    found, kept = asked.found, asked.decision.kept
+    matching = fully_matching(asked.conjuncts, found.segments, kept)
+    if kept.any() and (found.num_records is None or not matching.any()):
+        return nothing("AGGREGATE_NOT_COVERED")
+    records = found.num_records
+    if records is None:  # and no file is kept
+        records = np.zeros(len(kept), np.int64)
+    answered = answer(
+        aggregates, found.segments, kept, matching, records, _keys(goal, found.directories)
+    )
+    if answered.covered + answered.skipped == 0 and kept.any():
+        return _not_certain(aggregates)
+    try:
+        groups = [
+            PartialDocument(each.key, [_constant(value) for value in each.values])
+            for each in answered.partials
+        ]
+    except UnicodeDecodeError:  # a string that is no text does not travel
+        return _not_certain(aggregates)
+    return AggregateAnswer(encode_kept(answered.left), answered.covered, answered.skipped, groups)
+
+
+def _aggregates(goal: AggregateGoal) -> list[Aggregate] | NothingAnswer:
+    arguments = [each.argument for each in goal.aggregates]
+    # one after the other: a time zone is told once
+    decoded = iter(decode_conjuncts([each for each in arguments if each is not None]))
+    aggregates = []
+    for each in goal.aggregates:
+        function = Function(each.function)
+        column = None if each.argument is None else next(decoded)
+        if not (isinstance(column, Column) or (column is None and function is Function.COUNT)):
+            name = "" if column is None else to_sql(column)
+            return nothing("AGGREGATE_NOT_UNDERSTOOD", aggregate=f"{function}({name})")
+        aggregates.append(Aggregate(function, column))
+    return aggregates
+
+
+def _keys(goal: AggregateGoal, directories: npt.NDArray[np.int32]) -> npt.NDArray[np.intp] | None:
+    if goal.keys is None:
+        return None
+    return np.array(goal.keys, np.intp)[directories]
+
+
+def _not_certain(aggregates: list[Aggregate]) -> NothingAnswer:
+    named = [each for each in aggregates if each.column is not None]
+    if not named or named[0].column is None:
+        return nothing("AGGREGATE_NOT_COVERED")
+    column = ".".join(named[0].column.path)
+    return nothing(
+        "AGGREGATE_NOT_CERTAIN", aggregate=f"{named[0].function}({column})", column=column
+    )
+
+
+def _constant(value: Value) -> bool | int | float | str | None:
+    """As expression documents write constants."""
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    assert value is None or isinstance(value, bool | int | float | str)
+    return value
