@@ -91,6 +91,14 @@ def test_what_the_filter_says_of_the_key() -> None:
     assert ranges(days, day, (year,)) == [(365, 729)]
 
 
+def test_what_the_filter_says_of_a_column_within_the_key() -> None:
+    files = segment([0, 100], [50, 200])
+    number = Column(("c",), INTEGER)
+    wide = Call("Cast", (number,), (("evalMode", "LEGACY"),), decimal(20, 2))
+    within = (compare(">=", number, 40), compare("<=", number, 120))
+    assert ranges(files, wide, within) == [(40, 50), (100, 120)]
+
+
 def test_at_most_sixteen_ranges_with_the_widest_gaps() -> None:
     starts = [n * 10 for n in range(30)] + [10_000, 20_000]
     found = ranges(segment(list(starts), [n + 1 for n in starts]))

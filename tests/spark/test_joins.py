@@ -124,7 +124,7 @@ PLANNED = [
     # keys of other types
     (f"SELECT * FROM lines JOIN parts ON lines.i = parts.k WHERE {NARROW}", 2, 1),
     (f"SELECT * FROM lines JOIN parts ON lines.d = parts.k WHERE {NARROW}", 2, 1),
-    (f"SELECT * FROM lines JOIN parts ON lines.k + 5 = parts.k WHERE {NARROW}", 2, 1),
+    (f"SELECT * FROM lines JOIN parts ON lines.k + 5 = parts.k WHERE {NARROW}", 3, 1),
     # through projections, groups, unions and other joins
     (
         f"SELECT * FROM (SELECT k AS x, count(*) FROM lines GROUP BY k) JOIN parts ON x = parts.k WHERE {NARROW}",
@@ -138,7 +138,6 @@ PLANNED = [
         1,
     ),
     ("SELECT * FROM lines JOIN (VALUES (5L), (3105L), (NULL)) v(x) ON k = x", 2, None),
-    ("SELECT * FROM lines JOIN (SELECT k FROM parts LIMIT 3) p ON lines.k = p.k", None, None),
     # no rows on the other side
     ("SELECT * FROM lines JOIN parts ON lines.k = parts.k WHERE parts.k + 1 < 0", 0, 0),
 ]

@@ -22,12 +22,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from tamis.evaluate.bounds import Flags
+from tamis.evaluate.bounds import NO, YES, Bounds, Flags
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, In, walk
 from tamis.expr.rewrites import conjoin
 from tamis.expr.types import DataType
-from tamis.plan.cells import possible_runs
+from tamis.plan.cells import MadeUp, possible_runs
 from tamis.plan.edges import Ends, Values, ends_of
 from tamis.plan.implied import Interval
 from tamis.plan.prefixes import whole_characters
@@ -58,8 +58,7 @@ def key_ranges(
     if ends is None or ends.unknown:
         return None
     lower, upper = _disjoint(ends)
-    if ends.type.is_discrete:
-        lower, upper = _within(_runs_of(key, conjuncts), lower, upper)
+    lower, upper = _within(_runs_of(key, conjuncts), lower, upper)
     lower, upper = _few(lower, upper, ends.type)
     found = [
         _interval(low, high, ends.type)
@@ -84,12 +83,29 @@ def _disjoint(ends: Ends) -> tuple[Values, Values]:
     return lower[starts], reached[stops]
 
 
-def _runs_of(key: Expr, conjuncts: Sequence[Expr]) -> Sequence[tuple[int, int]] | None:
-    """Outside of which values of the key, a column, the filter is true of no row; None: of none."""
-    if not isinstance(key, Column):
+def _runs_of(key: Expr, conjuncts: Sequence[Expr]) -> Sequence[tuple[Any, Any]] | None:
+    """Outside of which values of the key the filter is true of no row; None: that is not known.
+
+    The filter is true only in some runs of a column. There the key has the values that it has over
+    files which hold one run each.
+    """
+    columns = {node.path: node for node in walk(key) if isinstance(node, Column)}
+    if len(columns) != 1:
         return None
-    about = [each for each in conjuncts if _names(each, key)]
-    return possible_runs(conjoin(about), key) if about else None
+    (column,) = columns.values()
+    about = [each for each in conjuncts if _names(each, column)]
+    if not about or not column.type.is_discrete:
+        return None
+    runs = possible_runs(conjoin(about), column)
+    if runs is None or key == column:
+        return runs
+    lower, upper = (np.array(each, np.int64) for each in zip(*runs, strict=True))
+    made_up = MadeUp(column, Bounds(column.type, lower, upper, NO, NO, YES), len(runs))
+    ends = ends_of(key, [Segment(slice(0, len(runs)), made_up)], np.ones(len(runs), np.bool_))
+    if ends is None or ends.unknown:
+        return None
+    starts, stops = _disjoint(ends)
+    return list(zip(starts.tolist(), stops.tolist(), strict=True))
 
 
 def _names(conjunct: Expr, column: Column) -> bool:
@@ -100,7 +116,7 @@ def _names(conjunct: Expr, column: Column) -> bool:
 
 
 def _within(
-    runs: Sequence[tuple[int, int]] | None, lower: Values, upper: Values
+    runs: Sequence[tuple[Any, Any]] | None, lower: Values, upper: Values
 ) -> tuple[Values, Values]:
     """The parts of the ranges that lie in one of the runs, which are ascending and disjoint."""
     if runs is None:
@@ -112,8 +128,8 @@ def _within(
         if low <= stop and start <= high
     ]
     return (
-        np.array([low for low, _ in parts], np.int64),
-        np.array([high for _, high in parts], np.int64),
+        np.array([low for low, _ in parts], lower.dtype),
+        np.array([high for _, high in parts], upper.dtype),
     )
 
 

@@ -1,5 +1,8 @@
 package io.tamis.source
 
+import scala.util.control.NonFatal
+
+import io.tamis.bridge.Warnings
 import io.tamis.conf.TamisConf
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.connector.expressions.{Literal => V2Literal, NamedReference}
@@ -14,7 +17,20 @@ import org.apache.spark.sql.internal.SQLConf
   */
 final class RuntimePruning(table: TamisTable, kept: Kept) {
 
-  def apply(predicates: Seq[V2Predicate]): Kept = {
+  def apply(predicates: Seq[V2Predicate]): Kept =
+    try pruned(predicates)
+    catch {
+      // a LinkageError: a Spark whose internals are not those that the jar was built for
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        Warnings.once(
+          s"runtime:${e.getClass.getName}",
+          s"pruning at run time failed (${e.getMessage}); the files of the plan are read.",
+          e
+        )
+        kept
+    }
+
+  private def pruned(predicates: Seq[V2Predicate]): Kept = {
     val partitions = table.relation.partitionSchema
     val (told, spark) = predicates.partition(toldBy(_).nonEmpty)
     val passes = PartitionPredicate.ofRuntime(spark, partitions)

@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.SupportsMetadata
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructField, StructType}
 
 /** Spark's own vectorised Parquet scan over the surviving files. */
 final class TamisScan(val table: TamisTable, val decision: Decision, val required: StructType)
@@ -53,18 +53,21 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     */
   override def filterAttributes(): Array[NamedReference] = {
     val partitions = table.relation.partitionSchema.fieldNames.toSet
-    val names = native.readSchema().fieldNames
-    (names.filter(partitions) ++ clustered(names.filterNot(partitions).toSeq))
-      .map(name => Expressions.column(name): NamedReference)
+    val (ofPartitions, ofFiles) = native.readSchema().fields.partition(f => partitions(f.name))
+    val clustered =
+      if (TamisConf.runtimeFiltersEnabled(SQLConf.get)) clusteredBy(ofFiles.toSeq) else Nil
+    // quoted: the name is parsed
+    (ofPartitions ++ clustered).map(f =>
+      Expressions.column("`" + f.name.replace("`", "``") + "`"): NamedReference
+    )
   }
 
-  private def clustered(names: Seq[String]): Seq[String] =
-    if (!TamisConf.runtimeFiltersEnabled(SQLConf.get)) Nil
-    else {
-      val columns = names.map(table.schema(_)).map(f => AttributeReference(f.name, f.dataType)())
-      val flags = Clustering.of(table.within(decision.kept), Nil, columns)
-      names.zip(flags).collect { case (name, true) => name }
+  private def clusteredBy(fields: Seq[StructField]): Seq[StructField] = {
+    val columns = fields.map(f => AttributeReference(f.name, f.dataType)())
+    fields.zip(Clustering.of(table.within(decision.kept), Nil, columns)).collect {
+      case (field, true) => field
     }
+  }
 
   /** Each caller's filter is its own: Spark calls `filter` and then `toBatch` in one thread, and
     * may share a scan.
