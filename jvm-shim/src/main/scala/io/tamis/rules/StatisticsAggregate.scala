@@ -123,12 +123,11 @@ object StatisticsAggregate {
         case _      => None
       }
 
-  /** A column or field, which the reader gives as it is in the file: a CHAR is padded by some. */
+  /** A column or field as it is in the file: a CHAR that Spark pads is an expression over one. */
   private def columnOf(e: Expression, scan: ScanBelow): Option[Expression] =
     Some(scan.atScan(e)).filter {
-      case column @ ExpressionWriter.ColumnPath(_) =>
-        isOrdered(column.dataType) && !column.references.exists(isChar)
-      case _ => false
+      case column @ ExpressionWriter.ColumnPath(_) => isOrdered(column.dataType)
+      case _                                       => false
     }
 
   /** Types of which a constant of Python's is the same value here. */
@@ -141,16 +140,13 @@ object StatisticsAggregate {
     case _              => false
   }
 
-  /** Spark keeps the declared type of a CHAR or VARCHAR in the metadata (seen on 4.0 to 4.3). */
-  private def isChar(a: Attribute): Boolean = a.metadata.contains("__CHAR_VARCHAR_TYPE_STRING")
-
   /** A partition column that two directories have the same value of just when they are equal in
     * Scala: not floating, of which NaN and zeros are normalized.
     */
   private def groupOf(e: Expression, scan: ScanBelow): Option[(Attribute, Int)] = e match {
     case attribute: Attribute =>
       scan.atScan(attribute) match {
-        case column: AttributeReference if !isChar(column) =>
+        case column: AttributeReference =>
           val schema = scan.table.relation.partitionSchema
           val ordinal = schema.fieldNames.indexOf(column.name)
           Some(attribute -> ordinal).filter(_ => ordinal >= 0 && isGroupable(column.dataType))

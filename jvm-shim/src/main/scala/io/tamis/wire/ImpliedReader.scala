@@ -96,7 +96,8 @@ object ImpliedReader {
   private def range(node: JsonNode, asked: Seq[Expression]): Option[ImpliedRange] =
     try {
       val path = node.get("column").elements.asScala.map(_.asText).toSeq
-      val column = asked.iterator.flatMap(_.find(names(path))).nextOption()
+      val column =
+        asked.iterator.flatMap(_.find(names(path))).nextOption().filter(c => hasRanges(c.dataType))
       val intervals = column.toSeq.flatMap { c =>
         node.get("intervals").elements.asScala.map { i =>
           ImpliedInterval(
@@ -110,6 +111,12 @@ object ImpliedReader {
       val isRange = intervals.nonEmpty && intervals.forall(_.isBounded)
       column.filter(_ => isRange).map(ImpliedRange(_, intervals))
     } catch { case NonFatal(_) => None }
+
+  /** NaN and -0.0 lie elsewhere in Parquet's order, and nothing is implied of the other types. */
+  private def hasRanges(t: DataType): Boolean = t match {
+    case FloatType | DoubleType | BooleanType | BinaryType => false
+    case _                                                 => true
+  }
 
   private def names(path: Seq[String])(e: Expression): Boolean = e match {
     case ExpressionWriter.ColumnPath(found) => found == path

@@ -1,0 +1,127 @@
+"""The goal of an aggregate on the wire."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.serve.handler import Handler
+from tamis.wire.messages import VERSION
+from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+
+SCHEMA = spark_schema(a="long", s="string", b="binary", f="double", d="decimal(9,2)")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Three directories: a is 0 .. 9, 10 .. 19 and, in the last, 20 .. 29 with a NULL."""
+    root = tmp_path / "t"
+    for number in range(3):
+        values = [*range(number * 10, number * 10 + 10), *([None] if number == 2 else [])]
+        texts = [None if v is None else f"t{v:02}" for v in values]
+        path = root / f"p={number}" / "f.parquet"
+        path.parent.mkdir(parents=True)
+        columns = {
+            "a": pa.array(values, pa.int64()),
+            "s": texts,
+            "b": pa.array([None if t is None else t.encode() for t in texts], pa.binary()),
+            "f": pa.array(values, pa.float64()),
+            "d": pa.array(values, pa.decimal128(9, 2)),
+        }
+        pq.write_table(pa.table(columns), path)
+    LocalIndex(root, SCHEMA, tmp_path / "scratch").build()
+    return root
+
+
+def column(name: str, data_type: str) -> dict[str, Any]:
+    return {"n": "col", "p": [name], "t": data_type}
+
+
+A, P = column("a", "long"), column("p", "integer")
+
+
+def asked(
+    root: Path, functions: list[Any], *conjuncts: Any, keys: list[int] | None = None
+) -> dict[str, Any]:
+    directory = root.parent / "snapshot"
+    fingerprint, files = write_snapshot(root, directory, {"p": pa.array([0, 1, 2], pa.int32())})
+    aggregates = [{"function": f, "argument": argument} for f, argument in functions]
+    request = {
+        "version": VERSION,
+        "id": "q1",
+        "snapshot": {"fingerprint": fingerprint, "directory": str(directory), "files": files},
+        "table": {"roots": [uri_of(root)], "partition_columns": [{"name": "p", "type": "integer"}]},
+        "cache_directory": str(root.parent / "cache"),
+        "conjuncts": conjuncts,
+        "goal": {"kind": "aggregate", "aggregates": aggregates, "keys": keys},
+    }
+    answer = json.loads(Handler().plan(msgspec.json.encode(request).decode()))
+    assert "error" not in answer
+    return dict(answer["goal"])
+
+
+def less(limit: int) -> dict[str, Any]:
+    literal = {"n": "lit", "t": "long", "v": limit}
+    return {"n": "call", "f": "LessThan", "t": "boolean", "a": [A, literal]}
+
+
+def test_every_file_is_covered(table: Path) -> None:
+    found = asked(table, [("count", None), ("count", A), ("min", A), ("max", A)])
+    assert found == {
+        "kind": "aggregate",
+        "files": {"form": "none"},
+        "covered": 3,
+        "skipped": 0,
+        "groups": [{"key": 0, "values": [31, 30, 0, 29]}],
+    }
+
+
+def test_a_file_of_which_some_rows_pass_is_read(table: Path) -> None:
+    found = asked(table, [("count", None), ("max", A)], less(15))
+    assert found["files"] == {"form": "ranges", "data": [[1, 2]]}
+    assert (found["covered"], found["groups"]) == (1, [{"key": 0, "values": [10, 9]}])
+    found = asked(table, [("min", A)], less(15))
+    assert (found["files"], found["covered"], found["skipped"]) == ({"form": "none"}, 1, 1)
+    found = asked(table, [("count", None)], less(0))
+    assert (found["files"], found["groups"]) == ({"form": "none"}, [])
+
+
+def test_groups_are_the_keys_of_directories(table: Path) -> None:
+    found = asked(table, [("count", A), ("max", P)], keys=[1, 0, 1])
+    groups = sorted(found["groups"], key=lambda group: group["key"])
+    assert groups == [{"key": 0, "values": [10, 1]}, {"key": 1, "values": [20, 2]}]
+
+
+def test_how_constants_travel(table: Path) -> None:
+    decimal = column("d", "decimal(9,2)")
+    found = asked(table, [("min", decimal), ("max", decimal)])
+    assert found["groups"] == [{"key": 0, "values": ["0.00", "29.00"]}]
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "code"),
+    [
+        ("max", column("s", "string"), "AGGREGATE_NOT_CERTAIN"),
+        ("min", column("b", "binary"), "AGGREGATE_NOT_CERTAIN"),
+        ("max", column("f", "double"), "AGGREGATE_NOT_CERTAIN"),
+        ("max", column("nowhere", "long"), "AGGREGATE_NOT_CERTAIN"),
+        ("max", column("a", "integer"), "AGGREGATE_NOT_CERTAIN"),
+        ("max", {"n": "opaque", "sql": "f(a)"}, "AGGREGATE_NOT_UNDERSTOOD"),
+        ("min", None, "AGGREGATE_NOT_UNDERSTOOD"),
+    ],
+)
+def test_reasons(table: Path, function: str, argument: Any, code: str) -> None:
+    found = asked(table, [(function, argument), ("count", None)])
+    assert (found["kind"], found["reason"]["code"]) == ("nothing", code)
+
+
+def test_no_file_matches_as_a_whole(table: Path) -> None:
+    other = {"n": "opaque", "sql": "rand() < 0.5", "t": "boolean"}
+    found = asked(table, [("count", None)], other)
+    assert found["reason"]["code"] == "AGGREGATE_NOT_COVERED"
