@@ -19,7 +19,10 @@ class ConstantReaderSuite extends munit.FunSuite {
     assertEquals(read("\"-Infinity\"", FloatType), Some(Float.NegativeInfinity))
     assertEquals(read("\"1.50\"", DecimalType(9, 2)), Some(Decimal(BigDecimal("1.50"), 9, 2)))
     assertEquals(read("\"é\"", StringType), Some(UTF8String.fromString("é")))
-    assertEquals(read("\"AP8=\"", BinaryType).map(_.asInstanceOf[Array[Byte]].toSeq), Some(Seq[Byte](0, -1)))
+    assertEquals(
+      read("\"AP8=\"", BinaryType).map(_.asInstanceOf[Array[Byte]].toSeq),
+      Some(Seq[Byte](0, -1))
+    )
   }
 
   test("what is no value of the type is refused") {
