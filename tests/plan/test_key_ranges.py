@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tamis.evaluate.operators  # noqa: F401  fills the registries
-from tamis.expr.nodes import Call, Column, Expr
+from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.table import ArrowStatistics
 from tamis.plan.clustered import is_clustered, share_of_files
@@ -97,6 +97,11 @@ def test_what_the_filter_says_of_a_column_within_the_key() -> None:
     wide = Call("Cast", (number,), (("evalMode", "LEGACY"),), decimal(20, 2))
     within = (compare(">=", number, 40), compare("<=", number, 120))
     assert ranges(files, wide, within) == [(40, 50), (100, 120)]
+    # 9223372036854775807 + 1 raises, which rows of the files do not
+    one_more = Call("Add", (c, Literal(1, LONG)), (("evalMode", "ANSI"),), LONG)
+    wide = Call("Cast", (c,), (("evalMode", "ANSI"),), decimal(22, 2))
+    raising = (compare(">=", one_more, 41), compare("<=", one_more, 121))
+    assert ranges(files, wide, raising) == [(40, 50), (100, 120)]
 
 
 def test_at_most_sixteen_ranges_with_the_widest_gaps() -> None:

@@ -58,7 +58,7 @@ def key_ranges(
     if ends is None or ends.unknown:
         return None
     lower, upper = _disjoint(ends)
-    lower, upper = _within(_runs_of(key, conjuncts), lower, upper)
+    lower, upper = _within(_runs_of(key, conjuncts, segments, kept), lower, upper)
     lower, upper = _few(lower, upper, ends.type)
     found = [
         _interval(low, high, ends.type)
@@ -83,11 +83,13 @@ def _disjoint(ends: Ends) -> tuple[Values, Values]:
     return lower[starts], reached[stops]
 
 
-def _runs_of(key: Expr, conjuncts: Sequence[Expr]) -> Sequence[tuple[Any, Any]] | None:
+def _runs_of(
+    key: Expr, conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags
+) -> Sequence[tuple[Any, Any]] | None:
     """Outside of which values of the key the filter is true of no row; None: that is not known.
 
-    The filter is true only in some runs of a column. There the key has the values that it has over
-    files which hold one run each.
+    The filter is true only in some runs of a column, which the files have in part. There the key
+    has the values that it has over files which hold one such part each.
     """
     columns = {node.path: node for node in walk(key) if isinstance(node, Column)}
     if len(columns) != 1:
@@ -99,9 +101,13 @@ def _runs_of(key: Expr, conjuncts: Sequence[Expr]) -> Sequence[tuple[Any, Any]] 
     runs = possible_runs(conjoin(about), column)
     if runs is None or key == column:
         return runs
-    lower, upper = (np.array(each, np.int64) for each in zip(*runs, strict=True))
-    made_up = MadeUp(column, Bounds(column.type, lower, upper, NO, NO, YES), len(runs))
-    ends = ends_of(key, [Segment(slice(0, len(runs)), made_up)], np.ones(len(runs), np.bool_))
+    held = ends_of(column, segments, kept)
+    if held is None or held.unknown:
+        return None
+    lower, upper = _few(*_within(runs, *_disjoint(held)), column.type)
+    count = len(lower)
+    made_up = MadeUp(column, Bounds(column.type, lower, upper, NO, NO, YES), count)
+    ends = ends_of(key, [Segment(slice(0, count), made_up)], np.ones(count, np.bool_))
     if ends is None or ends.unknown:
         return None
     starts, stops = _disjoint(ends)
@@ -121,16 +127,12 @@ def _within(
     """The parts of the ranges that lie in one of the runs, which are ascending and disjoint."""
     if runs is None:
         return lower, upper
-    parts = [
-        (max(low, start), min(high, stop))
-        for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
-        for start, stop in runs
-        if low <= stop and start <= high
-    ]
-    return (
-        np.array([low for low, _ in parts], lower.dtype),
-        np.array([high for _, high in parts], upper.dtype),
-    )
+    if not len(runs):
+        return lower[:0], upper[:0]
+    hits = [(lower <= stop) & (upper >= start) for start, stop in runs]
+    lows = [np.maximum(lower[h], start) for h, (start, _) in zip(hits, runs, strict=True)]
+    highs = [np.minimum(upper[h], stop) for h, (_, stop) in zip(hits, runs, strict=True)]
+    return np.concatenate(lows), np.concatenate(highs)  # ascending, as the runs are
 
 
 def _few(lower: Values, upper: Values, data_type: DataType) -> tuple[Values, Values]:

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   ScalarSubquery,
   SubqueryExpression
 }
+import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -76,10 +77,15 @@ object PruneAtRunTime extends GoalRule {
       val keys = join.condition.toSeq
         .flatMap(ExpressionWriter.conjuncts)
         .flatMap(JoinKeys.of(_, join.left, join.right))
-      val right = if (sides.right) RuntimeKeys.of(join.left, join.right, keys) else join.right
+      val inner = join.joinType.isInstanceOf[InnerLike]
+      val right =
+        if (sides.right) RuntimeKeys.of(join.left, join.right, keys, mayBroadcast = inner)
+        else join.right
       val left =
-        if (sides.left && (right eq join.right)) RuntimeKeys.of(right, join.left, keys.map(_.swap))
-        else join.left
+        if (sides.left && (right eq join.right)) {
+          val mayBroadcast = inner || join.joinType == LeftSemi
+          RuntimeKeys.of(right, join.left, keys.map(_.swap), mayBroadcast)
+        } else join.left
       if ((left eq join.left) && (right eq join.right)) join
       else join.withNewChildren(Seq(left, right))
     case filter @ Filter(condition, child)
@@ -88,7 +94,7 @@ object PruneAtRunTime extends GoalRule {
       val told = plain.fold(child)(Filter(_, child))
       val left = ExpressionWriter.conjuncts(condition).foldLeft(told) { (left, conjunct) =>
         SubqueryJoin.of(conjunct, left).filter(_.sides.left).fold(left) { join =>
-          RuntimeKeys.of(join.plan, left, join.keys.map(_.swap))
+          RuntimeKeys.of(join.plan, left, join.keys.map(_.swap), mayBroadcast = true)
         }
       }
       if (left eq told) filter

@@ -39,11 +39,18 @@ object RuntimeKeys {
     *
     * @param keys
     *   keys of `from`, and what they are equal to in `to`
+    * @param mayBroadcast
+    *   Spark may broadcast `from` for this join: never the side that keeps its rows
     */
-  def of(from: LogicalPlan, to: LogicalPlan, keys: Seq[(Expression, Expression)]): LogicalPlan =
+  def of(
+      from: LogicalPlan,
+      to: LogicalPlan,
+      keys: Seq[(Expression, Expression)],
+      mayBroadcast: Boolean
+  ): LogicalPlan =
     if (!ReadsTamis(to) || !isSelective(from) || !isRepeatable(from)) to
     else
-      bytesOf(from).filterNot(comesWithBroadcast).fold(to) { cost =>
+      bytesOf(from).filterNot(mayBroadcast && comesWithBroadcast(_)).fold(to) { cost =>
         keys.foldLeft(to) { case (plan, (fromKey, toKey)) =>
           onScans(toKey, plan)(pays(_, cost)) { scan =>
             InKeys(scan.key, listOf(scan.table.session, fromKey, from))
