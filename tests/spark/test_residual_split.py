@@ -31,7 +31,7 @@ SPLIT = [
     (f"SELECT day, count(*) FROM events WHERE {LATE} GROUP BY day", BOTH),
     (f"SELECT id % 7 AS k, sum(item.sku) FROM events WHERE {LATE} GROUP BY id % 7", BOTH),
     (f"SELECT DISTINCT id FROM events WHERE {LATE}", BOTH),
-    (f"SELECT count(*) FROM events WHERE {LATE} AND id < 950", BOTH),
+    (f"SELECT count(*) FROM events WHERE {LATE} AND id < 950", [4, 6]),
     (f"SELECT max(id) FROM events WHERE {LATE} ORDER BY 1 LIMIT 1", BOTH),
     ("SELECT count(*) FROM events WHERE date_format(day, 'yyyy') = '1996'", [2, 3]),
     (
@@ -51,7 +51,7 @@ SPLIT = [
     ),
     (
         f"SELECT id FROM events WHERE id = (SELECT max(id) FROM events WHERE {LATE})",
-        [1, 3, 7],
+        [3, 7, 10],
     ),
 ]
 
@@ -94,8 +94,8 @@ NOT = [
     f"SELECT id FROM events WHERE {LATE} ORDER BY id",
     f"SELECT count(*) FROM (SELECT id FROM events WHERE {LATE} LIMIT 900)",
     f"SELECT collect_list(id) FROM events WHERE {LATE} AND id < 0",
-    f"SELECT count(*), max(input_file_name()) > '' FROM events WHERE {LATE}",
-    f"SELECT count(*) FROM (SELECT monotonically_increasing_id() AS i FROM events WHERE {LATE})",
+    f"SELECT max(f) FROM (SELECT input_file_name() AS f FROM events WHERE {LATE})",
+    f"SELECT max(i) FROM (SELECT monotonically_increasing_id() AS i FROM events WHERE {LATE})",
     f"SELECT count(*) FROM events WHERE {LATE} AND rand() < 2.5 * id + 3",
     # all files pass, or none
     "SELECT count(*) FROM events WHERE id >= 0 OR name LIKE '%7'",

@@ -21,9 +21,9 @@ import org.apache.spark.sql.types.{BinaryType, StringType}
   * The Union bears the attributes of its first child, which are those of the plan above; the second
   * has fresh ones, as children of a Union have.
   *
-  * Only below an Aggregate, which takes the rows in any order, and where nothing in the plan depends
-  * on the order or the place of rows. Not below a LIMIT, which may stop early, nor of partitioned
-  * tables beside a Join, whose partitions Spark prunes when it runs.
+  * Only below an Aggregate, which takes the rows in any order, and where nothing in the plan
+  * depends on the order or the place of rows. Not below a LIMIT, which may stop early, nor of
+  * partitioned tables beside a Join, whose partitions Spark prunes when it runs.
   */
 object SplitResidual extends GoalRule {
   override val ruleName: String = "io.tamis.rules.SplitResidual"
@@ -113,6 +113,6 @@ object SplitResidual extends GoalRule {
   private def isDear(e: Expression): Boolean = e.exists {
     case _: Attribute | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not => false
     case _: IsNull | _: IsNotNull | _: In | _: InSet | _: GetStructField | _: Cast => false
-    case _                                                                        => true
+    case _                                                                         => true
   }
 }
