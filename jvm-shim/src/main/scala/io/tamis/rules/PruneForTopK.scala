@@ -51,10 +51,17 @@ object PruneForTopK extends GoalRule {
       val listing = found.asked.listing
       GoalReader.first(found.answer, listing.size, withoutIds(key), goal) match {
         case Right((files, until)) =>
-          scan.scannedFor(plan, text, None, Some(Kept.of(listing, files)), until.toSeq)
+          val implied = until.toSeq.filterNot(isOnPartitions(_, scan))
+          scan.scannedFor(plan, text, None, Some(Kept.of(listing, files)), implied)
         case Left(reason) => scan.scannedFor(plan, text, Some(reason), None)
       }
     }
+  }
+
+  /** Files do not hold these columns. */
+  private def isOnPartitions(e: Expression, scan: ScanBelow): Boolean = {
+    val partitions = scan.table.relation.partitionSchema.fieldNames.toSet
+    e.references.exists(a => partitions(a.name))
   }
 
   /** Two scans of one table are the same wherever they stand. */
