@@ -13,6 +13,11 @@ from tests.spark.conftest import rows, scans, sql_tab
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+TURNED_ON = (
+    "spark.tamis.joins.enabled",
+    "spark.tamis.runtimeFilters.enabled",
+)
+
 Same = Callable[[str], "DataFrame"]
 
 JOINS = {

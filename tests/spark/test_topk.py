@@ -12,6 +12,8 @@ from tests.spark.conftest import kept, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+TURNED_ON = ("spark.tamis.topK.enabled",)
+
 
 @pytest.fixture(scope="module")
 def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
