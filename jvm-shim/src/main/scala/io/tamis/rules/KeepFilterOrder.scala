@@ -1,6 +1,7 @@
 package io.tamis.rules
 
 import io.tamis.source.TamisScan
+import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.{
   And,
   Expression,
@@ -37,8 +38,8 @@ object KeepFilterOrder {
       plan.transformDownWithSubqueries {
         case filter @ Filter(condition, relation @ TamisRelation(table)) =>
           // IN and EXISTS become joins above the filter, with tamis and without
-          val order = Conjuncts
-            .of(condition)
+          val order = ExpressionWriter
+            .conjuncts(condition)
             .filter(c => isScalar(c) || !SubqueryExpression.hasSubquery(c))
             .map(isScalar)
           if (order == order.sorted) filter // the subqueries come last as it is
@@ -59,24 +60,27 @@ object KeepFilterOrder {
     override def preColumnarTransitions: Rule[SparkPlan] = RestoreOrder
   }
 
-  private object RestoreOrder extends Rule[SparkPlan] {
+  private object RestoreOrder extends GoalPhysicalRule {
     override val ruleName: String = "io.tamis.rules.KeepFilterOrder.Restore"
 
-    override def apply(plan: SparkPlan): SparkPlan = plan.transformDown { case filter: FilterExec =>
-      filter.child match {
-        case scan: BatchScanExec =>
-          scan.scan match {
-            case tamis: TamisScan => restored(filter, tamis)
-            case _                => filter
-          }
-        case _ => filter
-      }
+    override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformDown {
+      case filter: FilterExec =>
+        filter.child match {
+          case scan: BatchScanExec =>
+            scan.scan match {
+              case tamis: TamisScan => restored(filter, tamis)
+              case _                => filter
+            }
+          case _ => filter
+        }
     }
 
     private def restored(filter: FilterExec, scan: TamisScan): FilterExec = {
       val order = scan.table.purpose.subqueryAt
       val (subqueries, residual) =
-        Conjuncts.of(filter.condition).partition(_.exists(_.isInstanceOf[PlannedSubquery]))
+        ExpressionWriter
+          .conjuncts(filter.condition)
+          .partition(_.exists(_.isInstanceOf[PlannedSubquery]))
       // what was exact has left the filter
       val exact = scan.decision.conjuncts.map(_.isExact).iterator
       val places = order.flatMap { isSubquery =>

@@ -1,15 +1,8 @@
 package io.tamis.rules
 
 import io.tamis.source.{GoalOutcome, Kept, ScanPlanner, TamisTable}
-import io.tamis.wire.{Goal, GoalReader, Reason}
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  Attribute,
-  DynamicPruning,
-  ExprId,
-  Expression,
-  SubqueryExpression
-}
+import io.tamis.wire.{ExpressionWriter, Goal, GoalReader, Reason}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 
 /** One scan of tamis under projections, and nothing else but one filter right on the scan.
@@ -68,7 +61,7 @@ final case class ScanBelow(
 object ScanBelow {
 
   def unapply(plan: LogicalPlan): Option[ScanBelow] = plan match {
-    case Project(list, child) if list.forall(isPlain) =>
+    case Project(list, child) if list.forall(PlainConjuncts.isPlain) =>
       unapply(child).map { below =>
         val outputs = list.map {
           case a: Alias => a.exprId -> below.atScan(a.child)
@@ -76,8 +69,8 @@ object ScanBelow {
         }
         below.copy(outputs = outputs.toMap)
       }
-    case Filter(condition, relation @ TamisRelation(table)) if isPlain(condition) =>
-      Some(scan(relation, table, Conjuncts.of(condition)))
+    case Filter(condition, relation @ TamisRelation(table)) if PlainConjuncts.isPlain(condition) =>
+      Some(scan(relation, table, ExpressionWriter.conjuncts(condition)))
     case relation @ TamisRelation(table) => Some(scan(relation, table, Nil))
     case _                               => None
   }
@@ -92,10 +85,5 @@ object ScanBelow {
       table,
       conjuncts,
       relation.output.map(a => a.exprId -> (a: Expression)).toMap
-    )
-
-  private def isPlain(e: Expression): Boolean =
-    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(
-      _.isInstanceOf[DynamicPruning]
     )
 }
