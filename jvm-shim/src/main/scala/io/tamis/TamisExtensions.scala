@@ -31,7 +31,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => PruneForTopK)
     extensions.injectPreCBORule(_ => AggregateFromStatistics)
     extensions.injectPreCBORule(_ => PruneForJoins)
-    extensions.injectPreCBORule(_ => new AddImpliedFilters)
+    extensions.injectPreCBORule(_ => AddImpliedFilters)
     extensions.injectPreCBORule(_ => SplitResidual)
     extensions.injectPreCBORule(_ => PruneAtRunTime)
     extensions.injectColumnar(_ => RuntimeConditionsRule)
