@@ -101,6 +101,8 @@ def _shapes(rng: random.Random, table: RandomTable, other: RandomTable, conditio
             f"SELECT a._row FROM c a JOIN c b ON a._row = b._row WHERE {second}",
             f"SELECT _row FROM {table.name} WHERE _row IN (SELECT _row FROM {table.name} WHERE {condition})",
             f"SELECT _row FROM {table.name} WHERE _row > (SELECT min(_row) FROM {table.name} WHERE {condition})",
+            f"SELECT (SELECT sum(_row) FROM {table.name} WHERE {condition}), "
+            f"(SELECT count({column}) FROM {table.name} WHERE {condition})",
             f"SELECT _row FROM {table.name} WHERE {condition} UNION ALL SELECT -_row FROM {table.name} WHERE NOT ({condition})",
             join_of(rng, table, rng.choice([table, other]), condition),
             join_of(rng, other, table, None, condition),
