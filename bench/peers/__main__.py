@@ -6,17 +6,15 @@ One session, the same files: Spark's own Parquet source with tamis off and on, I
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.peers import by_plans, by_running, layouts, packages
-from bench.peers.layouts import LAYOUTS, Layout, Sources
+from bench.peers.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    Compare = Callable[[SparkSession, Layout, Sources], list[list[str]]]
 
 _BUILD = Path(__file__).resolve().parents[2] / "build"
 _PEERS = ("tamis", "Spark", "Iceberg", "Delta")
@@ -45,13 +43,13 @@ def session(folder: Path) -> SparkSession:
     return spark
 
 
-def show(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def show(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     print(f"\n| {' | '.join(heading)} |")
     print("|---|" + "---:|" * (len(heading) - 1))
     for text, *figures in rows:
         escaped = text.replace("|", "\\|")
-        print(f"| `{escaped}` | {' | '.join(figures)} |")
-    print(flush=True)
+        print(f"| `{escaped}` | {' | '.join(figures)} |", flush=True)
+    print()
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ method opens fewer, unless it knows more than the files' contents.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,10 +61,9 @@ def holding(spark: SparkSession, path: Path, predicates: Sequence[str]) -> list[
     return [int(count or 0) for count in row]
 
 
-def compare(spark: SparkSession, layout: Layout, sources: Sources) -> list[list[str]]:
+def compare(spark: SparkSession, layout: Layout, sources: Sources) -> Iterator[list[str]]:
     """One row a predicate: text, files that hold rows, tamis, native, Iceberg, Delta."""
     path = sources.path
-    rows = []
     for predicate, ideal in zip(
         layout.predicates, holding(spark, path, layout.predicates), strict=True
     ):
@@ -76,5 +75,4 @@ def compare(spark: SparkSession, layout: Layout, sources: Sources) -> list[list[
         with_delta = opened(spark.read.format("delta").load(str(sources.delta)).where(predicate))
         text = predicate if len(predicate) <= _WIDTH else predicate[: _WIDTH - 1] + "…"
         figures = (ideal, ours, native, with_iceberg, with_delta)
-        rows.append([text, *map(str, figures)])
-    return rows
+        yield [text, *map(str, figures)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bench.opened import Opened
@@ -18,7 +19,7 @@ FEATURES = {
 }
 
 
-def compare(spark: SparkSession, layout: Layout, sources: Sources) -> list[list[str]]:
+def compare(spark: SparkSession, layout: Layout, sources: Sources) -> Iterator[list[str]]:
     """One row a query: text, ideal, tamis, native, Iceberg, Delta.
 
     Raises where the answers are not the same rows.
@@ -35,15 +36,13 @@ def compare(spark: SparkSession, layout: Layout, sources: Sources) -> list[list[
         (sources.iceberg, False),
         (f"delta.`{sources.delta}`", False),
     )
-    rows = []
     for query in layout.queries:
         ran = [_run(spark, query, table, sources, on) for table, on in tables]
         spark.conf.set("spark.tamis.enabled", "false")
         ideal = query.ideal.files(spark, "every_row")
         if any(answer != ran[0][0] for answer, _ in ran):
             raise AssertionError(f"{query.sql}: the answers differ")
-        rows.append([query.text, str(ideal), *(str(files) for _, files in ran)])
-    return rows
+        yield [query.text, str(ideal), *(str(files) for _, files in ran)]
 
 
 def _run(

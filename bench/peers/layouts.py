@@ -109,7 +109,7 @@ def dimensions(spark: SparkSession, demo: Path, folder: Path) -> None:
 def _to_delta(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> Path:
     """A Delta table of hard links of the files, with statistics."""
     target = folder / "delta" / layout.name
-    if not (target / "_delta_log").exists():
+    if not (target / "_delta_log" / f"{0:020}.json").exists():  # its first commit
         shutil.rmtree(target, ignore_errors=True)
         for file in path.rglob("*.parquet"):
             if any(part.startswith("_") for part in file.relative_to(path).parts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import statistics
 import time
@@ -24,6 +25,7 @@ class Run:
     files: int
     planning: float
     seconds: float
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,12 @@ class Comparison:
         """Seconds on / off of each pair that counts, ascending."""
         pairs = zip(self.on[_WARM:], self.off[_WARM:], strict=True)
         return sorted(on.seconds / off.seconds for on, off in pairs)
+
+    @property
+    def cpu_ratio(self) -> float:
+        """Of the whole of what counts, since a run is a few ticks of the clock."""
+        on, off = (sum(run.cpu for run in runs[_WARM:]) for runs in (self.on, self.off))
+        return on / off
 
     @property
     def ratio(self) -> float:
@@ -63,6 +71,7 @@ class Comparison:
             f"{statistics.median(run.seconds for run in on):.2f}",
             f"{self.ratio:.2f}" + " **slower**" * self.is_slower,
             f"{self.ratios[0]:.2f} to {self.ratios[-1]:.2f}",
+            f"{self.cpu_ratio:.2f}",
         ]
 
 
@@ -75,6 +84,7 @@ HEADINGS = (
     "on, s",
     "on / off, median",
     "min to max",
+    "CPU on / off",
 )
 
 
@@ -91,10 +101,18 @@ def compare(spark: SparkSession, sql: str, places: Sequence[Path], repeats: int)
 def _run(spark: SparkSession, sql: str, places: Sequence[Path], on: bool) -> Run:
     spark.conf.set("spark.tamis.enabled", str(on).lower())
     with Opened(places) as opened:
-        started = time.perf_counter()
+        cpu, started = _cpu_seconds(spark), time.perf_counter()
         frame = spark.sql(sql)
         frame._jdf.queryExecution().executedPlan()
         planned = time.perf_counter()
         rows = frame.collect()
-        ended = time.perf_counter()
-    return Run(sorted(map(repr, rows)), len(opened.files), planned - started, ended - started)
+        ended, cpu = time.perf_counter(), _cpu_seconds(spark) - cpu
+    answer = sorted(map(repr, rows))
+    return Run(answer, len(opened.files), planned - started, ended - started, cpu)
+
+
+def _cpu_seconds(spark: SparkSession) -> float:
+    """Of the driver, which runs the tasks too; that of the sidecar is milliseconds."""
+    driver = spark.sparkContext._gateway.proc.pid  # spark-submit became the driver
+    fields = Path(f"/proc/{driver}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
