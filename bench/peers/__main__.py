@@ -74,6 +74,7 @@ def main() -> None:
                 show(("predicate", "holds rows", *_PEERS), by_plans.compare(spark, layout, sources))
             if arguments.only != "predicates":
                 show(("query", "ideal", *_PEERS), by_running.compare(spark, layout, sources))
+        by_running.say_warnings(spark)
     finally:
         spark.stop()
 

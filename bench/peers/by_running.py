@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.opened import Opened
 from bench.peers.layouts import Layout, Sources
@@ -60,3 +61,10 @@ def _run(
         for name, value in before.items():
             spark.conf.set(name, value)
     return len(rows) if query.any_rows else sorted(map(repr, rows)), len(opened.files)
+
+
+def say_warnings(spark: SparkSession) -> None:
+    """Of tamis: where it gave up, the figures are those of plain Spark."""
+    jvm: Any = spark._jvm
+    for warning in jvm.io.tamis.Tamis.warnings():
+        print(f"warning: {warning}", file=sys.stderr)

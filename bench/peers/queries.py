@@ -29,19 +29,22 @@ class Query:
     @property
     def text(self) -> str:
         shuffled = " (shuffled)" if self.confs == _SHUFFLED else ""
-        return self.sql.format(t="t").replace("lineitem ", "") + shuffled
+        return self.sql.format(t="t") + shuffled
 
 
 def _limit(where: str, rows: int = 10) -> Query:
-    return Query(f"SELECT * FROM {{t}} WHERE {where} LIMIT {rows}", Enough(rows, where))
+    return Query(f"SELECT * FROM {{t}}{_where(where)} LIMIT {rows}", Enough(rows, where))
+
+
+def _where(condition: str) -> str:
+    return "" if condition == "true" else f" WHERE {condition}"
 
 
 def _first(order: str, where: str = "true", rows: int = 10) -> Query:
     # only what is ordered by: the rows of equal keys are anybody's choice
     columns = order.replace(" DESC", "")
-    condition = "" if where == "true" else f" WHERE {where}"
     return Query(
-        f"SELECT {columns} FROM {{t}}{condition} ORDER BY {order} LIMIT {rows}",
+        f"SELECT {columns} FROM {{t}}{_where(where)} ORDER BY {order} LIMIT {rows}",
         First(rows, order, where),
     )
 
@@ -129,9 +132,9 @@ BY_KEY: Final = (
     ),
     *_both(
         f"{_SUM} FROM {{t}} JOIN orders ON l_orderkey = o_orderkey "
-        "WHERE o_orderdate = DATE'1995-03-15' AND o_totalprice > 400000",
+        "WHERE o_orderdate = DATE'1995-03-15' AND o_totalprice > 350000",
         "l_orderkey IN (SELECT o_orderkey FROM orders "
-        "WHERE o_orderdate = DATE'1995-03-15' AND o_totalprice > 400000)",
+        "WHERE o_orderdate = DATE'1995-03-15' AND o_totalprice > 350000)",
     ),
     *_both(
         f"{_SUM} FROM {{t}} WHERE l_orderkey IN "

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.peers.by_running import FEATURES
+from bench.peers.by_running import FEATURES, say_warnings
 from bench.tpch import measure, tables
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def main() -> int:
     print(f"\nGeometric mean of on / off: {statistics.geometric_mean(ratios):.3f}")
     for number in wrong:
         print(f"Q{number}: the answers with tamis on and off differ.")
+    say_warnings(spark)
     spark.stop()
     return 1 if wrong else 0
 
