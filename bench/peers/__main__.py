@@ -56,6 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=_BUILD / "peers")
     parser.add_argument("--only", choices=("predicates", "queries"))
+    parser.add_argument("--like", default="", help="only queries that contain this text")
     parser.add_argument("--layouts", default=",".join(layout.name for layout in LAYOUTS))
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
@@ -72,8 +73,9 @@ def main() -> None:
             print(f"\n### {layout.title}: {files} files")
             if arguments.only != "queries":
                 show(("predicate", "holds rows", *_PEERS), by_plans.compare(spark, layout, sources))
+            queries = [query for query in layout.queries if arguments.like in query.sql]
             if arguments.only != "predicates":
-                show(("query", "ideal", *_PEERS), by_running.compare(spark, layout, sources))
+                show(("query", "ideal", *_PEERS), by_running.compare(spark, queries, sources))
         by_running.say_warnings(spark)
     finally:
         spark.stop()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench.opened import Opened
-from bench.peers.layouts import Layout, Sources
+from bench.peers.layouts import Sources
 from bench.peers.queries import Query
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FEATURES = {
 }
 
 
-def compare(spark: SparkSession, layout: Layout, sources: Sources) -> Iterator[list[str]]:
+def compare(spark: SparkSession, queries: Sequence[Query], sources: Sources) -> Iterator[list[str]]:
     """One row a query: text, ideal, tamis, native, Iceberg, Delta.
 
     Raises where the answers are not the same rows.
@@ -37,7 +37,7 @@ def compare(spark: SparkSession, layout: Layout, sources: Sources) -> Iterator[l
         (sources.iceberg, False),
         (f"delta.`{sources.delta}`", False),
     )
-    for query in layout.queries:
+    for query in queries:
         ran = [_run(spark, query, table, sources, on) for table, on in tables]
         spark.conf.set("spark.tamis.enabled", "false")
         ideal = query.ideal.files(spark, "every_row")
