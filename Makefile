@@ -71,9 +71,10 @@ test-versions: setup ## Run queries with Spark 4.0, 4.1, 4.2 and 4.3, tamis on a
 	.ci/test-versions
 
 .PHONY: bench
-bench: setup ## Measure planning, bridge and scans; count files beside the peers (bench/)
+bench: setup ## Measure planning, scans and TPC-H; count files beside the peers (bench/)
 	@$(PYTHON) -m bench.planning
 	@$(PYTHON) -m bench.scans
+	@$(PYTHON) -m bench.tpch
 	@$(PYTHON) -m bench.peers
 
 .PHONY: format

@@ -5,16 +5,17 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 TABLES = ("lineitem", "lineitem_by_year", "orders")  # the second is made from the first
 
 # Table -> how many files, and the column by whose ranges rows are put into them.
-_CLUSTERED = {"lineitem": (200, "l_shipdate"), "orders": (50, "o_orderdate")}
+CLUSTERED = {"lineitem": (200, "l_shipdate"), "orders": (50, "o_orderdate")}
 
 
 def make(spark: SparkSession, data: Path) -> None:
@@ -27,24 +28,31 @@ def make(spark: SparkSession, data: Path) -> None:
         spark.read.parquet(str(path)).createOrReplaceTempView(name)
 
 
-def _generate(target: Path) -> Path:
-    """The Parquet files of the generator, made if need be."""
+def generate(target: Path, tables: Sequence[str], scale: float = 1) -> Path:
+    """One Parquet file a table, `target`/NAME.parquet, made by the generator if need be."""
     if not (target / "done").exists():
         generator = Path(sys.executable).with_name("tpchgen-cli")
-        command = [str(generator), "parquet", "--scale-factor=1", "--tables=lineitem,orders"]
-        subprocess.run([*command, f"--output-dir={target}", "--overwrite", "--quiet"], check=True)
+        command = [str(generator), "parquet", f"--scale-factor={scale:g}"]
+        command += [f"--tables={','.join(tables)}", f"--output-dir={target}"]
+        subprocess.run([*command, "--overwrite", "--quiet"], check=True)
         (target / "done").touch()
     return target
+
+
+def write_clustered(rows: DataFrame, path: Path, files: int, *columns: str) -> None:
+    """That many files, each of a range of the columns, sorted by them."""
+    ranged = rows.repartitionByRange(files, *columns)
+    ranged.sortWithinPartitions(*columns).write.mode("overwrite").parquet(str(path))
 
 
 def _write(spark: SparkSession, name: str, data: Path) -> None:
     if name == "lineitem_by_year":
         _write_by_year(spark, data / "lineitem", data / name)
     else:
-        files, column = _CLUSTERED[name]
-        rows = spark.read.parquet(str(_generate(data / "generated") / f"{name}.parquet"))
-        clustered = rows.repartitionByRange(files, column).sortWithinPartitions(column)
-        clustered.write.parquet(str(data / name))
+        files, column = CLUSTERED[name]
+        generated = generate(data / "generated", tuple(CLUSTERED))
+        rows = spark.read.parquet(str(generated / f"{name}.parquet"))
+        write_clustered(rows, data / name, files, column)
 
 
 def _write_by_year(spark: SparkSession, lineitem: Path, path: Path) -> None:

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tamis
 from bench.demo import tables
-from bench.peers import predicates
+from bench.peers import predicates, queries
 from bench.peers.packages import CATALOG
+from bench.peers.queries import Query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +31,7 @@ class Layout:
     title: str
     sorted_by: Sequence[str]
     predicates: Sequence[str]
+    queries: Sequence[Query]
     partitioned_by: str | None = None
 
     @property
@@ -36,18 +39,40 @@ class Layout:
         return f"{CATALOG}.peers.{self.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The same files as a directory, which tamis has an index of, and as tables of the others."""
+
+    path: Path
+    iceberg: str
+    delta: Path
+
+
 LAYOUTS = (
-    Layout("lineitem", "sorted by l_shipdate", (), predicates.BY_DATE),
-    Layout("by_key", "sorted by l_orderkey", ("l_orderkey",), predicates.BY_KEY),
+    Layout("lineitem", "sorted by l_shipdate", (), predicates.BY_DATE, queries.BY_DATE),
+    Layout("by_key", "sorted by l_orderkey", ("l_orderkey",), predicates.BY_KEY, queries.BY_KEY),
     Layout(
         "by_mode",
         "sorted by l_shipmode, l_comment",
         ("l_shipmode", "l_comment"),
         predicates.BY_MODE,
+        queries.BY_MODE,
     ),
-    Layout("lineitem_by_year", "partitioned by year", (), predicates.BY_YEAR, "year"),
+    Layout(
+        "lineitem_by_year",
+        "partitioned by year",
+        (),
+        predicates.BY_YEAR,
+        queries.BY_YEAR,
+        "year",
+    ),
 )
 _FILES = 200
+_CALENDAR = """
+    SELECT day, concat(year(day), '-Q', quarter(day)) AS quarter,
+           month(day) = 12 AND dayofmonth(day) = 25 AS holiday
+    FROM (SELECT explode(sequence(DATE'1992-01-01', DATE'1998-12-31')) AS day)
+"""
 
 
 def make(spark: SparkSession, demo: Path, folder: Path) -> dict[str, Path]:
@@ -59,16 +84,32 @@ def make(spark: SparkSession, demo: Path, folder: Path) -> dict[str, Path]:
         if not (path / "_SUCCESS").exists():
             shutil.rmtree(path, ignore_errors=True)
             rows = spark.read.parquet(str(demo / "lineitem"))
-            ranged = rows.repartitionByRange(_FILES, *layout.sorted_by)
-            ranged.sortWithinPartitions(*layout.sorted_by).write.parquet(str(path))
+            tables.write_clustered(rows, path, _FILES, *layout.sorted_by)
         places[layout.name] = path
     return places
 
 
-def to_delta(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> Path:
+def sources(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> Sources:
+    delta = _to_delta(spark, layout, path, folder)
+    iceberg = _to_iceberg(spark, layout, path)
+    tamis.index(spark, str(path)).build()
+    return Sources(path, iceberg, delta)
+
+
+def dimensions(spark: SparkSession, demo: Path, folder: Path) -> None:
+    """The views `orders` and `calendar`, with indexes."""
+    calendar = folder / "calendar"
+    if not (calendar / "_SUCCESS").exists():
+        spark.sql(_CALENDAR).coalesce(1).write.mode("overwrite").parquet(str(calendar))
+    for name, path in (("orders", demo / "orders"), ("calendar", calendar)):
+        tamis.index(spark, str(path)).build()
+        spark.read.parquet(str(path)).createOrReplaceTempView(name)
+
+
+def _to_delta(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> Path:
     """A Delta table of hard links of the files, with statistics."""
     target = folder / "delta" / layout.name
-    if not (target / "_delta_log").exists():
+    if not (target / "_delta_log" / f"{0:020}.json").exists():  # its first commit
         shutil.rmtree(target, ignore_errors=True)
         for file in path.rglob("*.parquet"):
             if any(part.startswith("_") for part in file.relative_to(path).parts):
@@ -81,7 +122,7 @@ def to_delta(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> P
     return target
 
 
-def to_iceberg(spark: SparkSession, layout: Layout, path: Path) -> str:
+def _to_iceberg(spark: SparkSession, layout: Layout, path: Path) -> str:
     """An Iceberg table over the very files, with the metrics that it reads from their footers."""
     schema = spark.read.parquet(str(path)).schema
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)

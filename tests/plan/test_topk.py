@@ -24,6 +24,7 @@ from tests.differential.generate import Case, random_case, random_predicate
 from tests.differential.keys import order_key
 from tests.differential.random_calls import random_call
 from tests.differential.rows import row_value
+from tests.plan.test_aggregate import Files
 
 C = Column(("c",), LONG)
 S = Column(("s",), STRING)
@@ -67,6 +68,17 @@ FLOATS = table(
     null_count_of_x=[0, 0, 0, 0, 0],
     nan_count_of_x=[0, 0, 1, 0, 4],
 )
+ATTAINED = Files(
+    pa.table(
+        {
+            "min.s": ["a", "b", "c", "d", None],
+            "max.s": ["u", "v", "w", "x", None],
+            "null_count.s": [0, 0, 0, 0, 4],
+            "attained.s": [True, False, True, True, True],
+            "num_records": ROWS,
+        }
+    )
+)
 ASC, DESC = (False, True), (True, False)
 ASC_LAST, DESC_FIRST = (False, False), (True, True)
 NOT_NULL = Not(IsNull(C))
@@ -74,6 +86,10 @@ NOT_NULL = Not(IsNull(C))
 
 def above(value: int) -> Expr:
     return Compare(Comparison.GREATER, C, Literal(value, LONG))
+
+
+def after(text: str) -> Expr:
+    return Compare(Comparison.GREATER, S, Literal(text, STRING))
 
 
 # statistics, key, (descending, nulls first), filters, rows wanted, another key follows, files; None:
@@ -110,9 +126,21 @@ TABLE = [
     (SOME_NULLS, C, ASC, [above(0)], 5, True, [0, 1, 2]),
     # ties stay where another key decides; else enough of them do
     (TIES, C, ASC_LAST, [], 4, True, [0, 1, 2, 3]),
-    (TIES, C, ASC_LAST, [], 4, False, [0, 1]),
+    (TIES, C, ASC_LAST, [], 4, False, [2]),
     (TIES, C, DESC, [], 2, False, [4]),
-    (TIES, C, DESC, [], 5, False, [0, 4]),
+    (TIES, C, DESC, [], 5, False, [2, 4]),
+    # files overlap, but some row has the bound; not in the second, nor in the last, of NULLs alone
+    (ATTAINED, S, ASC_LAST, [], 1, True, [0]),
+    (ATTAINED, S, ASC_LAST, [], 2, True, [0, 1, 2]),
+    (ATTAINED, S, ASC_LAST, [], 2, False, [0, 1, 2]),
+    (ATTAINED, S, ASC_LAST, [], 3, True, [0, 1, 2, 3]),
+    (ATTAINED, S, ASC_LAST, [after(" ")], 2, True, [0, 1, 2]),
+    (ATTAINED, S, ASC_LAST, [after("a")], 2, True, [0, 1, 2, 3]),
+    (ATTAINED, S, ASC_LAST, [after("d")], 1, True, None),
+    (ATTAINED, S, ASC, [], 5, True, [0, 4]),
+    (ATTAINED, S, ASC, [], 6, True, [0, 1, 2, 4]),
+    (ATTAINED, S, DESC, [], 1, True, [3]),
+    (ATTAINED, S, DESC, [], 2, True, [2, 3]),
     # bounds may lie outside of the values
     (TRUNCATED, S, ASC_LAST, [], 3, True, [0, 1, 4]),
     (TRUNCATED, S, ASC_LAST, [], 6, True, [0, 1, 2, 4]),
@@ -244,6 +272,55 @@ def _check(random: Random, case: Case, key: SortKey, conjuncts: list[Expr], rows
     assert inside[:rows] == [place for place, _ in passing[:rows]]
     if not key.only and passing:
         last = passing[min(rows, len(passing)) - 1][0]
+        assert all(ordinal in chosen for place, ordinal in passing if not last < place)
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False))
+def test_the_first_rows_are_in_the_files_where_bounds_are_values(random: Random) -> None:
+    """Files that overlap, and bounds that some row has, and others."""
+    letters = "bcdefghijklmnopqrstuvw"
+    files = [
+        [random.choice([None, *letters]) for _ in range(random.randint(1, 6))] for _ in range(8)
+    ]
+    values = [[v for v in rows if v is not None] for rows in files]
+    exact = [random.random() < 0.7 for _ in files]
+    low = [min(v, default=None) for v in values]
+    high = [max(v, default=None) for v in values]
+    nulls = [rows.count(None) if random.random() < 0.8 else None for rows in files]
+    statistics = Files(
+        pa.table(
+            {
+                "min.s": [v if e or v is None else "a" for v, e in zip(low, exact, strict=True)],
+                "max.s": [v if e or v is None else "x" for v, e in zip(high, exact, strict=True)],
+                "null_count.s": pa.array(nulls, pa.int64()),
+                "attained.s": exact,
+                "num_records": [len(rows) for rows in files],
+            }
+        )
+    )
+    key = SortKey(S, *random.choice([ASC, DESC, ASC_LAST, DESC_FIRST]), random.random() < 0.5)
+    least = random.choice([None, "a", "e"])
+    conjuncts = [] if least is None else [after(least)]
+    segments = [Segment(slice(0, 8), statistics)]
+    kept = decide(conjuncts, segments, 8).kept
+    wanted = random.choice([1, 2, 3, 5, 9])
+    chosen = _chosen(key, conjuncts, segments, np.array([*map(len, files)]), wanted, kept)
+    if chosen is None:
+        return
+    passing = sorted(
+        (
+            (_place(key, value), ordinal)
+            for ordinal, rows in enumerate(files)
+            for value in rows
+            if least is None or (value is not None and value > least)
+        ),
+        key=lambda each: each[0],
+    )
+    inside = [place for place, ordinal in passing if ordinal in chosen]
+    assert inside[:wanted] == [place for place, _ in passing[:wanted]]
+    if not key.only and passing:
+        last = passing[min(wanted, len(passing)) - 1][0]
         assert all(ordinal in chosen for place, ordinal in passing if not last < place)
 
 

@@ -18,7 +18,15 @@ from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 
-__all__ = ["Aggregate", "Function", "as_array", "contributions", "has_only_null", "nulls_of"]
+__all__ = [
+    "Aggregate",
+    "Function",
+    "as_array",
+    "contributions",
+    "has_only_null",
+    "is_attained",
+    "nulls_of",
+]
 
 Longs = npt.NDArray[np.int64]
 
@@ -57,6 +65,13 @@ def contributions(
         sure &= certain
         columns[str(ordinal)] = values
     return sure, pa.table(columns)
+
+
+def is_attained(function: Function, statistics: Statistics, column: Column, n: int) -> Flags:
+    """Where the bound that MIN or MAX goes by is for certain the value of some row."""
+    bounds = statistics.bounds(column)
+    certain, _ = _extreme(function, statistics, column, bounds, np.zeros(n, np.int64))
+    return certain & ~has_only_null(bounds, n)
 
 
 def nulls_of(statistics: Statistics, column: Column, bounds: Bounds, records: Longs) -> Longs:

@@ -18,9 +18,10 @@ from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import CALENDAR_INTERVAL, DataType
 from tamis.plan.cells import MadeUp
+from tamis.plan.contributions import Function, is_attained
 from tamis.plan.fully_matching import fully_matching
 from tamis.plan.scan import Segment, kept_blocks
-from tamis.plan.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey
+from tamis.plan.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey, joined
 from tamis.plan.without_nulls import WithoutNulls
 
 __all__ = ["constant_of_edge", "key_of_files", "matching_files"]
@@ -46,7 +47,11 @@ def key_of_files(
             return None
         left[ordinals] = False
         nulls = _nulls_of(key.expr, bounds, chosen)
-        parts.append(_part(key.descending, ordinals, bounds, nulls, excluded))
+        part = _part(key.descending, ordinals, bounds, nulls, excluded)
+        if isinstance(key.expr, Column):
+            nearest = Function.MAX if key.descending else Function.MIN
+            part = replace(part, attained=is_attained(nearest, chosen, key.expr, len(ordinals)))
+        parts.append(part)
         told |= not (bounds.lower is bounds.upper is None and is_always(bounds.can_be_null))
     if not told:
         return None
@@ -124,6 +129,7 @@ def _part(
         ordinals,
         upper if descending else lower,
         lower if descending else upper,
+        np.zeros(count, np.bool_),
         may_be,
         np.where(np.broadcast_to(bounds.can_be_null, count), nulls, 0),
     )
@@ -150,16 +156,14 @@ def _joined(parts: Sequence[KeyOfFiles]) -> KeyOfFiles:
         return parts[0]
 
     def each(pick: Callable[[KeyOfFiles], Any]) -> Any:
-        arrays = [pick(part) for part in parts]
-        if isinstance(arrays[0], np.ndarray):
-            return np.concatenate(arrays)
-        return pa.concat_arrays(arrays)
+        return joined([pick(part) for part in parts])
 
     return KeyOfFiles(
         parts[0].descending,
         each(lambda part: part.ordinals),
         each(lambda part: part.near),
         each(lambda part: part.far),
+        each(lambda part: part.attained),
         {group: np.concatenate([part.may_be[group] for part in parts]) for group in Group},
         each(lambda part: part.nulls),
     )

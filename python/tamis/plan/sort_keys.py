@@ -15,6 +15,7 @@ Spark sorts -0.0 and 0.0 as equal, and so do edges here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -27,7 +28,7 @@ import pyarrow.compute as pc
 from tamis.evaluate.bounds import Edge, Flags
 from tamis.expr.nodes import Expr
 
-__all__ = ["Group", "KeyOfFiles", "Numbers", "Ordinals", "SortKey"]
+__all__ = ["Group", "KeyOfFiles", "Numbers", "Ordinals", "SortKey", "joined"]
 
 Numbers = npt.NDArray[np.int64]
 Ordinals = npt.NDArray[np.intp]
@@ -63,6 +64,7 @@ class KeyOfFiles:
 
     ordinals: of each among those of the scan, each once.
     near, far: a null of an Arrow edge is not known; numpy edges are all true.
+    attained: where the near edge is for certain the key of some row.
     may_be: where a row that passes the filters may be of that group.
     nulls: how many rows are NULL, whether they pass or not, -1 where not known.
     """
@@ -71,6 +73,7 @@ class KeyOfFiles:
     ordinals: Ordinals
     near: Edge
     far: Edge
+    attained: Flags
     may_be: dict[Group, Flags]
     nulls: Numbers
 
@@ -79,33 +82,48 @@ class KeyOfFiles:
             return np.ones(len(self.far), np.bool_)
         return np.asarray(self.far.is_valid().to_numpy(zero_copy_only=False))
 
-    def first_by_far_edge(self, places: Ordinals, count: int) -> Ordinals:
-        """Of these places, whose far edges are known, the `count` first by far edge, in order."""
-        edge = _taken(self.far, places)
-        if isinstance(edge, np.ndarray):
-            line = _mirrored(edge) if self.descending else edge
-            if count < len(line):
-                some = np.argpartition(line, count - 1)[:count]
-                return np.asarray(places[some[np.argsort(line[some], kind="stable")]])
-            return np.asarray(places[np.argsort(line, kind="stable")])
-        direction = "descending" if self.descending else "ascending"
-        table = pa.table({"far": edge})
-        first = pc.select_k_unstable(
-            table, k=min(count, len(places)), sort_keys=[("far", direction)]
-        )
-        return np.asarray(places[first.to_numpy()])
+    def earliest(self, rows: Numbers, count: int) -> Any:
+        """The earliest edge such that `count` rows stand at it or before it; None: there is none.
+
+        rows: how many ordinary values each file has. Of these one stands at the near edge, where
+        that is attained, and the others at the far edge or before it.
+        """
+        at_near = ((rows > 0) & self.attained).astype(np.int64)
+        at_far = np.where(self.far_is_known(), rows - at_near, 0)
+        near, far = np.flatnonzero(at_near > 0), np.flatnonzero(at_far > 0)
+        held = np.concatenate([at_near[near], at_far[far]])
+        if int(held.sum()) < count:
+            return None
+        edges = joined([_taken(self.near, near), _taken(self.far, far)])
+        # Each edge has a row at least, so no more edges are needed than rows.
+        first = _first(edges, min(count, len(held)), self.descending)
+        last = int(np.searchsorted(np.cumsum(held[first]), count))
+        return edges[int(first[last])]
+
+    def surely_stand(self, rows: Numbers, boundary: Any) -> Numbers:
+        """How many of these rows of each file stand at the boundary or before it, at the least."""
+        near = self._stand(self.near, "_equal", boundary, unknown=False) & self.attained
+        far = self._stand(self.far, "_equal", boundary, unknown=False) & self.far_is_known()
+        return np.where(far, rows, np.minimum(rows, near))
 
     def may_stand(self, before: bool, boundary: Any) -> Flags:
         """Where an ordinary value may stand before the boundary; not `before`: or at it."""
-        name = ("greater" if self.descending else "less") + ("" if before else "_equal")
-        if isinstance(self.near, np.ndarray):
-            return np.asarray(getattr(np, name)(self.near, boundary))
-        answer = pc.call_function(name, [self.near, boundary])
-        # null: an edge is not known, so it may.
-        return np.asarray(pc.fill_null(answer, True).to_numpy(zero_copy_only=False))
+        return self._stand(self.near, "" if before else "_equal", boundary, unknown=True)
 
-    def far_edge(self, place: int) -> Any:
-        return self.far[place]
+    def _stand(self, edge: Edge, or_equal: str, boundary: Any, unknown: bool) -> Flags:
+        name = ("greater" if self.descending else "less") + or_equal
+        if isinstance(edge, np.ndarray):
+            return np.asarray(getattr(np, name)(edge, boundary))
+        answer = pc.call_function(name, [edge, boundary])
+        # null: an edge is not known
+        return np.asarray(pc.fill_null(answer, unknown).to_numpy(zero_copy_only=False))
+
+
+def joined(arrays: Sequence[Any]) -> Any:
+    """Arrays of one kind, of numpy or of Arrow, in a row."""
+    if isinstance(arrays[0], np.ndarray):
+        return np.concatenate(arrays)
+    return pa.concat_arrays(arrays)
 
 
 def _taken(edge: Edge, places: Ordinals) -> Edge:
@@ -115,3 +133,17 @@ def _taken(edge: Edge, places: Ordinals) -> Edge:
 def _mirrored(edge: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The order turned round. Not -x of whole numbers: the least of them has no negative."""
     return -edge if edge.dtype.kind == "f" else ~edge
+
+
+def _first(edges: Edge, count: int, descending: bool) -> Ordinals:
+    """Of these edges, all of them known, the places of the first `count`, in order."""
+    if isinstance(edges, np.ndarray):
+        line = _mirrored(edges) if descending else edges
+        if count < len(line):
+            some = np.argpartition(line, count - 1)[:count]
+            return np.asarray(some[np.argsort(line[some], kind="stable")])
+        return np.asarray(np.argsort(line, kind="stable"))
+    order = "descending" if descending else "ascending"
+    table = pa.table({"edge": edges})
+    first = pc.select_k_unstable(table, k=count, sort_keys=[("edge", order)])
+    return np.asarray(first.to_numpy())

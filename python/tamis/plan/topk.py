@@ -9,10 +9,12 @@ keys decide between them, so their files stay. n rows are counted like this:
   Only in fully matching files (plan.fully_matching) whose number of rows is known: all their rows
   pass. Where a filter on the key lets no NULL pass, a file may match but for its NULLs: then these
   do not count, and their number has to be known. Of such a file, each ordinary value stands at the
-  far edge or before it. If it may hold NaN and NaN comes after the values, all that is known is
-  that its rows stand at NaN or before it. NULLs stand in their own group, so they count there;
-  where their number is not known: with NULLS FIRST all rows of the file stand no later than those
-  that are not NULL, with NULLS LAST all of them stand no later than NULL.
+  far edge or before it, and one of them at the near edge where that is known to be a value of the
+  file: of files that all overlap, a few have the first near edges. If it may hold NaN and NaN comes
+  after the values, all that is known is that its rows stand at NaN or before it. NULLs stand in
+  their own group, so they count there; where their number is not known: with NULLS FIRST all rows
+  of the file stand no later than those that are not NULL, with NULLS LAST all of them stand no
+  later than NULL.
 
 A far edge that lies beyond the values of its file makes B later than need be: fewer files are
 skipped. A near edge that lies before the values of its file makes the file stay. Neither skips a
@@ -28,6 +30,7 @@ f1                     3      1 .. 5    5
 f2                     3      4 .. 9    9                       B = 9: six rows, and 4 are enough
 f3                     5      8 .. 20   20                      may hold an 8: stays
 f4                     5      10 .. 30  30                      strictly after 9: skipped
+If near edges are values, there are rows at 1 and 4, and two more of f1 by 5: B = 5, f3 is skipped.
 """
 
 from __future__ import annotations
@@ -158,17 +161,21 @@ def _contributions(
 
 
 def _among_values(missing: int, of: KeyOfFiles, counted: _Counted) -> tuple[Any, Ordinals] | None:
-    """The earliest far edge with `missing` rows at it or before it, and their files."""
-    known = of.far_is_known()[counted.places]
-    places, rows = counted.places[known], counted.rows[known]
-    if int(rows.sum()) < missing:
+    """The earliest edge with `missing` rows at it or before it, and files that hold so many."""
+    rows = np.zeros(len(of.ordinals), np.int64)
+    rows[counted.places] = counted.rows
+    value = of.earliest(rows, missing)
+    if value is None:
         return None
-    share = np.zeros(len(of.ordinals), np.int64)
-    share[places] = rows
-    # Each file has a row at least, so no more files are needed than rows.
-    first = of.first_by_far_edge(places, missing)
-    last = int(np.searchsorted(np.cumsum(share[first]), missing))
-    return of.far_edge(int(first[last])), first[: last + 1]
+    held = of.surely_stand(rows, value)
+    # files that are needed anyway first
+    needed = of.may_stand(True, value) & (held > 0)
+    chosen = np.flatnonzero(needed)
+    missing -= int(held[chosen].sum())
+    if missing > 0:
+        others = np.flatnonzero(~needed & (held > 0))
+        chosen = np.concatenate([chosen, _fewest(missing, _Counted(others, held[others]))])
+    return value, chosen
 
 
 def _fewest(missing: int, counted: _Counted) -> Ordinals:

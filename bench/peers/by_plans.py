@@ -1,0 +1,78 @@
+"""Files that the plans of filters read. Nothing is run but the count of files that hold rows: no
+method opens fewer, unless it knows more than the files' contents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.peers.layouts import Layout, Sources
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_WIDTH = 72
+
+
+def opened(frame: DataFrame) -> int:
+    """How many data files the plan of one scan reads, of a V1 file source or of Iceberg."""
+    plan = frame._jdf.queryExecution().sparkPlan()
+    leaves = plan.collectLeaves()
+    if leaves.isEmpty():
+        return 0
+    (leaf,) = (leaves.apply(i) for i in range(leaves.size()))
+    name = str(leaf.getClass().getSimpleName())
+    if name == "LocalTableScanExec":  # Spark found out by itself that there is no row
+        return 0
+    if name == "BatchScanExec":
+        leaf.inputPartitions()
+        metrics = {metric.name(): metric.value() for metric in leaf.scan().reportDriverMetrics()}
+        return int(metrics["resultDataFiles"])
+    directories = leaf.relation().location().listFiles(leaf.partitionFilters(), leaf.dataFilters())
+    return sum(directories.apply(i).files().size() for i in range(directories.size()))
+
+
+def kept(frame: DataFrame) -> int:
+    """How many files the plan reads with tamis on."""
+    scans: list[dict[str, Any]] = json.loads(
+        frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf)
+    )
+    if not scans:
+        return opened(frame)
+    (scan,) = scans
+    assert scan["fallback"] is None, scan["fallback"]
+    return int(scan["files_kept"])
+
+
+def holding(spark: SparkSession, path: Path, predicates: Sequence[str]) -> list[int]:
+    """How many files hold a row of which each predicate is true, in one pass over all rows."""
+    spark.conf.set("spark.tamis.enabled", "false")
+    spark.read.parquet(str(path)).createOrReplaceTempView("every_row")
+    flags = [
+        f"max(CASE WHEN {predicate} THEN 1 ELSE 0 END) AS p{number}"
+        for number, predicate in enumerate(predicates)
+    ]
+    by_file = f"SELECT {', '.join(flags)} FROM every_row GROUP BY input_file_name()"
+    sums = ", ".join(f"sum(p{number})" for number in range(len(predicates)))
+    (row,) = spark.sql(f"SELECT {sums} FROM ({by_file})").collect()
+    return [int(count or 0) for count in row]
+
+
+def compare(spark: SparkSession, layout: Layout, sources: Sources) -> Iterator[list[str]]:
+    """One row a predicate: text, files that hold rows, tamis, native, Iceberg, Delta."""
+    path = sources.path
+    for predicate, ideal in zip(
+        layout.predicates, holding(spark, path, layout.predicates), strict=True
+    ):
+        spark.conf.set("spark.tamis.enabled", "true")
+        ours = kept(spark.read.parquet(str(path)).where(predicate))
+        spark.conf.set("spark.tamis.enabled", "false")
+        native = opened(spark.read.parquet(str(path)).where(predicate))
+        with_iceberg = opened(spark.table(sources.iceberg).where(predicate))
+        with_delta = opened(spark.read.format("delta").load(str(sources.delta)).where(predicate))
+        text = predicate if len(predicate) <= _WIDTH else predicate[: _WIDTH - 1] + "…"
+        figures = (ideal, ours, native, with_iceberg, with_delta)
+        yield [text, *map(str, figures)]

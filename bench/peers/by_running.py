@@ -1,0 +1,70 @@
+"""Files of lineitem that queries open, each of which is run: what is chosen at run time counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bench.opened import Opened
+from bench.peers.layouts import Sources
+from bench.peers.queries import Query
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: What is off until it is turned on.
+FEATURES = {
+    f"spark.tamis.{feature}.enabled": "true"
+    for feature in ("topK", "joins", "runtimeFilters", "aggregates", "residualSplit")
+}
+
+
+def compare(spark: SparkSession, queries: Sequence[Query], sources: Sources) -> Iterator[list[str]]:
+    """One row a query: text, ideal, tamis, native, Iceberg, Delta.
+
+    Raises where the answers are not the same rows.
+    """
+    from pyspark.sql.functions import input_file_name
+
+    spark.conf.set("spark.tamis.enabled", "false")
+    parquet = spark.read.parquet(str(sources.path))
+    parquet.createOrReplaceTempView("in_parquet")
+    parquet.withColumn("file", input_file_name()).createOrReplaceTempView("every_row")
+    tables = (
+        ("in_parquet", True),
+        ("in_parquet", False),
+        (sources.iceberg, False),
+        (f"delta.`{sources.delta}`", False),
+    )
+    for query in queries:
+        ran = [_run(spark, query, table, sources, on) for table, on in tables]
+        spark.conf.set("spark.tamis.enabled", "false")
+        ideal = query.ideal.files(spark, "every_row")
+        if any(answer != ran[0][0] for answer, _ in ran):
+            raise AssertionError(f"{query.sql}: the answers differ")
+        yield [query.text, str(ideal), *(str(files) for _, files in ran)]
+
+
+def _run(
+    spark: SparkSession, query: Query, table: str, sources: Sources, on: bool
+) -> tuple[object, int]:
+    """The answer, as far as it is the same on every run, and how many files were opened."""
+    before = {name: spark.conf.get(name) for name in query.confs}
+    for name, value in {**query.confs, "spark.tamis.enabled": str(on).lower()}.items():
+        spark.conf.set(name, value)
+    try:
+        frame = spark.sql(query.sql.format(t=table))
+        with Opened([sources.path, sources.delta]) as opened:
+            rows = frame.collect()
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+    return len(rows) if query.any_rows else sorted(map(repr, rows)), len(opened.files)
+
+
+def say_warnings(spark: SparkSession) -> None:
+    """Of tamis: where it gave up, the figures are those of plain Spark."""
+    jvm: Any = spark._jvm
+    for warning in jvm.io.tamis.Tamis.warnings():
+        print(f"warning: {warning}", file=sys.stderr)

@@ -1,0 +1,86 @@
+"""`python -m bench.tpch`: the 22 queries with tamis on and off, as a table in Markdown.
+
+On and off run in turn in one session, after two pairs that warm up; a ratio is that of a pair.
+*planning* is all of Spark's, from the text to the physical plan; *files* those that are opened, of
+all tables, each counted once. Ends with 1 where an answer with tamis differs from that without.
+The texts stand in `queries`, with the parameters that the specification validates by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.peers.by_running import FEATURES, say_warnings
+from bench.tpch import measure, tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BUILD = Path(__file__).resolve().parents[2] / "build"
+_QUERIES = Path(__file__).with_name("queries")
+
+
+def session() -> SparkSession:
+    """Everything that tamis has is on."""
+    from pyspark.sql import SparkSession
+
+    import tamis
+
+    confs = {
+        **FEATURES,
+        "spark.driver.memory": "4g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in confs.items():
+        builder = builder.config(name, value)
+    spark = tamis.configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def text(number: int, scale: float) -> str:
+    sql = (_QUERIES / f"q{number:02}.sql").read_text("utf-8")
+    return sql.replace("{fraction}", f"{0.0001 / scale:.10f}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--queries", default=",".join(map(str, range(1, 23))))
+    parser.add_argument("--layout", choices=tables.LAYOUTS, default="clustered")
+    arguments = parser.parse_args()
+    spark = session()
+    folder = _BUILD / "tpch" / f"{arguments.scale:g}"
+    spark.conf.set("spark.tamis.enabled", "false")
+    places = tables.make(spark, folder, arguments.scale, arguments.layout)
+    print(f"\n### {arguments.layout}, scale {arguments.scale:g}: load {os.getloadavg()[0]:.1f}\n")
+    print(f"| query | {' | '.join(measure.HEADINGS)} |")
+    print("|---|" + "---:|" * len(measure.HEADINGS))
+    ratios, wrong = [], []
+    for number in map(int, arguments.queries.split(",")):
+        sql = text(number, arguments.scale)
+        compared = measure.compare(spark, sql, places, arguments.repeats)
+        print(f"| Q{number} | {' | '.join(compared.cells())} |", flush=True)
+        ratios.append(compared.ratio)
+        if compared.answers_differ:
+            wrong.append(number)
+    print(f"\nGeometric mean of on / off: {statistics.geometric_mean(ratios):.3f}")
+    for number in wrong:
+        print(f"Q{number}: the answers with tamis on and off differ.")
+    say_warnings(spark)
+    spark.stop()
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
