@@ -1,0 +1,143 @@
+package io.tamis.rules
+
+import io.tamis.conf.TamisConf
+import io.tamis.source._
+import io.tamis.wire.{ExpressionWriter, Reason}
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  EqualNullSafe,
+  EqualTo,
+  Expression,
+  In,
+  InSet,
+  IsNaN,
+  IsNull
+}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Relations that cannot become a table of tamis (bucketed ones, those whose `_metadata` is read)
+  * stay Spark's own, and list only the files that can hold a row for which the filter right on them
+  * is true. Conjuncts that are true of every row of these leave the filter.
+  *
+  * A filter drops every row of a file that is left out, so its result stays as it was. What Spark
+  * knows of the relation holds for fewer files too: rows of a bucket lie in its files, and a bucket
+  * without any has no rows; files that are sorted stay so; partition values belong to files.
+  *
+  * Ranges that the filter implies come by [[AddImpliedFilters]], as over any other source.
+  */
+object SwapFileIndex extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.SwapFileIndex"
+  override protected def isOn(conf: SQLConf): Boolean = TamisConf.fileIndexSwapEnabled(conf)
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan =
+    if (Eligibility.isRowLevelWrite(plan)) plan
+    else
+      plan.transformDown { case filter @ Filter(condition, relation: LogicalRelation) =>
+        decided(condition, relation).fold(_ => filter, swapped(condition, relation, _))
+      }
+
+  /** Why the file index of such a relation stays Spark's, for the person who asks.
+    *
+    * @param condition
+    *   of the filter right on it, if there is one
+    */
+  def refusal(relation: LogicalRelation, condition: Option[Expression]): Option[String] =
+    if (!isOn(SQLConf.get)) Some("spark.tamis.fileIndexSwap.enabled is false")
+    else
+      condition match {
+        case None    => Some("no filter tells which of its files are needed")
+        case Some(c) => decided(c, relation).left.toOption
+      }
+
+  /** The decision of a scan that reads a swapped index. */
+  def unapply(relation: HadoopFsRelation): Option[TamisFileIndex] = relation.location match {
+    case index: TamisFileIndex => Some(index)
+    case _                     => None
+  }
+
+  /** What to list; or a sentence that says why everything is. */
+  private def decided(
+      condition: Expression,
+      relation: LogicalRelation
+  ): Either[String, TamisFileIndex] = {
+    val told = ExpressionWriter.conjuncts(condition).filter(isTold)
+    val before = Some(relation.relation).collect { case SwapFileIndex(index) => index }
+    // rand(42) would give other numbers to the rows after one that is skipped
+    if (!condition.deterministic) Left("its filter is not deterministic")
+    else if (told.isEmpty) Left("its filter says nothing about the rows of a file")
+    else
+      before match {
+        case Some(index) if told.forall(isKnown(index, _)) => Left("it was decided before")
+        case Some(index) =>
+          ask(index.files.within(index.kept), told, relation)
+            .map(again => new TamisFileIndex(index.files, together(index.decision, again)))
+        case None =>
+          Eligibility.swapRefusal(relation) match {
+            case Some(reason) => Left(reason)
+            case None         =>
+              val files = relation.relation.asInstanceOf[HadoopFsRelation]
+              val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
+              ask(asked, told, relation).map(new TamisFileIndex(asked, _))
+          }
+      }
+  }
+
+  private def ask(
+      files: SwappedFiles,
+      told: Seq[Expression],
+      relation: LogicalRelation
+  ): Either[String, Decision] = {
+    val decision = ScanPlanner.decide(files, told)
+    decision.fallback.toLeft(
+      decision.copy(conjuncts = decision.conjuncts.map(keptForBuckets(_, files.relation)))
+    )
+  }
+
+  /** Part of the filter that statistics may speak of: no subquery, and nothing of `_metadata`. */
+  private def isTold(conjunct: Expression): Boolean =
+    PlainConjuncts.isPlain(conjunct) && !conjunct.references.exists(Eligibility.isMetadata)
+
+  /** Spark optimizes subqueries, and then once more what becomes of them in the query. */
+  private def isKnown(index: TamisFileIndex, conjunct: Expression): Boolean = {
+    val known = index.decision.conjuncts.map(_.expression) ++ index.decision.implied
+    known.exists(_.semanticEquals(conjunct))
+  }
+
+  /** What left the filter the first time, and what was decided then of the rest of it and of more. */
+  private def together(before: Decision, again: Decision): Decision =
+    again.copy(
+      conjuncts = before.conjuncts.filter(_.isExact) ++ again.conjuncts,
+      totalRecords = before.totalRecords,
+      planningMillis = before.planningMillis + again.planningMillis
+    )
+
+  /** Spark skips buckets by what equals the bucket column. If rows lie in other buckets than theirs,
+    * as in files that were written with another number of buckets, a query finds none of them: so
+    * these conjuncts stay, and Spark with them skips what it would skip without tamis.
+    */
+  private def keptForBuckets(c: Conjunct, files: HadoopFsRelation): Conjunct = {
+    val column = files.bucketSpec.map(_.bucketColumnNames).filter(_.size == 1).map(_.head)
+    val choosesBuckets = c.expression.exists {
+      case e @ (_: EqualTo | _: EqualNullSafe | _: In | _: InSet | _: IsNull | _: IsNaN) =>
+        e.references.exists(a => column.exists(_.equalsIgnoreCase(a.name)))
+      case _ => false
+    }
+    if (c.isExact && choosesBuckets) c.copy(pushdown = "inexact", reason = Some(ChoosesBuckets))
+    else c
+  }
+  private val ChoosesBuckets =
+    Reason("CHOOSES_BUCKETS", "Spark chooses buckets by it, and applies it again", None)
+
+  private def swapped(
+      condition: Expression,
+      relation: LogicalRelation,
+      index: TamisFileIndex
+  ): LogicalPlan = {
+    val exact = index.decision.conjuncts.filter(_.isExact).map(_.expression)
+    val left = ExpressionWriter.conjuncts(condition).filterNot(c => exact.exists(_ eq c))
+    val listing = SwappedRelation.of(relation, index, exact)
+    if (left.isEmpty) listing else Filter(left.reduceLeft(And(_, _)), listing)
+  }
+}
