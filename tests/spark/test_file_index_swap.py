@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,6 +69,17 @@ def tables(spark: SparkSession, folders: dict[str, str]) -> dict[str, str]:
     spark.sql("MSCK REPAIR TABLE parts")
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     return folders
+
+
+@pytest.fixture
+def no_sidecar(spark: SparkSession) -> Iterator[None]:
+    """A Python that does not exist; forgotten afterwards."""
+    bridge = spark._jvm.io.tamis.Tamis
+    spark.conf.set("spark.tamis.python", "/nonexistent/python")
+    bridge.restart()
+    yield
+    spark.conf.unset("spark.tamis.python")
+    bridge.restart()
 
 
 def plan(frame: DataFrame) -> str:
@@ -182,6 +193,15 @@ def test_what_is_left_alone_says_why(spark: SparkSession, tables: dict[str, str]
         assert "TamisFileIndex" not in plan(frame)
         assert frame.count() == 5
         spark.conf.unset(key)
+
+
+def test_without_a_sidecar(spark: SparkSession, tables: dict[str, str], no_sidecar: None) -> None:
+    before = len(spark._jvm.io.tamis.Tamis.warnings())
+    frame = spark.table("by_id").where("id < 5 AND k >= 0")
+    assert frame.count() == 5
+    assert "TamisFileIndex" not in plan(frame)
+    assert spark.table("parts").where("part = 1 AND id < 300").count() == 50
+    assert len(spark._jvm.io.tamis.Tamis.warnings()) == before + 1
 
 
 # ---- buckets ----

@@ -12,10 +12,10 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      streaming never meet tamis;
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
   *      before V2ScanRelationPushDown; relations that cannot become one get a file index of tamis
-  *      where a filter is over them. Scans under a LIMIT, sorted or not, are confined to files
-  *      that are enough, those under an aggregate to files that statistics do not answer for, and
-  *      the sides of joins to files that may hold a partner; filters over other sources get the
-  *      ranges they imply; scans of which only a part needs a dear filter fall into two; scans get
+  *      where a filter is over them. Scans under a LIMIT, sorted or not, are confined to files that
+  *      are enough, those under an aggregate to files that statistics do not answer for, and the
+  *      sides of joins to files that may hold a partner; filters over other sources get the ranges
+  *      they imply; scans of which only a part needs a dear filter fall into two; scans get
   *      conditions that are known at run time;
   *   1. columnar rules, which are those that see physical plans: these conditions take the form in
   *      which Spark hands them to scans, and conjuncts with subqueries go back to their place.

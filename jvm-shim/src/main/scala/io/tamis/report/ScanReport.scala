@@ -59,18 +59,19 @@ object ScanReport extends AdaptiveSparkPlanHelper {
 
   private def leftAlone(plan: LogicalPlan, out: ArrayNode): Unit = {
     val filters = plan.collectWithSubqueries { case f @ Filter(_, _: LogicalRelation) => f }
-    plan.collectWithSubqueries { case relation: LogicalRelation if !isSwapped(relation) =>
-      Eligibility.refusal(relation).foreach { reason =>
-        val name = relation.catalogTable.map(_.identifier.unquotedString)
-        val condition = filters.find(_.child eq relation).map(_.condition)
-        val besides =
-          if (Eligibility.swapRefusal(relation).isDefined) None
-          else SwapFileIndex.refusal(relation, condition)
-        out
-          .addObject()
-          .put("table", name.getOrElse(relation.simpleString(1)))
-          .put("reason", (reason +: besides.toSeq).mkString(", and "))
-      }
+    plan.collectWithSubqueries {
+      case relation: LogicalRelation if !isSwapped(relation) =>
+        Eligibility.refusal(relation).foreach { reason =>
+          val name = relation.catalogTable.map(_.identifier.unquotedString)
+          val condition = filters.find(_.child eq relation).map(_.condition)
+          val besides =
+            if (Eligibility.swapRefusal(relation).isDefined) None
+            else SwapFileIndex.refusal(relation, condition)
+          out
+            .addObject()
+            .put("table", name.getOrElse(relation.simpleString(1)))
+            .put("reason", (reason +: besides.toSeq).mkString(", and "))
+        }
     }
   }
 
@@ -122,18 +123,20 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     val whole = ScanPlanner.everything(scan.table).kept.listing
     out.put("files_total", whole.size).put("bytes_total", whole.totalBytes)
     val filters = scan.decision.conjuncts.map(_.expression)
-    new Question(scan.table, whole, filters, detail = true, wholeFiles = scan.table.wholeFiles).ask().foreach { answer =>
-      putLong(out, "rows_total", answer.totalRecords)
-      if (scan.decision.rowGroups.isDefined)
-        putLong(out, "row_groups_total", answer.rowGroups.flatMap(_.total))
-      answer.outcomes.zipWithIndex.foreach { case (outcome, i) =>
-        putLong(
-          out.get("conjuncts").get(i).asInstanceOf[ObjectNode],
-          "pruned_files",
-          outcome.prunedFiles
-        )
+    new Question(scan.table, whole, filters, detail = true, wholeFiles = scan.table.wholeFiles)
+      .ask()
+      .foreach { answer =>
+        putLong(out, "rows_total", answer.totalRecords)
+        if (scan.decision.rowGroups.isDefined)
+          putLong(out, "row_groups_total", answer.rowGroups.flatMap(_.total))
+        answer.outcomes.zipWithIndex.foreach { case (outcome, i) =>
+          putLong(
+            out.get("conjuncts").get(i).asInstanceOf[ObjectNode],
+            "pruned_files",
+            outcome.prunedFiles
+          )
+        }
       }
-    }
   }
 
   private def putLong(out: ObjectNode, field: String, value: Option[Long]): Unit =

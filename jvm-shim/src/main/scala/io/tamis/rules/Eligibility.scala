@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
   */
 object Eligibility {
 
-  /** None: a table of tamis may take its place. Some(reason): a sentence for the person who asks why
-    * it was left alone.
+  /** None: a table of tamis may take its place. Some(reason): a sentence for the person who asks
+    * why it was left alone.
     */
   def refusal(relation: LogicalRelation): Option[String] = ofFiles(relation) { files =>
     first(
@@ -42,15 +42,17 @@ object Eligibility {
   )(besides: HadoopFsRelation => Option[String]): Option[String] = relation.relation match {
     case _ if relation.isStreaming => Some("it is a streaming relation")
     case files: HadoopFsRelation   =>
-      besides(files).orElse(first(
-        !lists(files) -> "its file index is not one of Spark's own",
-        files.overlappedPartCols.nonEmpty -> "a partition column is also a column of the files",
-        files.schema.exists(f => holdsVariant(f.dataType)) -> "it has a VARIANT column",
-        // columns are then matched by field id and not by name, and statistics are kept by name
-        (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
-          files.schema
-        )) -> "its columns are matched by Parquet field id"
-      ))
+      besides(files).orElse(
+        first(
+          !lists(files) -> "its file index is not one of Spark's own",
+          files.overlappedPartCols.nonEmpty -> "a partition column is also a column of the files",
+          files.schema.exists(f => holdsVariant(f.dataType)) -> "it has a VARIANT column",
+          // columns are then matched by field id and not by name, and statistics are kept by name
+          (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
+            files.schema
+          )) -> "its columns are matched by Parquet field id"
+        )
+      )
     case _ => Some("it is not a file relation")
   }
 

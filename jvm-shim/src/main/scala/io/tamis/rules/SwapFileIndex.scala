@@ -62,16 +62,17 @@ object SwapFileIndex extends GoalRule {
       condition: Expression,
       relation: LogicalRelation
   ): Either[String, TamisFileIndex] = {
-    val told = ExpressionWriter.conjuncts(condition).filter(isTold)
+    val conjuncts = ExpressionWriter.conjuncts(condition)
+    val told = conjuncts.filter(isTold)
     val before = Some(relation.relation).collect { case SwapFileIndex(index) => index }
     // rand(42) would give other numbers to the rows after one that is skipped
-    if (!condition.deterministic) Left("its filter is not deterministic")
+    if (!conjuncts.forall(_.deterministic)) Left("its filter is not deterministic")
     else if (told.isEmpty) Left("its filter says nothing about the rows of a file")
     else
       before match {
         case Some(index) if told.forall(isKnown(index, _)) => Left("it was decided before")
-        case Some(index) =>
-          ask(index.files.within(index.kept), told, relation)
+        case Some(index)                                   =>
+          ask(index.files.within(index.kept), told)
             .map(again => new TamisFileIndex(index.files, together(index.decision, again)))
         case None =>
           Eligibility.swapRefusal(relation) match {
@@ -79,16 +80,12 @@ object SwapFileIndex extends GoalRule {
             case None         =>
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
               val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
-              ask(asked, told, relation).map(new TamisFileIndex(asked, _))
+              ask(asked, told).map(new TamisFileIndex(asked, _))
           }
       }
   }
 
-  private def ask(
-      files: SwappedFiles,
-      told: Seq[Expression],
-      relation: LogicalRelation
-  ): Either[String, Decision] = {
+  private def ask(files: SwappedFiles, told: Seq[Expression]): Either[String, Decision] = {
     val decision = ScanPlanner.decide(files, told)
     decision.fallback.toLeft(
       decision.copy(conjuncts = decision.conjuncts.map(keptForBuckets(_, files.relation)))
@@ -105,7 +102,8 @@ object SwapFileIndex extends GoalRule {
     known.exists(_.semanticEquals(conjunct))
   }
 
-  /** What left the filter the first time, and what was decided then of the rest of it and of more. */
+  /** What left the filter the first time, and what was decided then of the rest of it and of more.
+    */
   private def together(before: Decision, again: Decision): Decision =
     again.copy(
       conjuncts = before.conjuncts.filter(_.isExact) ++ again.conjuncts,
@@ -113,9 +111,9 @@ object SwapFileIndex extends GoalRule {
       planningMillis = before.planningMillis + again.planningMillis
     )
 
-  /** Spark skips buckets by what equals the bucket column. If rows lie in other buckets than theirs,
-    * as in files that were written with another number of buckets, a query finds none of them: so
-    * these conjuncts stay, and Spark with them skips what it would skip without tamis.
+  /** Spark skips buckets by what equals the bucket column. If rows lie in other buckets than
+    * theirs, as in files that were written with another number of buckets, a query finds none of
+    * them: so these conjuncts stay, and Spark with them skips what it would skip without tamis.
     */
   private def keptForBuckets(c: Conjunct, files: HadoopFsRelation): Conjunct = {
     val column = files.bucketSpec.map(_.bucketColumnNames).filter(_.size == 1).map(_.head)
@@ -136,8 +134,9 @@ object SwapFileIndex extends GoalRule {
       index: TamisFileIndex
   ): LogicalPlan = {
     val exact = index.decision.conjuncts.filter(_.isExact).map(_.expression)
-    val left = ExpressionWriter.conjuncts(condition).filterNot(c => exact.exists(_ eq c))
-    val listing = SwappedRelation.of(relation, index, exact)
-    if (left.isEmpty) listing else Filter(left.reduceLeft(And(_, _)), listing)
+    val (gone, left) = ExpressionWriter.conjuncts(condition).partition(c => exact.exists(_ eq c))
+    val listing = SwappedRelation.of(relation, index, gone)
+    if (gone.isEmpty) Filter(condition, listing)
+    else left.reduceLeftOption(And(_, _)).fold[LogicalPlan](listing)(Filter(_, listing))
   }
 }

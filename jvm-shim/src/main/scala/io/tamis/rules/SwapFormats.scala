@@ -3,9 +3,9 @@ package io.tamis.rules
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 
-/** Formats of which the file index of a V1 relation may be swapped. A format may join that reads the
-  * rows of each file by itself, and whose statistics say what Spark reads from it under the options
-  * at hand.
+/** Formats of which the file index of a V1 relation may be swapped. A format may join that reads
+  * the rows of each file by itself, and whose statistics say what Spark reads from it under the
+  * options at hand.
   */
 object SwapFormats {
 
