@@ -70,11 +70,8 @@ object SwapFileIndex extends GoalRule {
     else if (told.isEmpty) Left("its filter says nothing about the rows of a file")
     else
       before match {
-        case Some(index) if told.forall(isKnown(index, _)) => Left("it was decided before")
-        case Some(index)                                   =>
-          ask(index.files.within(index.kept), told)
-            .map(again => new TamisFileIndex(index.files, together(index.decision, again)))
-        case None =>
+        case Some(index) => decidedAgain(index, told)
+        case None        =>
           Eligibility.swapRefusal(relation) match {
             case Some(reason) => Left(reason)
             case None         =>
@@ -82,6 +79,37 @@ object SwapFileIndex extends GoalRule {
               val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
               ask(asked, told).map(new TamisFileIndex(asked, _))
           }
+      }
+  }
+
+  /** Spark optimizes subqueries, and then once more what becomes of them in the query: what was true
+    * of every row that is kept still is, and may have been inferred anew.
+    */
+  private def decidedAgain(
+      index: TamisFileIndex,
+      told: Seq[Expression]
+  ): Either[String, TamisFileIndex] = {
+    val before = index.decision
+    def isAmong(known: Seq[Expression])(e: Expression) = known.exists(_.semanticEquals(e))
+    val exact = before.conjuncts.filter(_.isExact)
+    val (proven, rest) = told.partition(isAmong(exact.map(_.expression)))
+    val again = proven.map(Conjunct(_, "exact", None, None))
+    val known = before.conjuncts.map(_.expression) ++ before.implied
+    if (rest.forall(isAmong(known)))
+      if (proven.isEmpty) Left("it was decided before")
+      else {
+        val others = before.conjuncts.filterNot(c => proven.exists(_.semanticEquals(c.expression)))
+        Right(new TamisFileIndex(index.files, before.copy(conjuncts = again ++ others)))
+      }
+    else
+      ask(index.files.within(index.kept), rest).map { found =>
+        val gone = exact.filterNot(c => proven.exists(_.semanticEquals(c.expression)))
+        val together = found.copy(
+          conjuncts = gone ++ again ++ found.conjuncts,
+          totalRecords = before.totalRecords,
+          planningMillis = before.planningMillis + found.planningMillis
+        )
+        new TamisFileIndex(index.files, together)
       }
   }
 
@@ -95,21 +123,6 @@ object SwapFileIndex extends GoalRule {
   /** Part of the filter that statistics may speak of: no subquery, and nothing of `_metadata`. */
   private def isTold(conjunct: Expression): Boolean =
     PlainConjuncts.isPlain(conjunct) && !conjunct.references.exists(Eligibility.isMetadata)
-
-  /** Spark optimizes subqueries, and then once more what becomes of them in the query. */
-  private def isKnown(index: TamisFileIndex, conjunct: Expression): Boolean = {
-    val known = index.decision.conjuncts.map(_.expression) ++ index.decision.implied
-    known.exists(_.semanticEquals(conjunct))
-  }
-
-  /** What left the filter the first time, and what was decided then of the rest of it and of more.
-    */
-  private def together(before: Decision, again: Decision): Decision =
-    again.copy(
-      conjuncts = before.conjuncts.filter(_.isExact) ++ again.conjuncts,
-      totalRecords = before.totalRecords,
-      planningMillis = before.planningMillis + again.planningMillis
-    )
 
   /** Spark skips buckets by what equals the bucket column. If rows lie in other buckets than
     * theirs, as in files that were written with another number of buckets, a query finds none of
