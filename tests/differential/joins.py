@@ -1,38 +1,19 @@
-"""Random joins with tamis on and off give the same rows.
-
-    python -m tests.differential.joins --seed 7 --count 500
+"""Random joins for tests.differential.queries.
 
 Joins of every type between two random tables, or of one with itself, on random columns, types that
 differ and NULLs among them, with filters on either side; IN, EXISTS, NOT IN, NOT EXISTS and scalar
-subqueries; broadcast and shuffled, adaptive and not.
+subqueries.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
-import sys
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "python")]
-
-from tests.differential.random_predicates import conjunction, predicate
-from tests.differential.random_tables import RandomTable, create, write
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from tests.differential.queries import Tally
+from tests.differential.random_tables import RandomTable
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 _TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
 _TYPES = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"]
-_QUERIES_PER_PAIR = 20
 
 
 def _family(sql: str) -> str:
@@ -108,72 +89,3 @@ def join_of(
 
 def _qualified(name: str, key: str) -> str:
     return key.replace("_row", f"{name}._row") if "_row" in key else f"{name}.{key}"
-
-
-def run(
-    spark: SparkSession,
-    folder: Path,
-    seed: int,
-    count: int,
-    report: Callable[[str], None] = lambda text: None,
-) -> Tally:
-    """Compare `count` joins of random tables. The same seed makes the same tables and queries."""
-    import tamis
-    from tests.differential.queries import Tally, compare
-
-    tally = Tally()
-    for number in range(-(-count // _QUERIES_PER_PAIR)):
-        rng = random.Random(f"joins/{seed}/{number}")
-        pair = [write(rng, folder / f"j{number}{side}", f"j{number}{side}") for side in "ab"]
-        for table in pair:
-            create(spark, table)
-            if rng.random() < 0.9:
-                tamis.index(spark, table.name).build()
-        spark.conf.set("spark.sql.ansi.enabled", rng.choice(["true", "false"]))
-        for _ in range(_QUERIES_PER_PAIR):
-            spark.conf.set("spark.sql.adaptive.enabled", rng.choice(["true", "false"]))
-            threshold = rng.choice(["-1", "-1", "10485760"])
-            spark.conf.set("spark.sql.autoBroadcastJoinThreshold", threshold)
-            left, right = rng.choice(pair), rng.choice(pair)
-            conditions = [
-                rng.choice([predicate, conjunction])(rng, table) if rng.random() < 0.4 else None
-                for table in (left, right)
-            ]
-            before = len(tally.differences)
-            compare(spark, join_of(rng, left, right, *conditions), tally)
-            for difference in tally.differences[before:]:
-                report(f"seed {seed}, pair {number} {[t.ddl for t in pair]}\n{difference}")
-        for table in pair:
-            spark.sql(f"DROP TABLE {table.name}")
-        report(str(tally))
-    return tally
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=500)
-    arguments = parser.parse_args()
-
-    from pyspark.sql import SparkSession
-
-    import tamis
-
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        builder = builder.config("spark.sql.shuffle.partitions", "2")
-        builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        builder = builder.config("spark.ui.showConsoleProgress", "false")
-        spark = tamis.configure(builder).getOrCreate()
-        tally = run(
-            spark, folder, arguments.seed, arguments.count, lambda text: print(text, flush=True)
-        )
-        spark.stop()
-    print(tally)
-    return 1 if tally.differences else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

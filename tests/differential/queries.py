@@ -35,7 +35,17 @@ QUERIES_PER_TABLE = 25
 #: Filters of the same table in one statement, besides: most of the time goes into statements.
 TOGETHER = 8
 STATEMENTS_PER_TABLE = 8
-ZONES = ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"]
+_CONFS = {
+    "spark.sql.session.timeZone": ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"],
+    "spark.sql.ansi.enabled": ["true", "false"],
+    "spark.sql.files.maxPartitionBytes": ["2000", str(1 << 27)],
+    "spark.sql.files.openCostInBytes": ["1", str(1 << 22)],
+    "spark.sql.adaptive.enabled": ["true", "true", "false"],
+    "spark.sql.autoBroadcastJoinThreshold": ["-1", "10485760"],
+    "spark.sql.parquet.outputTimestampType": ["INT96", "TIMESTAMP_MICROS"],
+    "spark.sql.sources.bucketing.enabled": ["true", "true", "false"],
+    "spark.sql.legacy.bucketedTableScan.outputOrdering": ["true", "false"],
+}
 
 
 @dataclass
@@ -77,8 +87,8 @@ def _rows(frame: DataFrame) -> list[str]:
     return sorted(repr(tuple(row)) for row in frame.collect())
 
 
-def _shapes(rng: random.Random, table: RandomTable, condition: str) -> str:
-    """A query around the predicate."""
+def _shapes(rng: random.Random, table: RandomTable, other: RandomTable, condition: str) -> str:
+    """A query around the predicate, which is over the first table."""
     column = rng.choice(table.leaves).sql
     second = f"a._row % 2 = {rng.randint(0, 1)}"
     return rng.choice(
@@ -94,8 +104,11 @@ def _shapes(rng: random.Random, table: RandomTable, condition: str) -> str:
             f"SELECT a._row FROM c a JOIN c b ON a._row = b._row WHERE {second}",
             f"SELECT _row FROM {table.name} WHERE _row IN (SELECT _row FROM {table.name} WHERE {condition})",
             f"SELECT _row FROM {table.name} WHERE _row > (SELECT min(_row) FROM {table.name} WHERE {condition})",
+            f"SELECT (SELECT sum(_row) FROM {table.name} WHERE {condition}), "
+            f"(SELECT count({column}) FROM {table.name} WHERE {condition})",
             f"SELECT _row FROM {table.name} WHERE {condition} UNION ALL SELECT -_row FROM {table.name} WHERE NOT ({condition})",
-            join_of(rng, table, table, condition),
+            join_of(rng, table, rng.choice([table, other]), condition),
+            join_of(rng, other, table, None, condition),
         ]
     )
 
@@ -199,9 +212,6 @@ def _bucket(rng: random.Random, spark: SparkSession, table: RandomTable) -> None
         column = plain = "_row"
     folder = table.path.with_name(f"{table.name}-buckets")
     buckets = rng.choice([2, 3, 8])
-    spark.conf.set(
-        "spark.sql.parquet.outputTimestampType", rng.choice(["INT96", "TIMESTAMP_MICROS"])
-    )
     frame = spark.table(table.name).repartitionByRange(
         rng.randint(1, 5), rng.choice([column, "_row"])
     )
@@ -219,10 +229,6 @@ def _bucket(rng: random.Random, spark: SparkSession, table: RandomTable) -> None
         f"CLUSTERED BY ({column}) {f'SORTED BY ({column})' if is_sorted else ''} "
         f"INTO {buckets} BUCKETS",
     )
-    spark.conf.set(
-        "spark.sql.legacy.bucketedTableScan.outputOrdering", rng.choice(["true", "false"])
-    )
-    spark.conf.set("spark.sql.sources.bucketing.enabled", rng.choice(["true", "true", "false"]))
 
 
 def _short(answer: Any) -> str:
@@ -292,6 +298,32 @@ def _condition(rng: random.Random, table: RandomTable) -> str:
     return condition
 
 
+def _prepare(
+    spark: SparkSession,
+    rng: random.Random,
+    table: RandomTable,
+    tally: Tally,
+    note: Callable[[str], None],
+) -> bool:
+    """Create the table, and mostly an index. True: in its place there is a copy without one."""
+    import tamis
+
+    create(spark, table)
+    copied = rng.random() < 0.35 and _copy(rng, spark, table)
+    if not copied and rng.random() < 0.3:
+        _bucket(rng, spark, table)
+    if not copied and rng.random() < 0.9:
+        asked = recorded(rng, table) if rng.random() < 0.5 else {}
+        try:
+            tamis.index(spark, table.name).build(**asked)
+        except tamis.TamisError as problem:  # an expression that raises, a calendar that is old
+            note(f"{table.name} is indexed from footers alone: {problem}")
+            tally.refused += 1
+            tamis.index(spark, table.name).build()
+        tally.recorded += bool(asked)
+    return copied
+
+
 def run(
     spark: SparkSession,
     folder: Path,
@@ -300,32 +332,16 @@ def run(
     report: Callable[[str], None] = lambda text: None,
 ) -> Tally:
     """Compare `count` queries over random tables. The same seed makes the same tables and queries."""
-    import tamis
-
     tally = Tally()
     for number in range(-(-count // _PER_TABLE)):
         rng = random.Random(f"{seed}/{number}")
-        table = write(rng, folder / f"t{number}", f"t{number}")
-        spark.conf.set("spark.sql.session.timeZone", rng.choice(ZONES))
-        spark.conf.set("spark.sql.ansi.enabled", rng.choice(["true", "false"]))
-        spark.conf.set("spark.sql.files.maxPartitionBytes", rng.choice([2000, 1 << 27]))
-        spark.conf.set("spark.sql.files.openCostInBytes", rng.choice([1, 1 << 22]))
-        create(spark, table)
-        copied = rng.random() < 0.35 and _copy(rng, spark, table)
+        table, other = (write(rng, folder / name, name) for name in (f"t{number}", f"u{number}"))
+        for key, values in _CONFS.items():
+            spark.conf.set(key, rng.choice(values))
+        copied = [each.name for each in (table, other) if _prepare(spark, rng, each, tally, report)]
         columns = "_row"
-        if not copied and rng.random() < 0.3:
-            _bucket(rng, spark, table)
-        if not copied and rng.random() < 0.2:
+        if table.name not in copied and rng.random() < 0.2:
             columns = "_row, _metadata.file_name, _metadata.row_index"
-        if not copied and rng.random() < 0.9:
-            asked = recorded(rng, table) if rng.random() < 0.5 else {}
-            try:
-                tamis.index(spark, table.name).build(**asked)
-            except tamis.TamisError as problem:  # an expression that raises, a calendar that is old
-                report(f"table {number} is indexed from footers alone: {problem}")
-                tally.refused += 1
-                tamis.index(spark, table.name).build()
-            tally.recorded += bool(asked)
         before = len(tally.differences)
         stop = tally.queries + min(_PER_TABLE, count - tally.queries)
         for _ in range(min(QUERIES_PER_TABLE, stop - tally.queries)):
@@ -334,17 +350,19 @@ def run(
                 statement = f"SELECT {columns} FROM {table.name} WHERE {condition}"
                 compare(spark, statement, tally)
             elif not limits.compared(spark, rng, table, condition, tally, compare):
-                compare(spark, _shapes(rng, table, condition), tally)
+                compare(spark, _shapes(rng, table, other, condition), tally)
         while tally.queries < stop:
             conditions = [
                 _condition(rng, table) for _ in range(min(TOGETHER, stop - tally.queries))
             ]
             compare_together(spark, table, conditions, tally, columns)
         for difference in tally.differences[before:]:
-            report(f"seed {seed}, table {number} ({table.ddl}) in {table.path}\n{difference}")
-        if copied:
-            spark.catalog.dropTempView(table.name)
-        spark.sql(f"DROP TABLE {table.name}")
+            tables = " and ".join(f"{t.name} ({t.ddl}) in {t.path}" for t in (table, other))
+            report(f"seed {seed}, table {number}: {tables}\n{difference}")
+        for name in copied:
+            spark.catalog.dropTempView(name)
+        for each in (table, other):
+            spark.sql(f"DROP TABLE {each.name}")
         if number % 10 == 9:
             report(str(tally))
     return tally
@@ -355,6 +373,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--folder", type=Path, help="keep the tables here")
+    parser.add_argument("--conf", action="append", default=[], help="key=value, of the session")
     arguments = parser.parse_args()
 
     from pyspark.sql import SparkSession
@@ -368,6 +387,8 @@ def main() -> int:
         builder = builder.config("spark.sql.shuffle.partitions", "2")
         builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         builder = builder.config("spark.ui.showConsoleProgress", "false")
+        for pair in arguments.conf:
+            builder = builder.config(*pair.split("=", 1))
         spark = tamis.configure(builder).getOrCreate()
         tally = run(
             spark, folder, arguments.seed, arguments.count, lambda text: print(text, flush=True)

@@ -140,6 +140,14 @@ def test_an_end_that_is_no_text_is_no_constant() -> None:
     assert ranges(files, Column(("c",), STRING)) is None
 
 
+def test_an_end_of_more_digits_than_the_type_has_is_no_constant() -> None:
+    column = Column(("c",), decimal(5, 2))
+    fits, wide = Decimal("999.99"), Decimal("1000.00")
+    assert ranges(segment([-fits], [fits]), column) == [(-fits, fits)]
+    assert ranges(segment([Decimal("0.00")], [wide]), column) is None
+    assert ranges(segment([-wide], [Decimal("0.00")]), column) is None
+
+
 def test_keys_may_be_expressions() -> None:
     key = Call("Cast", (Column(("c",), INTEGER),), (("evalMode", "LEGACY"),), LONG)
     assert ranges(segment([0, 20], [9, 29]), key) == [(0, 9), (20, 29)]

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from tamis.evaluate.bounds import Bounds, Flags
 from tamis.evaluate.certain import Certain, certain_of
-from tamis.evaluate.counts import null_counts_in
 from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.expr.nodes import Column
 
@@ -67,10 +66,6 @@ class BlockStatistics:
         found = members_in(self.whole, subject)
         return None if found is None else found.slice(self.start, self.stop)
 
-    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
-        found = null_counts_in(self.whole, column)
-        return None if found is None else found[self.start : self.stop]
-
     def certain(self, column: Column) -> Certain:
         return certain_of(self.whole, column).slice(self.start, self.stop)
 
@@ -106,10 +101,6 @@ class SelectedStatistics:
     def members(self, subject: Subject) -> Members | None:
         found = members_in(self.whole, subject)
         return None if found is None else found.take(self.ordinals)
-
-    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
-        found = null_counts_in(self.whole, column)
-        return None if found is None else found[self.ordinals]
 
     def certain(self, column: Column) -> Certain:
         return certain_of(self.whole, column).take(self.ordinals)

@@ -20,9 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.bounds import NO, Bounds, Flags
+from tamis.evaluate.certain import UNCERTAIN, Certain
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.files.bounds import column_bounds
+from tamis.files.certain import certain_columns
 from tamis.files.columns import count_column, plain
 from tamis.files.intersection import forget, intersect
 from tamis.files.partition import PartitionField, Transform
@@ -92,9 +94,17 @@ class ArrowStatistics:
                 self._bounds[column] = Bounds.unknown(column.type)
         return self._bounds[column]
 
-    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
-        counted = count_column(self._column("null_count." + self._spelling(column.path)))
-        return None if counted is None else np.where(counted[1], counted[0], -1)
+    def certain(self, column: Column) -> Certain:
+        name = self._spelling(column.path)
+        if self._num_records is None or any(field.source == name for field in self._fields):
+            return UNCERTAIN
+        kinds = ("min", "max", "null_count", "nan_count", "attained")
+        told = {kind: self._column(f"{kind}.{name}") for kind in kinds}
+        columns = {kind: each for kind, each in told.items() if each is not None}
+        try:
+            return certain_columns(column.type, columns, self._num_records)
+        except (pa.ArrowException, ValueError, TypeError, ArithmeticError):
+            return UNCERTAIN
 
     def _column_bounds(self, column: Column) -> Bounds:
         name = self._spelling(column.path)

@@ -21,7 +21,7 @@ from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.certain import certain_columns
-from tamis.files.columns import count_column, plain
+from tamis.files.columns import plain
 from tamis.files.intersection import intersect
 from tamis.index.cache import LocalCache
 from tamis.index.layout import FILES, ColumnEntry, Pointer
@@ -74,7 +74,6 @@ class IndexStatistics:
         self._bounds: dict[tuple[tuple[str, ...], DataType], Bounds] = {}
         self._expressions: dict[str, Bounds | None] = {}
         self._members: dict[Subject, Members | None] = {}
-        self._nulls: dict[tuple[str, ...], npt.NDArray[np.int64] | None] = {}
         self._certain: dict[Column, Certain | None] = {}
         self._lock = threading.Lock()
         self._unusable = unusable  # why there is no recording where there should be one
@@ -108,14 +107,6 @@ class IndexStatistics:
                 if is_whole:
                     self._bounds[key] = found
             return found
-
-    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
-        """How many rows are NULL, as footers tell; -1 where not known."""
-        entry = self._entry(tuple(column.path))
-        recorded = None if entry is None else DataType.parse(entry.type)
-        if entry is None or recorded is None or not is_widening(recorded, column.type):
-            return None
-        return self._once(self._nulls, entry.path, lambda: self._load_nulls(entry))
 
     def expression(self, key: str) -> Bounds | None:
         recordings = self._recordings
@@ -296,15 +287,6 @@ class IndexStatistics:
             records = self._counted(start, rows)
             yield rows, with_keys(column_bounds(data_type, low, high, nulls, nans, records))
             start += rows
-
-    def _load_nulls(self, entry: ColumnEntry) -> npt.NDArray[np.int64] | None:
-        if entry.nulls == 0:
-            return np.zeros(self.num_containers, np.int64)
-        checksums = self._store.checksums(self._pointer)[self._part]
-        name = f"null_count.{entry.leaf.name}"
-        table = self._store.columns(self._pointer, checksums, self._part, [name])
-        counted = count_column(plain(table.column(name))) if name in table.column_names else None
-        return None if counted is None else np.where(counted[1], counted[0], -1)
 
     def _counted(self, start: int, rows: int) -> pa.Array:
         """The number of rows of some files; null: not known."""

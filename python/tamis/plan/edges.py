@@ -14,7 +14,7 @@ from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import value
 from tamis.expr.nodes import Expr, type_of
 from tamis.expr.types import DataType
-from tamis.plan.scan import Segment, blocks
+from tamis.plan.scan import Segment, kept_blocks
 
 __all__ = ["Ends", "ends_of"]
 
@@ -50,27 +50,22 @@ def ends_of(key: Expr, segments: Sequence[Segment], kept: Flags) -> Ends | None:
     lower: list[Values] = []
     upper: list[Values] = []
     unknown = 0
-    for segment in segments:
-        left[segment.ordinals] = False
-        survivors = kept[segment.ordinals]
-        for place, block in blocks(segment.statistics):
-            rows = np.flatnonzero(survivors[place])
-            if not len(rows):
-                continue
-            chosen = block.take(rows)
-            empty = chosen.empty()
-            alive = np.ones(len(rows), np.bool_) if empty is None else _spread(~empty, len(rows))
-            found = value(key, chosen)
-            if found is None or found.type != data_type:
-                unknown += int(alive.sum())
-                continue
-            # Where no value is ordinary there are NULLs alone, which equal nothing.
-            alive &= _spread(found.can_be_value, len(rows))
-            both = alive & _known(found, len(rows))
-            unknown += int((alive & ~both).sum())
-            if both.any():
-                lower.append(_values(found.lower, both))
-                upper.append(_values(found.upper, both))
+    for ordinals, chosen in kept_blocks(segments, kept):
+        left[ordinals] = False
+        count = len(ordinals)
+        empty = chosen.empty()
+        alive = np.ones(count, np.bool_) if empty is None else _spread(~empty, count)
+        found = value(key, chosen)
+        if found is None or found.type != data_type:
+            unknown += int(alive.sum())
+            continue
+        # Where no value is ordinary there are NULLs alone, which equal nothing.
+        alive &= _spread(found.can_be_value, count)
+        both = alive & _known(found, count)
+        unknown += int((alive & ~both).sum())
+        if both.any():
+            lower.append(_values(found.lower, both))
+            upper.append(_values(found.upper, both))
     unknown += int(np.count_nonzero(left))  # files without statistics
     return Ends(data_type, _joined(lower), _joined(upper), unknown)
 

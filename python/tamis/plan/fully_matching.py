@@ -17,7 +17,7 @@ from tamis.evaluate.bounds import Flags
 from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
 from tamis.expr.nodes import Expr
-from tamis.plan.scan import Segment, blocks, names_zero, together
+from tamis.plan.scan import Segment, kept_blocks, names_zero, together
 
 __all__ = ["can_match_fully", "fully_matching", "fully_matching_blocks"]
 
@@ -52,24 +52,11 @@ def fully_matching_blocks(
     if not all(map(can_match_fully, conjuncts)):
         return
     forms = [together(each) for each in conjuncts]
-    for segment in segments:
-        survivors = kept[segment.ordinals]
-        for place, block in blocks(segment.statistics):
-            rows = np.flatnonzero(survivors[place])
-            if not len(rows):
-                continue
-            chosen = block.take(rows)
-            matching = np.ones(len(rows), np.bool_)
-            for form in forms:
-                truths = truth(form, chosen)
-                # Neither false nor NULL for any row: true of all of them.
-                matching &= ~(truths.can_be_false | truths.can_be_null)
-            if matching.any():
-                yield _ordinals(segment, place, rows[matching])
-
-
-def _ordinals(segment: Segment, place: slice, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    of_segment = segment.ordinals
-    first = of_segment.start if isinstance(of_segment, slice) else 0
-    ordinals: npt.NDArray[np.intp] = rows + (place.start + first)
-    return ordinals if isinstance(of_segment, slice) else of_segment[ordinals]
+    for ordinals, chosen in kept_blocks(segments, kept):
+        matching = np.ones(len(ordinals), np.bool_)
+        for form in forms:
+            truths = truth(form, chosen)
+            # Neither false nor NULL for any row: true of all of them.
+            matching &= ~(truths.can_be_false | truths.can_be_null)
+        if matching.any():
+            yield ordinals[matching]

@@ -149,6 +149,9 @@ def _few(lower: Values, upper: Values, data_type: DataType) -> tuple[Values, Val
 def _interval(low: Any, high: Any, data_type: DataType) -> Interval | None:
     """None: an end that no constant of SQL says."""
     if data_type.is_discrete and data_type.scale is not None:
+        # Files were seen to hold more digits than their type says, and bounds may be wider still.
+        if max(-low, high) >= 10 ** (data_type.precision or 0):
+            return None
         return Interval(from_unscaled(low, data_type.scale), from_unscaled(high, data_type.scale))
     if data_type.is_discrete or data_type.is_decimal:
         return Interval(low, high)

@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.evaluate.bounds import NO, YES, Bounds, Edge, Flags, is_always
-from tamis.evaluate.counts import null_counts
+from tamis.evaluate.certain import UNCERTAIN, certain_of
 from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth, value
+from tamis.evaluate.statistics import Statistics
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import CALENDAR_INTERVAL, DataType
 from tamis.plan.cells import MadeUp
 from tamis.plan.fully_matching import fully_matching
-from tamis.plan.scan import Segment, blocks
+from tamis.plan.scan import Segment, kept_blocks
 from tamis.plan.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey
 from tamis.plan.without_nulls import WithoutNulls
 
@@ -36,25 +37,17 @@ def key_of_files(
     if data_type is None or data_type == CALENDAR_INTERVAL or relies_on_declaration(key.expr):
         return None
     excluded = _excluded(key.expr, data_type, conjuncts)
-    seen = ~kept
+    left = kept.copy()
     parts = []
     told = False
-    for segment in segments:
-        survivors = kept[segment.ordinals]
-        everywhere = np.arange(len(kept), dtype=np.intp)[segment.ordinals]
-        for place, block in blocks(segment.statistics):
-            rows = np.flatnonzero(survivors[place] & ~seen[everywhere[place]])
-            if not len(rows):
-                continue
-            chosen = block.take(rows)
-            bounds = value(key.expr, chosen)
-            if bounds is None or bounds.type != data_type:
-                return None
-            ordinals = everywhere[place][rows]
-            seen[ordinals] = True
-            nulls = null_counts(key.expr, bounds, chosen)
-            parts.append(_part(key.descending, ordinals, bounds, nulls, excluded))
-            told |= not (bounds.lower is bounds.upper is None and is_always(bounds.can_be_null))
+    for ordinals, chosen in kept_blocks(segments, left):
+        bounds = value(key.expr, chosen)
+        if bounds is None or bounds.type != data_type:
+            return None
+        left[ordinals] = False
+        nulls = _nulls_of(key.expr, bounds, chosen)
+        parts.append(_part(key.descending, ordinals, bounds, nulls, excluded))
+        told |= not (bounds.lower is bounds.upper is None and is_always(bounds.can_be_null))
     if not told:
         return None
     return _joined(parts)
@@ -101,11 +94,18 @@ def _excluded(expr: Expr, data_type: DataType, conjuncts: Sequence[Expr]) -> set
     }
 
 
+def _nulls_of(expr: Expr, bounds: Bounds, statistics: Statistics) -> Numbers:
+    """How many rows hold NULL, where that is certain; UNKNOWN elsewhere."""
+    if not isinstance(expr, Column) or not bounds.can_be_null.any():
+        return UNCERTAIN.nulls
+    return certain_of(statistics, expr).nulls
+
+
 def _part(
     descending: bool,
     ordinals: Ordinals,
     bounds: Bounds,
-    nulls: Numbers | None,
+    nulls: Numbers,
     excluded: set[Group],
 ) -> KeyOfFiles:
     count = len(ordinals)
@@ -119,14 +119,13 @@ def _part(
         group: np.broadcast_to(NO if group in excluded else each, count)
         for group, each in flags.items()
     }
-    known = np.full(count, -1) if nulls is None else nulls
     return KeyOfFiles(
         descending,
         ordinals,
         upper if descending else lower,
         lower if descending else upper,
         may_be,
-        np.where(bounds.can_be_null, known, 0),
+        np.where(np.broadcast_to(bounds.can_be_null, count), nulls, 0),
     )
 
 

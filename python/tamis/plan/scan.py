@@ -36,6 +36,7 @@ __all__ = [
     "all_true",
     "blocks",
     "decide",
+    "kept_blocks",
     "names_zero",
     "proven",
     "rule_out",
@@ -153,6 +154,27 @@ def blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
     for start in range(0, count, BLOCK):
         stop = min(start + BLOCK, count)
         yield slice(start, stop), statistics.slice(start, stop)
+
+
+def kept_blocks(
+    segments: Sequence[Segment], kept: Flags
+) -> Iterator[tuple[npt.NDArray[np.intp], Statistics]]:
+    """The files that are kept and that a segment covers, block by block: ordinals and statistics.
+
+    A file in two segments comes twice, unless its flag is cleared before: flags are read anew for
+    each block.
+    """
+    for segment in segments:
+        whole = segment.ordinals
+        for place, block in blocks(segment.statistics):
+            if isinstance(whole, slice):
+                first = whole.start or 0
+                ordinals = np.arange(first + place.start, first + place.stop, dtype=np.intp)
+            else:
+                ordinals = whole[place]
+            rows = np.flatnonzero(kept[ordinals])
+            if len(rows):
+                yield ordinals[rows], block.take(rows)
 
 
 def _narrow(kept: Flags, segment: Segment, order: Order) -> None:

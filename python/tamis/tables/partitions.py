@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from tamis.evaluate.bounds import Bounds, Flags
 from tamis.evaluate.certain import ATTAINED, UNCERTAIN, Certain, certain_of
-from tamis.evaluate.counts import null_counts_in
 from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
@@ -108,11 +107,6 @@ class FileStatistics:
         if isinstance(subject, Column) and self.partitions.names(subject) is not None:
             return None  # bounded to its one value
         return members_in(self.columns, subject)
-
-    def null_counts(self, column: Column) -> npt.NDArray[np.int64] | None:
-        if self.columns is None or self.partitions.names(column) is not None:
-            return None  # of a partition value the bounds tell all
-        return null_counts_in(self.columns, column)
 
     def certain(self, column: Column) -> Certain:
         if self.partitions.names(column) is not None:

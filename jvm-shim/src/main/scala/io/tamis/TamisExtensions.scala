@@ -16,7 +16,8 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      are enough, those under an aggregate to files that statistics do not answer for, and the
   *      sides of joins to files that may hold a partner; filters over other sources get the ranges
   *      they imply; scans of which only a part needs a dear filter fall into two; scans get
-  *      conditions that are known at run time;
+  *      conditions that are known at run time; scalar subqueries over the same files read the same
+  *      columns, so that Spark merges them;
   *   1. columnar rules, which are those that see physical plans: these conditions take the form in
   *      which Spark hands them to scans, and conjuncts with subqueries go back to their place.
   */
@@ -33,9 +34,10 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => PruneForTopK)
     extensions.injectPreCBORule(_ => AggregateFromStatistics)
     extensions.injectPreCBORule(_ => PruneForJoins)
-    extensions.injectPreCBORule(_ => new AddImpliedFilters)
+    extensions.injectPreCBORule(_ => AddImpliedFilters)
     extensions.injectPreCBORule(_ => SplitResidual)
     extensions.injectPreCBORule(_ => PruneAtRunTime)
+    extensions.injectPreCBORule(_ => AlignSubqueryScans)
     extensions.injectColumnar(_ => RuntimeConditionsRule)
     extensions.injectColumnar(_ => KeepFilterOrder.Restore)
   }

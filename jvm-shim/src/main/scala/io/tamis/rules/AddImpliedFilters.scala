@@ -1,13 +1,10 @@
 package io.tamis.rules
 
-import scala.util.control.NonFatal
-
-import io.tamis.bridge.Warnings
 import io.tamis.conf.TamisConf
 import io.tamis.wire.{ExpressionWriter, ImpliedRange}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.internal.SQLConf
 
 /** Adds, to a filter over a source that tamis does not scan, the ranges of columns that it implies,
   * for the source's own push-down to use: `year(ts) = 1995` becomes `year(ts) = 1995 AND ts >= …
@@ -21,25 +18,17 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * and the planner's V1 strategies come later. The ranges stand last, so that on the rows that are
   * read errors come as they would without.
   */
-class AddImpliedFilters extends Rule[LogicalPlan] {
+object AddImpliedFilters extends GoalRule {
   override val ruleName: String = "io.tamis.rules.AddImpliedFilters"
+  override protected def isOn(conf: SQLConf): Boolean =
+    TamisConf.mode(conf) == "apply" && TamisConf.impliedFilters(conf)
 
-  override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!isOn || plan.isStreaming || Eligibility.isRowLevelWrite(plan)) plan
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan =
+    if (plan.isStreaming || Eligibility.isRowLevelWrite(plan)) plan
     else
       plan.transformDown {
         // rand(42) would give other numbers to the rows after one that is skipped
-        case filter: Filter if filter.condition.deterministic =>
-          try ranged(filter)
-          catch {
-            case e @ (NonFatal(_) | _: LinkageError) =>
-              Warnings.once(
-                s"ranged:${e.getClass.getName}",
-                s"filters stay as they were (${e.getMessage}).",
-                e
-              )
-              filter
-          }
+        case filter: Filter if filter.condition.deterministic => ranged(filter)
       }
 
   private def ranged(filter: Filter): Filter = filter.child match {
@@ -50,9 +39,6 @@ class AddImpliedFilters extends Rule[LogicalPlan] {
       else filter.copy(condition = added.foldLeft(filter.condition)(And(_, _)))
     case _ => filter
   }
-
-  private def isOn: Boolean =
-    TamisConf.enabled(conf) && TamisConf.mode(conf) == "apply" && TamisConf.impliedFilters(conf)
 
   private def implied(told: Seq[Expression], source: OtherSource): Seq[Expression] =
     if (!told.exists(isWorthAsking(_, source))) Nil

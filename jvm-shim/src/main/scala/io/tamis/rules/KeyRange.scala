@@ -6,14 +6,12 @@ import org.apache.spark.sql.catalyst.expressions.{
   And,
   AttributeSeq,
   BindReferences,
-  DynamicPruning,
   Expression,
   GreaterThanOrEqual,
   InSet,
   LessThanOrEqual,
   Literal,
-  Or,
-  SubqueryExpression
+  Or
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
@@ -86,15 +84,4 @@ object KeyRange {
         val values = local.data.map(bound.eval).filter(_ != null).distinct
         Right(KeyRange(dataType, values.map(v => (v, v))))
     }
-}
-
-/** The conjuncts of a filter on a scan that the scan is told of. */
-object PlainConjuncts {
-  def of(condition: Expression): Seq[Expression] =
-    io.tamis.wire.ExpressionWriter.conjuncts(condition).filter(isPlain)
-
-  def isPlain(e: Expression): Boolean =
-    e.deterministic && !SubqueryExpression.hasSubquery(e) && !e.exists(
-      _.isInstanceOf[DynamicPruning]
-    )
 }

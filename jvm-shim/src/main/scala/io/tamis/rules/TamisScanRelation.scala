@@ -1,6 +1,7 @@
 package io.tamis.rules
 
 import io.tamis.source.{GoalOutcome, Kept, Purpose, TamisScan}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -17,10 +18,7 @@ object TamisScanRelation {
     case _ => None
   }
 
-  /** The relation with a scan of those files among its own.
-    *
-    * `makeCopy`, never `copy`: the arity differs from version to version (seen on 4.0 to 4.3).
-    */
+  /** The relation with a scan of those files among its own. */
   def confined(
       relation: LogicalPlan,
       scan: TamisScan,
@@ -33,9 +31,21 @@ object TamisScanRelation {
       else scan.decision.copy(kept = kept, keptRecords = None, rowGroups = None)
     val purpose = Purpose(Some(kept), scan.table.purpose.withGoal(goal).goals)
     val confined = new TamisScan(scan.table.scannedFor(purpose), decision, scan.required)
-    relation.makeCopy(relation.productIterator.map {
-      case _: Scan => confined
-      case other   => other.asInstanceOf[AnyRef]
-    }.toArray)
+    copied(relation, confined, relation.output)
   }
+
+  /** The relation with another scan of its table, and as output the columns of that. */
+  def scanning(relation: LogicalPlan, scan: TamisScan): LogicalPlan = {
+    val whole = relation.asInstanceOf[DataSourceV2ScanRelation].relation.output
+    val byName = (whole ++ relation.output).map(a => a.name -> a).toMap
+    copied(relation, scan, scan.readSchema().fieldNames.toSeq.map(byName))
+  }
+
+  /** `makeCopy`, never `copy`: the arity differs from version to version (seen on 4.0 to 4.3). */
+  private def copied(relation: LogicalPlan, scan: TamisScan, output: Seq[Attribute]): LogicalPlan =
+    relation.makeCopy(relation.productIterator.map {
+      case _: Scan                               => scan
+      case own: Seq[_] if own eq relation.output => output
+      case other                                 => other.asInstanceOf[AnyRef]
+    }.toArray)
 }

@@ -20,6 +20,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     with SupportsMetadata
     with SupportsRuntimeV2Filtering {
 
+  /** The same files and filters, and these columns. */
+  def reading(columns: StructType): TamisScan = new TamisScan(table, decision, columns)
+
   private[source] val index = new FixedFileIndex(table, decision.kept)
   private[source] val native: ParquetScan = nativeOver(index)
 

@@ -1,0 +1,92 @@
+package io.tamis.rules
+
+import java.util.IdentityHashMap
+
+import io.tamis.source.TamisScan
+import org.apache.spark.sql.catalyst.expressions.{ScalarSubquery, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+
+/** Lets Spark merge scalar subqueries over the same files into one:
+  * {{{
+  *   SELECT (SELECT avg(a) FROM t WHERE k > 5), (SELECT sum(b) FROM t WHERE k > 5)
+  * }}}
+  * It merges plans whose leaves are equal. Those of its own file sources are, whichever columns are
+  * read of them; a scan of DataSource V2 names its columns. So here both scans get the columns of
+  * both, below a projection to those that they had: the same rows as before.
+  *
+  * Only in plans of a shape that Spark merges (MergeScalarSubqueries, since 4.2 MergeSubplans): in
+  * others, columns would be read for nothing. Subqueries are optimized before the query that they
+  * are a part of: by now their scans are built.
+  */
+object AlignSubqueryScans extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.AlignSubqueryScans"
+  override protected def isOn(conf: SQLConf): Boolean = true
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan match {
+    case _: Subquery => plan
+    case _           =>
+      val leaves = plan
+        .collectWithSubqueries { case node =>
+          node.expressions.flatMap(_.collect {
+            case s: ScalarSubquery if !s.isCorrelated && s.deterministic => leafOfAggregate(s.plan)
+          })
+        }
+        .flatten
+        .flatten
+      val wider = new IdentityHashMap[LogicalPlan, LogicalPlan]
+      leaves.groupBy(scanOf(_).table.relation).values.foreach(align(_, wider))
+      if (wider.isEmpty) plan
+      else
+        plan.transformWithSubqueries { case leaf if wider.containsKey(leaf) => wider.get(leaf) }
+  }
+
+  private def leafOfAggregate(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+    case a: Aggregate if a.groupingExpressions.isEmpty && isHashed(a) => leafOf(a.child)
+    case Project(_, child)                                            => leafOfAggregate(child)
+    case _                                                            => None
+  }
+
+  private def leafOf(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+    case _: Project | _: Filter      => leafOf(plan.children.head)
+    case leaf @ TamisScanRelation(_) => Some(leaf)
+    case _                           => None
+  }
+
+  private def scanOf(leaf: LogicalPlan): TamisScan = TamisScanRelation.unapply(leaf).get
+
+  /** Hashed aggregates are merged with each other and not with those that are sorted. */
+  private def isHashed(a: Aggregate): Boolean =
+    a.aggregateExpressions
+      .flatMap(_.collect { case e: AggregateExpression => e })
+      .flatMap(_.aggregateFunction.aggBufferAttributes)
+      .forall(buffer => UnsafeRow.isMutable(buffer.dataType))
+
+  /** Of one table: those that read the same files with the same filters, and other columns. */
+  private def align(
+      leaves: Seq[LogicalPlan],
+      wider: IdentityHashMap[LogicalPlan, LogicalPlan]
+  ): Unit =
+    leaves.groupBy(l => (scanOf(l).decision.kept, scanOf(l).decision.residualSql)).values.foreach {
+      alike =>
+        val required = alike.map(scanOf(_).required)
+        if (required.distinct.size > 1)
+          union(scanOf(alike.head).table.schema, required).foreach { columns =>
+            val scans = alike.map(scanOf(_).reading(columns))
+            if (scans.distinct.size == 1)
+              alike.zip(scans).foreach { case (leaf, scan) =>
+                wider.put(leaf, Project(leaf.output, TamisScanRelation.scanning(leaf, scan)))
+              }
+          }
+    }
+
+  /** All columns, in the order of the table; None: of a struct some read other fields. */
+  private def union(table: StructType, required: Seq[StructType]): Option[StructType] = {
+    val fields = required.flatMap(_.fields).distinct
+    val byName = fields.groupBy(_.name)
+    if (byName.values.exists(_.size > 1)) None
+    else Some(StructType(table.fieldNames.toSeq.flatMap(byName.get(_)).flatten))
+  }
+}
