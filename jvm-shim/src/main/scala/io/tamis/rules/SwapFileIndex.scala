@@ -82,8 +82,8 @@ object SwapFileIndex extends GoalRule {
       }
   }
 
-  /** Spark optimizes subqueries, and then once more what becomes of them in the query: what was true
-    * of every row that is kept still is, and may have been inferred anew.
+  /** Spark optimizes subqueries, and then once more what becomes of them in the query: what was
+    * true of every row that is kept still is, and may have been inferred anew.
     */
   private def decidedAgain(
       index: TamisFileIndex,
