@@ -123,7 +123,7 @@ HITS_AND_MISSES = [
     ("by_id", "hash(k) % 3 = 1", 20, 20, False),
     ("by_k", "id >= 800", 3, 15, True),
     ("by_k", "id >= 800 AND k + 1 > 0", 3, 15, True),
-    ("by_k", "day >= DATE '1997-03-12'", 3, 15, True),
+    ("by_k", "day >= DATE '1997-03-11'", 3, 15, True),
     ("sorted", "id >= 990", 1, 3, False),
     ("sorted", "id < 300 AND part >= 0", 2, 3, False),
     ("parts", "part = 3", 8, 32, True),
@@ -180,8 +180,7 @@ def test_what_is_left_alone_says_why(spark: SparkSession, tables: dict[str, str]
 
     table = spark.table("by_id")
     assert why(table) == "it is bucketed, and no filter tells which of its files are needed"
-    for random in ("rand() < 2", "id < 5 AND rand(42) < 2"):
-        assert "filter" in why(table.where(random))
+    assert "filter" in why(table.where("rand() < 2"))
     assert "says nothing about the rows" in why(
         table.selectExpr("*", "_metadata").where("_metadata.file_size > 0")
     )
@@ -195,15 +194,6 @@ def test_what_is_left_alone_says_why(spark: SparkSession, tables: dict[str, str]
         assert "TamisFileIndex" not in plan(frame)
         assert frame.count() == 5
         spark.conf.unset(key)
-
-
-def test_without_a_sidecar(spark: SparkSession, tables: dict[str, str], no_sidecar: None) -> None:
-    before = len(spark._jvm.io.tamis.Tamis.warnings())
-    frame = spark.table("by_id").where("id < 5 AND k >= 0")
-    assert frame.count() == 5
-    assert "TamisFileIndex" not in plan(frame)
-    assert spark.table("parts").where("part = 1 AND id < 300").count() == 50
-    assert len(spark._jvm.io.tamis.Tamis.warnings()) == before + 1
 
 
 # ---- buckets ----
@@ -483,3 +473,12 @@ def test_random_numbers_above_and_streams_beside(
     assert kept(spark.sql("SELECT id, rand(1) AS r FROM by_id WHERE id < 200")) == [4]
     same("SELECT id FROM by_id TABLESAMPLE (100 PERCENT) WHERE id < 200")
     same("SELECT id FROM by_id WHERE id < 200 ORDER BY id DESC LIMIT 3")
+
+
+def test_without_a_sidecar(spark: SparkSession, tables: dict[str, str], no_sidecar: None) -> None:
+    before = len(spark._jvm.io.tamis.Tamis.warnings())
+    frame = spark.table("by_id").where("id < 5 AND k >= 0")
+    assert frame.count() == 5
+    assert "TamisFileIndex" not in plan(frame)
+    assert spark.table("parts").where("part = 1 AND id < 300").count() == 50
+    assert len(spark._jvm.io.tamis.Tamis.warnings()) == before + 1
