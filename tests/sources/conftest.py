@@ -78,6 +78,25 @@ class Statements:
         assert on.rows == off.rows, sql
         return on
 
+    def write_anew(self, table: str) -> None:
+        """Delete, update and merge rows of a table of the events, and look at those that it has."""
+        self.run(f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500")
+        march = "date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'"
+        self.run(f"UPDATE {table} SET n = -n WHERE {march}")
+        self.run(
+            f"MERGE INTO {table} t USING ({EVENTS} WHERE id > 997) s "
+            "ON t.name = s.name AND year(t.ts) = 1997 WHEN MATCHED THEN UPDATE SET n = s.n + 1000 "
+            "WHEN NOT MATCHED THEN INSERT *"
+        )
+        expected = self.run(
+            f"SELECT CASE WHEN n >= 998 THEN n + 1000 WHEN {march} THEN -n ELSE n END, name "
+            f"FROM ({EVENTS}) WHERE NOT (year(ts) = 1996 AND n + 1 < 500)",
+            **{"spark.tamis.enabled": "false"},
+        )
+        self.run("SET spark.tamis.enabled = true")
+        assert self.run(f"SELECT n, name FROM {table}").rows == expected.rows
+        assert len(self.same(f"SELECT n FROM {table} WHERE year(ts) = 1996").rows) == 263
+
     def _answered(self) -> list[str]:
         lines = self._process.output().splitlines(keepends=True)
         return [

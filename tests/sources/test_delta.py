@@ -67,22 +67,7 @@ def test_rows_are_written_anew(sources: Statements) -> None:
         "delta_written",
         properties="TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
     )
-    sources.run(f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500")
-    sources.run(f"UPDATE {table} SET n = -n WHERE date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'")
-    sources.run(
-        f"MERGE INTO {table} t USING ({EVENTS} WHERE id > 997) s "
-        "ON t.name = s.name AND year(t.ts) = 1997 WHEN MATCHED THEN UPDATE SET n = s.n + 1000 "
-        "WHEN NOT MATCHED THEN INSERT *"
-    )
-    expected = sources.run(
-        "SELECT CASE WHEN n >= 998 THEN n + 1000 "
-        "WHEN date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01' THEN -n ELSE n END, name "
-        f"FROM ({EVENTS}) WHERE NOT (year(ts) = 1996 AND n + 1 < 500)",
-        **{"spark.tamis.enabled": "false"},
-    )
-    sources.run("SET spark.tamis.enabled = true")
-    assert sources.run(f"SELECT n, name FROM {table}").rows == expected.rows
-    assert len(sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1996").rows) == 263
+    sources.write_anew(table)
     first = sources.same(f"SELECT n FROM {table} VERSION AS OF 0 WHERE year(ts) = 1996")
     assert len(first.rows) == 366
 

@@ -101,20 +101,5 @@ def test_rows_are_written_anew(sources: Statements, version: int, mode: str, sca
     (text,) = sources.run(f"EXPLAIN FORMATTED {delete}").rows
     (written,) = re.findall(rf"{scan}\(.*? filters=(.*?), \w+=", text)
     assert "ts >=" not in written
-    sources.run(delete)
-    sources.run(f"UPDATE {table} SET n = -n WHERE date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'")
-    sources.run(
-        f"MERGE INTO {table} t USING ({EVENTS} WHERE id > 997) s "
-        "ON t.name = s.name AND year(t.ts) = 1997 WHEN MATCHED THEN UPDATE SET n = s.n + 1000 "
-        "WHEN NOT MATCHED THEN INSERT *"
-    )
-    expected = sources.run(
-        "SELECT CASE WHEN n >= 998 THEN n + 1000 "
-        "WHEN date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01' THEN -n ELSE n END, name "
-        f"FROM ({EVENTS}) WHERE NOT (year(ts) = 1996 AND n + 1 < 500)",
-        **{"spark.tamis.enabled": "false"},
-    )
-    sources.run("SET spark.tamis.enabled = true")
-    assert sources.run(f"SELECT n, name FROM {table}").rows == expected.rows
-    assert len(sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1996").rows) == 263
+    sources.write_anew(table)
     assert len(sources.same(f"SELECT n FROM {table} WHERE n + 1 < 0 OR n > 1500").rows) == 33

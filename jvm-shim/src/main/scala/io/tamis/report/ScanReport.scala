@@ -1,7 +1,12 @@
 package io.tamis.report
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import io.tamis.rules.{AggregateFromStatistics, Eligibility, SwapFileIndex}
+import io.tamis.rules.{
+  AggregateFromStatistics,
+  AnsweredByStatistics,
+  Eligibility,
+  SwapFileIndex
+}
 import io.tamis.source.{Conjunct, Decision, PlannedFiles, Question, ScanPlanner, TamisScan}
 import io.tamis.wire.{Messages, Reason}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -80,10 +85,14 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     case _                       => false
   }
 
+  /** A subquery stands in the plan twice where a scan waits for its value. */
   private def answered(plan: LogicalPlan, out: ArrayNode): Unit =
     plan
       .collectWithSubqueries { case node => node.getTagValue(AggregateFromStatistics.Answered) }
       .flatten
+      .foldLeft(Vector.empty[AnsweredByStatistics]) { (seen, each) =>
+        if (seen.exists(_ eq each)) seen else seen :+ each
+      }
       .foreach(a => out.addObject().put("table", a.table).put("goal", a.text).put("files", a.files))
 
   private def write(out: ObjectNode, scan: Scanned): Unit = {

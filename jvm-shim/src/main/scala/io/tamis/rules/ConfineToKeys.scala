@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.{GoalOutcome, Kept, Purpose, Question, ScanPlanner, TamisTable}
+import io.tamis.source.{GoalOutcome, Kept, Question, ScanPlanner, TamisTable}
 import io.tamis.wire.{ConfineGoal, ExpressionWriter, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -72,10 +72,8 @@ object ConfineToKeys {
       files: Option[Kept]
   ): LogicalPlan = {
     val purpose = table.purpose.withGoal(goal)
-    TamisRelation.of(
-      table.scannedFor(Purpose(files.orElse(purpose.within), purpose.goals)),
-      relation.output
-    )
+    val confined = purpose.copy(within = files.orElse(purpose.within))
+    TamisRelation.of(table.scannedFor(confined), relation.output)
   }
 
   private val NotAsked = Reason("NOT_PLANNED", "the planner was not asked", None)
