@@ -15,7 +15,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,9 @@ _CONFS = {
     "spark.sql.files.openCostInBytes": ["1", str(1 << 22)],
     "spark.sql.adaptive.enabled": ["true", "true", "false"],
     "spark.sql.autoBroadcastJoinThreshold": ["-1", "10485760"],
+    "spark.sql.parquet.outputTimestampType": ["INT96", "TIMESTAMP_MICROS"],
+    "spark.sql.sources.bucketing.enabled": ["true", "true", "false"],
+    "spark.sql.legacy.bucketedTableScan.outputOrdering": ["true", "false"],
 }
 
 
@@ -134,11 +137,11 @@ def compare(spark: SparkSession, statement: str, tally: Tally) -> None:
 
 
 def compare_together(
-    spark: SparkSession, table: RandomTable, conditions: list[str], tally: Tally
+    spark: SparkSession, table: RandomTable, conditions: list[str], tally: Tally, columns: str
 ) -> None:
     """The rows of each filter, in one statement; one by one if that fails or differs."""
     branches = [
-        f"SELECT {number} AS filter, _row FROM {table.name} WHERE {condition}"
+        f"SELECT {number} AS filter, {columns} FROM {table.name} WHERE {condition}"
         for number, condition in enumerate(conditions)
     ]
     statement = " UNION ALL ".join(branches)
@@ -199,6 +202,33 @@ def _copy(rng: random.Random, spark: SparkSession, table: RandomTable) -> bool:
     copy = spark.read.format(file_format).schema(frame.schema).load(folder)
     copy.createOrReplaceTempView(table.name)
     return True
+
+
+def _bucket(rng: random.Random, spark: SparkSession, table: RandomTable) -> None:
+    """Put a bucketed copy of the table in its place: Spark scans it, and tamis lists its files."""
+    column = rng.choice([leaf.sql for leaf in table.leaves if "." not in leaf.sql] + ["_row"])
+    plain = column.replace("`", "")
+    if plain == table.partition or "." in plain:
+        column = plain = "_row"
+    folder = table.path.with_name(f"{table.name}-buckets")
+    buckets = rng.choice([2, 3, 8])
+    frame = spark.table(table.name).repartitionByRange(
+        rng.randint(1, 5), rng.choice([column, "_row"])
+    )
+    writer = frame.write.bucketBy(buckets, plain).mode("overwrite").option("path", str(folder))
+    is_sorted = rng.random() < 0.5
+    if is_sorted:
+        writer = writer.sortBy(plain)
+    if table.partition:
+        writer = writer.partitionBy(table.partition)
+    writer.saveAsTable(f"{table.name}_made")
+    spark.sql(f"DROP TABLE {table.name}_made")
+    create(
+        spark,
+        replace(table, path=folder),
+        f"CLUSTERED BY ({column}) {f'SORTED BY ({column})' if is_sorted else ''} "
+        f"INTO {buckets} BUCKETS",
+    )
 
 
 def _short(answer: Any) -> str:
@@ -280,6 +310,8 @@ def _prepare(
 
     create(spark, table)
     copied = rng.random() < 0.35 and _copy(rng, spark, table)
+    if not copied and rng.random() < 0.3:
+        _bucket(rng, spark, table)
     if not copied and rng.random() < 0.9:
         asked = recorded(rng, table) if rng.random() < 0.5 else {}
         try:
@@ -307,17 +339,23 @@ def run(
         for key, values in _CONFS.items():
             spark.conf.set(key, rng.choice(values))
         copied = [each.name for each in (table, other) if _prepare(spark, rng, each, tally, report)]
+        columns = "_row"
+        if table.name not in copied and rng.random() < 0.2:
+            columns = "_row, _metadata.file_name, _metadata.row_index"
         before = len(tally.differences)
         stop = tally.queries + min(_PER_TABLE, count - tally.queries)
         for _ in range(min(QUERIES_PER_TABLE, stop - tally.queries)):
             condition = _condition(rng, table)
-            if not limits.compared(spark, rng, table, condition, tally, compare):
+            if columns != "_row" and rng.random() < 0.4:
+                statement = f"SELECT {columns} FROM {table.name} WHERE {condition}"
+                compare(spark, statement, tally)
+            elif not limits.compared(spark, rng, table, condition, tally, compare):
                 compare(spark, _shapes(rng, table, other, condition), tally)
         while tally.queries < stop:
             conditions = [
                 _condition(rng, table) for _ in range(min(TOGETHER, stop - tally.queries))
             ]
-            compare_together(spark, table, conditions, tally)
+            compare_together(spark, table, conditions, tally, columns)
         for difference in tally.differences[before:]:
             tables = " and ".join(f"{t.name} ({t.ddl}) in {t.path}" for t in (table, other))
             report(f"seed {seed}, table {number}: {tables}\n{difference}")

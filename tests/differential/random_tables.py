@@ -228,12 +228,12 @@ def write(rng: random.Random, folder: Path, name: str) -> RandomTable:
     )
 
 
-def create(spark: Any, table: RandomTable) -> None:
-    """Put the table into the session's catalog."""
+def create(spark: Any, table: RandomTable, buckets: str = "") -> None:
+    """Put the table into the session's catalog; `buckets` is what CREATE TABLE says of them."""
     spark.sql(f"DROP TABLE IF EXISTS {table.name}")
     partitioned = f"PARTITIONED BY ({table.partition})" if table.partition else ""
     spark.sql(
-        f"CREATE TABLE {table.name} ({table.ddl}) USING parquet {partitioned} "
+        f"CREATE TABLE {table.name} ({table.ddl}) USING parquet {partitioned} {buckets} "
         f"LOCATION '{table.path.as_uri()}'"
     )
     if table.partition:

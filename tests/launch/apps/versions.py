@@ -110,6 +110,19 @@ CASES = [
         False,
         "SELECT count(*) FROM lineitem WHERE l_orderkey > (SELECT max(o_orderkey) - 9 FROM orders)",
     ),
+    ("bucketed", True, "SELECT sum(l_quantity) FROM buckets WHERE l_orderkey < 2000"),
+    (
+        "buckets joined",
+        True,
+        "SELECT count(*) FROM buckets a JOIN buckets b USING (l_orderkey) "
+        "WHERE l_orderkey < 2000 AND b.l_shipmode = 'MAIL'",
+    ),
+    (
+        "_metadata",
+        True,
+        "SELECT _metadata.file_name, _metadata.row_index, l_orderkey FROM buckets "
+        "WHERE l_orderkey BETWEEN 1000 AND 1100 AND _metadata.file_size > 0",
+    ),
     ("declared", True, "SELECT count(*) FROM lineitem WHERE hundreds(l_orderkey) IN (3, 77)"),
     ("not declared", False, "SELECT count(*) FROM lineitem WHERE tens(l_orderkey) = 3"),
     ("not clustered", False, "SELECT count(*) FROM lineitem WHERE l_shipmode = 'MAIL'"),
@@ -132,6 +145,10 @@ def make_tables(spark: SparkSession, directory: Path) -> None:
         writer.parquet(path)
         tamis.index(spark, path).build()
         spark.read.parquet(path).createOrReplaceTempView(name)
+    buckets = lineitem.write.bucketBy(4, "l_orderkey").sortBy("l_orderkey")
+    buckets.option("path", str(directory / "buckets")).saveAsTable("buckets")
+    spark.sql("ANALYZE TABLE buckets COMPUTE STATISTICS FOR COLUMNS l_orderkey")
+    tamis.index(spark, "buckets").build()
 
 
 def make_functions(spark: SparkSession) -> None:

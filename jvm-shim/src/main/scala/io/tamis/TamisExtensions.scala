@@ -11,10 +11,11 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *   1. none at analysis: the analysed plan stays as it was, so that writes, caching, views and
   *      streaming never meet tamis;
   *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
-  *      before V2ScanRelationPushDown. Scans under a LIMIT, sorted or not, are confined to files
-  *      that are enough, those under an aggregate to files that statistics do not answer for, and
-  *      the sides of joins to files that may hold a partner; filters over other sources get the
-  *      ranges they imply; scans of which only a part needs a dear filter fall into two; scans get
+  *      before V2ScanRelationPushDown; relations that cannot become one get a file index of tamis
+  *      where a filter is over them. Scans under a LIMIT, sorted or not, are confined to files that
+  *      are enough, those under an aggregate to files that statistics do not answer for, and the
+  *      sides of joins to files that may hold a partner; filters over other sources get the ranges
+  *      they imply; scans of which only a part needs a dear filter fall into two; scans get
   *      conditions that are known at run time; scalar subqueries over the same files read the same
   *      columns, so that Spark merges them;
   *   1. columnar rules, which are those that see physical plans: these conditions take the form in
@@ -27,6 +28,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     if (!SidecarPython.sparkConf("spark.tamis.enabled").contains("false"))
       SidecarSupervisor.warmUp()
     extensions.injectPreCBORule(session => new UseTamisTables(session))
+    extensions.injectPreCBORule(_ => SwapFileIndex)
     extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
     extensions.injectPreCBORule(_ => PruneForLimit)
     extensions.injectPreCBORule(_ => PruneForTopK)

@@ -82,6 +82,8 @@ object TamisConf {
     string(conf, "spark.tamis.runtimeFilters.enabled").forall(_.toBoolean)
   def aggregatesEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.aggregates.enabled").forall(_.toBoolean)
+  def fileIndexSwapEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.fileIndexSwap.enabled").forall(_.toBoolean)
   def rowGroupsEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")

@@ -1,14 +1,19 @@
 package io.tamis.report
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import io.tamis.rules.{AggregateFromStatistics, AnsweredByStatistics, Eligibility}
-import io.tamis.source.{Conjunct, Question, ScanPlanner, TamisScan}
+import io.tamis.rules.{
+  AggregateFromStatistics,
+  AnsweredByStatistics,
+  Eligibility,
+  SwapFileIndex
+}
+import io.tamis.source.{Conjunct, Decision, PlannedFiles, Question, ScanPlanner, TamisScan}
 import io.tamis.wire.{Messages, Reason}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
-import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** The decisions behind the scans of a physical plan, as JSON. Plans; never runs the query. */
@@ -41,18 +46,44 @@ object ScanReport extends AdaptiveSparkPlanHelper {
   /** Subqueries, adaptive stages and cached plans included; a reused exchange is read once and
     * counted once.
     */
-  private def scansOf(plan: SparkPlan): Seq[TamisScan] = collectWithSubqueries(plan) {
-    case b: BatchScanExec         => b.scan match { case s: TamisScan => Seq(s); case _ => Nil }
+  private def scansOf(plan: SparkPlan): Seq[Scanned] = collectWithSubqueries(plan) {
+    case b: BatchScanExec =>
+      b.scan match {
+        case s: TamisScan => Seq(Scanned(s.table, s.decision))
+        case _            => Nil
+      }
+    case f: FileSourceScanExec =>
+      f.relation match {
+        case SwapFileIndex(index) => Seq(Scanned(index.files, index.decision))
+        case _                    => Nil
+      }
     case m: InMemoryTableScanExec => scansOf(m.relation.cachedPlan)
   }.flatten
 
-  private def leftAlone(plan: LogicalPlan, out: ArrayNode): Unit =
-    plan.collectWithSubqueries { case relation: LogicalRelation =>
-      Eligibility.refusal(relation).foreach { reason =>
-        val name = relation.catalogTable.map(_.identifier.unquotedString)
-        out.addObject().put("table", name.getOrElse(relation.simpleString(1))).put("reason", reason)
-      }
+  private final case class Scanned(table: PlannedFiles, decision: Decision)
+
+  private def leftAlone(plan: LogicalPlan, out: ArrayNode): Unit = {
+    val filters = plan.collectWithSubqueries { case f @ Filter(_, _: LogicalRelation) => f }
+    plan.collectWithSubqueries {
+      case relation: LogicalRelation if !isSwapped(relation) =>
+        Eligibility.refusal(relation).foreach { reason =>
+          val name = relation.catalogTable.map(_.identifier.unquotedString)
+          val condition = filters.find(_.child eq relation).map(_.condition)
+          val besides =
+            if (Eligibility.swapRefusal(relation).isDefined) None
+            else SwapFileIndex.refusal(relation, condition)
+          out
+            .addObject()
+            .put("table", name.getOrElse(relation.simpleString(1)))
+            .put("reason", (reason +: besides.toSeq).mkString(", and "))
+        }
     }
+  }
+
+  private def isSwapped(relation: LogicalRelation): Boolean = relation.relation match {
+    case files: HadoopFsRelation => SwapFileIndex.unapply(files).isDefined
+    case _                       => false
+  }
 
   /** A subquery stands in the plan twice where a scan waits for its value. */
   private def answered(plan: LogicalPlan, out: ArrayNode): Unit =
@@ -64,7 +95,7 @@ object ScanReport extends AdaptiveSparkPlanHelper {
       }
       .foreach(a => out.addObject().put("table", a.table).put("goal", a.text).put("files", a.files))
 
-  private def write(out: ObjectNode, scan: TamisScan): Unit = {
+  private def write(out: ObjectNode, scan: Scanned): Unit = {
     val d = scan.decision
     out.put("table", scan.table.name())
     out.put("files_kept", d.kept.count).put("files_total", d.kept.listing.size)
@@ -97,22 +128,24 @@ object ScanReport extends AdaptiveSparkPlanHelper {
 
   /** A catalog table lists only the partitions that match; its totals are those of all partitions.
     */
-  private def addDetail(out: ObjectNode, scan: TamisScan): Unit = {
+  private def addDetail(out: ObjectNode, scan: Scanned): Unit = {
     val whole = ScanPlanner.everything(scan.table).kept.listing
     out.put("files_total", whole.size).put("bytes_total", whole.totalBytes)
     val filters = scan.decision.conjuncts.map(_.expression)
-    new Question(scan.table, whole, filters, detail = true).ask().foreach { answer =>
-      putLong(out, "rows_total", answer.totalRecords)
-      if (scan.decision.rowGroups.isDefined)
-        putLong(out, "row_groups_total", answer.rowGroups.flatMap(_.total))
-      answer.outcomes.zipWithIndex.foreach { case (outcome, i) =>
-        putLong(
-          out.get("conjuncts").get(i).asInstanceOf[ObjectNode],
-          "pruned_files",
-          outcome.prunedFiles
-        )
+    new Question(scan.table, whole, filters, detail = true, wholeFiles = scan.table.wholeFiles)
+      .ask()
+      .foreach { answer =>
+        putLong(out, "rows_total", answer.totalRecords)
+        if (scan.decision.rowGroups.isDefined)
+          putLong(out, "row_groups_total", answer.rowGroups.flatMap(_.total))
+        answer.outcomes.zipWithIndex.foreach { case (outcome, i) =>
+          putLong(
+            out.get("conjuncts").get(i).asInstanceOf[ObjectNode],
+            "pruned_files",
+            outcome.prunedFiles
+          )
+        }
       }
-    }
   }
 
   private def putLong(out: ObjectNode, field: String, value: Option[Long]): Unit =

@@ -1,5 +1,6 @@
 package io.tamis.rules
 
+import io.tamis.source.FixedFileIndex
 import org.apache.spark.sql.catalyst.expressions.{Attribute, MetadataAttribute}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{
@@ -12,42 +13,60 @@ import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, Pa
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
-/** Which relations tamis may take over. Every other is left exactly as it was. */
+/** Which relations tamis may take over, and of which others it may choose the files. Every other is
+  * left exactly as it was.
+  */
 object Eligibility {
 
-  /** None: eligible. Some(reason): a sentence for the person who asks why it was left alone. */
-  def refusal(relation: LogicalRelation): Option[String] = relation.relation match {
-    case files: HadoopFsRelation => refusal(relation, files)
-    case _                       => Some("it is not a file relation")
-  }
-
-  private def refusal(relation: LogicalRelation, files: HadoopFsRelation): Option[String] = {
-    val checks: Seq[(Boolean, String)] = Seq(
-      relation.isStreaming -> "it is a streaming relation",
+  /** None: a table of tamis may take its place. Some(reason): a sentence for the person who asks
+    * why it was left alone.
+    */
+  def refusal(relation: LogicalRelation): Option[String] = ofFiles(relation) { files =>
+    first(
       // subclasses (Delta's format, vendors' forks) give the files another meaning: exactly this class
       (files.fileFormat.getClass != classOf[
         ParquetFileFormat
       ]) -> "its format is not Spark's own Parquet",
-      !lists(files) -> "its file index is not one of Spark's own",
       files.bucketSpec.isDefined -> "it is bucketed",
-      files.overlappedPartCols.nonEmpty -> "a partition column is also a column of the files",
-      relation.output.exists(isMetadata) -> "it reads the _metadata column",
-      files.schema.exists(f => holdsVariant(f.dataType)) -> "it has a VARIANT column",
-      // columns are then matched by field id and not by name, and statistics are kept by name
-      (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
-        files.schema
-      )) -> "its columns are matched by Parquet field id"
+      relation.output.exists(isMetadata) -> "it reads the _metadata column"
     )
-    checks.collectFirst { case (true, sentence) => sentence }
   }
 
+  /** The same of the file index of a relation that stays Spark's own. */
+  def swapRefusal(relation: LogicalRelation): Option[String] =
+    ofFiles(relation)(SwapFormats.refusal)
+
+  /** What is asked of every relation, after what is asked of this one. */
+  private def ofFiles(
+      relation: LogicalRelation
+  )(besides: HadoopFsRelation => Option[String]): Option[String] = relation.relation match {
+    case _ if relation.isStreaming => Some("it is a streaming relation")
+    case files: HadoopFsRelation   =>
+      besides(files).orElse(
+        first(
+          !lists(files) -> "its file index is not one of Spark's own",
+          files.overlappedPartCols.nonEmpty -> "a partition column is also a column of the files",
+          files.schema.exists(f => holdsVariant(f.dataType)) -> "it has a VARIANT column",
+          // columns are then matched by field id and not by name, and statistics are kept by name
+          (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
+            files.schema
+          )) -> "its columns are matched by Parquet field id"
+        )
+      )
+    case _ => Some("it is not a file relation")
+  }
+
+  private def first(checks: (Boolean, String)*): Option[String] =
+    checks.collectFirst { case (true, sentence) => sentence }
+
   private def lists(files: HadoopFsRelation): Boolean = files.location match {
+    case _: FixedFileIndex             => false // of tamis: it was swapped before
     case _: PartitioningAwareFileIndex => true
     case _: CatalogFileIndex           => true
     case _                             => false
   }
 
-  private def isMetadata(attribute: Attribute): Boolean = attribute match {
+  def isMetadata(attribute: Attribute): Boolean = attribute match {
     case MetadataAttribute(_) => true
     case _                    => false
   }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The read options of a relation, for Spark's scan and for the planner's storage access. */
-final class FileOptions(table: TamisTable) {
+final class FileOptions(table: PlannedFiles) {
   def asMap: CaseInsensitiveStringMap = new CaseInsensitiveStringMap(table.relation.options.asJava)
 
   /** Whether Spark goes on without files that are missing or corrupt: then a file whose statistics

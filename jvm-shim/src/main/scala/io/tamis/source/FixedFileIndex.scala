@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.datasources.{
   *
   * Whole files: who plans tasks from it reads `kept.ranges` as well (TamisBatch does).
   */
-final class FixedFileIndex(table: TamisTable, val kept: Kept)
+class FixedFileIndex(table: PlannedFiles, val kept: Kept)
     extends PartitioningAwareFileIndex(table.session, Map.empty, None) {
 
   override def rootPaths: Seq[Path] = table.relation.location.rootPaths

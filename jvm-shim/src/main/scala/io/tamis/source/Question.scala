@@ -24,7 +24,7 @@ import org.apache.spark.sql.internal.SQLConf
   *   row groups are not in question
   */
 final class Question(
-    table: TamisTable,
+    table: PlannedFiles,
     listing: Listing,
     filters: Seq[Expression],
     detail: Boolean = false,
@@ -119,7 +119,7 @@ object Question {
   /** Writes expressions over the columns of a table, so that each path names one column, whose
     * statistics are of the values that Spark reads.
     */
-  def writer(table: TamisTable): ExpressionWriter = {
+  def writer(table: PlannedFiles): ExpressionWriter = {
     val shifted =
       // then Spark moves INT96 timestamps of other writers by the session's time zone
       if (SQLConf.get.isParquetINT96TimestampConversion)

@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
 object ScanPlanner {
 
   /** A scan without a filter: every file, and nobody asked. */
-  def everything(table: TamisTable): Decision =
+  def everything(table: PlannedFiles): Decision =
     Decision(
       table.purpose.within.getOrElse(Kept.all(listing(table, Nil))),
       Nil,
@@ -25,7 +25,7 @@ object ScanPlanner {
       table.purpose.implied
     )
 
-  def decide(table: TamisTable, filters: Seq[Expression]): Decision = {
+  def decide(table: PlannedFiles, filters: Seq[Expression]): Decision = {
     val started = System.nanoTime()
     val partitioned = onPartitions(table, filters)
     val (listed, matching) = (partitioned.files.listing, partitioned.files)
@@ -40,7 +40,13 @@ object ScanPlanner {
       Decision(matching, conjuncts, None, None, elapsed, Some(why))
     }
 
-    new Question(table, listed, filters, among = table.purpose.within).ask() match {
+    new Question(
+      table,
+      listed,
+      filters,
+      among = table.purpose.within,
+      wholeFiles = table.wholeFiles
+    ).ask() match {
       case Left(why)                                            => asSparkWould(why)
       case Right(_) if TamisConf.mode(SQLConf.get) == "observe" =>
         asSparkWould("spark.tamis.mode is observe")
@@ -77,11 +83,11 @@ object ScanPlanner {
   /** Asks about the files of a scan before the scan is built; None: the planner cannot be asked, or
     * is only to observe, or Spark may leave out files whose rows the answer counts.
     */
-  def ask(table: TamisTable, filters: Seq[Expression], goal: Goal): Option[GoalAnswer] =
+  def ask(table: PlannedFiles, filters: Seq[Expression], goal: Goal): Option[GoalAnswer] =
     askOf(table, filters)(_ => Some(goal))
 
   /** The same with a goal that is made for the listing; None as well: there is none for it. */
-  def askOf(table: TamisTable, filters: Seq[Expression])(
+  def askOf(table: PlannedFiles, filters: Seq[Expression])(
       goalOf: Listing => Option[Goal]
   ): Option[GoalAnswer] =
     if (TamisConf.mode(SQLConf.get) != "apply" || new FileOptions(table).mayLoseFiles) None
@@ -102,7 +108,7 @@ object ScanPlanner {
 
   /** Which of the files that the scan is for these filters keep, as whole files; None as for `ask`.
     */
-  def survivors(table: TamisTable, filters: Seq[Expression]): Option[Kept] =
+  def survivors(table: PlannedFiles, filters: Seq[Expression]): Option[Kept] =
     if (TamisConf.mode(SQLConf.get) != "apply") None
     else {
       val partitioned = onPartitions(table, filters)
@@ -115,7 +121,7 @@ object ScanPlanner {
     }
 
   /** Spark's partition pruning, within the files that the scan is for. */
-  private def onPartitions(table: TamisTable, filters: Seq[Expression]): OnPartitions = {
+  private def onPartitions(table: PlannedFiles, filters: Seq[Expression]): OnPartitions = {
     val partitionSchema = table.relation.partitionSchema
     val candidates = filters.filter(PartitionPredicate.isPartitionOnly(_, partitionSchema))
     val within = table.purpose.within.getOrElse(Kept.all(listing(table, candidates)))
@@ -131,7 +137,7 @@ object ScanPlanner {
   /** Spark's listing; a catalog table asks the metastore for the matching partitions only, as Spark
     * does.
     */
-  private def listing(table: TamisTable, onPartitions: Seq[Expression]): Listing = {
+  private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing = {
     val schema = table.relation.partitionSchema
     table.relation.location match {
       case index: PartitioningAwareFileIndex => ListingCache.of(index, schema)

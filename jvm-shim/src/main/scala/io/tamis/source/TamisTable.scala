@@ -30,17 +30,14 @@ final class TamisTable(
     val relation: HadoopFsRelation,
     val catalogTable: Option[CatalogTable],
     val purpose: Purpose = Purpose.unknown
-) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None) {
+) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None)
+    with PlannedFiles {
 
   /** The files of the scan that was built last. */
   @volatile private[source] var built: Option[FixedFileIndex] = None
 
-  override def name(): String = catalogTable.map(_.identifier.unquotedString).getOrElse {
-    val roots = relation.location.rootPaths
-    "parquet " + roots.headOption.map(_.toString).getOrElse("") + (if (roots.size > 1)
-                                                                     s" and ${roots.size - 1} more"
-                                                                   else "")
-  }
+  override def name(): String = super[PlannedFiles].name()
+  override def wholeFiles: Boolean = false
 
   override lazy val schema: StructType = relation.schema
 

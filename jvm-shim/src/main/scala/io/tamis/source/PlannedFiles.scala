@@ -1,0 +1,41 @@
+package io.tamis.source
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.types.StructType
+
+/** A file relation of Spark of which the planner is asked which files are read. Who reads them is
+  * either tamis's scan ([[TamisTable]]) or Spark's own ([[SwappedFiles]]).
+  */
+trait PlannedFiles {
+  def session: SparkSession
+  def relation: HadoopFsRelation
+  def catalogTable: Option[CatalogTable]
+  def purpose: Purpose
+  def schema: StructType
+
+  /** Whoever reads them plans tasks itself: row groups are not in question. */
+  def wholeFiles: Boolean
+
+  /** How people know the relation: the name of the table, or else format and path. */
+  def name(): String = catalogTable.map(_.identifier.unquotedString).getOrElse {
+    val roots = relation.location.rootPaths
+    s"$relation " + roots.headOption.map(_.toString).getOrElse("") +
+      (if (roots.size > 1) s" and ${roots.size - 1} more" else "")
+  }
+}
+
+/** Files that stay in Spark's own V1 relation, of which only the file index is another one. */
+final case class SwappedFiles(
+    session: SparkSession,
+    relation: HadoopFsRelation,
+    catalogTable: Option[CatalogTable],
+    purpose: Purpose = Purpose.unknown
+) extends PlannedFiles {
+  override def schema: StructType = relation.schema
+  override def wholeFiles: Boolean = true
+
+  /** The same files, of which none but these are read. */
+  def within(files: Kept): SwappedFiles = copy(purpose = purpose.copy(within = Some(files)))
+}
