@@ -77,6 +77,13 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"predicate": "price >= 0.0D"},
         ),
         ReasonKind(
+            "JSON_KEYS_MAY_REPEAT",
+            "of keys that repeat in a record Spark's JSON parser tries {predicate} on the first, "
+            "and the last one counts: it is applied again",
+            None,
+            {"predicate": "a = 2"},
+        ),
+        ReasonKind(
             "RANGES_OVERLAP",
             "files may hold rows on both sides of {predicate}",
             "cluster the table by {column}, so that the ranges of its files overlap less",
