@@ -77,11 +77,11 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"predicate": "price >= 0.0D"},
         ),
         ReasonKind(
-            "JSON_KEYS_MAY_REPEAT",
-            "of keys that repeat in a record Spark's JSON parser tries {predicate} on the first, "
-            "and the last one counts: it is applied again",
+            "READER_LOSES_ROWS",
+            "told of {predicate}, Spark's reader of {format} may leave out rows that pass it: it is "
+            "applied again",
             None,
-            {"predicate": "a = 2"},
+            {"predicate": "a = 2", "format": "json"},
         ),
         ReasonKind(
             "RANGES_OVERLAP",

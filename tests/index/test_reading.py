@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tamis.expr.nodes import Column, Expr, IsNull, Not
+from tamis.expr.types import DOUBLE, FLOAT, LONG
 from tamis.index.listing import TableListing
-from tamis.index.reading import Reading, difference, loses_rows_to_filters, reading_of, refusal
+from tamis.index.reading import Reading, difference, loses_rows_to, reading_of, refusal
 from tamis.index.row_leaves import row_leaves
 from tamis.tables.parquet import ParquetTables, ScanInput
 from tamis.wire.messages import IndexOptions, PlanRequest, Snapshot, Table
@@ -79,11 +81,22 @@ def test_accepted() -> None:
     assert refusal(other(options={"mode": "anything", "encoding": "Utf-8"}), False) is None
 
 
-def test_only_json_loses_rows_to_filters() -> None:
-    assert not loses_rows_to_filters(CSV)
-    assert loses_rows_to_filters(other(format="json"))
-    off = {"spark.sql.json.filterPushdown.enabled": "false"}
-    assert not loses_rows_to_filters(other(format="json", confs=off))
+@pytest.mark.parametrize(
+    ("of", "expr", "loses"),
+    [
+        ("csv", Column(("d",), DOUBLE), False),
+        ("json", Column(("a",), LONG), True),
+        ("orc", Column(("a",), LONG), False),
+        ("orc", Column(("d",), DOUBLE), True),
+        ("orc", Not(IsNull(Column(("d",), FLOAT))), True),
+    ],
+)
+def test_filters_that_lose_rows(of: str, expr: Expr, loses: bool) -> None:
+    assert loses_rows_to(other(format=of), expr) == loses
+    off = (
+        "spark.sql.orc.filterPushdown" if of == "orc" else f"spark.sql.{of}.filterPushdown.enabled"
+    )
+    assert not loses_rows_to(other(format=of, confs={off: "false"}), expr)
 
 
 def test_columns_that_are_left_out() -> None:

@@ -382,7 +382,7 @@ def test_keys_that_repeat(spark: SparkSession, tmp_path: Path) -> None:
     index = tamis.index(spark, str(root), reader=reader).build()
     found = ask(spark, reader.load(str(root)), "a = 2")
     assert (found.kept, found.is_exact) == (["0"], False)
-    assert found.reasons == ["JSON_KEYS_MAY_REPEAT"]
+    assert found.reasons == ["READER_LOSES_ROWS"]
     assert reader.load(str(root)).where("a = 2").count() == 1
     spark.conf.set("spark.sql.json.filterPushdown.enabled", "false")
     index.refresh()  # another reading: all is built anew

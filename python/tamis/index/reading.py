@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tamis.expr.nodes import Column, Expr, walk
 from tamis.index.layout import Pointer
 from tamis.index.store import Store
 
@@ -23,7 +24,7 @@ __all__ = [
     "FORMATS",
     "Reading",
     "difference",
-    "loses_rows_to_filters",
+    "loses_rows_to",
     "reading_in",
     "reading_of",
     "refusal",
@@ -110,20 +111,25 @@ def refusal(reading: Reading, overlapping: bool) -> str | None:
     return None
 
 
-def loses_rows_to_filters(reading: Reading) -> bool:
-    """Whether Spark leaves out rows that pass a filter, because it has pushed that into a parser.
+def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
+    """Whether Spark may leave out rows that pass a filter, because it has pushed it into a reader.
 
-    Of a key that repeats in a record the last value counts, but the JSON parser tries a filter on
-    the first: {"a":1,"a":2} is not among the rows where a = 2. If the filter is dropped, since all
-    rows pass it, the row comes back.
+    JSON: of a key that repeats in a record the last value counts, but the parser tries a filter on
+    the first: {"a":1,"a":2} is not among the rows where a = 2. ORC: bounds of floating numbers leave
+    NaN out, which is greater than any number to Spark. If the filter is dropped, since all rows
+    pass it, such rows come back.
 
-    >>> loses_rows_to_filters(Reading("json", "", "", {}, {}, {}))
-    True
+    >>> from tamis.expr.types import LONG
+    >>> a = Column(("a",), LONG)
+    >>> [loses_rows_to(Reading(f, "", "", {}, {}, {}), a) for f in ("orc", "csv", "json")]
+    [False, False, True]
     """
-    return (
-        reading.format == "json"
-        and reading.confs.get("spark.sql.json.filterPushdown.enabled", "").lower() != "false"
-    )
+    switch = f"spark.sql.{reading.format}.filterPushdown"
+    if reading.confs.get(switch, reading.confs.get(f"{switch}.enabled", "")).lower() == "false":
+        return False
+    if reading.format == "orc":
+        return any(isinstance(each, Column) and each.type.is_floating for each in walk(conjunct))
+    return reading.format == "json"
 
 
 def difference(built: Reading, now: Reading) -> str | None:

@@ -16,7 +16,7 @@ from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
 from tamis.index.memory import give_back
-from tamis.index.reading import Reading, loses_rows_to_filters, reading_of
+from tamis.index.reading import Reading, loses_rows_to, reading_of
 from tamis.plan.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
 from tamis.plan.scan import Outcome, ScanDecision, decide
@@ -110,19 +110,20 @@ def _of_rows(
     files: ScanDecision,
 ) -> PlanAnswer:
     """Of files that are not Parquet, which are read whole."""
-    if not loses_rows_to_filters(reading):
+    losing = [loses_rows_to(reading, conjunct) for conjunct in conjuncts]
+    if not any(losing):
         answer = _answer(request, found, files, found.records(files.kept))
         return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
-    # Then rows that pass are fewer than statistics say: every filter stays, no goal is met by them.
+    # Then rows that pass are fewer than statistics say: the filter stays, no goal is met by them.
     weaker = tuple(
         replace(
             each,
             pushdown=Pushdown.INEXACT,
-            reason=reason("JSON_KEYS_MAY_REPEAT", predicate=to_sql(conjunct)),
+            reason=reason("READER_LOSES_ROWS", predicate=to_sql(conjunct), format=reading.format),
         )
-        if each.pushdown is Pushdown.EXACT
+        if each.pushdown is Pushdown.EXACT and is_losing
         else each
-        for conjunct, each in zip(conjuncts, files.conjuncts, strict=True)
+        for conjunct, each, is_losing in zip(conjuncts, files.conjuncts, losing, strict=True)
     )
     return _answer(request, found, replace(files, conjuncts=weaker), found.records(files.kept))
 
