@@ -78,8 +78,8 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
         ),
         ReasonKind(
             "READER_LOSES_ROWS",
-            "told of {predicate}, Spark's reader of {format} may leave out rows that pass it: it is "
-            "applied again",
+            "told of {predicate}, Spark's reader of {format} may leave out rows that pass it: it "
+            "is applied again",
             None,
             {"predicate": "a = 2", "format": "json"},
         ),

@@ -115,9 +115,9 @@ def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
     """Whether Spark may leave out rows that pass a filter, because it has pushed it into a reader.
 
     JSON: of a key that repeats in a record the last value counts, but the parser tries a filter on
-    the first: {"a":1,"a":2} is not among the rows where a = 2. ORC: bounds of floating numbers leave
-    NaN out, which is greater than any number to Spark. If the filter is dropped, since all rows
-    pass it, such rows come back.
+    the first: {"a":1,"a":2} is not among the rows where a = 2. ORC: its bounds leave out NaN,
+    which is greater than any number to Spark. If the filter is dropped, since all rows pass it,
+    such rows come back.
 
     >>> from tamis.expr.types import LONG
     >>> a = Column(("a",), LONG)
