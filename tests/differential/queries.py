@@ -15,6 +15,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -172,7 +173,7 @@ def _adds_filters(spark: SparkSession, statement: str) -> bool:
 def _copy(rng: random.Random, spark: SparkSession, table: RandomTable) -> bool:
     """Put a copy of the table in its place that tamis does not scan, but adds filters to.
 
-    A temporary view of the same name, which hides the table.
+    A temporary view of the same name, which hides the table. Often it has an index of its own.
     """
     is_flat = all("BINARY" not in leaf.kind.sql and "." not in leaf.sql for leaf in table.leaves)
     file_format = rng.choice(["orc", "orc", "csv", "json"]) if is_flat else "orc"
@@ -186,8 +187,11 @@ def _copy(rng: random.Random, spark: SparkSession, table: RandomTable) -> bool:
         return False
     finally:
         spark.conf.set("spark.tamis.enabled", "true")
-    copy = spark.read.format(file_format).schema(frame.schema).load(folder)
-    copy.createOrReplaceTempView(table.name)
+    reader = spark.read.format(file_format).schema(frame.schema)
+    reader.load(folder).createOrReplaceTempView(table.name)
+    if rng.random() < 0.7:
+        with suppress(tamis.TamisError):  # read by DataSource V2, or a value that does not parse
+            tamis.index(spark, folder, reader=reader).build()
     return True
 
 

@@ -160,7 +160,8 @@ object Tamis {
       case _          =>
         throw new IllegalArgumentException(
           s"$name is not a directory of files that Spark reads itself, or a table over one (a table " +
-            "of a Hive SerDe is not): give the path of the directory, and reader= for ORC, CSV or JSON."
+            "of a Hive SerDe is not, nor what spark.sql.sources.useV1SourceList leaves out): give " +
+            "the path of the directory, and reader= for ORC, CSV or JSON."
         )
     }
 
