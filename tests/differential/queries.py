@@ -175,6 +175,8 @@ def _copy(rng: random.Random, spark: SparkSession, table: RandomTable) -> bool:
 
     A temporary view of the same name, which hides the table. Often it has an index of its own.
     """
+    import tamis
+
     is_flat = all("BINARY" not in leaf.kind.sql and "." not in leaf.sql for leaf in table.leaves)
     file_format = rng.choice(["orc", "orc", "csv", "json"]) if is_flat else "orc"
     spark.conf.set("spark.sql.sources.useV1SourceList", rng.choice(["", "orc,csv,json"]))
