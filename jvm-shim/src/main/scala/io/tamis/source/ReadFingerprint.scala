@@ -21,9 +21,10 @@ import org.apache.spark.sql.types._
 /** Everything that decides which rows Spark finds in a file of ORC, CSV or JSON.
   *
   * Those files do not say themselves what they hold: the same line is another row under another
-  * schema, separator or time zone. An index of such files holds what was in force when it was built,
-  * and serves the queries for which this gives the same text. So it names too much rather than too
-  * little: what is named and has no effect costs a pruned scan, what is not named a wrong result.
+  * schema, separator or time zone. An index of such files holds what was in force when it was
+  * built, and serves the queries for which this gives the same text. So it names too much rather
+  * than too little: what is named and has no effect costs a pruned scan, what is not named a wrong
+  * result.
   */
 object ReadFingerprint {
 
