@@ -8,6 +8,7 @@ runs for as long as it takes and prints every difference with the statement that
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -15,7 +16,6 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -192,7 +192,8 @@ def _copy(rng: random.Random, spark: SparkSession, table: RandomTable) -> bool:
     reader = spark.read.format(file_format).schema(frame.schema)
     reader.load(folder).createOrReplaceTempView(table.name)
     if rng.random() < 0.7:
-        with suppress(tamis.TamisError):  # read by DataSource V2, or a value that does not parse
+        # read by DataSource V2, or a value that does not parse
+        with contextlib.suppress(tamis.TamisError):
             tamis.index(spark, folder, reader=reader).build()
     return True
 
