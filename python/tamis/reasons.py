@@ -77,6 +77,13 @@ REASONS: Final[Mapping[str, ReasonKind]] = {
             {"predicate": "price >= 0.0D"},
         ),
         ReasonKind(
+            "READER_LOSES_ROWS",
+            "told of {predicate}, Spark's reader of {format} may leave out rows that pass it: it "
+            "is applied again",
+            None,
+            {"predicate": "a = 2", "format": "json"},
+        ),
+        ReasonKind(
             "RANGES_OVERLAP",
             "files may hold rows on both sides of {predicate}",
             "cluster the table by {column}, so that the ranges of its files overlap less",

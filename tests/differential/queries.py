@@ -8,6 +8,7 @@ runs for as long as it takes and prints every difference with the statement that
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -185,8 +186,10 @@ def _adds_filters(spark: SparkSession, statement: str) -> bool:
 def _copy(rng: random.Random, spark: SparkSession, table: RandomTable) -> bool:
     """Put a copy of the table in its place that tamis does not scan, but adds filters to.
 
-    A temporary view of the same name, which hides the table.
+    A temporary view of the same name, which hides the table. Often it has an index of its own.
     """
+    import tamis
+
     is_flat = all("BINARY" not in leaf.kind.sql and "." not in leaf.sql for leaf in table.leaves)
     file_format = rng.choice(["orc", "orc", "csv", "json"]) if is_flat else "orc"
     spark.conf.set("spark.sql.sources.useV1SourceList", rng.choice(["", "orc,csv,json"]))
@@ -199,8 +202,12 @@ def _copy(rng: random.Random, spark: SparkSession, table: RandomTable) -> bool:
         return False
     finally:
         spark.conf.set("spark.tamis.enabled", "true")
-    copy = spark.read.format(file_format).schema(frame.schema).load(folder)
-    copy.createOrReplaceTempView(table.name)
+    reader = spark.read.format(file_format).schema(frame.schema)
+    reader.load(folder).createOrReplaceTempView(table.name)
+    if rng.random() < 0.7:
+        # read by DataSource V2, or a value that does not parse
+        with contextlib.suppress(tamis.TamisError):
+            tamis.index(spark, folder, reader=reader).build()
     return True
 
 

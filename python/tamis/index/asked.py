@@ -20,7 +20,17 @@ from tamis.expr.sql import identifier
 from tamis.index.leaves import Leaf, is_known
 from tamis.wire.catalyst import decode
 
-__all__ = ["KINDS", "Asked", "Columns", "Entry", "Expressions", "asked_of", "entries_of"]
+__all__ = [
+    "KINDS",
+    "Asked",
+    "Columns",
+    "Entry",
+    "Expressions",
+    "Schema",
+    "asked_of",
+    "entries_of",
+    "guards_of",
+]
 
 KINDS: Final = ("bounds", "bloom", "values")
 #: Kinds of an expression of which no kind is named.
@@ -155,7 +165,7 @@ def entries_of(
                     identifier(leaf.path),
                     leaf.type,
                     path=leaf.path,
-                    guards=_guards([leaf.path], schema, leaf.name),
+                    guards=guards_of([leaf.path], schema, leaf.name),
                 )
                 entries.setdefault(entry.meaning, entry)
     for sql, kinds in asked.expressions.items():
@@ -212,7 +222,7 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
             f"expressions: {sql} cannot be told from others (a CHAR column, a column with a "
             "default, a constant of an unknown kind): leave that part out"
         )
-    guards = _guards(_paths(expr), schema, sql)
+    guards = guards_of(_paths(expr), schema, sql)
     for kind in kinds:
         yield Entry(kind, sql, sql, parsed["type"], key=expr.key, guards=guards)
 
@@ -221,7 +231,7 @@ def _paths(expr: Expr) -> Sequence[tuple[str, ...]]:
     return columns_of(expr)
 
 
-def _guards(
+def guards_of(
     paths: Sequence[tuple[str, ...]], schema: Schema, name: str
 ) -> tuple[tuple[str, str], ...]:
     """The dates and timestamps at these paths; refuses what cannot be recorded soundly."""

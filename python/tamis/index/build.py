@@ -1,4 +1,4 @@
-"""The Spark job that reads footers, and what becomes of its result."""
+"""The Spark jobs that read footers and rows, and what becomes of their results."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 from tamis.errors import StatisticsIndexError
 from tamis.index import decoding, extents, footers, harvest, leaves, rows, storage, thrift
-from tamis.index.asked import Entry
+from tamis.index.asked import Entry, Schema
 from tamis.index.leaves import Leaf
-from tamis.index.listing import shim_of
+from tamis.index.listing import TableListing, shim_of
 from tamis.index.progress import progress_of
+from tamis.index.row_harvest import harvest_rows, no_row_groups
 from tamis.index.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -89,28 +90,49 @@ def read_footers(
     )
 
 
+def read_rows(
+    spark: SparkSession,
+    path_or_table: str,
+    listing: TableListing,
+    ordinals: npt.NDArray[np.int64],
+    columns: Sequence[Leaf],
+    schema: Schema,
+) -> Harvest:
+    """The same of files that are not Parquet, from their rows: see `row_harvest`."""
+    frame = _all_rows(spark, path_or_table, listing)
+    watch = partial(progress_of, spark.sparkContext)
+    keys, malformed = listing.snapshot.files, listing.malformed
+    files = harvest_rows(spark, frame, keys, ordinals, columns, schema, malformed, watch)
+    return Harvest(files, no_row_groups(columns))
+
+
+def _all_rows(spark: SparkSession, path_or_table: str, listing: TableListing) -> DataFrame:
+    shim = shim_of(spark)
+    assert shim is not None  # the listing came from it
+    if listing.loaded is None:
+        return DataFrame(shim.files(spark._jsparkSession, path_or_table), spark)
+    return DataFrame(shim.files(listing.loaded._jdf, path_or_table), spark)
+
+
 def aggregate_rows(
     spark: SparkSession,
     path_or_table: str,
-    keys: FileKeys,
+    listing: TableListing,
     ordinals: npt.NDArray[np.int64],
     num_records: Sequence[int | None],
     entries: Sequence[Entry],
 ) -> rows.RowStatistics:
     """Has Spark aggregate the rows of the listed files at these ordinals: see `rows`."""
-    shim = shim_of(spark)
-    assert shim is not None  # the listing came from it
     if any(kind == "timestamp" for entry in entries for _, kind in entry.guards) and (
         spark.conf.get(_MOVES_INT96, "false") == "true"
     ):
         raise StatisticsIndexError(
             f"{_MOVES_INT96} is set, and moves timestamps by the time zone of the session: unset it"
         )
-    frame = DataFrame(shim.files(spark._jsparkSession, path_or_table), spark)
-    context = spark.sparkContext
-    return rows.aggregate(
-        spark, frame, keys, ordinals, num_records, entries, partial(progress_of, context)
-    )
+    frame = _all_rows(spark, path_or_table, listing)
+    watch = partial(progress_of, spark.sparkContext)
+    keys = listing.snapshot.files
+    return rows.aggregate(spark, frame, keys, ordinals, num_records, entries, watch)
 
 
 def _split(table: pa.Table, parts: int) -> list[bytes]:

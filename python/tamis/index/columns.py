@@ -32,7 +32,8 @@ from tamis.index.unusable import IndexUnusable
 
 # Storage that failed is not asked again for so long, in seconds.
 _RETRY = 30.0
-_STATISTICS = ("min", "max", "null_count", "nan_count")
+# attained: of text, and only where rows were read: footers do not say it
+_STATISTICS = ("min", "max", "null_count", "nan_count", "attained")
 _INTEGERS = ("byte", "short", "integer", "long")
 
 T = TypeVar("T")

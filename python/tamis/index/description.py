@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.index.asked import Entry
 from tamis.index.layout import Pointer
+from tamis.index.reading import Reading, difference
+from tamis.index.row_sql import FLOATING
 
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
+
+
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,29 @@ class Staleness:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """An index in force; prints as text, and as a table with rich."""
+    """An index in force; prints as text, and as a table with rich.
+
+    built_for, now: how files that are not Parquet were read, and how they are.
+    """
 
     uri: str
     pointer: Pointer
     staleness: Staleness
     recorded: tuple[Entry, ...] = ()
+    built_for: Reading | None = None
+    now: Reading | None = None
+
+    @property
+    def distrusted(self) -> str | None:
+        """Why a query that reads the files as they were listed now does not use the index."""
+        if self.built_for == self.now:
+            return None
+        if self.built_for is None or self.now is None:
+            built, now = (
+                "parquet" if each is None else each.format for each in (self.built_for, self.now)
+            )
+            return f"the format was {built} and is {now}"
+        return difference(self.built_for, self.now)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -42,6 +64,9 @@ class Description:
         return {
             "index": self.uri,
             "root": pointer.root,
+            "format": "parquet" if self.built_for is None else self.built_for.format,
+            "options": {} if self.built_for is None else dict(self.built_for.options),
+            "distrusted": self.distrusted,
             "generation": pointer.generation,
             "created": pointer.created,
             "tamis": pointer.tamis,
@@ -58,7 +83,10 @@ class Description:
                     "type": column.type,
                     "files_with_bounds": column.files_with_bounds,
                     "files_with_null_count": column.files_with_null_count,
-                    "files_with_nan_count": 0,  # footers do not hold it
+                    # footers do not hold it
+                    "files_with_nan_count": column.files_with_null_count
+                    if self.built_for is not None and column.type in FLOATING
+                    else 0,
                 }
                 for column in pointer.columns
             ],
@@ -106,13 +134,20 @@ class Description:
 
     def _head(self) -> list[str]:
         pointer, totals, staleness = self.pointer, self.pointer.totals, self.staleness
+        parts = f"{totals.row_groups:,} row groups"
+        if self.built_for is not None:
+            options = ", ".join(f"{k}={v!r}" for k, v in self.built_for.options.items())
+            parts = f"{self.built_for.format}{f' with {options}' if options else ''}"
         head = [
             f"{self.uri}, generation {pointer.generation}, built {pointer.created}",
-            f"{totals.files:,} files, {totals.rows:,} rows, {totals.row_groups:,} row groups, "
-            f"{totals.bytes:,} bytes",
+            f"{totals.files:,} files, {totals.rows:,} rows, {parts}, {totals.bytes:,} bytes",
         ]
         if totals.unreadable:
             head.append(f"{totals.unreadable:,} files could not be read and are never skipped")
+            if self.built_for is not None:
+                head += [f"  {problem}" for problem in pointer.problems[:_SHOWN]]
+        if self.distrusted is not None:
+            head.append(f"not used by queries that read as here: {self.distrusted}")
         if staleness.is_stale:
             head.append(
                 f"stale: {staleness.changed:,} files changed, {staleness.added:,} added, "

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.index.harvest import files_table, row_groups_table
+from tamis.index.harvest import row_groups_table
 from tamis.index.layout import ColumnEntry, Totals
 from tamis.index.leaves import Leaf
 from tamis.index.snapshot import FileKeys
@@ -80,7 +80,7 @@ def _without_unknown(table: pa.Table) -> pa.Table:
     unknown = [
         name
         for name in table.column_names
-        if name.startswith(("min.", "max.", "null_count."))
+        if name.startswith(("min.", "max.", "null_count.", "nan_count.", "attained."))
         and table.column(name).null_count == len(table)
     ]
     return table.drop_columns(unknown)
@@ -99,10 +99,10 @@ def merge(
     `rows`: for every listed file its row in the old tables, or -1.
     """
     kept = np.flatnonzero(rows >= 0)
-    shape = files_table([], [], leaves).schema
+    shape = new_files.schema
     reused = _shaped(old_files, shape, len(old_files)).take(pa.array(rows[kept]))
     reused = reused.set_column(0, "ordinal", pa.array(kept, pa.int64()))
-    files = pa.concat_tables([reused, new_files.select(shape.names)]).sort_by("ordinal")
+    files = pa.concat_tables([reused, new_files]).sort_by("ordinal")
 
     place = np.full(len(old_files), -1, np.int64)
     place[rows[kept]] = kept

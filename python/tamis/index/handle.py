@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -31,28 +32,36 @@ from tamis.index.listing import (
     parse_value,
     storage_settings,
 )
+from tamis.index.reading import FILE as READING
+from tamis.index.reading import reading_in, refusal
 from tamis.index.recorded import Parts, encode, load, recording_of
 from tamis.index.recorded import merge as merge_parts
+from tamis.index.row_harvest import CHANGED
+from tamis.index.row_leaves import is_of_reader, readable_schema, row_leaves
 from tamis.index.rows import RowStatistics, timed
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.readwriter import DataFrameReader
 
 #: Columns whose footers are read; None: all.
 Selected: TypeAlias = Sequence[str] | None
 
 
 class Index:
-    """The statistics index of a directory of Parquet files, or of a table over one.
+    """The statistics index of a directory of files, or of a table over one.
 
     Nothing is listed or read before a method is called. All of them raise StatisticsIndexError.
     """
 
-    def __init__(self, spark: SparkSession, path_or_table: str) -> None:
+    def __init__(
+        self, spark: SparkSession, path_or_table: str, reader: DataFrameReader | None = None
+    ) -> None:
         self._spark = spark
         self._target = path_or_table
+        self._reader = reader
 
     def __repr__(self) -> str:
         return f"tamis.index(spark, {self._target!r})"
@@ -64,6 +73,10 @@ class Index:
 
         The next query of this session uses it. Files that cannot be read are described as unknown,
         which means that they are never skipped.
+
+        ORC, CSV and JSON: from all rows, which Spark reads once, or twice where `columns` asks for
+        "bloom" or "values", or `expressions` for anything. Bounds of these are always recorded, and
+        always exact. Text files with a record that does not parse are described as unknown.
 
         `columns`: a list of the columns to describe, dots for struct fields, a struct for all of
         its fields; all columns unless given. Or a mapping, which leaves out none, and says what
@@ -84,7 +97,8 @@ class Index:
         self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False
     ) -> Index:
         """lenient: columns that are gone are no error."""
-        leaves = selected_leaves(leaves_of(listing.schema), selected, missing_is_error=not lenient)
+        _require_indexable(listing, self._target)
+        leaves = selected_leaves(_leaves_of(listing), selected, missing_is_error=not lenient)
         entries = self._entries(listing, asked, lenient)
         everything = np.arange(len(listing.snapshot.files))
         read = self._read(listing, everything, leaves)
@@ -103,21 +117,24 @@ class Index:
         damaged, and where the table has gained columns or changed their types.
         """
         listing = self._list()
+        _require_indexable(listing, self._target)
         store = self._store(listing)
         try:
             old = store.pointer()
             recording = recording_of(store, old)
+            reading = reading_in(store, old)
         except IndexUnusable as problem:
             if problem.code in ("index.missing", "index.damaged"):
                 return self.build()
             raise
         selected = old.selected
         asked = Asked() if recording is None else recording.asked
-        leaves = selected_leaves(leaves_of(listing.schema), selected, missing_is_error=False)
+        leaves = selected_leaves(_leaves_of(listing), selected, missing_is_error=False)
         entries = self._entries(listing, asked, lenient=True)
         before = () if recording is None else recording.entries
         if (
-            old.case_sensitive != listing.case_sensitive
+            reading != listing.reading
+            or old.case_sensitive != listing.case_sensitive
             or not set(leaves) <= {entry.leaf for entry in old.columns}
             or [entry.meaning for entry in entries] != [entry.meaning for entry in before]
         ):
@@ -129,7 +146,8 @@ class Index:
             if problem.code == "index.damaged":
                 return self._build(listing, selected, asked, lenient=True)
             raise
-        rows = reusable_rows(listing.snapshot.files, old_files)
+        again = None if listing.reading is None else CHANGED
+        rows = reusable_rows(listing.snapshot.files, old_files, again)
         changed = np.flatnonzero(rows < 0)
         new_files, new_row_groups = self._read(listing, changed, leaves)
         merged = merge(old_files, old_row_groups, rows, new_files, new_row_groups, leaves)
@@ -156,6 +174,8 @@ class Index:
             pointer,
             staleness(listing.snapshot.files, keys_in_force(store, pointer)),
             () if recording is None else recording.entries,
+            reading_in(store, pointer),
+            listing.reading,
         )
 
     def drop(self) -> None:
@@ -165,7 +185,7 @@ class Index:
         invalidate(self._spark, listing.root)
 
     def _list(self) -> TableListing:
-        return list_table(self._spark, self._target)
+        return list_table(self._spark, self._target, self._reader)
 
     def _store(self, listing: TableListing) -> Store:
         return Store.at(listing.root, index_location(self._spark), storage_settings(self._spark))
@@ -173,8 +193,12 @@ class Index:
     def _read(
         self, listing: TableListing, ordinals: np.ndarray, leaves: Sequence[Leaf]
     ) -> tuple[pa.Table, pa.Table]:
-        from tamis.index.build import read_footers
+        from tamis.index.build import read_footers, read_rows
 
+        if listing.reading is not None:
+            schema = _schema_of(listing)
+            rows = read_rows(self._spark, self._target, listing, ordinals, leaves, schema)
+            return rows.files, rows.row_groups
         found = read_footers(
             self._spark,
             listing.snapshot.files,
@@ -191,8 +215,18 @@ class Index:
         """What is recorded of rows. Raises StatisticsIndexError for what cannot be."""
         if not asked:
             return ()
-        schema = Schema(listing.schema, listing.partition_schema, listing.case_sensitive)
-        return entries_of(asked, leaves_of(listing.schema), schema, self._parse, lenient)
+        schema, leaves = _schema_of(listing), _leaves_of(listing)
+        entries = entries_of(asked, leaves, schema, self._parse, lenient)
+        if listing.reading is None:
+            return entries
+        for entry in entries:
+            if is_of_reader(entry, listing.reading):
+                raise StatisticsIndexError(
+                    f"{entry.name} reads a timestamp of ORC, which is another moment to a JVM of "
+                    "another time zone: leave it out"
+                )
+        # bounds of columns are in the index already
+        return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")
 
     def _parse(self, sql: str, schema: str) -> dict[str, Any]:
         return parse_value(self._spark, sql, schema)
@@ -208,8 +242,7 @@ class Index:
         from tamis.index.build import aggregate_rows
 
         records = files.column("num_records").take(pa.array(ordinals)).to_pylist()
-        keys = listing.snapshot.files
-        return aggregate_rows(self._spark, self._target, keys, ordinals, records, entries)
+        return aggregate_rows(self._spark, self._target, listing, ordinals, records, entries)
 
     def _commit(
         self,
@@ -223,6 +256,8 @@ class Index:
         try:
             generation = store.new_generation()
             more, raw = ({}, {}) if parts is None else (parts.tables, parts.raw)
+            if listing.reading is not None:
+                raw = {**raw, READING: memoryview(msgspec.json.encode(listing.reading))}
             data = store.write_generation(generation, content.files, content.row_groups, more, raw)
             store.commit(
                 Pointer(
@@ -248,3 +283,22 @@ class Index:
             ) from problem
         store.remove_old_generations(but=before)
         invalidate(self._spark, listing.root)
+
+
+def _require_indexable(listing: TableListing, target: str) -> None:
+    why = None if listing.reading is None else refusal(listing.reading, listing.overlapping)
+    if why is not None:
+        raise StatisticsIndexError(f"no index of {target} can be built: {why}")
+
+
+def _leaves_of(listing: TableListing) -> tuple[Leaf, ...]:
+    if listing.reading is None:
+        return leaves_of(listing.schema)
+    return row_leaves(listing.schema, listing.reading, listing.malformed)
+
+
+def _schema_of(listing: TableListing) -> Schema:
+    schema = listing.schema
+    if listing.reading is not None:
+        schema = readable_schema(schema, listing.malformed)
+    return Schema(schema, listing.partition_schema, listing.case_sensitive)

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
 from tamis.index import freshness
@@ -63,12 +64,17 @@ def _keys_of(files: pa.Table) -> FileKeys:
     )
 
 
-def reusable_rows(listing: FileKeys, old_files: pa.Table) -> np.ndarray:
-    """For every listed file the old row that holds still, or -1. Unreadable ones are read again."""
+def reusable_rows(listing: FileKeys, old_files: pa.Table, problem: str | None = None) -> np.ndarray:
+    """For every listed file the old row that holds still, or -1.
+
+    Files that could not be read are read again, or only those that had this problem.
+    """
     rows = freshness.match(listing, _keys_of(old_files))
     if rows is None:
         rows = np.arange(len(listing))
     unread = old_files.column("num_records").is_null().to_numpy()
+    if problem is not None:
+        unread = pc.fill_null(pc.equal(old_files.column("problem"), problem), False).to_numpy()
     return np.where((rows >= 0) & ~unread[rows], rows, freshness.UNMATCHED) if len(unread) else rows
 
 

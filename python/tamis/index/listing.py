@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tamis.errors import StatisticsIndexError
+from tamis.index.reading import Reading, reading_of
 from tamis.index.snapshot import Snapshot, open_snapshot
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.readwriter import DataFrameReader
 
 _HADOOP = "spark.hadoop."
 _NO_SHIM = (
@@ -20,24 +22,46 @@ _NO_SHIM = (
 )
 
 
+_NOT_PARQUET = (
+    " (where its files are ORC, CSV or JSON, say how they are read: tamis.index(spark, path, "
+    'reader=spark.read.format("csv").schema(…)))'
+)
+
+
 @dataclass(frozen=True, eq=False)
 class TableListing:
-    """A table as Spark lists it now. `schema` and `partition_schema`: Spark's JSON."""
+    """A table as Spark lists it now. `schema` and `partition_schema`: Spark's JSON.
+
+    reading: how files are read that are not Parquet.  loaded: what reads them.  malformed: the
+    column of it that shows malformed records, of text.  overlapping: a partition column is also a
+    column of the files.
+    """
 
     root: str
     snapshot: Snapshot
     schema: str
     partition_schema: str
     case_sensitive: bool
+    reading: Reading | None = None
+    loaded: DataFrame | None = None
+    malformed: str | None = None
+    overlapping: bool = False
 
 
-def list_table(spark: SparkSession, path_or_table: str) -> TableListing:
-    """Lists a directory of Parquet files, or a table over one.
+def list_table(
+    spark: SparkSession, path_or_table: str, reader: DataFrameReader | None = None
+) -> TableListing:
+    """Lists a directory of files, or a table over one. Without a reader, a directory is Parquet.
 
     Raises StatisticsIndexError where there is nothing to index, or no shim.
     """
+    loaded = None if reader is None else _loaded(spark, path_or_table, reader)
     with tempfile.TemporaryDirectory(prefix="tamis-listing-") as directory:
-        document = export_listing(spark, path_or_table, directory)
+        document = export_listing(spark, path_or_table, directory, loaded)
+        if "reading" in document and loaded is None:
+            # once more of what is read later: another may alter the table in between
+            loaded = spark.table(path_or_table)
+            document = export_listing(spark, path_or_table, directory, loaded)
         roots = document["roots"]
         if len(roots) != 1:
             raise StatisticsIndexError(
@@ -52,21 +76,56 @@ def list_table(spark: SparkSession, path_or_table: str) -> TableListing:
         _text(document["schema"]),
         _text(document["partition_schema"]),
         bool(document["case_sensitive"]),
+        reading_of(document["reading"]) if "reading" in document else None,
+        loaded,
+        document.get("malformed_record"),
+        bool(document.get("overlapping", False)),
     )
 
 
-def export_listing(spark: SparkSession, path_or_table: str, directory: str) -> dict[str, Any]:
-    """Has the JVM write a snapshot into a directory; answers with its fingerprint and schema."""
+def export_listing(
+    spark: SparkSession, path_or_table: str, directory: str, loaded: DataFrame | None = None
+) -> dict[str, Any]:
+    """Has the JVM write a snapshot into a directory; answers with its fingerprint and schema.
+
+    loaded: what a reader made of the path.
+    """
     shim = shim_of(spark)
     if shim is None:
         raise StatisticsIndexError(_NO_SHIM)
     try:
-        answer = shim.exportListing(_java_session(spark), path_or_table, directory)
+        answer = (
+            shim.exportListing(_java_session(spark), path_or_table, directory)
+            if loaded is None
+            else shim.exportListing(loaded._jdf, path_or_table, directory)
+        )
     except Exception as problem:  # PySpark's own, or py4j's
         first_line = str(problem).strip().partition("\n")[0]
-        raise StatisticsIndexError(f"{path_or_table} cannot be listed: {first_line}") from problem
+        hint = "" if loaded is not None else _NOT_PARQUET
+        raise StatisticsIndexError(
+            f"{path_or_table} cannot be listed: {first_line}{hint}"
+        ) from problem
     document: dict[str, Any] = json.loads(answer)
     return document
+
+
+def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFrame:
+    if shim_of(spark) is None:
+        raise StatisticsIndexError(_NO_SHIM)
+    session = getattr(reader, "_spark", None)
+    if session is None or not session._jsparkSession.equals(_java_session(spark)):
+        raise StatisticsIndexError(
+            "the reader is of another session, which may read the files in another way: give "
+            "reader=spark.read… of the session that is given"
+        )
+    try:
+        return reader.load(path)
+    except Exception as problem:  # PySpark's own, or py4j's
+        first_line = str(problem).strip().partition("\n")[0]
+        raise StatisticsIndexError(
+            f"{path} cannot be read by the reader ({first_line}): give one that reads it, such as "
+            'spark.read.format("csv").schema(…)'
+        ) from problem
 
 
 def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:

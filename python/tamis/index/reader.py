@@ -23,6 +23,7 @@ from tamis.index.cache import LocalCache
 from tamis.index.columns import IndexStatistics
 from tamis.index.layout import FILES, Pointer
 from tamis.index.memory import give_back
+from tamis.index.reading import Reading, reading_in
 from tamis.index.recorded import recording_of
 from tamis.index.row_groups import RowGroups
 from tamis.index.snapshot import FileKeys
@@ -37,13 +38,17 @@ _MAX_OPEN = 32
 
 @dataclass(frozen=True, eq=False)
 class OpenIndex:
-    """An index in force. num_records: rows of every indexed file, -1 where not known."""
+    """An index in force. num_records: rows of every indexed file, -1 where not known.
+
+    reading: how the files were read that are not Parquet.
+    """
 
     pointer: Pointer
     files: FileKeys
     num_records: npt.NDArray[np.int64]
     statistics: IndexStatistics
     row_groups: RowGroups
+    reading: Reading | None = None
 
 
 def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
@@ -52,6 +57,7 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
     Reads the pointer and, once a machine and generation, the keys of the indexed files.
     """
     pointer = store.pointer()
+    reading = reading_in(store, pointer)  # of what is not known nothing is believed
     cache = LocalCache.of(store.uri, f"{pointer.generation} {pointer.checksum}", cache_directory)
     table = cache.table("listing", lambda: _listing(store, pointer))
     give_back()
@@ -75,7 +81,7 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
         store, pointer, cache, num_records, recording=recording, unusable=trouble
     )
     row_groups = RowGroups(store, pointer, cache)
-    return OpenIndex(pointer, files, num_records, statistics, row_groups)
+    return OpenIndex(pointer, files, num_records, statistics, row_groups, reading)
 
 
 def _listing(store: Store, pointer: Pointer) -> pa.Table:

@@ -33,7 +33,7 @@ from tamis.index.snapshot import FileKeys
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Columns", "RowStatistics", "aggregate", "timed"]
+__all__ = ["Columns", "Job", "RowStatistics", "Watch", "aggregate", "failed", "timed"]
 
 #: Groups of the second job that are gathered at a time, about 60 bytes each.
 _MAX_GROUPS: Final = 2_000_000
@@ -55,20 +55,23 @@ def aggregate(
 
     `frame`: all rows of the table. Raises StatisticsIndexError where Spark does.
     """
-    if len(ordinals) == 0:
+    if len(ordinals) == 0 or not entries:
         return RowStatistics(tuple(map(_nothing, entries)), (0.0,) * len(entries))
-    job = _Job(spark, frame, keys, ordinals, num_records, watch)
+    job = Job(spark, frame, keys, ordinals, num_records, watch)
     try:
         return job.run(entries)
     except StatisticsIndexError:
         raise
     except Exception as problem:  # PySpark's own, or py4j's
-        lines = [line for line in str(problem).splitlines() if line.strip()]
-        first = lines[0] if lines else type(problem).__name__
         names = ", ".join(dict.fromkeys(entry.name for entry in entries))
-        raise StatisticsIndexError(
-            f"the rows cannot be aggregated for {names} ({first}): leave out what fails, or mend it"
-        ) from problem
+        raise failed(names, problem, "leave out what fails, or mend it") from problem
+
+
+def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
+    """Spark could not aggregate the rows."""
+    lines = [line for line in str(problem).splitlines() if line.strip()]
+    first = lines[0] if lines else type(problem).__name__
+    return StatisticsIndexError(f"the rows cannot be aggregated for {subject} ({first}): {fix}")
 
 
 def _nothing(entry: Entry) -> Columns:
@@ -76,8 +79,11 @@ def _nothing(entry: Entry) -> Columns:
     return no_bounds(entry) if entry.kind == "bounds" else Gathered(entry, 0).finished([])
 
 
-class _Job:
-    """The files of one build, and how Spark names them."""
+class Job:
+    """The files of one build, and how Spark names them.
+
+    num_records: None: what Spark counts is to be found out, and not compared with anything.
+    """
 
     def __init__(
         self,
@@ -85,11 +91,13 @@ class _Job:
         frame: DataFrame,
         keys: FileKeys,
         ordinals: npt.NDArray[np.int64],
-        num_records: Sequence[int | None],
+        num_records: Sequence[int | None] | None,
         watch: Watch,
     ) -> None:
         self.spark, self.frame, self.watch = spark, frame, watch
-        self.records = np.array([-1 if n is None else n for n in num_records], np.int64)
+        self.is_counting = num_records is None
+        counts = [None] * len(ordinals) if num_records is None else num_records
+        self.records = np.array([-1 if n is None else n for n in counts], np.int64)
         self.everything = keys.uris()
         self.uris = [self.everything[i] for i in ordinals]
         self.sizes = keys.size.take(pa.array(ordinals)).to_pylist()
@@ -117,8 +125,13 @@ class _Job:
 
     # --- rows -----------------------------------------------------------------------------------
 
-    def _rows(self, entries: Sequence[Entry], places: Sequence[int] | None) -> DataFrame:
-        """One row a row: its file, and for entry k its value `v<k>` and whether it is `old<k>`."""
+    def rows(
+        self, entries: Sequence[Entry], places: Sequence[int] | None, more: Sequence[str] = ()
+    ) -> DataFrame:
+        """One row a row: its file, and for entry k its value `v<k>` and whether it is `old<k>`.
+
+        `more`: further columns, as SQL.
+        """
         frame = self.frame
         if places is None and (self.records < 0).any():
             places = np.flatnonzero(self.records >= 0).tolist()  # the others may not be readable
@@ -139,9 +152,9 @@ class _Job:
         for k, entry in enumerate(entries):
             selected.append(f"({entry.sql}\n) AS v{k}")
             selected.append(f"({is_old(entry)}) AS old{k}")
-        return frame.selectExpr(*selected)
+        return frame.selectExpr(*selected, *more)
 
-    def _sql(self, text: str, rows: DataFrame) -> pa.Table:
+    def sql(self, text: str, rows: DataFrame) -> pa.Table:
         return self.spark.sql(text, rows=rows).toArrow()
 
     # --- bounds ---------------------------------------------------------------------------------
@@ -155,19 +168,19 @@ class _Job:
             # Always empty. With it Spark aggregates by hash; strings alone it would sort by file.
             wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
         with self.watch(f"aggregating the rows of {len(self.uris)} files"):
-            table = self._sql(
+            table = self.sql(
                 f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(FILE)}",
-                self._rows(entries, None),
+                self.rows(entries, None),
             )
         ids = table.column("id").to_pylist()
-        place, row = self._matched(table)
+        place, row = self.matched(table)
         twice = {each for each in ids if ids.count(each) > 1} if len(set(ids)) < len(ids) else set()
         names = {ids[r]: p for p, r in zip(place, row, strict=True) if ids[r] not in twice}
         at = np.full(len(self.uris), -1, np.int64)
         at[place] = row
         return [bounds_at(k, entry, table, at) for k, entry in enumerate(entries)], names
 
-    def _matched(self, table: pa.Table) -> tuple[list[int], list[int]]:
+    def matched(self, table: pa.Table) -> tuple[list[int], list[int]]:
         """Files that Spark read as they were listed, and to the end: their places and rows."""
         found = table.select(["file", "size", "mtime", "n"]).to_pylist()
         spellings = {uri: place for place, uri in enumerate(self.uris)}
@@ -180,7 +193,7 @@ class _Job:
                 place is not None
                 and each["size"] == self.sizes[place]
                 and each["mtime"] == self.mtimes[place]
-                and each["n"] == self.records[place]
+                and (self.is_counting or each["n"] == self.records[place])
             ):
                 places.append(place)
                 rows.append(row)
@@ -194,9 +207,9 @@ class _Job:
             blocks = blooms.blocks_for(max(int(self.records[i]) for i in places))
             text = members_sql(entries, blocks)
             whole = len(places) == len(self.uris) and (self.records >= 0).all()
-            rows = self._rows(entries, None if whole else places)
+            rows = self.rows(entries, None if whole else places)
             with self.watch(f"aggregating the values of {len(places)} files"):
-                table = self._sql(text, rows)
+                table = self.sql(text, rows)
             item = table.column("item").to_numpy()
             for k, each in enumerate(gathered):
                 each.add(table.filter(pa.array(item == k)), names, self.records, blocks)

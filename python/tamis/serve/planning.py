@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from msgspec import structs
 
+from tamis.classify.pushdown import Pushdown
 from tamis.evaluate.declared import bind
 from tamis.evaluate.watch import Watch
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
+from tamis.expr.sql import to_sql
 from tamis.index.memory import give_back
+from tamis.index.reading import Reading, loses_rows_to, reading_of
 from tamis.plan.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
 from tamis.plan.scan import Outcome, ScanDecision, decide
+from tamis.reasons import reason
 from tamis.serve.declarations import in_force
 from tamis.serve.goals import answer_goal, reason_document
 from tamis.serve.implied import found_ranges, ranges_of_residual
@@ -86,6 +91,8 @@ def _decided(
         conjuncts, found.segments, request.snapshot.files, request.detail, consequences, among
     )
     decision = None
+    if request.reading is not None:
+        return _of_rows(request, reading_of(request.reading), found, conjuncts, files)
     if request.row_groups:
         grouped = grouped_files(found, files.kept)
         decision = decide_row_groups(conjuncts, files, found.segments, grouped, consequences)
@@ -93,6 +100,32 @@ def _decided(
         answer = _answer(request, found, files, found.records(files.kept))
         return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
     return _with_row_groups(request, found, files, decision)
+
+
+def _of_rows(
+    request: PlanRequest,
+    reading: Reading,
+    found: ScanInput,
+    conjuncts: Sequence[Expr],
+    files: ScanDecision,
+) -> PlanAnswer:
+    """Of files that are not Parquet, which are read whole."""
+    losing = [loses_rows_to(reading, conjunct) for conjunct in conjuncts]
+    if not any(losing):
+        answer = _answer(request, found, files, found.records(files.kept))
+        return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
+    # Then rows that pass are fewer than statistics say: the filter stays, no goal is met by them.
+    weaker = tuple(
+        replace(
+            each,
+            pushdown=Pushdown.INEXACT,
+            reason=reason("READER_LOSES_ROWS", predicate=to_sql(conjunct), format=reading.format),
+        )
+        if each.pushdown is Pushdown.EXACT and is_losing
+        else each
+        for conjunct, each, is_losing in zip(conjuncts, files.conjuncts, losing, strict=True)
+    )
+    return _answer(request, found, replace(files, conjuncts=weaker), found.records(files.kept))
 
 
 def _answer(

@@ -1,4 +1,4 @@
-"""Parquet directories: from a plan request to the files of its listing, with what is known of them.
+"""Directories: from a plan request to the files of its listing, with what is known of them.
 
 Nothing here fails because of an index: whatever is wrong with it becomes a warning, and its files
 are left with what their directories say.
@@ -21,6 +21,7 @@ from tamis.index import freshness
 from tamis.index.layout import index_uri
 from tamis.index.memory import give_back
 from tamis.index.reader import Indexes, OpenIndex
+from tamis.index.reading import Reading, difference, reading_of
 from tamis.index.snapshot import Snapshot, open_snapshot, snapshot_path
 from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild
 from tamis.plan.scan import Segment
@@ -164,6 +165,7 @@ class ParquetTables:
         options = request.index
         if not options.enabled:
             return (), ()
+        reading = None if request.reading is None else reading_of(request.reading)
         for root in request.table.roots:
             for candidate in _candidates(root, snapshot):
                 outcome = self._indexes.find(
@@ -176,10 +178,15 @@ class ParquetTables:
                 if isinstance(outcome, IndexMissing):
                     continue
                 if isinstance(outcome, OpenIndex):
-                    if outcome.pointer.case_sensitive == request.table.case_sensitive:
-                        found[id(outcome)] = outcome
-                    else:
+                    if (outcome.reading is None) != (reading is None):
+                        continue  # of other files that lie here: of Parquet, or not of it
+                    if outcome.pointer.case_sensitive != request.table.case_sensitive:
                         problems.append(_other_case(candidate, options.location))
+                    elif outcome.reading != reading:
+                        where = index_uri(candidate, options.location)
+                        problems.append(_other_reading(where, outcome.reading, reading))
+                    else:
+                        found[id(outcome)] = outcome
                 else:
                     problems.append(outcome)
                 break
@@ -272,6 +279,15 @@ def _other_case(root: str, location: str | None) -> IndexUnusable:
         "index.case_sensitivity",
         f"the index {index_uri(root, location)} was built under another spark.sql.caseSensitive",
         f"build it anew: {rebuild(root)}",
+    )
+
+
+def _other_reading(where: str, built: Reading | None, now: Reading | None) -> IndexUnusable:
+    what = "" if built is None or now is None else f" ({difference(built, now)})"
+    return IndexUnusable(
+        "index.other_reading",
+        f"the index {where} is of the same files read in another way{what}, and is not used",
+        "read them as they were, or build it anew: tamis.index(spark, path, reader=…).build()",
     )
 
 

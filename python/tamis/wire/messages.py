@@ -74,7 +74,7 @@ class PlanRequest(msgspec.Struct, frozen=True):
     `row_groups`: the shim reads the byte ranges of an answer, and no more of those files. One that
     does not say so would drop filters that only hold in the ranges.
     `among`: only these files are in question; null: all. `goal`: what else to find out of those
-    that are kept.
+    that are kept. `reading`: how Spark reads files that are not Parquet, see index.reading.
     """
 
     version: int
@@ -90,6 +90,7 @@ class PlanRequest(msgspec.Struct, frozen=True):
     row_groups: bool = False
     among: Kept | None = None
     goal: Goal | None = None
+    reading: str | None = None
 
 
 class ConjunctAnswer(msgspec.Struct, frozen=True):

@@ -4,7 +4,14 @@ import java.nio.file.Paths
 
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
 import io.tamis.report.ScanReport
-import io.tamis.source.{AnswerMemo, ListingCache, Listing, Snapshots}
+import io.tamis.source.{
+  AnswerMemo,
+  Listing,
+  ListingCache,
+  MalformedRecords,
+  ReadFingerprint,
+  Snapshots
+}
 import io.tamis.wire.{Messages, PredicateParser, UserFunction}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
@@ -38,19 +45,31 @@ object Tamis {
   /** The warnings of this driver, oldest first. */
   def warnings(): Array[String] = Warnings.all.toArray
 
-  /** Lists a Parquet directory or table as a query would, and writes the listing for Python to map.
+  /** Lists a Parquet directory or a table as a query would, and writes the listing for Python to
+    * map.
     *
     * @return
-    *   {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}
+    *   {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}; of files
+    *   that are not Parquet also "reading" (ReadFingerprint), "overlapping" (a partition column is
+    *   one of the files too), and "malformed_record" (the column that `files` adds)
     */
   def exportListing(session: SparkSession, pathOrTable: String, directory: String): String = {
     val classic = session.asInstanceOf[ClassicSession]
     // the caller's thread may last have worked for another session, with other confs
-    classic.withActive(exported(classic, pathOrTable, directory))
+    classic.withActive(exported(fileRelation(classic, pathOrTable), pathOrTable, directory))
   }
 
-  private def exported(session: ClassicSession, pathOrTable: String, directory: String): String = {
-    val relation = fileRelation(session, pathOrTable)
+  /** The same of what a reader loaded, in the session of that. */
+  def exportListing(loaded: Dataset[_], name: String, directory: String): String =
+    execution(loaded).sparkSession.withActive(
+      exported(fileRelation(execution(loaded), name), name, directory)
+    )
+
+  private def exported(
+      relation: HadoopFsRelation,
+      pathOrTable: String,
+      directory: String
+  ): String = {
     relation.location.refresh()
     val index = relation.location match {
       case files: PartitioningAwareFileIndex => files
@@ -75,6 +94,10 @@ object Tamis {
     )
     out.put("partition_schema", relation.partitionSchema.json)
     out.put("case_sensitive", SQLConf.get.caseSensitiveAnalysis)
+    ReadFingerprint.of(relation).foreach { reading =>
+      out.put("reading", reading).put("overlapping", relation.overlappedPartCols.nonEmpty)
+      MalformedRecords.column(relation).foreach(out.put("malformed_record", _))
+    }
     Messages.mapper.writeValueAsString(out)
   }
 
@@ -86,14 +109,23 @@ object Tamis {
   def parseValue(session: SparkSession, sql: String, schemaJson: String): String =
     PredicateParser.parseValue(session.asInstanceOf[ClassicSession], sql, schemaJson)
 
-  /** The files that `exportListing` lists, every row of them: what a view adds is left out. */
+  /** The files that `exportListing` lists, every row of them: what a view adds is left out. Of text
+    * files with a column more, see MalformedRecords.
+    */
   def files(session: SparkSession, pathOrTable: String): Dataset[Row] = {
     val classic = session.asInstanceOf[ClassicSession]
-    classic.withActive {
-      val relation = fileRelation(classic, pathOrTable)
-      relation.location.refresh()
-      classic.baseRelationToDataFrame(relation)
-    }
+    classic.withActive(allRows(classic, fileRelation(classic, pathOrTable)))
+  }
+
+  /** The same of what a reader loaded. */
+  def files(loaded: Dataset[_], name: String): Dataset[Row] = {
+    val session = execution(loaded).sparkSession
+    session.withActive(allRows(session, fileRelation(execution(loaded), name)))
+  }
+
+  private def allRows(session: ClassicSession, relation: HadoopFsRelation): Dataset[Row] = {
+    relation.location.refresh()
+    session.baseRelationToDataFrame(MalformedRecords.shown(relation))
   }
 
   /** Where Python leaves files for the sidecar: of this user only, and removed at exit. */
@@ -119,15 +151,19 @@ object Tamis {
   private def fileRelation(session: ClassicSession, pathOrTable: String): HadoopFsRelation = {
     val frame =
       if (isPath(pathOrTable)) session.read.parquet(pathOrTable) else session.table(pathOrTable)
-    val relations = frame.queryExecution.analyzed.collect { case LogicalFiles(files) => files }
-    relations match {
+    fileRelation(frame.queryExecution, pathOrTable)
+  }
+
+  private def fileRelation(planned: QueryExecution, name: String): HadoopFsRelation =
+    planned.analyzed.collect { case LogicalFiles(files) => files } match {
       case Seq(files) => files
       case _          =>
         throw new IllegalArgumentException(
-          s"$pathOrTable is not a Parquet directory or a table over one: give the path of the directory."
+          s"$name is not a directory of files that Spark reads itself, or a table over one (a table " +
+            "of a Hive SerDe is not, nor what spark.sql.sources.useV1SourceList leaves out): give " +
+            "the path of the directory, and reader= for ORC, CSV or JSON."
         )
     }
-  }
 
   private object LogicalFiles {
     def unapply(

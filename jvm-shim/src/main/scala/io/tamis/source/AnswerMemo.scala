@@ -23,7 +23,8 @@ object AnswerMemo {
       rowGroups: Boolean,
       declarations: Seq[String] = Nil,
       among: Option[util.BitSet] = None,
-      goal: Option[Goal] = None
+      goal: Option[Goal] = None,
+      reading: Option[String] = None
   )
   private final case class Entry(answer: PlanAnswer, written: Long)
 

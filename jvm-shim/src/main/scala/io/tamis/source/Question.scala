@@ -49,7 +49,8 @@ final class Question(
         rowGroups,
         TamisConf.declarations(conf),
         within,
-        goal
+        goal,
+        reading
       )
       val answer = AnswerMemo.get(key).filterNot(_ => detail).getOrElse {
         val answered = send(documents)
@@ -95,7 +96,8 @@ final class Question(
       rowGroups,
       TamisConf.declarations(conf),
       within,
-      goal
+      goal,
+      reading
     )
     val answer = PlannerClient.plan(request, conf)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
@@ -104,6 +106,8 @@ final class Question(
 
   // who asks for more than files does not read any yet
   private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
+  // None of Parquet
+  private lazy val reading = ReadFingerprint.of(table.relation)
   private val within = among.filterNot(_.isAll).map(_.ordinals)
 
   private lazy val index = IndexSettings(

@@ -26,7 +26,8 @@ final case class PlanRequest(
     rowGroups: Boolean,
     declarations: Seq[String] = Nil,
     among: Option[BitSet] = None,
-    goal: Option[Goal] = None
+    goal: Option[Goal] = None,
+    reading: Option[String] = None
 ) {
   def toJson: String = {
     val out = Messages.mapper.createObjectNode()
@@ -53,6 +54,7 @@ final case class PlanRequest(
     declarations.foreach(declared.add)
     among.foreach(bits => Messages.writeKept(bits, files, out.putObject("among")))
     goal.foreach(_.writeTo(out.putObject("goal")))
+    reading.foreach(out.put("reading", _))
     Messages.mapper.writeValueAsString(out)
   }
 }

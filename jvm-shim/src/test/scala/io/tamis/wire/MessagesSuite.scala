@@ -43,6 +43,10 @@ class MessagesSuite extends munit.FunSuite {
     assertEquals(json.at("/table/partition_columns/0/type").asText, "integer")
     assert(json.at("/index/location").isNull)
     assertEquals(json.get("row_groups").asBoolean, true)
+    assert(!json.has("reading"))
+    val of = request.copy(reading = Some("""{"format":"csv"}"""))
+    val told = Messages.mapper.readTree(of.toJson).get("reading").asText
+    assertEquals(told, """{"format":"csv"}""")
   }
 
   test("every form of kept files") {

@@ -1,0 +1,49 @@
+package io.tamis.source
+
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
+import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
+
+/** Makes Spark show which records of text files it could not parse.
+  *
+  * What a query gets from such a record depends on the columns that it asks for. A record is shown
+  * as malformed only by a plan that reads every column, along with this one.
+  */
+object MalformedRecords {
+  private val Own = "__tamis_malformed_record"
+  private val Option_ = "columnNameOfCorruptRecord"
+
+  /** The column that holds the text of a malformed record; None: files of this format have none. */
+  def column(relation: HadoopFsRelation): Option[String] =
+    if (!isText(relation)) None else Some(columnOfUser(relation).getOrElse(Own))
+
+  /** The column of this kind that the schema has already; it holds no data of the files. */
+  private def columnOfUser(relation: HadoopFsRelation): Option[String] = {
+    val name = CaseInsensitiveMap(relation.options).getOrElse(
+      Option_,
+      relation.sparkSession.sessionState.conf.columnNameOfCorruptRecord
+    )
+    if (relation.dataSchema.fieldNames.contains(name)) Some(name) else None
+  }
+
+  /** The relation with that column. Its CSV parser looks at all columns, whatever is asked for. */
+  def shown(relation: HadoopFsRelation): HadoopFsRelation =
+    column(relation).fold(relation) { name =>
+      val schema =
+        if (relation.dataSchema.fieldNames.contains(name)) relation.dataSchema
+        else StructType(relation.dataSchema :+ StructField(name, StringType))
+      // named arguments, none by position: seen to hold in Spark 4.0 to 4.3
+      relation.copy(
+        dataSchema = schema,
+        options = CaseInsensitiveMap(relation.options) + (Option_ -> name) +
+          ("columnPruning" -> "false")
+      )(relation.sparkSession)
+    }
+
+  private def isText(relation: HadoopFsRelation): Boolean = {
+    val format = relation.fileFormat.getClass
+    format == classOf[CSVFileFormat] || format == classOf[JsonFileFormat]
+  }
+}

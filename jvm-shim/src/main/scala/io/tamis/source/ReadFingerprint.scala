@@ -1,0 +1,164 @@
+package io.tamis.source
+
+import java.nio.charset.{Charset, StandardCharsets}
+import java.security.MessageDigest
+import java.util.{Locale, TimeZone}
+
+import scala.collection.immutable.TreeMap
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import io.tamis.wire.Messages
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation}
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
+import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+/** Everything that decides which rows Spark finds in a file of ORC, CSV or JSON.
+  *
+  * Those files do not say themselves what they hold: the same line is another row under another
+  * schema, separator or time zone. An index of such files holds what was in force when it was
+  * built, and serves the queries for which this gives the same text. So it names too much rather
+  * than too little: what is named and has no effect costs a pruned scan, what is not named a wrong
+  * result.
+  */
+object ReadFingerprint {
+
+  /** A JSON object with sorted keys, see tamis.index.reading; None: Parquet, which needs none. */
+  def of(relation: HadoopFsRelation): Option[String] =
+    if (relation.fileFormat.getClass == classOf[ParquetFileFormat]) None
+    else {
+      val out = Messages.mapper.createObjectNode()
+      out.put("format", formatOf(relation.fileFormat))
+      out.put("schema", plain(relation.dataSchema).json)
+      out.put("partitions", plain(relation.partitionSchema).json)
+      Seq("options" -> options(relation), "confs" -> confs(relation), "machine" -> machine)
+        .foreach { case (name, pairs) =>
+          val node = out.putObject(name)
+          pairs.foreach { case (key, value) => node.put(key, value) }
+        }
+      Some(Messages.mapper.writeValueAsString(out))
+    }
+
+  /** Exactly these classes: subclasses and the formats of others give the files another meaning. */
+  private def formatOf(format: FileFormat): String = format.getClass match {
+    case c if c == classOf[OrcFileFormat]  => "orc"
+    case c if c == classOf[CSVFileFormat]  => "csv"
+    case c if c == classOf[JsonFileFormat] => "json"
+    case other                             => other.getName
+  }
+
+  /** Without nullability, which Spark does not believe of files, and without comments. */
+  private def plain(schema: StructType): StructType = StructType(schema.fields.map { f =>
+    val metadata = new MetadataBuilder().withMetadata(f.metadata).remove("comment").build()
+    StructField(f.name, plain(f.dataType), nullable = true, metadata)
+  })
+
+  private def plain(dataType: DataType): DataType = dataType match {
+    case s: StructType => plain(s)
+    case a: ArrayType  => ArrayType(plain(a.elementType), containsNull = true)
+    case m: MapType    => MapType(plain(m.keyType), plain(m.valueType), valueContainsNull = true)
+    case other         => other
+  }
+
+  /** Where the files lie, and what a metastore notes for Hive: how they are read is the same. */
+  private val NotOfReading = Set("path", "paths", "__paths__", "serialization.format")
+
+  private def options(relation: HadoopFsRelation): TreeMap[String, String] = {
+    val lower = relation.options.map { case (k, v) => k.toLowerCase(Locale.ROOT) -> v }
+    sorted(lower.filterNot { case (key, _) => NotOfReading(key) })
+  }
+
+  /** Confs that readers, parsers and formatters of Spark look at, by the start of their names. */
+  private val Prefixes = Seq(
+    "spark.sql.csv.",
+    "spark.sql.json.",
+    "spark.sql.orc.",
+    "spark.sql.legacy.",
+    "spark.sql.ansi.",
+    "spark.sql.files.ignore",
+    "spark.sql.session.",
+    "spark.sql.datetime.",
+    "spark.sql.timestampType",
+    "spark.sql.caseSensitive",
+    "spark.sql.columnNameOfCorruptRecord",
+    "spark.sql.charAsVarchar",
+    "spark.sql.readSideCharPadding",
+    "spark.sql.preserveCharVarcharTypeInfo",
+    "spark.sql.defaultColumn.",
+    "spark.sql.variant.",
+    "spark.sql.icu.",
+    "spark.sql.collation.",
+    "spark.sql.timeType.",
+    "spark.sql.types.",
+    "spark.sql.hive.convertMetastoreOrc"
+  )
+
+  /** The same of Hadoop, which a session may set as well. */
+  private val HadoopPrefixes = Seq(
+    "orc.",
+    "hive.exec.orc.",
+    "textinputformat.",
+    "mapreduce.input.linerecordreader.",
+    "io.compression."
+  )
+
+  private val ZoneKey = "spark.sql.session.timeZone"
+
+  /** Those whose value is not Spark's default, and the time zone of the session.
+    *
+    * The reader is made from the session of the relation, and what runs has the confs of the active
+    * one. Where the two differ both are named, so that no index fits that was built in one session.
+    */
+  private def confs(relation: HadoopFsRelation): TreeMap[String, String] = {
+    val own = ofSession(relation.sparkSession.sessionState.conf)
+    val active = ofSession(SQLConf.get)
+    val hadoop = relation.sparkSession.sparkContext.hadoopConfiguration
+    val ofHadoop = HadoopPrefixes.flatMap(prefix =>
+      hadoop.getPropsWithPrefix(prefix).asScala.map { case (k, v) => s"hadoop $prefix$k" -> v }
+    )
+    val other =
+      if (own == active) Nil else active.toSeq.map { case (k, v) => s"active $k" -> v }
+    sorted((own ++ other ++ ofHadoop).toMap)
+  }
+
+  private def ofSession(conf: SQLConf): Map[String, String] =
+    conf.getAllConfs.filter { case (key, value) =>
+      (Prefixes ++ HadoopPrefixes).exists(key.startsWith) && !defaults(key).contains(value)
+    } + (ZoneKey -> conf.sessionLocalTimeZone)
+
+  private val fresh = new SQLConf
+  private val known = new java.util.concurrent.ConcurrentHashMap[String, Option[String]]
+
+  /** The default of a conf; None: it has none, or Spark does not know it. */
+  private def defaults(key: String): Option[String] =
+    known.computeIfAbsent(key, k => Try(fresh.getConfString(k)).toOption.filter(_ != null))
+
+  /** Of the driver. Executors are taken to be like it. */
+  private def machine: TreeMap[String, String] = TreeMap(
+    "spark" -> SPARK_VERSION,
+    "java" -> System.getProperty("java.version"),
+    "zone" -> TimeZone.getDefault.getID,
+    "locale" -> Locale.getDefault.toLanguageTag,
+    "charset" -> Charset.defaultCharset.name
+  )
+
+  /** By name; what looks like a secret to Spark as its hash, since an index is a plain file. */
+  private def sorted(pairs: Map[String, String]): TreeMap[String, String] = {
+    val shown = SQLConf.get.redactOptions(pairs)
+    TreeMap.from(pairs.collect {
+      case (key, value) if value != null =>
+        key -> (if (shown.get(key).contains(value)) value else hash(value))
+    })
+  }
+
+  private def hash(secret: String): String = {
+    val digest =
+      MessageDigest.getInstance("SHA-256").digest(secret.getBytes(StandardCharsets.UTF_8))
+    "sha256 " + digest.take(8).map(b => f"$b%02x").mkString
+  }
+}

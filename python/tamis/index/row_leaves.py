@@ -1,0 +1,72 @@
+"""The columns of ORC, CSV and JSON whose values do not depend on what else a query asks for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tamis.index.asked import Entry
+from tamis.index.leaves import Leaf, leaves_of
+from tamis.index.reading import Reading
+
+__all__ = ["is_of_reader", "readable_schema", "row_leaves"]
+
+_CHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
+#: ORC keeps the fields of a clock, and Spark makes them a moment in the zone of the JVM that reads:
+#: another executor, another value.
+_CLOCKS: Final = ("timestamp", "timestamp_ntz")
+
+
+def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Leaf, ...]:
+    """The leaves of a schema (Spark's JSON) that statistics can be kept of.
+
+    Left out beside what `leaves_of` leaves out: columns with a default, which Spark fills in for a
+    file without them; CHAR, which is padded as it is read; timestamps of ORC; and the column of
+    malformed records, which is filled where all other columns are read.
+    """
+    charred = {path for path, field in _fields(json.loads(schema), ()) if _is_char(field)}
+    return tuple(
+        leaf
+        for leaf in leaves_of(readable_schema(schema, malformed))
+        if not leaf.has_default
+        and not any(leaf.path[: k + 1] in charred for k in range(len(leaf.path)))
+        and not (reading.format == "orc" and leaf.type in _CLOCKS)
+    )
+
+
+def readable_schema(schema: str, malformed: str | None) -> str:
+    """The schema without the column of malformed records and those that have a default."""
+    document = json.loads(schema)
+    document["fields"] = [
+        field
+        for field in document["fields"]
+        if field["name"] != malformed and not _has_default(field)
+    ]
+    return json.dumps(document)
+
+
+def is_of_reader(entry: Entry, reading: Reading) -> bool:
+    """Whether the values of an entry depend on which JVM reads them."""
+    return reading.format == "orc" and any(kind in _CLOCKS for _, kind in entry.guards)
+
+
+def _has_default(field: dict[str, Any]) -> bool:
+    metadata = field.get("metadata") or {}
+    return "EXISTS_DEFAULT" in metadata or "CURRENT_DEFAULT" in metadata
+
+
+def _is_char(field: dict[str, Any]) -> bool:
+    # VARCHAR is read as it stands; a field whose type holds a CHAR says so as well
+    kind = str((field.get("metadata") or {}).get(_CHAR, "")).lower()
+    return "char" in kind.replace("varchar", "")
+
+
+def _fields(
+    struct: dict[str, Any], parents: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    for field in struct["fields"]:
+        path = (*parents, field["name"])
+        yield path, field
+        if isinstance(field["type"], dict) and field["type"].get("type") == "struct":
+            yield from _fields(field["type"], path)

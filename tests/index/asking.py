@@ -1,0 +1,93 @@
+"""What the planner answers of a relation: the snapshot and the request are made as the shim does."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from tamis.index.listing import export_listing, index_location, shim_of
+from tamis.index.snapshot import open_snapshot
+from tamis.serve.planning import plan
+from tamis.wire.file_sets import Kept
+from tamis.wire.kept import decode_kept
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_EPOCHS = count(1_000_000)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """kept: the names of files.  reasons: codes, of the conjuncts that are not exact."""
+
+    files: int
+    kept: list[str]
+    kept_records: int | None
+    pushdowns: list[str]
+    reasons: list[str]
+    warnings: list[tuple[str, str]]
+
+    @property
+    def kept_files(self) -> int:
+        return len(self.kept)
+
+    @property
+    def is_exact(self) -> bool:
+        return all(each == "exact" for each in self.pushdowns)
+
+
+def ask(spark: SparkSession, frame: DataFrame, condition: str, **more: Any) -> Asked:
+    """Ask the planner which files of a relation a filter needs."""
+    shim = shim_of(spark)
+    assert shim is not None
+    with tempfile.TemporaryDirectory() as directory:
+        listed = export_listing(spark, "asked", directory, frame)
+        schema = json.loads(listed["schema"])
+        partitions = json.loads(listed["partition_schema"])
+        both = json.dumps({"type": "struct", "fields": [*schema["fields"], *partitions["fields"]]})
+        document = json.loads(shim.parse(spark._jsparkSession, condition, both))
+        documents = document["a"] if document.get("n") == "and" else [document]
+        request = {
+            "version": 1,
+            "id": "asked",
+            "snapshot": {
+                "fingerprint": listed["fingerprint"],
+                "directory": directory,
+                "files": listed["files"],
+            },
+            "table": {
+                "name": "asked",
+                "roots": listed["roots"],
+                "partition_columns": [
+                    {"name": field["name"], "type": field["type"]} for field in partitions["fields"]
+                ],
+                "case_sensitive": listed["case_sensitive"],
+            },
+            "index": {"location": index_location(spark), "epoch": next(_EPOCHS)},
+            "conjuncts": documents,
+            "row_groups": True,
+            "reading": listed.get("reading"),
+            **more,
+        }
+        answer = json.loads(plan(json.dumps(request)))
+        assert "error" not in answer, answer
+        flags = decode_kept(_kept(answer["kept"]), listed["files"])
+        uris = open_snapshot(directory, listed["fingerprint"]).files.uris()
+    return Asked(
+        listed["files"],
+        [uri.rpartition("/")[2] for uri, is_kept in zip(uris, flags, strict=True) if is_kept],
+        answer["kept_records"],
+        [each["pushdown"] for each in answer["conjuncts"]],
+        [each["reason"]["code"] for each in answer["conjuncts"] if each.get("reason")],
+        [(each["code"], each["text"]) for each in answer["warnings"]],
+    )
+
+
+def _kept(document: dict[str, Any]) -> Any:
+    import msgspec
+
+    return msgspec.convert(document, Kept)

@@ -1,0 +1,195 @@
+"""Which readings get an index, which indexes serve which reading, and what is said of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.expr.nodes import Column, Expr, IsNull, Not
+from tamis.expr.types import DOUBLE, FLOAT, LONG
+from tamis.index.listing import TableListing
+from tamis.index.reading import Reading, difference, loses_rows_to, reading_of, refusal
+from tamis.index.row_leaves import row_leaves
+from tamis.tables.parquet import ParquetTables, ScanInput
+from tamis.wire.messages import IndexOptions, PlanRequest, Snapshot, Table
+from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+
+SCHEMA = spark_schema(a="long")
+CSV = Reading("csv", SCHEMA, spark_schema(), {"sep": ";"}, {"zone": "UTC"}, {"java": "17"})
+
+
+def other(**fields: Any) -> Reading:
+    return msgspec.structs.replace(CSV, **fields)
+
+
+DIFFERENT = [
+    (other(format="json"), "the format was csv and is json"),
+    (other(schema=spark_schema(a="string")), "had a long where there is a string"),
+    (other(schema=spark_schema(a="long", b="long")), "had none where there is b long"),
+    (other(schema=spark_schema(a={"b": "long"})), "had a long where there is a struct"),
+    (other(schema="nonsense"), "the columns had a long where there is none"),
+    (other(partitions=spark_schema(p="long")), "the partition columns had none where"),
+    (other(options={}), "option sep was ; and is not set"),
+    (other(options={"sep": "\n"}), r"option sep was ; and is \n"),
+    (other(options={"sep": ";", "quote": "'"}), "option quote was not set and is '"),
+    (other(confs={"zone": "CET"}), "zone was UTC and is CET"),
+    (other(machine={"java": "21"}), "the driver's java was 17 and is 21"),
+    (other(options={str(k): "x" for k in range(5)}), ", and 3 more"),
+]
+
+
+@pytest.mark.parametrize(("now", "text"), DIFFERENT, ids=[text for _, text in DIFFERENT])
+def test_difference(now: Reading, text: str) -> None:
+    found = difference(CSV, now)
+    assert found is not None
+    assert text in found
+
+
+def test_no_difference() -> None:
+    assert difference(CSV, reading_of(msgspec.json.encode(CSV))) is None
+
+
+REFUSED = [
+    (other(format="org.apache.spark.sql.avro.AvroFileFormat"), "AvroFileFormat"),
+    (other(options={"mode": "failFast"}), "FAILFAST"),
+    (other(format="json", options={"mode": "DROPMALFORMED"}), "DROPMALFORMED"),
+    (other(options={"encoding": "UTF-16LE"}), "UTF-16LE"),
+    (other(options={"charset": "EBCDIC"}), "EBCDIC"),
+    (other(options={"ignoremissingfiles": "TRUE"}), "ignore"),
+    (other(confs={"spark.sql.files.ignoreCorruptFiles": "true"}), "ignore"),
+    (other(format="json", options={"singlevariantcolumn": "v"}), "singleVariantColumn"),
+]
+
+
+@pytest.mark.parametrize(("reading", "text"), REFUSED, ids=[text for _, text in REFUSED])
+def test_refused(reading: Reading, text: str) -> None:
+    why = refusal(reading, overlapping=False)
+    assert why is not None
+    assert text in why
+
+
+def test_accepted() -> None:
+    for reading in (CSV, other(format="orc", options={"mode": "FAILFAST"}), other(format="json")):
+        assert refusal(reading, overlapping=False) is None
+        assert refusal(reading, overlapping=True) is not None
+    assert refusal(other(options={"mode": "anything", "encoding": "Utf-8"}), False) is None
+
+
+@pytest.mark.parametrize(
+    ("of", "expr", "loses"),
+    [
+        ("csv", Column(("d",), DOUBLE), False),
+        ("json", Column(("a",), LONG), True),
+        ("orc", Column(("a",), LONG), False),
+        ("orc", Column(("d",), DOUBLE), True),
+        ("orc", Not(IsNull(Column(("d",), FLOAT))), True),
+    ],
+)
+def test_filters_that_lose_rows(of: str, expr: Expr, loses: bool) -> None:
+    assert loses_rows_to(other(format=of), expr) == loses
+    off = (
+        "spark.sql.orc.filterPushdown" if of == "orc" else f"spark.sql.{of}.filterPushdown.enabled"
+    )
+    assert not loses_rows_to(other(format=of, confs={off: "false"}), expr)
+
+
+def test_columns_that_are_left_out() -> None:
+    def field(name: str, kind: Any, **metadata: str) -> dict[str, Any]:
+        return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+    char = "__CHAR_VARCHAR_TYPE_STRING"
+    inner = {"type": "struct", "fields": [field("x", "integer"), field("c", "string")]}
+    fields = [
+        field("a", "long"),
+        field("c", "string", **{char: "char(3)"}),
+        field("v", "string", **{char: "varchar(3)"}),
+        field("s", inner),
+        field("with_char", inner, **{char: "struct<x:int,c:char(3)>"}),
+        field("d", "long", EXISTS_DEFAULT="1"),
+        field("e", "long", CURRENT_DEFAULT="1"),
+        field("t", "timestamp"),
+        field("n", "timestamp_ntz"),
+        field("collated", "string", __COLLATIONS="x"),
+        field("bad", "string"),
+        field("l", {"type": "array", "elementType": "integer", "containsNull": True}),
+    ]
+    schema = msgspec.json.encode({"type": "struct", "fields": fields}).decode()
+    names = [leaf.name for leaf in row_leaves(schema, CSV, "bad")]
+    assert names == ["a", "v", "s.x", "s.c", "t", "n"]
+    of_orc = [leaf.name for leaf in row_leaves(schema, other(format="orc"), None)]
+    assert of_orc == ["a", "v", "s.x", "s.c", "bad"]
+
+
+class OfRows(LocalIndex):
+    """An index that was built for a reading."""
+
+    reading: Reading | None = CSV
+
+    def _list(self) -> TableListing:
+        return replace(super()._list(), reading=self.reading)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> OfRows:
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "t" / "0.parquet")
+    return OfRows(tmp_path / "t", SCHEMA, tmp_path / "scratch")
+
+
+def asked(index: OfRows, tmp_path: Path, reading: Reading | None, epoch: int) -> ScanInput:
+    directory = tmp_path / f"snapshots{epoch}"
+    fingerprint, files = write_snapshot(index.root, directory)
+    request = PlanRequest(
+        version=1,
+        id="1",
+        snapshot=Snapshot(fingerprint, str(directory), files),
+        table=Table("t", [uri_of(index.root)]),
+        index=IndexOptions(epoch=epoch),
+        cache_directory=str(tmp_path / "cache"),
+        reading=None if reading is None else msgspec.json.encode(reading).decode(),
+    )
+    return ParquetTables().open_scan(request)
+
+
+@pytest.mark.parametrize("built", [None, CSV], ids=["of Parquet", "of CSV"])
+def test_who_is_served(index: OfRows, tmp_path: Path, built: Reading | None) -> None:
+    index.reading = built
+    index.build()
+    outcomes = {}
+    for epoch, now in enumerate((None, CSV, other(format="orc"), other(options={})), 1):
+        scan = asked(index, tmp_path, now, epoch)
+        outcomes[epoch] = (scan.total_records, [each.code for each in scan.warnings])
+    if built is None:
+        assert outcomes == {1: (2, []), 2: (None, []), 3: (None, []), 4: (None, [])}
+    else:
+        distrusted = (None, ["index.other_reading"])
+        assert outcomes == {1: (None, []), 2: (2, []), 3: distrusted, 4: distrusted}
+
+
+def test_a_reading_that_cannot_be_read(index: OfRows, tmp_path: Path) -> None:
+    """No answer is better than one for another reading: the shim then keeps everything."""
+    index.build()
+    with pytest.raises(ValueError, match="not the description"):
+        asked(index, tmp_path, other(format=5), 1)
+
+
+def test_refresh_where_the_reading_has_changed(index: OfRows) -> None:
+    index.build()
+    index.read.clear()
+    index.refresh()
+    assert index.read == []
+    index.reading = other(options={})
+    assert index.describe().distrusted == "option sep was ; and is not set"
+    index.refresh()
+    assert index.read == ["0.parquet"]
+    assert index.describe().distrusted is None
+    index.reading = None
+    assert index.describe().distrusted == "the format was csv and is parquet"
+    index.refresh()
+    assert index.describe().to_dict()["format"] == "parquet"

@@ -1,0 +1,487 @@
+"""The index of ORC, CSV and JSON: built by Spark from rows, and asked as the shim asks."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+import tamis
+from tamis.cli import app
+from tamis.errors import StatisticsIndexError
+from tamis.index.handle import Index
+from tests.index.asking import Asked, ask
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FILES = 4
+SCHEMA = (
+    "id LONG, kind STRING, d DOUBLE, price DECIMAL(12,2), day DATE, at TIMESTAMP, flag BOOLEAN, "
+    "name STRING"
+)
+ROWS = [
+    "id",
+    "CASE WHEN id % 25 = 0 THEN NULL ELSE element_at(array('a', 'b', 'c', 'd'), "
+    "CAST(id DIV 25 AS INT) + 1) END AS kind",
+    "CASE WHEN id % 25 = 1 THEN double('NaN') WHEN id % 25 = 2 THEN -0.0D ELSE id / 2 END AS d",
+    "CAST(id * 1.5 AS DECIMAL(12,2)) AS price",
+    "date_add(DATE '2020-01-01', CAST(id AS INT)) AS day",
+    "timestamp_seconds(86400 * id) AS at",
+    "id < 50 AS flag",
+    "concat('n', id) AS name",
+]
+
+
+def written(spark: SparkSession, kind: str, path: str) -> str:
+    """100 rows in 4 files by id."""
+    frame = spark.range(100).selectExpr(*ROWS).repartitionByRange(FILES, "id")
+    frame.sortWithinPartitions("id").write.format(kind).save(path)
+    return path
+
+
+def reader_of(spark: SparkSession, kind: str, schema: str = SCHEMA, **options: Any) -> Any:
+    return spark.read.format(kind).schema(schema).options(**options)
+
+
+@pytest.fixture(params=["orc", "csv", "json"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# condition, files kept of 4, and whether the rows of those that are kept all pass
+CASES: list[tuple[str, int, bool]] = [
+    ("id = 30", 1, False),
+    ("id >= 50", 2, True),
+    ("id < 0", 0, True),
+    ("id IS NULL", 0, True),
+    ("kind = 'c'", 1, False),
+    ("kind <> 'c'", 3, False),
+    ("kind IS NULL", 4, False),
+    ("kind IS NULL AND id < 25", 1, False),
+    ("isnan(d)", 4, False),
+    ("d > 40 AND NOT isnan(d)", 1, False),
+    ("price BETWEEN 0 AND 15", 1, False),
+    ("day < DATE '2020-01-11'", 1, False),
+    ("year(day) = 2019", 0, True),
+    ("flag", 2, True),
+    ("NOT flag", 2, True),
+    ("name = 'n5'", 2, False),
+    ("upper(kind) = 'B'", 1, False),
+]
+
+
+def test_hits_and_misses(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+    path = written(spark, kind, str(tmp_path / "ev ünï#1%"))
+    reader = reader_of(spark, kind)
+    tamis.index(spark, path, reader=reader).build()
+    frame = reader.load(path)
+    for condition, files, all_pass in CASES:
+        found = ask(spark, frame, condition)
+        assert found.warnings == [], condition
+        assert found.kept_files == files, condition
+        assert_no_row_is_lost(frame, condition, found)
+        # JSON keeps its filters, since its parser may lose rows by them
+        assert found.is_exact == (all_pass and (kind != "json" or not files)) or not files, (
+            condition
+        )
+
+
+def assert_no_row_is_lost(frame: Any, condition: str, found: Asked) -> None:
+    rows = frame.where(condition).selectExpr("_metadata.file_path").distinct().collect()
+    names = {row[0].rpartition("/")[2] for row in rows}
+    assert names <= set(found.kept), condition
+
+
+@pytest.mark.parametrize(
+    ("kind_of_file", "files"), [("orc", FILES), ("csv", 1), ("json", 1)], ids=["orc", "csv", "json"]
+)
+def test_timestamps(spark: SparkSession, kind_of_file: str, files: int, tmp_path: Path) -> None:
+    path = written(spark, kind_of_file, str(tmp_path / "t"))
+    reader = reader_of(spark, kind_of_file)
+    index = tamis.index(spark, path, reader=reader).build()
+    found = ask(spark, reader.load(path), "at < TIMESTAMP '1970-01-11 00:00:00Z'")
+    assert found.kept_files == files
+    assert_no_row_is_lost(reader.load(path), "at < TIMESTAMP '1970-01-11 00:00:00Z'", found)
+    named = {column["name"] for column in index.describe().to_dict()["columns"]}
+    assert ("at" in named) == (kind_of_file != "orc")
+
+
+def test_what_else_can_be_recorded(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+    path = written(spark, kind, str(tmp_path / "t"))
+    reader = reader_of(spark, kind)
+    index = tamis.index(spark, path, reader=reader)
+    index.build(
+        columns={"price": ["bounds", "bloom"], "kind": "values"}, expressions=["soundex(kind)"]
+    )
+    frame = reader.load(path)
+    assert ask(spark, frame, "kind IN ('a', 'x')").kept_files == 1
+    assert ask(spark, frame, "kind NOT IN ('a', 'x')").kept_files == 3
+    assert ask(spark, frame, "price = 1.7").kept_files == 0
+    assert ask(spark, frame, "soundex(Kind) = 'B000'").kept_files == 1
+    described = [(e["of"], e["kind"]) for e in index.describe().to_dict()["recorded"]]
+    assert described == [
+        ("price", "bloom"),
+        ("kind", "values"),
+        ("soundex(kind)", "bounds"),
+        ("soundex(kind)", "values"),
+    ]
+
+
+def test_expressions_over_timestamps_of_orc(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(spark, "orc", str(tmp_path / "t"))
+    index = tamis.index(spark, path, reader=reader_of(spark, "orc"))
+    with pytest.raises(StatisticsIndexError, match="JVM of another time zone"):
+        index.build(expressions=["soundex(CAST(at AS STRING))"])
+    with pytest.raises(StatisticsIndexError, match="no column at"):
+        index.build(columns={"at": "bloom"})
+
+
+TABLES = [
+    "CREATE TABLE t (id LONG, kind STRING, code CHAR(3), name VARCHAR(9), p INT) USING csv OPTIONS (sep ';', header 'true') "
+    "PARTITIONED BY (p)",
+    "CREATE TABLE t (id LONG, kind STRING, code CHAR(3), name VARCHAR(9), p INT) USING json PARTITIONED BY (p)",
+    "CREATE TABLE t (id LONG, kind STRING, code CHAR(3), name VARCHAR(9), p INT) USING orc PARTITIONED BY (p)",
+    "CREATE TABLE t (id LONG, kind STRING, code CHAR(3), name VARCHAR(9), p INT) USING orc CLUSTERED BY (kind) INTO 2 BUCKETS",
+]
+
+
+@pytest.mark.parametrize("create", TABLES, ids=["csv", "json", "orc", "bucketed"])
+def test_tables_know_how_they_are_read(spark: SparkSession, create: str, tmp_path: Path) -> None:
+    location = (tmp_path / "t").as_uri()
+    spark.sql("DROP TABLE IF EXISTS t")
+    spark.sql(f"{create} LOCATION '{location}'")
+    try:
+        for p in range(3):
+            spark.sql(
+                f"INSERT INTO t SELECT {10 * p} + id, concat('k', id), concat('c', id), "
+                f"concat('n', {p}), {p} FROM range(10)"
+            )
+        index = tamis.index(spark, "t").build()
+        described = {column["name"] for column in index.describe().to_dict()["columns"]}
+        assert described >= {"id", "kind", "name"}
+        assert "code" not in described
+        conditions = (
+            "id = 15",
+            "id = 15 AND p = 1",
+            "p = 1",
+            "id > 100",
+            "code = 'c5'",
+            "code > 'd'",
+        )
+        for condition in (*conditions, "name = 'n1'", "name > 'n1'"):
+            found = ask(spark, spark.table("t"), condition)
+            assert found.warnings == []
+            assert_no_row_is_lost(spark.table("t"), condition, found)
+        assert ask(spark, spark.table("t"), "id > 100").kept_files == 0
+        # the rows of a bucketed table lie in two files each time
+        assert ask(spark, spark.table("t"), "id = 15").kept_files <= 2
+        assert index.describe().to_dict()["rows"] == 30
+        assert index.describe().distrusted is None
+    finally:
+        spark.sql("DROP TABLE IF EXISTS t")
+
+
+# --- how the files are read ---------------------------------------------------------------------
+
+
+def other_readings(spark: SparkSession) -> list[tuple[str, Any, dict[str, str], str]]:
+    return [
+        ("option", reader_of(spark, "csv", sep=";"), {}, "option sep was not set and is ;"),
+        ("type", reader_of(spark, "csv", SCHEMA.replace("id LONG", "id INT")), {}, "id integer"),
+        ("name", reader_of(spark, "csv", SCHEMA.replace("id LONG", "ix LONG")), {}, "ix long"),
+        ("case", reader_of(spark, "csv", SCHEMA.replace("id LONG", "ID LONG")), {}, "ID long"),
+        ("format", reader_of(spark, "json"), {}, "the format was csv and is json"),
+        ("zone", reader_of(spark, "csv"), {"spark.sql.session.timeZone": "Asia/Tokyo"}, "Tokyo"),
+        ("legacy", reader_of(spark, "csv"), {"spark.sql.legacy.timeParserPolicy": "LEGACY"}, "Pol"),
+        ("pruning", reader_of(spark, "csv"), {"spark.sql.csv.parser.columnPruning.enabled": "false"},
+         "columnPruning"),
+        ("ansi", reader_of(spark, "csv"), {"spark.sql.ansi.enabled": "false"}, "ansi"),
+        ("missing", reader_of(spark, "csv"), {"spark.sql.files.ignoreCorruptFiles": "true"}, "ignore"),
+        ("hadoop", reader_of(spark, "csv"), {"orc.force.positional.evolution": "true"}, "positional"),
+    ]  # fmt: skip
+
+
+def test_another_reading_is_not_served(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(spark, "csv", str(tmp_path / "t"))
+    reader = reader_of(spark, "csv")
+    index = tamis.index(spark, path, reader=reader).build()
+    assert ask(spark, reader.load(path), "kind = 'zz'").kept_files == 0
+    for name, other, confs, part in other_readings(spark):
+        for key, value in confs.items():
+            spark.conf.set(key, value)
+        frame = other.load(path)
+        found = ask(spark, frame, "kind = 'zz'")
+        distrusted = tamis.index(spark, path, reader=other).describe().distrusted
+        for key in confs:
+            spark.conf.unset(key)
+        assert found.kept_files == FILES, name
+        assert [code for code, _ in found.warnings] == ["index.other_reading"], name
+        assert part in found.warnings[0][1], (name, found.warnings)
+        assert distrusted is not None, name
+        assert part in distrusted, name
+    # what was set to its default, spelled in another way, or said of nullability, is the same
+    spark.conf.set("spark.sql.csv.filterPushdown.enabled", "true")
+    same = reader_of(spark, "csv", SCHEMA.replace("id LONG", "id LONG NOT NULL COMMENT 'x'"))
+    found = ask(spark, same.load(path), "kind = 'zz'")
+    assert (found.kept_files, found.warnings) == (0, [])
+    assert index.describe().distrusted is None
+
+
+def test_an_index_of_parquet_beside_it(spark: SparkSession, tmp_path: Path) -> None:
+    """The index of files of another kind is as good as none."""
+    path = str(tmp_path / "t")
+    spark.range(10).write.parquet(path)
+    tamis.index(spark, path).build()
+    spark.range(10).write.mode("append").json(path)
+    frame = spark.read.schema("id LONG").json(path)
+    found = ask(spark, frame, "id > 100")
+    assert (found.kept_files, found.warnings) == (found.files, [])
+
+
+def test_secrets_are_not_kept(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(spark, "csv", str(tmp_path / "t"))
+    reader = reader_of(spark, "csv", **{"fs.s3a.secret.key": "hunter2", "comment": "#"})
+    index = tamis.index(spark, path, reader=reader).build()
+    options = index.describe().to_dict()["options"]
+    assert options["fs.s3a.secret.key"].startswith("sha256 ")
+    assert options["comment"] == "#"
+    kept = b"".join(p.read_bytes() for p in (tmp_path / "t" / "_tamis").rglob("*") if p.is_file())
+    assert b"hunter2" not in kept
+    other = reader_of(spark, "csv", **{"fs.s3a.secret.key": "hunter3", "comment": "#"})
+    assert ask(spark, other.load(path), "id < 0").warnings != []
+
+
+REFUSED = [
+    ({"mode": "DROPMALFORMED"}, "csv", "DROPMALFORMED"),
+    ({"mode": "failfast"}, "json", "FAILFAST"),
+    ({"encoding": "UTF-16"}, "csv", "UTF-16"),
+    ({"ignoreCorruptFiles": "true"}, "orc", "ignore"),
+]
+
+
+@pytest.mark.parametrize(("options", "of", "part"), REFUSED, ids=[each[2] for each in REFUSED])
+def test_what_cannot_be_indexed(
+    spark: SparkSession, options: dict[str, str], of: str, part: str, tmp_path: Path
+) -> None:
+    path = written(spark, of, str(tmp_path / "t"))
+    index = tamis.index(spark, path, reader=reader_of(spark, of, **options))
+    for attempt in (index.build, index.refresh):
+        with pytest.raises(StatisticsIndexError, match=part):
+            attempt()
+    index.drop()
+
+
+def test_errors_say_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(spark, "csv", str(tmp_path / "t"))
+    with pytest.raises(StatisticsIndexError, match=r"reader=spark\.read\.format"):
+        tamis.index(spark, path).build()
+    text = spark.read.format("text")
+    with pytest.raises(StatisticsIndexError, match="only Parquet, ORC, CSV and JSON"):
+        tamis.index(spark, path, reader=text).build()
+    with pytest.raises(StatisticsIndexError, match="another session"):
+        tamis.index(spark, path, reader=spark.newSession().read.format("csv")).build()
+    with pytest.raises(StatisticsIndexError, match="cannot be read by the reader"):
+        tamis.index(spark, path, reader=spark.read.format("nonsense")).build()
+    overlapping = str(tmp_path / "o")
+    spark.range(3).write.json(f"{overlapping}/id=1")
+    with pytest.raises(StatisticsIndexError, match="another name"):
+        tamis.index(spark, overlapping, reader=spark.read.format("json")).build()
+
+
+# --- malformed records ----------------------------------------------------------------------------
+
+GOOD = {"csv": "1,x,2020-01-01\n2,y,2020-01-02\n", "json": '{"a":1,"b":"x"}\n{"a":2,"b":"y"}\n'}
+BAD = {
+    "csv": [
+        "1,x,2020-01-01\nabc,y,2020-01-02\n",  # not a number
+        "1,x,2020-01-01\n2,y\n",  # too short
+        "1,x,2020-01-01\n2,y,2020-01-02,more\n",  # too long
+        "1,x,2020-01-01\n2,y,yesterday\n",  # not a date
+        '1,x,2020-01-01\n2,"y\nz",2020-01-02\n',  # two lines that are one record
+        "1,x,2020-01-01\n99999999999999999999,y,2020-01-02\n",  # too large
+    ],
+    "json": [
+        '{"a":1,"b":"x"}\n{"a":"abc","b":"y"}\n',
+        '{"a":1,"b":"x"}\n{"a":2,"b":"y"\n',
+        '{"a":1,"b":"x"}\n{"a":2,"c":"yesterday"}\n',
+        '{"a":1,"b":"x"}\nnull\n',
+        '{"a":1,"b":"x"}\n5\n',
+        '{"a":1,"b":"x"}\n{"a":99999999999999999999}\n',
+        '{"a":1,"b":"x"}\n{"a":2,"list":["x"]}\n',
+    ],
+}
+TEXT = {"csv": "a LONG, b STRING, c DATE", "json": "a LONG, b STRING, c DATE, list ARRAY<INT>"}
+
+
+@pytest.mark.parametrize("of", ["csv", "json"])
+def test_files_with_a_malformed_record_are_kept(
+    spark: SparkSession, of: str, tmp_path: Path
+) -> None:
+    root = tmp_path / "t"
+    root.mkdir()
+    (root / "good").write_text(GOOD[of])
+    for k, text in enumerate(BAD[of]):
+        (root / f"bad{k}").write_text(text)
+    reader = reader_of(spark, of, TEXT[of])
+    index = tamis.index(spark, str(root), reader=reader).build()
+    described = index.describe()
+    assert described.to_dict()["unreadable_files"] == len(BAD[of])
+    assert described.to_dict()["rows"] == 2
+    assert "records do not parse under the schema" in str(described)
+    found = ask(spark, reader.load(str(root)), "a > 100")
+    assert sorted(found.kept) == [f"bad{k}" for k in range(len(BAD[of]))]
+    assert found.kept_records is None
+    assert not found.is_exact
+    # nor are they read again, until they change
+    assert not read_again(index, spark)
+    (root / "bad0").write_text(GOOD[of])
+    index.refresh()
+    assert "bad0" not in ask(spark, reader.load(str(root)), "a > 100").kept
+
+
+def read_again(index: Index, spark: SparkSession) -> bool:
+    """Whether a refresh has Spark read rows of anything."""
+    tracker = spark.sparkContext.statusTracker()
+    before = len(tracker.getJobIdsForGroup(None))
+    spark.sparkContext.setJobGroup("refresh", "refresh")
+    try:
+        index.refresh()
+        return bool(tracker.getJobIdsForGroup("refresh"))
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        assert before >= 0
+
+
+def test_a_column_for_malformed_records_of_the_user(spark: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "t"
+    root.mkdir()
+    (root / "good").write_text(GOOD["csv"])
+    (root / "bad").write_text("1,x,2020-01-01\nabc,y,2020-01-02\n")
+    for options, name in (({}, "_corrupt_record"), ({"columnNameOfCorruptRecord": "oops"}, "oops")):
+        reader = reader_of(spark, "csv", f"a LONG, b STRING, c DATE, {name} STRING", **options)
+        index = tamis.index(spark, str(root), reader=reader).build()
+        assert name not in {each["name"] for each in index.describe().to_dict()["columns"]}
+        assert ask(spark, reader.load(str(root)), "a > 100").kept == ["bad"]
+        assert len(ask(spark, reader.load(str(root)), f"{name} IS NOT NULL").kept) == 2
+        with pytest.raises(StatisticsIndexError, match="not understood"):
+            index.build(expressions=[f"upper({name})"])
+
+
+def test_keys_that_repeat(spark: SparkSession, tmp_path: Path) -> None:
+    """Plain Spark loses a row by the filter that it pushes; the filter must stay where it was."""
+    root = tmp_path / "t"
+    root.mkdir()
+    (root / "0").write_text('{"a":1,"a":2}\n{"a":2}\n')
+    reader = reader_of(spark, "json", "a LONG, b LONG")
+    index = tamis.index(spark, str(root), reader=reader).build()
+    found = ask(spark, reader.load(str(root)), "a = 2")
+    assert (found.kept, found.is_exact) == (["0"], False)
+    assert found.reasons == ["READER_LOSES_ROWS"]
+    assert reader.load(str(root)).where("a = 2").count() == 1
+    spark.conf.set("spark.sql.json.filterPushdown.enabled", "false")
+    index.refresh()  # another reading: all is built anew
+    found = ask(spark, reader.load(str(root)), "a = 2")
+    assert (found.kept, found.is_exact) == (["0"], True)
+    assert reader.load(str(root)).where("a = 2").count() == 2
+
+
+# --- what changes behind the index ------------------------------------------------------------------
+
+
+def test_refresh_and_trust(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+    path = written(spark, kind, str(tmp_path / "t"))
+    reader = reader_of(spark, kind)
+    index = tamis.index(spark, path, reader=reader).build(columns={"id": "values"})
+    first = sorted(p for p in Path(path).iterdir() if p.name.startswith("part-"))
+    assert not read_again(index, spark)
+
+    status = first[0].stat()
+    os.utime(first[0], ns=(status.st_atime_ns, status.st_mtime_ns + 10**9))  # changed
+    first[1].unlink()  # gone
+    written(spark, kind, str(tmp_path / "more"))
+    (added,) = [p for p in (tmp_path / "more").iterdir() if p.name.startswith("part-00003")]
+    added.rename(Path(path, f"added-{added.name}"))
+    found = ask(spark, reader.load(path), "id < 0")
+    assert sorted(found.kept) == sorted([first[0].name, f"added-{added.name}"])
+    staleness = index.describe().to_dict()["staleness"]
+    assert staleness == {"fresh": 2, "changed": 1, "added": 1, "gone": 1}
+
+    index.refresh()
+    assert index.describe().to_dict()["staleness"]["fresh"] == FILES
+    assert [e["kind"] for e in index.describe().to_dict()["recorded"]] == ["values"]
+    frame = reader.load(path)
+    assert ask(spark, frame, "id < 0").kept_files == 0
+    assert ask(spark, frame, "id = 80").kept_files == 2
+    assert ask(spark, frame, "id = 80 AND kind = 'x'").kept_files == 0
+    index.drop()
+    assert ask(spark, frame, "id < 0").kept_files == FILES
+
+
+def test_a_damaged_description_of_the_reading(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(spark, "csv", str(tmp_path / "t"))
+    reader = reader_of(spark, "csv")
+    index = tamis.index(spark, path, reader=reader).build()
+    (file,) = Path(path, "_tamis").rglob("reading.json")
+    file.write_bytes(file.read_bytes().replace(b'"csv"', b'"orc"'))
+    found = ask(spark, reader.load(path), "id < 0")
+    assert found.kept_files == FILES
+    assert [code for code, _ in found.warnings] == ["index.damaged"]
+    index.refresh()
+    assert ask(spark, reader.load(path), "id < 0").kept_files == 0
+
+
+def test_dates_of_other_calendars(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    dates = spark.sql("SELECT DATE'1400-01-01' AS d, 1 AS a UNION ALL SELECT DATE'2020-01-01', 2")
+    dates.coalesce(1).write.format(kind).save(path)
+    reader = reader_of(spark, kind, "d DATE, a INT")
+    tamis.index(spark, path, reader=reader).build()
+    frame = reader.load(path)
+    assert ask(spark, frame, "d > DATE'2021-01-01'").kept_files == 1
+    assert ask(spark, frame, "a > 2").kept_files == 0
+
+
+def test_of_no_files_and_no_rows(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    spark.range(10).where("id > 100").write.format(kind).save(path)
+    reader = reader_of(spark, kind, "id LONG")
+    index = tamis.index(spark, path, reader=reader).build()
+    found = ask(spark, reader.load(path), "id < 0")
+    assert found.kept_files == found.files  # nothing was seen of them
+    assert index.describe().to_dict()["rows"] == 0
+
+
+def test_command_line(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(spark, "csv", str(tmp_path / "t"))
+    build = import_module("tamis.index.build")
+    monkeypatch.setattr(build, "own_session", lambda settings: _Lasting(spark))
+    how = ["--format", "csv", "--schema", SCHEMA, "--option", "sep=,"]
+    run = CliRunner().invoke
+    built = run(app, ["index", "build", path, *how, "--bloom", "id"])
+    assert built.exit_code == 0, built.output
+    assert "csv with sep=','" in built.output
+    described = run(app, ["index", "describe", path, "--json", *how])
+    assert json.loads(described.output)["format"] == "csv"
+    assert run(app, ["index", "refresh", path, *how]).exit_code == 0
+    assert run(app, ["index", "describe", path, "--schema", "a INT"]).exit_code != 0
+    assert run(app, ["index", "drop", path, *how]).exit_code == 0
+    assert not Path(path, "_tamis").exists()
+
+
+class _Lasting:
+    """A session that a command cannot stop."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._session = spark
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def stop(self) -> None:
+        pass
