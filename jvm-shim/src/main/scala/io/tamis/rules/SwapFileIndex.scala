@@ -17,9 +17,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Relations that cannot become a table of tamis (bucketed ones, those whose `_metadata` is read)
-  * stay Spark's own, and list only the files that can hold a row for which the filter right on them
-  * is true. Conjuncts that are true of every row of these leave the filter.
+/** Relations that cannot become a table of tamis (bucketed ones, those whose `_metadata` is read,
+  * ORC, CSV and JSON with an index) stay Spark's own, and list only the files that can hold a row
+  * for which the filter right on them is true. Conjuncts that are true of every row of these leave
+  * the filter.
   *
   * A filter drops every row of a file that is left out, so its result stays as it was. What Spark
   * knows of the relation holds for fewer files too: rows of a bucket lie in its files, and a bucket
@@ -77,7 +78,11 @@ object SwapFileIndex extends GoalRule {
             case None         =>
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
               val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
-              ask(asked, told).map(new TamisFileIndex(asked, _))
+              ask(asked, told)
+                .filterOrElse(pays(files, _), NothingGained)
+                .map(
+                  new TamisFileIndex(asked, _)
+                )
           }
       }
   }
@@ -119,6 +124,13 @@ object SwapFileIndex extends GoalRule {
       decision.copy(conjuncts = decision.conjuncts.map(keptForBuckets(_, files.relation)))
     )
   }
+
+  /** Most relations of other formats have no index: of these Spark finds the partitions itself. */
+  private def pays(files: HadoopFsRelation, found: Decision): Boolean =
+    SwapFormats.isParquet(files) || !found.kept.isAll || found.conjuncts.exists { c =>
+      c.isExact && !PartitionPredicate.isPartitionOnly(c.expression, files.partitionSchema)
+    }
+  private val NothingGained = "none of its files could be left out, and no filter"
 
   /** Part of the filter that statistics may speak of: no subquery, and nothing of `_metadata`. */
   private def isTold(conjunct: Expression): Boolean =
