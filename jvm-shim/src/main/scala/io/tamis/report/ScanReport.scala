@@ -1,12 +1,7 @@
 package io.tamis.report
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import io.tamis.rules.{
-  AggregateFromStatistics,
-  AnsweredByStatistics,
-  Eligibility,
-  SwapFileIndex
-}
+import io.tamis.rules.{AggregateFromStatistics, AnsweredByStatistics, Eligibility, SwapFileIndex}
 import io.tamis.source.{Conjunct, Decision, PlannedFiles, Question, ScanPlanner, TamisScan}
 import io.tamis.wire.{Messages, Reason}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
