@@ -50,7 +50,7 @@ def ask(spark: SparkSession, frame: DataFrame, condition: str, **more: Any) -> A
         partitions = json.loads(listed["partition_schema"])
         both = json.dumps({"type": "struct", "fields": [*schema["fields"], *partitions["fields"]]})
         document = json.loads(shim.parse(spark._jsparkSession, condition, both))
-        documents = document["a"] if document.get("n") == "and" else [document]
+        documents = document["a"] if document.get("f") == "And" else [document]
         request = {
             "version": 1,
             "id": "asked",

@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 import tamis
-from tamis.cli import app
 from tamis.errors import StatisticsIndexError
 from tamis.index.handle import Index
 from tests.index.asking import Asked, ask
@@ -65,13 +64,13 @@ CASES: list[tuple[str, int, bool]] = [
     ("kind IS NULL", 4, False),
     ("kind IS NULL AND id < 25", 1, False),
     ("isnan(d)", 4, False),
-    ("d > 40 AND NOT isnan(d)", 1, False),
+    ("d > 40 AND NOT isnan(d)", 4, False),
     ("price BETWEEN 0 AND 15", 1, False),
     ("day < DATE '2020-01-11'", 1, False),
     ("year(day) = 2019", 0, True),
     ("flag", 2, True),
     ("NOT flag", 2, True),
-    ("name = 'n5'", 2, False),
+    ("name = 'n5'", 1, False),
     ("upper(kind) = 'B'", 1, False),
 ]
 
@@ -93,7 +92,7 @@ def test_hits_and_misses(spark: SparkSession, kind: str, tmp_path: Path) -> None
 
 
 def assert_no_row_is_lost(frame: Any, condition: str, found: Asked) -> None:
-    rows = frame.where(condition).selectExpr("_metadata.file_path").distinct().collect()
+    rows = frame.where(condition).selectExpr("input_file_name()").distinct().collect()
     names = {row[0].rpartition("/")[2] for row in rows}
     assert names <= set(found.kept), condition
 
@@ -213,13 +212,14 @@ def test_another_reading_is_not_served(spark: SparkSession, tmp_path: Path) -> N
     index = tamis.index(spark, path, reader=reader).build()
     assert ask(spark, reader.load(path), "kind = 'zz'").kept_files == 0
     for name, other, confs, part in other_readings(spark):
+        before = {key: spark.conf.get(key, None) for key in confs}
         for key, value in confs.items():
             spark.conf.set(key, value)
         frame = other.load(path)
         found = ask(spark, frame, "kind = 'zz'")
         distrusted = tamis.index(spark, path, reader=other).describe().distrusted
-        for key in confs:
-            spark.conf.unset(key)
+        for key, was in before.items():
+            spark.conf.unset(key) if was is None else spark.conf.set(key, was)
         assert found.kept_files == FILES, name
         assert [code for code, _ in found.warnings] == ["index.other_reading"], name
         assert part in found.warnings[0][1], (name, found.warnings)
@@ -229,7 +229,8 @@ def test_another_reading_is_not_served(spark: SparkSession, tmp_path: Path) -> N
     spark.conf.set("spark.sql.csv.filterPushdown.enabled", "true")
     same = reader_of(spark, "csv", SCHEMA.replace("id LONG", "id LONG NOT NULL COMMENT 'x'"))
     found = ask(spark, same.load(path), "kind = 'zz'")
-    assert (found.kept_files, found.warnings) == (0, [])
+    assert found.warnings == []
+    assert found.kept_files == 0
     assert index.describe().distrusted is None
 
 
@@ -459,18 +460,20 @@ def test_of_no_files_and_no_rows(spark: SparkSession, kind: str, tmp_path: Path)
 
 def test_command_line(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(spark, "csv", str(tmp_path / "t"))
+    from tamis.index.commands import app
+
     build = import_module("tamis.index.build")
     monkeypatch.setattr(build, "own_session", lambda settings: _Lasting(spark))
     how = ["--format", "csv", "--schema", SCHEMA, "--option", "sep=,"]
     run = CliRunner().invoke
-    built = run(app, ["index", "build", path, *how, "--bloom", "id"])
+    built = run(app, ["build", path, *how, "--bloom", "id"])
     assert built.exit_code == 0, built.output
     assert "csv with sep=','" in built.output
-    described = run(app, ["index", "describe", path, "--json", *how])
-    assert json.loads(described.output)["format"] == "csv"
-    assert run(app, ["index", "refresh", path, *how]).exit_code == 0
-    assert run(app, ["index", "describe", path, "--schema", "a INT"]).exit_code != 0
-    assert run(app, ["index", "drop", path, *how]).exit_code == 0
+    described = run(app, ["describe", path, "--json", *how])
+    assert json.loads(described.stdout)["format"] == "csv"
+    assert run(app, ["refresh", path, *how]).exit_code == 0
+    assert run(app, ["describe", path, "--schema", "a INT"]).exit_code != 0
+    assert run(app, ["drop", path, *how]).exit_code == 0
     assert not Path(path, "_tamis").exists()
 
 
