@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.{GoalOutcome, Kept, Purpose, Question, ScanPlanner, TamisTable}
+import io.tamis.source.{GoalOutcome, Kept, Question, ScanPlanner, TamisTable}
 import io.tamis.wire.{ConfineGoal, ExpressionWriter, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -73,7 +73,7 @@ object ConfineToKeys {
   ): LogicalPlan = {
     val purpose = table.purpose.withGoal(goal)
     TamisRelation.of(
-      table.scannedFor(Purpose(files.orElse(purpose.within), purpose.goals)),
+      table.scannedFor(purpose.copy(within = files.orElse(purpose.within))),
       relation.output
     )
   }

@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.{GoalOutcome, Kept, Purpose, TamisScan}
+import io.tamis.source.{GoalOutcome, Kept, TamisScan}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -31,7 +31,7 @@ object TamisScanRelation {
     val decision =
       if (kept.count == scan.decision.kept.count) scan.decision
       else scan.decision.copy(kept = kept, keptRecords = None, rowGroups = None)
-    val purpose = Purpose(Some(kept), scan.table.purpose.withGoal(goal).goals)
+    val purpose = scan.table.purpose.withGoal(goal).copy(within = Some(kept))
     val confined = new TamisScan(scan.table.scannedFor(purpose), decision, scan.required)
     relation.makeCopy(relation.productIterator.map {
       case _: Scan => confined
