@@ -106,9 +106,9 @@ object RuntimeKeys {
     ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
   }
 
-  /** Spark broadcasts a side by the bytes of its files, and prunes by what it broadcasts if it finds
-    * a filter that seems selective to it. Should it prune after all, the keys are found twice, and
-    * nothing else happens.
+  /** Spark broadcasts a side by the bytes of its files, and prunes by what it broadcasts if it
+    * finds a filter that seems selective to it. Should it prune after all, the keys are found
+    * twice, and nothing else happens.
     */
   private def comesWithBroadcast(from: LogicalPlan, bytes: Long): Boolean = {
     val conf = SQLConf.get

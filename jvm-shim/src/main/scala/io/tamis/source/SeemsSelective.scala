@@ -5,9 +5,10 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** Which filters of one side of a join make Spark prune the other side by what it broadcasts.
   *
-  * Its rule PartitionPruning looks for a filter in the plan that compares something, which a boolean
-  * column, for one, does not (PredicateHelper.isLikelySelective, seen on 4.1). A filter that is gone
-  * because it is exact is not seen either, and then every partition of the other side is read.
+  * Its rule PartitionPruning looks for a filter in the plan that compares something, which a
+  * boolean column, for one, does not (PredicateHelper.isLikelySelective, seen on 4.1). A filter
+  * that is gone because it is exact is not seen either, and then every partition of the other side
+  * is read.
   */
 object SeemsSelective {
 
