@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,6 +58,7 @@ def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
         "CASE WHEN id % 40 = 39 THEN NULL ELSE id * 10 END AS k",
         "date_add(DATE '1995-01-01', CAST(id % 100 AS INT)) AS day",
         "id % 5 AS c",
+        "id % 100 = 42 AS chosen",
         "id",
     )
     orders.repartitionByRange(4, "day").write.parquet(f"{root}/orders")
@@ -212,6 +214,9 @@ AT_RUN_TIME = [
     # the types differ: Spark casts the column
     (f"SELECT * FROM lines JOIN orders o ON lines.i = o.k WHERE {DAY}", 4),
     (f"SELECT id FROM lines WHERE i IN (SELECT k FROM orders WHERE {DAY})", 4),
+    # Spark takes no filter for selective that compares nothing
+    ("SELECT * FROM lines JOIN orders o ON lines.k = o.k WHERE chosen", 4),
+    ("SELECT id FROM lines WHERE k IN (SELECT k FROM orders WHERE chosen)", 4),
     # rows without a partner are the result
     (
         f"SELECT lines.id FROM lines LEFT JOIN (SELECT * FROM orders WHERE {DAY}) o ON lines.k = o.k",
@@ -304,6 +309,26 @@ def test_partitions_by_a_key_of_another_type(views: SparkSession, same: Same) ->
     ).collect()
     read = sql_tab(views)["files read after run-time filters"]
     assert everything not in read
+
+
+@pytest.mark.parametrize("everything_on", ["true", "false"])
+def test_partitions_by_a_filter_that_is_exact(
+    views: SparkSession, same: Same, tmp_path: Path, everything_on: str
+) -> None:
+    """Spark prunes by what it broadcasts only while it sees a filter there, as it does without tamis."""
+    kinds = views.range(8).selectExpr("CAST(id AS INT) AS p", "IF(id % 5 = 3, 'a', 'b') AS kind")
+    kinds.repartitionByRange(2, "kind").write.parquet(str(tmp_path / "kinds"))
+    tamis.index(views, str(tmp_path / "kinds")).build()
+    views.read.parquet(str(tmp_path / "kinds")).createOrReplaceTempView("kinds")
+    for key in TURNED_ON:
+        views.conf.set(key, everything_on)
+    everything = sum(scan["files_kept"] for scan in scans(views.sql("SELECT * FROM days")))
+    for statement in (
+        "SELECT days.id FROM days JOIN kinds ON days.p = kinds.p WHERE kind = 'a'",
+        "SELECT days.id FROM days WHERE p IN (SELECT p FROM kinds WHERE kind = 'a')",
+    ):
+        same(statement)
+        assert everything not in sql_tab(views)["files read after run-time filters"]
 
 
 def test_shared_plans(views: SparkSession, same: Same) -> None:

@@ -6,6 +6,7 @@ import io.tamis.source.{
   RuntimeCondition,
   RuntimeValues,
   ScanPlanner,
+  SeemsSelective,
   TamisTable
 }
 import io.tamis.wire.ExpressionWriter
@@ -50,7 +51,7 @@ object RuntimeKeys {
   ): LogicalPlan =
     if (!ReadsTamis(to) || !isSelective(from) || !isRepeatable(from)) to
     else
-      bytesOf(from).filterNot(mayBroadcast && comesWithBroadcast(_)).fold(to) { cost =>
+      bytesOf(from).filterNot(mayBroadcast && comesWithBroadcast(from, _)).fold(to) { cost =>
         keys.foldLeft(to) { case (plan, (fromKey, toKey)) =>
           onScans(toKey, plan)(pays(_, cost)) { scan =>
             InKeys(scan.key, listOf(scan.table.session, fromKey, from))
@@ -105,11 +106,17 @@ object RuntimeKeys {
     ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
   }
 
-  /** Spark broadcasts a side by the bytes of its files, and prunes by what it broadcasts. */
-  private def comesWithBroadcast(bytes: Long): Boolean = {
+  /** Spark broadcasts a side by the bytes of its files, and prunes by what it broadcasts if it
+    * finds a filter that seems selective to it. Should it prune after all, the keys are found
+    * twice, and nothing else happens.
+    */
+  private def comesWithBroadcast(from: LogicalPlan, bytes: Long): Boolean = {
     val conf = SQLConf.get
     conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled &&
-    bytes <= conf.autoBroadcastJoinThreshold
+    bytes <= conf.autoBroadcastJoinThreshold && from.exists {
+      case Filter(condition, _) => SeemsSelective(condition)
+      case _                    => false
+    }
   }
 
   /** Whether some rows are filtered out: else a foreign key finds all of its partners. */

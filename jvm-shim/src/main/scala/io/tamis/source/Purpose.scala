@@ -15,12 +15,15 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   * @param implied
   *   every row that is needed passes these: the reader may leave out others. Columns are what
   *   counts in them, and not the ids of attributes
+  * @param tellsOthers
+  *   its rows are joined, so that they may tell another scan what to read when the query runs
   */
 final case class Purpose(
     within: Option[Kept],
     goals: Seq[GoalOutcome],
     subqueryAt: Seq[Boolean] = Nil,
-    implied: Seq[Expression] = Nil
+    implied: Seq[Expression] = Nil,
+    tellsOthers: Boolean = false
 ) {
 
   /** A goal that was tried before is told once, as what came of it last. */

@@ -37,11 +37,14 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
     val ofPartitions = kept.whereGroup(kept.listing.groups.map(g => passes(g.values)))
     val conf = SQLConf.get
     if (!TamisConf.enabled(conf) || TamisConf.mode(conf) != "apply") ofPartitions
-    else if (!TamisConf.runtimeFiltersEnabled(conf)) ofPartitions
     else {
       val names = partitions.fieldNames.toSet
+      // a cast of a partition column is pruned by in any case, as Spark's own scan does
       val conditions =
-        told.flatMap(toldBy(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names))
+        (told.flatMap(toldBy(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names)))
+          .filter(c =>
+            TamisConf.runtimeFiltersEnabled(conf) || c.references.forall(a => names(a.name))
+          )
       if (conditions.isEmpty || ofPartitions.count == 0) ofPartitions
       else ofConditions(ofPartitions, conditions)
     }

@@ -23,7 +23,8 @@ final class TamisScanBuilder(table: TamisTable)
 
   /** @return the conjuncts that Spark applies to the rows of the scan */
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
-    val decided = ScanPlanner.decide(table, filters)
+    val found = ScanPlanner.decide(table, filters)
+    val decided = if (table.purpose.tellsOthers) SeemsSelective.leftIn(found) else found
     decision = Some(decided)
     decided.residual
   }
