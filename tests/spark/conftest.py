@@ -28,14 +28,6 @@ def clean_catalog(spark: SparkSession) -> Iterator[None]:
         spark.sql(f"DROP {kind} IF EXISTS `{table.name}`")
 
 
-@pytest.fixture
-def spark(spark: SparkSession, request: pytest.FixtureRequest) -> SparkSession:
-    """The session of the test, with what its module is about turned on: TURNED_ON, if there is one."""
-    for key in getattr(request.module, "TURNED_ON", ()):
-        spark.conf.set(key, "true")
-    return spark
-
-
 @pytest.fixture(scope="session")
 def events_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """1,000 rows in 10 files clustered by id, with an index: id, day, name, amount, item<sku, tags>."""

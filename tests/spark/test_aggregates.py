@@ -18,8 +18,6 @@ from tests.spark.conftest import kept, rows, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TURNED_ON = ("spark.tamis.aggregates.enabled",)
-
 Same = Callable[[str], "DataFrame"]
 
 # statement | files that each scan opens of the 10 that hold 100 rows each by id

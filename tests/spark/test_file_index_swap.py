@@ -201,7 +201,9 @@ def test_what_is_left_alone_says_why(spark: SparkSession, tables: dict[str, str]
 
 def test_bucket_pruning_goes_on(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
     """What Spark chooses buckets by stays in the filter, even where it is true of all that is kept."""
-    spark.conf.set("spark.sql.sources.bucketing.autoBucketedScan.enabled", "false")  # EXPLAIN says it
+    spark.conf.set(
+        "spark.sql.sources.bucketing.autoBucketedScan.enabled", "false"
+    )  # EXPLAIN says it
     for predicate in ("id = 5", "id IN (5, 950)", "id <=> 5", "id = 5 OR id = 6", "id IS NULL"):
         frame = same(f"SELECT * FROM by_id WHERE {predicate}")
         assert kept(frame)[0] <= 8

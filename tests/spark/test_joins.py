@@ -14,7 +14,7 @@ from tests.spark.conftest import rows, scans, sql_tab
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TURNED_ON = (
+SWITCHES = (
     "spark.tamis.joins.enabled",
     "spark.tamis.runtimeFilters.enabled",
 )
@@ -320,7 +320,7 @@ def test_partitions_by_a_filter_that_is_exact(
     kinds.repartitionByRange(2, "kind").write.parquet(str(tmp_path / "kinds"))
     tamis.index(views, str(tmp_path / "kinds")).build()
     views.read.parquet(str(tmp_path / "kinds")).createOrReplaceTempView("kinds")
-    for key in TURNED_ON:
+    for key in SWITCHES:
         views.conf.set(key, everything_on)
     everything = sum(scan["files_kept"] for scan in scans(views.sql("SELECT * FROM days")))
     for statement in (

@@ -12,8 +12,6 @@ from tests.spark.conftest import kept, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TURNED_ON = ("spark.tamis.residualSplit.enabled",)
-
 LATE = "(id >= 250 OR name LIKE '%7')"
 # the files 0 and 1 hold 0 .. 199, the file 2 holds 200 .. 299
 BOTH = [3, 7]

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Same = Callable[[str], "DataFrame"]
-TURNED_ON = [
-    f"spark.tamis.{name}.enabled"
-    for name in ("limit", "topK", "joins", "runtimeFilters", "aggregates", "residualSplit")
-]
 
 
 @pytest.fixture(params=["true", "false"], ids=["adaptive", "fixed"], autouse=True)

@@ -12,8 +12,6 @@ from tests.spark.conftest import kept, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TURNED_ON = ("spark.tamis.topK.enabled",)
-
 
 @pytest.fixture(scope="module")
 def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -127,7 +125,7 @@ FIRST: list[tuple[str, list[int] | None]] = [
         [1, 1],
     ),
     ("SELECT id FROM t UNION ALL SELECT id + 1 FROM t ORDER BY id LIMIT 3", [10, 10]),
-    ("SELECT id FROM t WHERE id IN (SELECT id FROM t ORDER BY day LIMIT 3) ORDER BY id", [1, 10]),
+    ("SELECT id FROM t WHERE id IN (SELECT id FROM t ORDER BY day LIMIT 3) ORDER BY id", [1, 1]),
     ("SELECT (SELECT id FROM t ORDER BY id DESC LIMIT 1) AS last FROM t WHERE id = 3", [1, 1]),
     ("SELECT DISTINCT id FROM t ORDER BY id LIMIT 3", [10]),
     ("SELECT id, count(*) FROM t GROUP BY id ORDER BY id LIMIT 3", [10]),
