@@ -13,7 +13,7 @@ from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds, simplified
 from tamis.files.columns import count_column, plain
 
-__all__ = ["certain_columns"]
+__all__ = ["certain_columns", "is_true"]
 
 
 def certain_columns(
@@ -51,7 +51,7 @@ def certain_columns(
             nulls = nulls[:1]
     attained = YES
     if data_type.is_text:
-        attained = NO if "attained" not in columns else _true(columns["attained"])
+        attained = NO if "attained" not in columns else is_true(columns["attained"])
         attained = attained if listed is None else attained | listed
     return Certain(nulls, simplified(attained & ~corrupt))
 
@@ -68,6 +68,6 @@ def _refused(raw: pa.Array | None, edge: Edge | None, known: Flags | None) -> Fl
     return NO
 
 
-def _true(array: pa.Array) -> Flags:
+def is_true(array: pa.Array) -> Flags:
     """Where a cell is true; null is not."""
     return np.asarray(plain(array).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)

@@ -13,6 +13,7 @@ A null cell and an absent column both mean "not known". So does a name that occu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from tamis.evaluate.certain import UNCERTAIN, Certain
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.files.bounds import column_bounds
-from tamis.files.certain import certain_columns
+from tamis.files.certain import certain_columns, is_true
 from tamis.files.columns import count_column, plain
 from tamis.files.intersection import forget, intersect
 from tamis.files.partition import PartitionField, Transform
@@ -102,7 +103,10 @@ class ArrowStatistics:
         told = {kind: self._column(f"{kind}.{name}") for kind in kinds}
         columns = {kind: each for kind, each in told.items() if each is not None}
         try:
-            return certain_columns(column.type, columns, self._num_records)
+            found = certain_columns(column.type, columns, self._num_records)
+            # An absent column says of no bound that it is a value, whatever wrote the bounds.
+            attained = is_true(columns["attained"]) if "attained" in columns else NO
+            return replace(found, attained=found.attained & attained)
         except (pa.ArrowException, ValueError, TypeError, ArithmeticError):
             return UNCERTAIN
 
