@@ -41,7 +41,7 @@ LIMITS = [
         [1, 1],
     ),
     ("SELECT id FROM (SELECT id FROM events WHERE id >= 300 LIMIT 20) WHERE id > 0", [1]),
-    ("SELECT id FROM events WHERE id > (SELECT min(id) FROM events) LIMIT 5", [10, 10]),
+    ("SELECT id FROM events WHERE id > (SELECT min(id + 1) FROM events) LIMIT 5", [10, 10]),
     ("SELECT id FROM events WHERE id < 0 LIMIT 5", []),
 ]
 
@@ -96,7 +96,7 @@ def test_left_outer_join_keeps_all_its_rows(events: DataFrame) -> None:
         "SELECT a.id, b.name FROM events a LEFT JOIN events b ON a.id = b.id + 900 LIMIT 150"
     )
     assert len(frame.collect()) == 150
-    assert sorted(kept(frame))[0] == 2
+    assert sorted(kept(frame)) == [1, 2]  # and of the other side those that may hold a partner
 
 
 def test_empty_files_and_files_that_may_be_lost(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 package io.tamis.report
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import io.tamis.rules.{AggregateFromStatistics, AnsweredByStatistics, Eligibility, SwapFileIndex}
+import io.tamis.rules.{AggregateFromStatistics, Eligibility, SwapFileIndex}
 import io.tamis.source.{Conjunct, Decision, PlannedFiles, Question, ScanPlanner, TamisScan}
 import io.tamis.wire.{Messages, Reason}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -17,7 +17,7 @@ object ScanReport extends AdaptiveSparkPlanHelper {
   /** What the scan nodes show: [{"table", "files_kept", …, "conjuncts": [{"sql", …}]}]. */
   def scans(execution: QueryExecution): String = {
     val out = Messages.mapper.createArrayNode()
-    scansOf(execution.executedPlan).foreach(scan => write(out.addObject(), scan))
+    scansOnce(execution.executedPlan).foreach(scan => write(out.addObject(), scan))
     Messages.mapper.writeValueAsString(out)
   }
 
@@ -28,7 +28,7 @@ object ScanReport extends AdaptiveSparkPlanHelper {
   def explain(execution: QueryExecution): String = {
     val out = Messages.mapper.createObjectNode()
     val list = out.putArray("scans")
-    scansOf(execution.executedPlan).foreach { scan =>
+    scansOnce(execution.executedPlan).foreach { scan =>
       val node = list.addObject()
       write(node, scan)
       addDetail(node, scan)
@@ -55,6 +55,16 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     case m: InMemoryTableScanExec => scansOf(m.relation.cachedPlan)
   }.flatten
 
+  private def scansOnce(plan: SparkPlan): Seq[Scanned] = once(scansOf(plan))(_.decision)
+
+  /** A subquery stands in a plan more than once where it was merged of several, or where a scan
+    * waits for its value; it runs once.
+    */
+  private def once[A](all: Seq[A])(what: A => AnyRef): Seq[A] =
+    all.foldLeft(Vector.empty[A]) { (seen, each) =>
+      if (seen.exists(s => what(s) eq what(each))) seen else seen :+ each
+    }
+
   private final case class Scanned(table: PlannedFiles, decision: Decision)
 
   private def leftAlone(plan: LogicalPlan, out: ArrayNode): Unit = {
@@ -80,14 +90,12 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     case _                       => false
   }
 
-  /** A subquery stands in the plan twice where a scan waits for its value. */
   private def answered(plan: LogicalPlan, out: ArrayNode): Unit =
-    plan
-      .collectWithSubqueries { case node => node.getTagValue(AggregateFromStatistics.Answered) }
-      .flatten
-      .foldLeft(Vector.empty[AnsweredByStatistics]) { (seen, each) =>
-        if (seen.exists(_ eq each)) seen else seen :+ each
-      }
+    once(
+      plan.collectWithSubqueries { case node =>
+        node.getTagValue(AggregateFromStatistics.Answered)
+      }.flatten
+    )(identity)
       .foreach(a => out.addObject().put("table", a.table).put("goal", a.text).put("files", a.files))
 
   private def write(out: ObjectNode, scan: Scanned): Unit = {
