@@ -27,19 +27,24 @@ setup: $(INSTALLED) $(JAR) ## Create .venv, install everything, build the jar (n
 demo: setup ## Run a dozen queries on TPC-H with tamis on and off, and compare
 	@$(PYTHON) -m bench.demo
 
-.PHONY: check
-check: setup ## Lint, types, layers, formatting, doctests, tests without Spark (under two minutes)
+.PHONY: lint
+lint: setup ## Lint, types, layers, formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(SBT) scalafmtCheckAll scalafmtSbtCheck </dev/null
-	$(PYTHON) -m pytest --doctest-modules -m "not spark" -q python/tamis tests
+
+PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --doctest-modules
+
+.PHONY: check
+check: lint ## lint, doctests, tests without Spark (under two minutes)
+	$(PYTEST) -m "not spark" -q python/tamis tests
 
 .PHONY: test
-test: check ## Everything: check, the tests of the Scala side, the whole of pytest
+test: lint ## Everything: lint, the tests of the Scala side, the whole of pytest
 	$(SBT) test </dev/null
-	$(PYTHON) -m pytest --doctest-modules python/tamis tests
+	$(PYTEST) python/tamis tests
 
 .PHONY: differential
 differential: setup ## Compare with Spark on random data and queries, for longer (SEED=1 N=2000)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from pytest_spark.config import SparkConfigBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,14 @@ settings.register_profile(
     "long", deadline=None, suppress_health_check=_SLOW_IS_FINE, max_examples=5000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.hookimpl(trylast=True)  # after pytest-spark has read its options
+def pytest_configure() -> None:
+    """Each process of a run that is spread (-n) keeps its tables in a folder of its own."""
+    process = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    warehouse = REPOSITORY / "build" / "spark-warehouse" / process
+    SparkConfigBuilder().initialize().set("spark.sql.warehouse.dir", str(warehouse))
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

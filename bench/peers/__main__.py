@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import bench.session
 from bench.peers import by_plans, by_running, layouts, packages
 from bench.peers.layouts import LAYOUTS
 
@@ -22,25 +23,12 @@ _PEERS = ("tamis", "Spark", "Iceberg", "Delta")
 
 def session(folder: Path) -> SparkSession:
     """A session with all four; the extension of tamis comes last."""
-    from pyspark.sql import SparkSession
-
-    import tamis
-
     confs = {
         **packages.confs(packages.ICEBERG, packages.DELTA),
         **packages.lakes(folder / "iceberg"),
-        **by_running.FEATURES,
-        "spark.driver.memory": "3g",
         "spark.sql.session.timeZone": "UTC",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
     }
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in confs.items():
-        builder = builder.config(name, value)
-    spark = tamis.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
+    return bench.session.session("3g", confs)
 
 
 def show(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

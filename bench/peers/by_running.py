@@ -13,12 +13,6 @@ from bench.peers.queries import Query
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: What is off until it is turned on.
-FEATURES = {
-    f"spark.tamis.{feature}.enabled": "true"
-    for feature in ("topK", "joins", "runtimeFilters", "aggregates", "residualSplit")
-}
-
 
 def compare(spark: SparkSession, queries: Sequence[Query], sources: Sources) -> Iterator[list[str]]:
     """One row a query: text, ideal, tamis, native, Iceberg, Delta.

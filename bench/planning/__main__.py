@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from bench.planning import evaluation, first_touch, functions, memory, round_trip, row_groups
+from bench.session import session
 
 
 def main() -> None:
@@ -34,17 +35,9 @@ def main() -> None:
 
 
 def _round_trip(arguments: argparse.Namespace) -> list[str]:
-    from pyspark.sql import SparkSession
-
-    import tamis
-
     folder = arguments.folder.resolve()
     shutil.rmtree(folder / "export", ignore_errors=True)
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.memory", "6g")
-    builder = builder.config("spark.ui.showConsoleProgress", "false")
-    spark = tamis.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session("6g")
     try:
         return round_trip.table(spark, folder, arguments.sizes)
     finally:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.demo import tables
+from bench.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,15 +71,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=11)
     arguments = parser.parse_args()
 
-    from pyspark.sql import SparkSession
-
     import tamis
 
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.memory", "3g")
-    builder = builder.config("spark.ui.showConsoleProgress", "false")
-    spark = tamis.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session("3g")
     tables.make(spark, _DATA)
     for name in ("lineitem", "lineitem_by_year"):
         tamis.index(spark, str(_DATA / name)).build()

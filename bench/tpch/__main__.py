@@ -15,36 +15,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.peers.by_running import FEATURES, say_warnings
+from bench.peers.by_running import say_warnings
+from bench.session import session
 from bench.tpch import measure, tables
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 _BUILD = Path(__file__).resolve().parents[2] / "build"
 _QUERIES = Path(__file__).with_name("queries")
-
-
-def session() -> SparkSession:
-    """Everything that tamis has is on."""
-    from pyspark.sql import SparkSession
-
-    import tamis
-
-    confs = {
-        **FEATURES,
-        "spark.driver.memory": "4g",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "8",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in confs.items():
-        builder = builder.config(name, value)
-    spark = tamis.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 def text(number: int, scale: float) -> str:
@@ -59,7 +38,8 @@ def main() -> int:
     parser.add_argument("--queries", default=",".join(map(str, range(1, 23))))
     parser.add_argument("--layout", choices=tables.LAYOUTS, default="clustered")
     arguments = parser.parse_args()
-    spark = session()
+    confs = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "8"}
+    spark = session("4g", confs)
     folder = _BUILD / "tpch" / f"{arguments.scale:g}"
     spark.conf.set("spark.tamis.enabled", "false")
     places = tables.make(spark, folder, arguments.scale, arguments.layout)

@@ -28,6 +28,17 @@ def clean_catalog(spark: SparkSession) -> Iterator[None]:
         spark.sql(f"DROP {kind} IF EXISTS `{table.name}`")
 
 
+@pytest.fixture
+def no_sidecar(spark: SparkSession) -> Iterator[None]:
+    """A Python that does not exist; forgotten afterwards."""
+    bridge = spark._jvm.io.tamis.Tamis
+    spark.conf.set("spark.tamis.python", "/nonexistent/python")
+    bridge.restart()
+    yield
+    spark.conf.unset("spark.tamis.python")
+    bridge.restart()
+
+
 @pytest.fixture(scope="session")
 def events_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """1,000 rows in 10 files clustered by id, with an index: id, day, name, amount, item<sku, tags>."""

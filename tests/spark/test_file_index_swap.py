@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,17 +71,6 @@ def tables(spark: SparkSession, folders: dict[str, str]) -> dict[str, str]:
     spark.sql("MSCK REPAIR TABLE parts")
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     return folders
-
-
-@pytest.fixture
-def no_sidecar(spark: SparkSession) -> Iterator[None]:
-    """A Python that does not exist; forgotten afterwards."""
-    bridge = spark._jvm.io.tamis.Tamis
-    spark.conf.set("spark.tamis.python", "/nonexistent/python")
-    bridge.restart()
-    yield
-    spark.conf.unset("spark.tamis.python")
-    bridge.restart()
 
 
 def plan(frame: DataFrame) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,20 +148,10 @@ def test_streaming_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert "1994-12-31" not in started._jsq.streamingQuery().lastExecution().toString()
 
 
-@pytest.fixture
-def no_sidecar(spark: SparkSession) -> Iterator[None]:
-    """A Python that does not exist; forgotten afterwards."""
-    bridge = spark._jvm.io.tamis.Tamis
-    spark.conf.set("spark.tamis.python", "/nonexistent/python")
-    bridge.restart()
-    yield
-    spark.conf.unset("spark.tamis.python")
-    bridge.restart()
-
-
 def test_without_a_sidecar(spark: SparkSession, orc: None, no_sidecar: None) -> None:
     warnings = spark._jvm.io.tamis.Tamis.warnings
     before = list(warnings())
+    spark.conf.set("spark.tamis.fileIndexSwap.enabled", "false")
     # nothing to ask: no function
     assert spark.sql("SELECT n FROM events WHERE day >= DATE '1995-02-01' AND n < 70").count() == 8
     assert list(warnings()) == before

@@ -37,25 +37,25 @@ object AlignSubqueryScans extends GoalRule {
         .flatten
         .flatten
       val wider = new IdentityHashMap[LogicalPlan, LogicalPlan]
-      leaves.groupBy(scanOf(_).table.relation).values.foreach(align(_, wider))
+      leaves.groupBy(_.scan.table.relation).values.foreach(align(_, wider))
       if (wider.isEmpty) plan
       else
         plan.transformWithSubqueries { case leaf if wider.containsKey(leaf) => wider.get(leaf) }
   }
 
-  private def leafOfAggregate(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+  private final case class Leaf(relation: LogicalPlan, scan: TamisScan)
+
+  private def leafOfAggregate(plan: LogicalPlan): Option[Leaf] = plan match {
     case a: Aggregate if a.groupingExpressions.isEmpty && isHashed(a) => leafOf(a.child)
     case Project(_, child)                                            => leafOfAggregate(child)
     case _                                                            => None
   }
 
-  private def leafOf(plan: LogicalPlan): Option[LogicalPlan] = plan match {
-    case _: Project | _: Filter      => leafOf(plan.children.head)
-    case leaf @ TamisScanRelation(_) => Some(leaf)
-    case _                           => None
+  private def leafOf(plan: LogicalPlan): Option[Leaf] = plan match {
+    case _: Project | _: Filter             => leafOf(plan.children.head)
+    case relation @ TamisScanRelation(scan) => Some(Leaf(relation, scan))
+    case _                                  => None
   }
-
-  private def scanOf(leaf: LogicalPlan): TamisScan = TamisScanRelation.unapply(leaf).get
 
   /** Hashed aggregates are merged with each other and not with those that are sorted. */
   private def isHashed(a: Aggregate): Boolean =
@@ -65,19 +65,17 @@ object AlignSubqueryScans extends GoalRule {
       .forall(buffer => UnsafeRow.isMutable(buffer.dataType))
 
   /** Of one table: those that read the same files with the same filters, and other columns. */
-  private def align(
-      leaves: Seq[LogicalPlan],
-      wider: IdentityHashMap[LogicalPlan, LogicalPlan]
-  ): Unit =
-    leaves.groupBy(l => (scanOf(l).decision.kept, scanOf(l).decision.residualSql)).values.foreach {
+  private def align(leaves: Seq[Leaf], wider: IdentityHashMap[LogicalPlan, LogicalPlan]): Unit =
+    leaves.groupBy(l => (l.scan.decision.kept, l.scan.decision.residualSql)).values.foreach {
       alike =>
-        val required = alike.map(scanOf(_).required)
+        val required = alike.map(_.scan.required)
         if (required.distinct.size > 1)
-          union(scanOf(alike.head).table.schema, required).foreach { columns =>
-            val scans = alike.map(scanOf(_).reading(columns))
+          union(alike.head.scan.table.schema, required).foreach { columns =>
+            val scans = alike.map(_.scan.reading(columns))
             if (scans.distinct.size == 1)
-              alike.zip(scans).foreach { case (leaf, scan) =>
-                wider.put(leaf, Project(leaf.output, TamisScanRelation.scanning(leaf, scan)))
+              alike.map(_.relation).zip(scans).foreach { case (relation, scan) =>
+                val read = TamisScanRelation.scanning(relation, scan)
+                wider.put(relation, Project(relation.output, read))
               }
           }
     }

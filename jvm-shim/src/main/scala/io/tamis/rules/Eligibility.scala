@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.FixedFileIndex
+import io.tamis.source.{FileFormats, FixedFileIndex}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, MetadataAttribute}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{
@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.{
   LogicalRelation,
   PartitioningAwareFileIndex
 }
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetUtils}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
@@ -23,18 +23,19 @@ object Eligibility {
     */
   def refusal(relation: LogicalRelation): Option[String] = ofFiles(relation) { files =>
     first(
-      // subclasses (Delta's format, vendors' forks) give the files another meaning: exactly this class
-      (files.fileFormat.getClass != classOf[
-        ParquetFileFormat
-      ]) -> "its format is not Spark's own Parquet",
+      !FileFormats.isParquet(files) -> "its format is not Spark's own Parquet",
       files.bucketSpec.isDefined -> "it is bucketed",
       relation.output.exists(isMetadata) -> "it reads the _metadata column"
     )
   }
 
   /** The same of the file index of a relation that stays Spark's own. */
-  def swapRefusal(relation: LogicalRelation): Option[String] =
-    ofFiles(relation)(SwapFormats.refusal)
+  def swapRefusal(relation: LogicalRelation): Option[String] = ofFiles(relation) { files =>
+    first(
+      (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) ->
+        "its format is not Parquet, ORC, CSV or JSON as Spark itself reads them"
+    )
+  }
 
   /** What is asked of every relation, after what is asked of this one. */
   private def ofFiles(

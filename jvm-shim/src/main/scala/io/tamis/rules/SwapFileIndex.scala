@@ -127,7 +127,7 @@ object SwapFileIndex extends GoalRule {
 
   /** Most relations of other formats have no index: of these Spark finds the partitions itself. */
   private def pays(files: HadoopFsRelation, found: Decision): Boolean =
-    SwapFormats.isParquet(files) || !found.kept.isAll || found.conjuncts.exists { c =>
+    FileFormats.isParquet(files) || !found.kept.isAll || found.conjuncts.exists { c =>
       c.isExact && !PartitionPredicate.isPartitionOnly(c.expression, files.partitionSchema)
     }
   private val NothingGained = "none of its files could be left out, and no filter"

@@ -2,8 +2,6 @@ package io.tamis.source
 
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
-import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
-import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
 /** Makes Spark show which records of text files it could not parse.
@@ -17,7 +15,7 @@ object MalformedRecords {
 
   /** The column that holds the text of a malformed record; None: files of this format have none. */
   def column(relation: HadoopFsRelation): Option[String] =
-    if (!isText(relation)) None else Some(columnOfUser(relation).getOrElse(Own))
+    if (!FileFormats.isText(relation)) None else Some(columnOfUser(relation).getOrElse(Own))
 
   /** The column of this kind that the schema has already; it holds no data of the files. */
   private def columnOfUser(relation: HadoopFsRelation): Option[String] = {
@@ -41,9 +39,4 @@ object MalformedRecords {
           ("columnPruning" -> "false")
       )(relation.sparkSession)
     }
-
-  private def isText(relation: HadoopFsRelation): Boolean = {
-    val format = relation.fileFormat.getClass
-    format == classOf[CSVFileFormat] || format == classOf[JsonFileFormat]
-  }
 }

@@ -10,11 +10,7 @@ import scala.util.Try
 
 import io.tamis.wire.Messages
 import org.apache.spark.SPARK_VERSION
-import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation}
-import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
-import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -30,10 +26,12 @@ object ReadFingerprint {
 
   /** A JSON object with sorted keys, see tamis.index.reading; None: Parquet, which needs none. */
   def of(relation: HadoopFsRelation): Option[String] =
-    if (relation.fileFormat.getClass == classOf[ParquetFileFormat]) None
+    if (FileFormats.isParquet(relation)) None
     else {
       val out = Messages.mapper.createObjectNode()
-      out.put("format", formatOf(relation.fileFormat))
+      // of another format no index is built, and none fits
+      val format = FileFormats.ofRows(relation).getOrElse(relation.fileFormat.getClass.getName)
+      out.put("format", format)
       out.put("schema", plain(relation.dataSchema).json)
       out.put("partitions", plain(relation.partitionSchema).json)
       Seq("options" -> options(relation), "confs" -> confs(relation), "machine" -> machine)
@@ -43,14 +41,6 @@ object ReadFingerprint {
         }
       Some(Messages.mapper.writeValueAsString(out))
     }
-
-  /** Exactly these classes: subclasses and the formats of others give the files another meaning. */
-  private def formatOf(format: FileFormat): String = format.getClass match {
-    case c if c == classOf[OrcFileFormat]  => "orc"
-    case c if c == classOf[CSVFileFormat]  => "csv"
-    case c if c == classOf[JsonFileFormat] => "json"
-    case other                             => other.getName
-  }
 
   /** Without nullability, which Spark does not believe of files, and without comments. */
   private def plain(schema: StructType): StructType = StructType(schema.fields.map { f =>
