@@ -13,14 +13,10 @@ import os
 import statistics
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench.peers.by_running import say_warnings
 from bench.session import session
 from bench.tpch import measure, tables
-
-if TYPE_CHECKING:
-    pass
 
 _BUILD = Path(__file__).resolve().parents[2] / "build"
 _QUERIES = Path(__file__).with_name("queries")

@@ -18,6 +18,13 @@ object ConfineToKeys {
   def explained(key: Expression, plan: LogicalPlan, why: Reason): LogicalPlan =
     below(key, plan)(scan => scan.scannedFor(goal(scan, Some(why)), None))
 
+  /** Whether a scan that the key comes from has files to choose from. */
+  def hasChoice(key: Expression, plan: LogicalPlan): Boolean = scanAt(key, plan) match {
+    case Some(scan) => ScanPlanner.hasChoice(scan.table, scan.conjuncts)
+    case None       =>
+      stepsDown(key, plan).exists(step => hasChoice(step.key, plan.children(step.child)))
+  }
+
   /** @param files where the scan is confined to: among those that it had */
   private final case class Scanned(
       key: Expression,
@@ -27,26 +34,37 @@ object ConfineToKeys {
   )
 
   private def below(key: Expression, plan: LogicalPlan)(f: Scanned => LogicalPlan): LogicalPlan =
-    plan match {
-      case filter @ Filter(condition, relation @ TamisRelation(table)) if condition.deterministic =>
-        val told = PlainConjuncts.of(condition)
-        f(Scanned(key, table, told, (g, k) => filter.copy(child = again(relation, table, g, k))))
-      case relation @ TamisRelation(table) =>
-        f(Scanned(key, table, Nil, again(relation, table, _, _)))
-      case relation @ TamisScanRelation(scan) =>
-        val told = scan.decision.conjuncts.map(_.expression)
-        val table = scan.table.within(scan.decision.kept)
-        f(Scanned(key, table, told, (g, k) => TamisScanRelation.confined(relation, scan, k, g)))
-      case _ =>
-        val steps = KeyLineage.step(key, plan)
-        if (steps.isEmpty || !steps.forall(_.mayLose)) plan
-        else {
-          val changed = steps.map(s => s.child -> below(s.key, plan.children(s.child))(f)).toMap
-          val children = plan.children.zipWithIndex.map { case (c, i) => changed.getOrElse(i, c) }
-          if (children.zip(plan.children).forall { case (a, b) => a eq b }) plan
-          else plan.withNewChildren(children)
-        }
-    }
+    scanAt(key, plan).fold {
+      val steps = stepsDown(key, plan)
+      if (steps.isEmpty) plan
+      else {
+        val changed = steps.map(s => s.child -> below(s.key, plan.children(s.child))(f)).toMap
+        val children = plan.children.zipWithIndex.map { case (c, i) => changed.getOrElse(i, c) }
+        if (children.zip(plan.children).forall { case (a, b) => a eq b }) plan
+        else plan.withNewChildren(children)
+      }
+    }(f)
+
+  /** Nil: rows below may not be left out, or nobody knows where the key comes from. */
+  private def stepsDown(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = {
+    val steps = KeyLineage.step(key, plan)
+    if (steps.forall(_.mayLose)) steps else Nil
+  }
+
+  private def scanAt(key: Expression, plan: LogicalPlan): Option[Scanned] = plan match {
+    case filter @ Filter(condition, relation @ TamisRelation(table)) if condition.deterministic =>
+      val told = PlainConjuncts.of(condition)
+      Some(Scanned(key, table, told, (g, k) => filter.copy(child = again(relation, table, g, k))))
+    case relation @ TamisRelation(table) =>
+      Some(Scanned(key, table, Nil, again(relation, table, _, _)))
+    case relation @ TamisScanRelation(scan) =>
+      val told = scan.decision.conjuncts.map(_.expression)
+      val table = scan.table.within(scan.decision.kept)
+      val confined = (g: GoalOutcome, k: Option[Kept]) =>
+        TamisScanRelation.confined(relation, scan, k, g)
+      Some(Scanned(key, table, told, confined))
+    case _ => None
+  }
 
   private def confined(scan: Scanned, range: KeyRange): LogicalPlan = {
     val writer = Question.writer(scan.table)

@@ -88,12 +88,3 @@ object SubqueryJoin {
       .flatMap(io.tamis.wire.ExpressionWriter.conjuncts)
       .flatMap(JoinKeys.of(_, left, right))
 }
-
-/** Whether a plan, without its subqueries, has a scan of tamis at all. */
-object ReadsTamis {
-  def apply(plan: LogicalPlan): Boolean = plan.exists {
-    case TamisRelation(_)     => true
-    case TamisScanRelation(_) => true
-    case _                    => false
-  }
-}

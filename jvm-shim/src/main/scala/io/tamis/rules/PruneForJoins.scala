@@ -36,8 +36,15 @@ object PruneForJoins extends GoalRule {
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = {
     val once = plan.transformUp(exchange)
-    if (once eq plan) plan else once.transformDown(exchange)
+    // where nothing was left out below, nothing new is known above
+    if (filesOf(once) < filesOf(plan)) once.transformDown(exchange) else once
   }
+
+  /** How many files all scans may read; of what was never confined, more than of anything else. */
+  private def filesOf(plan: LogicalPlan): Long = plan.collectWithSubqueries {
+    case TamisRelation(table)    => table.purpose.within.fold(Int.MaxValue.toLong)(_.count.toLong)
+    case TamisScanRelation(scan) => scan.decision.kept.count.toLong
+  }.sum
 
   private val exchange: PartialFunction[LogicalPlan, LogicalPlan] = {
     case join: Join if join.condition.nonEmpty && JoinSides.of(join.joinType).any =>
@@ -80,14 +87,16 @@ object PruneForJoins extends GoalRule {
       (newLeft, newRight)
   }
 
-  /** `to` without files that hold no key in the range of the keys of `from`. */
+  /** `to` without files that hold no key in the range of the keys of `from`. Not tried where there
+    * is one file, or none: queries of many small tables would be planned for longer than they run.
+    */
   private def told(
       fromKey: Expression,
       from: LogicalPlan,
       toKey: Expression,
       to: LogicalPlan
   ): LogicalPlan =
-    if (!ReadsTamis(to)) to
+    if (!ConfineToKeys.hasChoice(toKey, to)) to
     else
       KeyRange.of(fromKey, from) match {
         case Right(range)    => ConfineToKeys(toKey, to, range)

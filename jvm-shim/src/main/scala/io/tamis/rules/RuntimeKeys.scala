@@ -49,17 +49,35 @@ object RuntimeKeys {
       keys: Seq[(Expression, Expression)],
       mayBroadcast: Boolean
   ): LogicalPlan =
-    if (!ReadsTamis(to) || !isSelective(from) || !isRepeatable(from)) to
-    else
-      bytesOf(from).filterNot(mayBroadcast && comesWithBroadcast(from, _)).fold(to) { cost =>
-        keys.foldLeft(to) { case (plan, (fromKey, toKey)) =>
+    if (!isSelective(from) || !isRepeatable(from)) to
+    else {
+      // first what is asked of one side, then what is asked of every scan of the other
+      val useful = keys.filter { case (_, toKey) => scansOf(toKey, to).exists(isClustered) }
+      val cost = if (useful.isEmpty) None else bytesOf(from)
+      cost.filterNot(mayBroadcast && comesWithBroadcast(from, _)).fold(to) { cost =>
+        useful.foldLeft(to) { case (plan, (fromKey, toKey)) =>
           onScans(toKey, plan)(pays(_, cost)) { scan =>
             InKeys(scan.key, listOf(scan.table.session, fromKey, from))
           }
         }
       }
+    }
 
   private final case class KeyedScan(key: Expression, table: TamisTable, conjuncts: Seq[Expression])
+
+  /** Those that rows may be left out of. */
+  private def scansOf(key: Expression, plan: LogicalPlan): Seq[KeyedScan] = plan match {
+    case Filter(told, TamisRelation(table)) => Seq(KeyedScan(key, table, PlainConjuncts.of(told)))
+    case TamisRelation(table)               => Seq(KeyedScan(key, table, Nil))
+    case _                                  =>
+      val steps = KeyLineage.step(key, plan)
+      if (steps.forall(_.mayLose)) steps.flatMap(s => scansOf(s.key, plan.children(s.child)))
+      else Nil
+  }
+
+  private def isClustered(scan: KeyedScan): Boolean =
+    ScanPlanner.hasChoice(scan.table, scan.conjuncts) &&
+      Clustering.of(scan.table, scan.conjuncts, Seq(scan.key)).contains(true)
 
   private def onScans(key: Expression, plan: LogicalPlan)(
       pays: KeyedScan => Boolean
@@ -87,8 +105,7 @@ object RuntimeKeys {
 
   private def pays(scan: KeyedScan, cost: Long): Boolean =
     ScanPlanner.survivors(scan.table, scan.conjuncts).exists { kept =>
-      kept.count > 1 && kept.bytes > Gain * cost &&
-      Clustering.of(scan.table, scan.conjuncts, Seq(scan.key)).contains(true)
+      kept.count > 1 && kept.bytes > Gain * cost && isClustered(scan)
     }
 
   /** Each key once, at most one more than a scan is told.

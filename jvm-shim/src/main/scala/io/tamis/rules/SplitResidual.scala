@@ -55,6 +55,7 @@ object SplitResidual extends GoalRule {
     val needed = AttributeSet.fromAttributeSets(project.projectList.map(_.references))
     val freed = AttributeSet.fromAttributeSets(scan.conjuncts.map(_.references)) -- needed
     if (!freed.exists(isLong) && !scan.conjuncts.exists(isDear)) project
+    else if (!ScanPlanner.hasChoice(scan.table, scan.conjuncts)) project
     else {
       val goal = SplitGoal(
         freed.toSeq.map(a => ExpressionWriter.typeName(a.dataType)),

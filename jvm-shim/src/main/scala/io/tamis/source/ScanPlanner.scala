@@ -120,6 +120,19 @@ object ScanPlanner {
         .map(answer => files.and(Kept.of(listing, answer.kept)))
     }
 
+  /** Whether the partitions that match have more than one file of those that the scan is for, as
+    * far as that can be told without asking anybody.
+    */
+  def hasChoice(table: PlannedFiles, filters: Seq[Expression]): Boolean =
+    table.purpose.within match {
+      case Some(files) if files.count < 2 => false
+      case _                              =>
+        table.relation.location match {
+          case _: PartitioningAwareFileIndex => onPartitions(table, filters).files.count > 1
+          case _                             => true // a catalog would ask its metastore
+        }
+    }
+
   /** Spark's partition pruning, within the files that the scan is for. */
   private def onPartitions(table: PlannedFiles, filters: Seq[Expression]): OnPartitions = {
     val partitionSchema = table.relation.partitionSchema

@@ -40,6 +40,12 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   override def columnarSupportMode(): Scan.ColumnarSupportMode = native.columnarSupportMode()
   override def toBatch: Batch = new TamisBatch(this, takeRuntimeScan().getOrElse(native))
 
+  /** Made once: it broadcasts the Hadoop configuration, which takes longer than planning the scan,
+    * and Spark asks every copy of the scan's node for it, to see if it reads columns. Run-time
+    * filters choose other files and change nothing of how they are read.
+    */
+  private[source] lazy val readers: PartitionReaderFactory = native.toBatch.createReaderFactory()
+
   override def estimateStatistics(): Statistics = {
     val bytes = native.estimateStatistics().sizeInBytes()
     new Statistics {
@@ -148,7 +154,7 @@ final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch 
       RangePartitions.of(scan.table.session, reading, files.kept).toArray
     case _ => native.planInputPartitions()
   }
-  override def createReaderFactory(): PartitionReaderFactory = native.createReaderFactory()
+  override def createReaderFactory(): PartitionReaderFactory = scan.readers
 
   /** Run-time filters are compared by Spark itself, so the static scan stands for the batch. */
   override def equals(other: Any): Boolean = other match {
