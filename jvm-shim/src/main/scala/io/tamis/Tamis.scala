@@ -3,7 +3,7 @@ package io.tamis
 import java.nio.file.Paths
 
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
-import io.tamis.report.ScanReport
+import io.tamis.report.{Audit, ScanReport}
 import io.tamis.source.{
   AnswerMemo,
   Listing,
@@ -144,6 +144,12 @@ object Tamis {
     val planned = execution(dataset)
     planned.sparkSession.withActive(ScanReport.explain(planned))
   }
+
+  /** Waits for the audits of queries that ended (spark.tamis.audit); false: some go on. */
+  def awaitAudits(millis: Long): Boolean = Audit.await(millis)
+
+  /** How many files were read again so far. */
+  def auditedFiles: Long = Audit.files
 
   private def execution(dataset: Dataset[_]): QueryExecution =
     dataset.asInstanceOf[ClassicDataset[_]].queryExecution

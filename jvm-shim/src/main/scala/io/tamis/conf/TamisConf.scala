@@ -50,6 +50,9 @@ object TamisConf {
   private def string(conf: SQLConf, key: String): Option[String] =
     Option(conf.getConfString(key, null)).filter(_.nonEmpty).orElse(defaults.getOrElse(key, None))
 
+  private def list(conf: SQLConf, key: String, separator: Char): Seq[String] =
+    string(conf, key).toSeq.flatMap(_.split(separator)).map(_.trim).filter(_.nonEmpty)
+
   def enabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.enabled").forall(_.toBoolean) && mode(conf) != "off"
   def mode(conf: SQLConf): String = string(conf, "spark.tamis.mode").getOrElse("apply")
@@ -63,11 +66,7 @@ object TamisConf {
   def impliedFilters(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.impliedFilters").forall(_.toBoolean)
   def indexLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.index.location")
-  def declarations(conf: SQLConf): Seq[String] =
-    string(conf, "spark.tamis.declarations").toSeq
-      .flatMap(_.split(','))
-      .map(_.trim)
-      .filter(_.nonEmpty)
+  def declarations(conf: SQLConf): Seq[String] = list(conf, "spark.tamis.declarations", ',')
   def limitEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.limit.enabled").forall(_.toBoolean)
   def residualSplitEnabled(conf: SQLConf): Boolean =
@@ -86,5 +85,8 @@ object TamisConf {
     string(conf, "spark.tamis.fileIndexSwap.enabled").forall(_.toBoolean)
   def rowGroupsEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
+  def requireFilter(conf: SQLConf): Seq[String] = list(conf, "spark.tamis.requireFilter", ',')
+  def assertPruned(conf: SQLConf): Seq[String] = list(conf, "spark.tamis.assertPruned", ';')
+  def auditFiles(conf: SQLConf): Int = string(conf, "spark.tamis.audit").map(_.toInt).getOrElse(0)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }

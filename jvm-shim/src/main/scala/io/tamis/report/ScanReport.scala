@@ -38,6 +38,10 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     Messages.mapper.writeValueAsString(out)
   }
 
+  /** What was decided of every scan of the plan, and of what files. */
+  def decisions(plan: SparkPlan): Seq[(PlannedFiles, Decision)] =
+    scansOnce(plan).map(scan => (scan.table, scan.decision))
+
   /** Subqueries, adaptive stages and cached plans included; a reused exchange is read once and
     * counted once.
     */

@@ -2,6 +2,7 @@ package io.tamis.wire
 
 import scala.util.Try
 
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -82,6 +83,37 @@ object PredicateParser {
       }
       refusal.fold(out.putNull("refusal"))(out.put("refusal", _))
       Messages.mapper.writeValueAsString(out)
+    }
+
+  /** What a person wrote about some of these columns. Throws ParseException. */
+  sealed trait Written
+  case object OfOtherColumns extends Written
+
+  /** Or another value of them. */
+  final case class AColumn(column: Expression) extends Written
+  final case class Predicates(conjuncts: Seq[Expression]) extends Written
+
+  def over(session: SparkSession, sql: String, columns: Seq[Attribute]): Written =
+    session.withActive {
+      session.sessionState.sqlParser.parseExpression(sql) match {
+        case UnresolvedAttribute(parts) =>
+          Schema(columns).resolve(parts, session.sessionState.conf.resolver) match {
+            case Some(Alias(field, _)) => AColumn(field) // of a struct
+            case Some(column)          => AColumn(column)
+            case None                  => OfOtherColumns
+          }
+        case parsed =>
+          def analysed(plan: LogicalPlan) =
+            Try(session.sessionState.analyzer.execute(plan)).toOption.filter(_.resolved)
+          val filter = analysed(Filter(predicate(parsed), Schema(columns))).map(Simplifier.execute)
+          val value = analysed(Project(Seq(Alias(parsed, "value")()), Schema(columns)))
+          (filter, value) match {
+            case (Some(Filter(condition, _)), _) if condition.dataType == BooleanType =>
+              Predicates(ExpressionWriter.conjuncts(condition))
+            case (_, Some(Project(Seq(Alias(e, _)), _))) => AColumn(e)
+            case _                                       => OfOtherColumns
+          }
+      }
     }
 
   private def refusalOf(e: Expression): Option[String] =

@@ -1,0 +1,17 @@
+package io.tamis.functions
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+/** One row that says what the optimizer pushed to a scan of the table in this very query. */
+object EchoFunction extends TableFunction("tamis_echo", "the name of a table or the path of one") {
+  override def usage: String =
+    "tamis_echo(table) - the columns of the table, and what Spark pushed to its scan in this query"
+
+  override protected def rows(session: SparkSession, text: String): LogicalPlan = {
+    val isPath = text.contains("/") && !text.startsWith("`")
+    val frame = if (isPath) session.read.parquet(text) else session.table(text)
+    DataSourceV2Relation.create(new EchoTable(session, text, frame.schema), None, None)
+  }
+}

@@ -1,0 +1,88 @@
+package io.tamis.functions
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import io.tamis.report.ScanReport
+import io.tamis.wire.Messages
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.CommandExecutionMode
+import org.apache.spark.sql.types.StructType
+
+/** What tamis decides of a query, which is planned and not run: of every scan a row for itself, for
+  * each of its goals and for each conjunct of its filter; a row for each relation that was left
+  * alone and for each answer from statistics.
+  *
+  * Columns: `scan` counts from 1 and is NULL of what is not scanned by tamis; `what` is scan, goal,
+  * exact, inexact, unsupported, left alone or answered; `files_pruned` is of the conjunct alone.
+  */
+object ExplainFunction extends TableFunction("tamis_explain", "the text of a query") {
+  override def usage: String =
+    "tamis_explain(query) - which files each scan of the query reads, and why; the query is not run"
+
+  private val schema = StructType.fromDDL(
+    "scan INT, table STRING, what STRING NOT NULL, sql STRING, files_kept BIGINT, " +
+      "files_total BIGINT, bytes_kept BIGINT, bytes_total BIGINT, rows_kept BIGINT, " +
+      "rows_total BIGINT, files_pruned BIGINT, reason STRING, fix STRING"
+  )
+
+  override protected def rows(session: SparkSession, query: String): LogicalPlan = {
+    val parsed = session.sessionState.sqlParser.parsePlan(query)
+    // SKIP: a command in the text is planned and not run
+    val planned = session.sessionState.executePlan(parsed, CommandExecutionMode.SKIP)
+    val found = Messages.mapper.readTree(session.withActive(ScanReport.explain(planned)))
+    val rows = found.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
+      ofScan(scan, i + 1)
+    } ++ found.path("left_alone").elements.asScala.map { relation =>
+      row("table" -> text(relation, "table"), "what" -> "left alone", "reason" -> text(relation, "reason"))
+    } ++ found.path("answered").elements.asScala.map { answer =>
+      row(
+        "table" -> text(answer, "table"),
+        "what" -> "answered",
+        "sql" -> text(answer, "goal"),
+        "files_kept" -> 0L,
+        "files_total" -> number(answer, "files")
+      )
+    }
+    LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(schema), rows.toSeq)
+  }
+
+  private def ofScan(scan: JsonNode, number: Int): Seq[Row] = {
+    val head = Seq("scan" -> number, "table" -> text(scan, "table"))
+    val itself = head ++ Seq("what" -> "scan", "reason" -> text(scan, "fallback")) ++ Sizes.map(
+      name => name -> this.number(scan, name)
+    )
+    val goals = scan.path("goals").elements.asScala.map { goal =>
+      head ++ Seq("what" -> "goal", "sql" -> text(goal, "goal")) ++ why(goal)
+    }
+    val conjuncts = scan.path("conjuncts").elements.asScala.map { c =>
+      head ++ Seq(
+        "what" -> text(c, "pushdown"),
+        "sql" -> text(c, "sql"),
+        "files_pruned" -> this.number(c, "pruned_files")
+      ) ++ why(c)
+    }
+    (Iterator(itself) ++ goals ++ conjuncts).map(cells => row(cells: _*)).toSeq
+  }
+
+  private val Sizes =
+    Seq("files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept", "rows_total")
+
+  private def why(node: JsonNode): Seq[(String, Any)] = {
+    val reason = node.path("reason")
+    Seq("reason" -> text(reason, "text"), "fix" -> text(reason, "fix"))
+  }
+
+  private def row(cells: (String, Any)*): Row = {
+    val known = cells.toMap
+    Row.fromSeq(schema.fieldNames.toSeq.map(known.getOrElse(_, null)))
+  }
+
+  private def text(node: JsonNode, field: String): String =
+    Option(node.get(field)).filterNot(_.isNull).map(_.asText).orNull
+  private def number(node: JsonNode, field: String): Any =
+    Option(node.get(field)).filterNot(_.isNull).map(_.asLong).orNull
+}

@@ -1,0 +1,31 @@
+package io.tamis.functions
+
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.types.StringType
+
+/** The table functions of tamis: `SELECT * FROM tamis_explain('SELECT …')`. */
+object TableFunctions {
+  private val all: Seq[TableFunction] = Seq(ExplainFunction, EchoFunction)
+
+  def register(extensions: SparkSessionExtensions): Unit = all.foreach { f =>
+    val info = new ExpressionInfo(f.getClass.getName, null, f.name, f.usage, "")
+    extensions.injectTableFunction((FunctionIdentifier(f.name), info, f(_)))
+  }
+}
+
+/** A function of one text. */
+abstract class TableFunction(val name: String, argument: String) {
+  def usage: String
+  protected def rows(session: SparkSession, text: String): LogicalPlan
+
+  def apply(arguments: Seq[Expression]): LogicalPlan = arguments match {
+    case Seq(text) if text.foldable && text.dataType == StringType && text.eval() != null =>
+      rows(SparkSession.active, text.eval().toString)
+    case _ =>
+      throw new IllegalArgumentException(s"$name takes $argument, as one constant string")
+  }
+}
