@@ -61,7 +61,7 @@ object SplitResidual extends GoalRule {
         needed.size,
         TamisConf.residualSplitMinSavedMs(conf)
       )
-      ScanPlanner.ask(scan.table, scan.conjuncts, goal).fold[LogicalPlan](project) { found =>
+      ScanPlanner.ask(scan.table, scan.conjuncts, goal).toOption.fold[LogicalPlan](project) { found =>
         GoalReader.files(found.answer, found.asked.listing.size) match {
           case Right(matching) => inTwo(project, scan, found, matching)
           // nothing to gain at all: nobody wanted it
