@@ -1,6 +1,7 @@
 package io.tamis.wire
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 import scala.util.matching.Regex
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -23,14 +24,20 @@ object Reasons {
     finally stream.close()
   }
 
-  /** The reason of that code with these arguments: tamis.reasons.reason is its twin. */
+  /** The reason of that code with these arguments: tamis.reasons.reason is its twin. Total: a
+    * query does not fail for a sentence. Of a code that is not registered it is the code, and a
+    * test holds that there is none.
+    */
   def apply(code: String, arguments: (String, String)*): Reason = {
-    val kind = kinds(code)
     val named = arguments.toMap
     def text(field: String): Option[String] =
-      Option(kind.get(field)).filterNot(_.isNull).map(t => filled(t.asText, named))
-    Reason(code, text("text").getOrElse(""), text("fix").filter(_.nonEmpty))
+      known(code).flatMap(k => Option(k.get(field))).filterNot(_.isNull).map { template =>
+        filled(template.asText, named)
+      }
+    Reason(code, text("text").getOrElse(code), text("fix").filter(_.nonEmpty))
   }
+
+  private def known(code: String): Option[JsonNode] = Try(kinds).toOption.flatMap(_.get(code))
 
   /** A template as Python's str.format reads it: {name} is an argument, {{ and }} are braces. */
   private def filled(template: String, named: Map[String, String]): String =
@@ -40,7 +47,7 @@ object Reasons {
         Regex.quoteReplacement(found.matched match {
           case "{{" => "{"
           case "}}" => "}"
-          case _    => named(found.group(1))
+          case _    => named.getOrElse(found.group(1), "?")
         })
     )
 }
