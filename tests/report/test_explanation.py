@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tamis.errors import TamisError
-from tamis.report.explanation import Explanation, explain, only_what_did_not
+from tamis.report.explanation import Explanation, explain, only_what_did_not, why_not
 
 NASTY = "(name = '<script>alert(1)</script>\" [bold]&amp;')"
 
@@ -194,8 +194,9 @@ def test_why_not_leaves_out_what_went_well() -> None:
 
 
 def test_a_connect_dataframe_is_told_what_to_use() -> None:
-    class OnServer:
-        sparkSession = object()  # noqa: N815 - as PySpark calls it
+    from pyspark.sql.connect.dataframe import DataFrame
 
-    with pytest.raises(TamisError, match="use EXPLAIN"):
-        explain(OnServer())  # type: ignore[arg-type]
+    frame = DataFrame(object(), object())  # type: ignore[arg-type] # of neither anything is asked
+    for asked in (explain, why_not):
+        with pytest.raises(TamisError, match="use EXPLAIN"):
+            asked(frame)

@@ -54,9 +54,9 @@ object LeftAlone {
       Seq(Reasons("EXTENSION_NOT_LOADED"))
     else
       (Eligibility.refusal(relation), Eligibility.swapRefusal(relation)) match {
-        case (None, _)                  => Nil
-        case (Some(_), Some(noneOfIt))  => Seq(noneOfIt)
-        case (Some(noTable), None)      =>
+        case (None, _)                 => Nil
+        case (Some(_), Some(noneOfIt)) => Seq(noneOfIt)
+        case (Some(noTable), None)     =>
           noTable +: SwapFileIndex.refusal(relation, condition).toSeq
       }
   }
@@ -70,7 +70,8 @@ object LeftAlone {
   /** Whether the session's optimizer has the rules of tamis (seen to hold on 4.1). */
   private def isLoaded(execution: QueryExecution): Boolean =
     try
-      execution.sparkSession.sessionState.optimizer.preCBORules.exists(_.isInstanceOf[UseTamisTables])
+      execution.sparkSession.sessionState.optimizer.preCBORules
+        .exists(_.isInstanceOf[UseTamisTables])
     catch { case _: LinkageError | NonFatal(_) => true } // then nothing is said of it
 
   private def ofSource(scan: DataSourceV2ScanRelation): Reason = {

@@ -22,7 +22,8 @@ object ScanReport extends AdaptiveSparkPlanHelper {
 
   /** The same, with totals of the whole table and with what each conjunct prunes on its own; and
     * the relations that were left alone: {"scans": […], "left_alone": [{"table", "reason",
-    * "reasons"}], "answered": [{"table", "goal", "files"}]}, the last of scans that are no longer in the plan.
+    * "reasons"}], "answered": [{"table", "goal", "files"}]}, the last of scans that are no longer
+    * in the plan.
     */
   def explain(execution: QueryExecution): String = {
     val out = Messages.mapper.createObjectNode()

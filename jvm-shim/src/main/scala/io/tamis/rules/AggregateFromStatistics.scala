@@ -32,21 +32,21 @@ object AggregateFromStatistics extends GoalRule {
       val types = wanted.functions.map(_.dataType)
       GoalReader.aggregates(found.answer, listing.size, types).map(listing -> _)
     } match {
-        case Left(reason) =>
-          wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)
-        case Right((listing, answer)) =>
-          val rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
-          if (answer.files.isEmpty) {
-            val whole = rewrite.answered
-            whole.setTagValue(Answered, AnsweredByStatistics(wanted, answer))
-            whole
-          } else
-            wanted.scan.scannedFor(
-              rewrite.withRest,
-              s"${wanted.text}: ${answer.text}",
-              None,
-              Some(Kept.of(listing, answer.files))
-            )
+      case Left(reason) =>
+        wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)
+      case Right((listing, answer)) =>
+        val rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
+        if (answer.files.isEmpty) {
+          val whole = rewrite.answered
+          whole.setTagValue(Answered, AnsweredByStatistics(wanted, answer))
+          whole
+        } else
+          wanted.scan.scannedFor(
+            rewrite.withRest,
+            s"${wanted.text}: ${answer.text}",
+            None,
+            Some(Kept.of(listing, answer.files))
+          )
     }
   }
 

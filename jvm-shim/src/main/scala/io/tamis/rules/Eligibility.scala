@@ -32,7 +32,9 @@ object Eligibility {
 
   /** The same of the file index of a relation that stays Spark's own. */
   def swapRefusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
-    first((!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) -> "FORMAT_NOT_SERVED")
+    first(
+      (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) -> "FORMAT_NOT_SERVED"
+    )
   }
 
   /** What is asked of every relation, after what is asked of this one. */

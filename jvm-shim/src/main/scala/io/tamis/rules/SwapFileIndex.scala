@@ -75,7 +75,7 @@ object SwapFileIndex extends GoalRule {
         case None        =>
           Eligibility.swapRefusal(relation) match {
             case refused @ Some(_) => Left(refused)
-            case None         =>
+            case None              =>
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
               val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
               ask(asked, told)
@@ -148,7 +148,8 @@ object SwapFileIndex extends GoalRule {
         e.references.exists(a => column.exists(_.equalsIgnoreCase(a.name)))
       case _ => false
     }
-    if (c.isExact && choosesBuckets) c.copy(pushdown = "inexact", reason = Some(Reasons("CHOOSES_BUCKETS")))
+    if (c.isExact && choosesBuckets)
+      c.copy(pushdown = "inexact", reason = Some(Reasons("CHOOSES_BUCKETS")))
     else c
   }
 

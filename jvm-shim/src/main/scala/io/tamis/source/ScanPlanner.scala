@@ -113,8 +113,8 @@ object ScanPlanner {
       question.ask().map(GoalAnswer(partitioned.files, rest, _))
     }
 
-  /** Which of the files that the scan is for these filters keep, as whole files; None: the
-    * planner cannot be asked, or is only to observe.
+  /** Which of the files that the scan is for these filters keep, as whole files; None: the planner
+    * cannot be asked, or is only to observe.
     */
   def survivors(table: PlannedFiles, filters: Seq[Expression]): Option[Kept] =
     if (TamisConf.mode(SQLConf.get) != "apply") None

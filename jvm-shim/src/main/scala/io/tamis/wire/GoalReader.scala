@@ -130,7 +130,7 @@ object GoalReader {
             .reason(node.path("reason"))
             .getOrElse(throw new PlannerFailure("garbage_answer", "nothing, and no reason"))
         )
-      case other     =>
+      case other =>
         throw new PlannerFailure("garbage_answer", s"an answer of kind '$other' instead of '$kind'")
     }
   }

@@ -24,9 +24,9 @@ object Reasons {
     finally stream.close()
   }
 
-  /** The reason of that code with these arguments: tamis.reasons.reason is its twin. Total: a
-    * query does not fail for a sentence. Of a code that is not registered it is the code, and a
-    * test holds that there is none.
+  /** The reason of that code with these arguments: tamis.reasons.reason is its twin. Total: a query
+    * does not fail for a sentence. Of a code that is not registered it is the code, and a test
+    * holds that there is none.
     */
   def apply(code: String, arguments: (String, String)*): Reason = {
     val named = arguments.toMap

@@ -3,7 +3,8 @@ package io.tamis.wire
 class ReasonsSuite extends munit.FunSuite {
 
   test("templates are filled as Python fills them") {
-    val why = Reasons("TAMIS_IS_OFF", "key" -> "spark.tamis.mode", "value" -> "off", "on" -> "apply")
+    val why =
+      Reasons("TAMIS_IS_OFF", "key" -> "spark.tamis.mode", "value" -> "off", "on" -> "apply")
     assertEquals(why.text, "spark.tamis.mode is off")
     assertEquals(why.fix, Some("SET spark.tamis.mode = apply"))
     val braces = Reasons("FOOTERS_WITHOUT_STATISTICS", "column" -> "$1 {x}")
