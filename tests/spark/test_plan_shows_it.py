@@ -84,9 +84,9 @@ def test_tamis_explain_runs_nothing(spark: SparkSession, events: DataFrame) -> N
         frame = events.where("id > (SELECT max(id) - 5 FROM events)").orderBy("name").limit(3)
         assert str(tamis.explain(frame))
         assert str(tamis.why_not(frame))
-        assert context.statusTracker().getJobIdsForGroup("explained") == ()
+        assert context.statusTracker().getJobIdsForGroup("explained") == []
         frame.collect()
-        assert context.statusTracker().getJobIdsForGroup("explained") != ()
+        assert context.statusTracker().getJobIdsForGroup("explained") != []
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
 
