@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ __all__ = ["examine"]
 
 _MARK = "TAMIS-DOCTOR "  # as doctor.query has it, which is not imported here: it is a program
 _SECONDS = 240
+_NAMED = re.compile(r"(Error|Exception)\b[^:]*:|^Error ")
 _OF_SPARK = ("spark", "extension", "prune")
 
 
@@ -86,11 +88,14 @@ def _is_news(finding: Finding) -> bool:
 
 
 def _last_words(errors: str) -> str:
-    """The error of a traceback, or else the last line.
+    """What Python says at the end, and before it the first thing that went wrong: the JVM's.
 
     >>> _last_words("Traceback\\n  File x\\nValueError: no\\n")
     'ValueError: no'
+    >>> _last_words("Exception in thread: bad\\n\\tat x\\nTraceback\\nRuntimeError: it ended\\n")
+    'Exception in thread: bad; RuntimeError: it ended'
     """
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
-    named = [line for line in lines if "Error: " in line or "Exception: " in line]
-    return (named or lines or ["it said nothing"])[-1][:500]
+    named = [line for line in lines if _NAMED.search(line)]
+    told = dict.fromkeys([*named[:1], *named[-1:]]) if named else lines[-1:]
+    return "; ".join(line[:300] for line in told) or "it said nothing"

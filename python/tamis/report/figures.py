@@ -35,8 +35,10 @@ def effect(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
 
 
 def added(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
-    """What it prunes beyond those before it; empty where nobody counted."""
-    return _share(conjunct, scan, "added")
+    """What it prunes beyond those before it; empty where nobody counted, or if it is all that it
+    prunes on its own."""
+    own, more = effect(conjunct, scan), _share(conjunct, scan, "added")
+    return "" if more == own else more
 
 
 def _share(conjunct: dict[str, Any], scan: dict[str, Any], which: str) -> str:

@@ -93,7 +93,7 @@ def _conjunct(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
         told.append(_bar(total - pruned, total))
         told.append(f"prunes {effect(conjunct, scan)} on its own")
     more = added(conjunct, scan)
-    if more and len(scan["conjuncts"]) > 1:
+    if more:
         told.append(f"adds {more} to the conjuncts before it")
     if conjunct["reason"] and not scan["fallback"]:
         told.append(f"{escape(conjunct['reason']['text'])}{_fix(conjunct['reason'])}")

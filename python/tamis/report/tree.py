@@ -100,7 +100,7 @@ def _conjunct(branch: Tree, conjunct: dict[str, Any], scan: dict[str, Any]) -> N
     alone, more = effect(conjunct, scan), added(conjunct, scan)
     if alone:
         node.add(Text(f"prunes {alone} on its own"))
-    if more and len(scan["conjuncts"]) > 1:
+    if more:
         node.add(Text(f"adds {more} to the conjuncts before it"))
     if conjunct["reason"] and not scan["fallback"]:
         node.add(Text(conjunct["reason"]["text"]))
