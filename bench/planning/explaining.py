@@ -47,7 +47,7 @@ def table(spark: SparkSession, folder: Path) -> list[str]:
     assert scan["fallback"] is None
     cells = [f"{SIZE:,}", str(len(scan["conjuncts"]))]
     for seconds in (asked, text, html):
-        cells += [f"{1000 * seconds[0]:.0f}", f"{1000 * statistics.median(seconds):.0f}"]
+        cells += [f"{1000 * seconds[0]:.0f}", f"{1000 * statistics.median(seconds):.1f}"]
     heads = ["files", "conjuncts", "explain, first", "median", "text, first", "median"]
     heads += ["HTML, first", "median"]
     return ["| " + " | ".join(heads) + " |", "|" + "---:|" * 8, "| " + " | ".join(cells) + " |"]
