@@ -570,7 +570,7 @@ def no_filter(w: World) -> Any:
     return with_metadata(w, "true", "id < 50")
 
 
-@case("FILTER_NOT_DETERMINISTIC")
+@case("NO_FILTER")
 def not_deterministic(w: World) -> Any:
     """Spark keeps the conjuncts of the second filter apart, and the one over id decides."""
     frame = w.rows().select("id", "name").repartitionByRange(FILES, "id")

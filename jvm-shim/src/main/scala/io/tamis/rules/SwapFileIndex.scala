@@ -67,7 +67,7 @@ object SwapFileIndex extends GoalRule {
     val told = conjuncts.filter(isTold)
     val before = Some(relation.relation).collect { case SwapFileIndex(index) => index }
     // rand(42) would give other numbers to the rows after one that is skipped
-    if (!conjuncts.forall(_.deterministic)) Left(Some(Reasons("FILTER_NOT_DETERMINISTIC")))
+    if (!conjuncts.forall(_.deterministic)) Left(Some(Reasons("NO_FILTER")))
     else if (told.isEmpty) Left(Some(Reasons("FILTER_NOT_ABOUT_ROWS")))
     else
       before match {
