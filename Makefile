@@ -11,7 +11,7 @@ SBT := ./sbt
 INSTALLED := $(VENV)/.installed
 JAR := python/tamis/jars/tamis.jar
 JAR_SOURCES := build.sbt project/build.properties project/plugins.sbt \
-	python/tamis/conf.json python/tamis/_version.py \
+	python/tamis/conf.json python/tamis/reasons.json python/tamis/_version.py \
 	$(shell find jvm-shim/src -type f 2>/dev/null)
 
 .PHONY: help
@@ -61,6 +61,10 @@ operators: $(INSTALLED) ## Write docs/operators.md
 partitioning: $(INSTALLED) ## Write docs/partitioning.md
 	$(PYTHON) -c "from tamis.classify.partitioning import to_markdown as text; print(text(), end='')" \
 	  > docs/partitioning.md
+
+.PHONY: reasons
+reasons: $(INSTALLED) ## Write docs/reasons.md
+	$(PYTHON) -c "from tamis.reasons import to_markdown as text; print(text(), end='')" > docs/reasons.md
 
 .PHONY: sweep
 sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300 ONLY=part of the SQL)

@@ -26,6 +26,15 @@ val tamisVersion = {
     .getOrElse(sys.error("no __version__ in python/tamis/_version.py"))
 }
 
+// What the jar speaks, for who only looks into it (python -m tamis doctor).
+val wireVersion = {
+  val Line = """  val Version = (\d+)""".r
+  val source = file("jvm-shim/src/main/scala/io/tamis/wire/Messages.scala")
+  IO.readLines(source)
+    .collectFirst { case Line(version) => version }
+    .getOrElse(sys.error(s"no Version in $source"))
+}
+
 // What Spark needs opened on JDK 17 and newer (org.apache.spark.launcher.JavaModuleOptions).
 val moduleOptions = Seq(
   "java.base/java.lang",
@@ -76,14 +85,16 @@ lazy val shim = project
     ),
     javacOptions ++= Seq("-encoding", "utf-8", "--release", "17", "-Xlint:all,-processing"),
 
-    // The conf registry is Python's file; both sides read the same bytes.
+    // The registries of confs and reasons are Python's files; both sides read the same bytes.
     Compile / resourceGenerators += Def.task {
       val target = (Compile / resourceManaged).value / "io" / "tamis"
-      val conf = target / "conf.json"
-      IO.copyFile(file("python/tamis/conf.json"), conf)
+      val registries = Seq("conf.json", "reasons.json").map { name =>
+        IO.copyFile(file("python/tamis") / name, target / name)
+        target / name
+      }
       val properties = target / "version.properties"
-      IO.write(properties, s"version=$tamisVersion\n")
-      Seq(conf, properties)
+      IO.write(properties, s"version=$tamisVersion\nwire=$wireVersion\n")
+      properties +: registries
     },
 
     // A fixed name, and a copy inside the Python package, where `python -m tamis jar` finds it.

@@ -6,13 +6,22 @@ import argparse
 import shutil
 from pathlib import Path
 
-from bench.planning import evaluation, first_touch, functions, memory, round_trip, row_groups
+from bench.planning import (
+    evaluation,
+    explaining,
+    first_touch,
+    functions,
+    memory,
+    round_trip,
+    row_groups,
+)
 from bench.session import session
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["evaluation", "functions", "row-groups", "first-touch", "memory", "round-trip", "all"]
+    parts = ["evaluation", "functions", "row-groups", "first-touch", "memory", "round-trip"]
+    parts += ["explain", "all"]
     parser.add_argument("part", nargs="?", choices=parts, default="all")
     parser.add_argument("--folder", type=Path, default=Path("build/bench"))
     parser.add_argument("--sizes", type=int, nargs="*", default=round_trip.SIZES)
@@ -32,6 +41,8 @@ def main() -> None:
         print("\n".join(["", "Anonymous memory of an index that records much", "", *found]))
     if arguments.part in ("round-trip", "all"):
         print("\n".join(["", "Round trip, milliseconds", "", *_round_trip(arguments)]))
+    if arguments.part in ("explain", "all"):
+        print("\n".join(["", "tamis.explain, milliseconds", "", *_explain(arguments)]))
 
 
 def _round_trip(arguments: argparse.Namespace) -> list[str]:
@@ -40,6 +51,16 @@ def _round_trip(arguments: argparse.Namespace) -> list[str]:
     spark = session("6g")
     try:
         return round_trip.table(spark, folder, arguments.sizes)
+    finally:
+        spark.stop()
+
+
+def _explain(arguments: argparse.Namespace) -> list[str]:
+    folder = arguments.folder.resolve()
+    shutil.rmtree(folder / "export", ignore_errors=True)
+    spark = session("4g")
+    try:
+        return explaining.table(spark, folder)
     finally:
         spark.stop()
 

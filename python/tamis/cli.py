@@ -71,6 +71,25 @@ def conf(
             typer.echo(f"{e.key}\t{confs.default_text(e)}\t{e.doc}")
 
 
+@app.command()
+def doctor(
+    no_spark: Annotated[
+        bool, typer.Option("--no-spark", help="Check only what needs no Spark.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Check this installation, and say what to do about what fails.
+
+    Versions of Python, pyspark, Scala, Java and of the jar; the confs of PYSPARK_SUBMIT_ARGS and
+    spark-defaults.conf; a sidecar, started and asked. Then a local Spark with these confs, in a
+    process of its own, and a query over a temporary table of four files, with tamis on and off.
+    Exit code 1 if anything fails.
+    """
+    from tamis.doctor import show
+
+    raise typer.Exit(show.report(with_spark=not no_spark, as_json=as_json))
+
+
 def _print_conf_table() -> None:
     from rich.console import Console
     from rich.table import Table

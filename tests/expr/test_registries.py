@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import tamis
-from tamis.reasons import REASONS, reason
+from tamis.reasons import REASONS, reason, to_markdown
 
 
 @pytest.mark.parametrize("code", sorted(REASONS))
@@ -17,6 +18,39 @@ def test_reason_has_a_sentence_for_its_example(code: str) -> None:
     why = reason(code, **REASONS[code].example)
     assert why.code == code
     assert not re.search(r"\{\w*\}", f"{why.text} {why.fix}")
+
+
+def test_the_committed_page_is_the_current_one(repository: Path) -> None:
+    committed = (repository / "docs" / "reasons.md").read_text("utf-8")
+    assert committed == to_markdown(), "run `make reasons`"
+
+
+@pytest.mark.parametrize("code", sorted(REASONS))
+def test_reason_is_a_sentence_for_people(code: str) -> None:
+    kind = REASONS[code]
+    assert kind.meaning.endswith(".")
+    assert "|" not in kind.meaning
+    assert re.fullmatch(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*", code)
+
+
+def _codes_in(folder: Path, pattern: str, before: str) -> set[str]:
+    """What stands in quotes after one of the words that make a reason."""
+    found = set()
+    for file in folder.rglob(pattern):
+        found |= set(re.findall(before + r'"([A-Z][A-Z0-9_]+)"', file.read_text("utf-8")))
+    return found
+
+
+def test_both_sides_give_reasons_of_the_registry_and_of_nothing_else(repository: Path) -> None:
+    scala = repository / "jvm-shim" / "src" / "main" / "scala"
+    # Eligibility has its codes in a list of checks: `condition -> "CODE"`.
+    in_scala = _codes_in(scala, "*.scala", r"(?:Reasons\(\s*|-> )")
+    python = repository / "python" / "tamis"
+    in_python = _codes_in(python, "*.py", r"(?:reason\(\s*|nothing\(\s*|code = )")
+    in_python |= _codes_in(python, "*.py", r" else ")
+    assert in_scala | in_python == set(REASONS)
+    made = _codes_in(scala, "*.scala", r"\bReason\(\s*")
+    assert made == set(), "Reasons(code) reads the registry"
 
 
 PUBLIC = "Capabilities LiftingRule PartitionField Pushdown Reason Verdict classify evaluate"

@@ -10,6 +10,8 @@ import tamis.cli
 import tamis.conf
 import tamis.jar
 from tamis.errors import TamisError
+from tamis.reasons import REASONS
+from tamis.wire.messages import VERSION
 
 
 def run(*arguments):
@@ -30,8 +32,10 @@ def test_jar_prints_one_path_of_a_jar_of_this_version():
     with zipfile.ZipFile(out.removesuffix("\n")) as jar:
         properties = jar.read("io/tamis/version.properties").decode()
         conf = jar.read("io/tamis/conf.json").decode()
-    assert properties == f"version={tamis.__version__}\n"
+        reasons = jar.read("io/tamis/reasons.json").decode()
+    assert properties == f"version={tamis.__version__}\nwire={VERSION}\n"
     assert json.loads(conf) == tamis.conf.documents()
+    assert [each["code"] for each in json.loads(reasons)] == list(REASONS)
 
 
 def test_a_missing_jar_is_one_sentence_and_exit_code_1(monkeypatch, tmp_path, capsys):

@@ -23,7 +23,7 @@ from tamis.expr.nodes import (
     Opaque,
     Or,
 )
-from tamis.expr.types import DATE, DOUBLE, INTEGER, LONG
+from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG
 from tamis.files.table import ArrowStatistics
 from tamis.plan import scan
 from tamis.plan.implied import implied_ranges
@@ -201,3 +201,18 @@ def test_thousands_of_parts_prune_and_stay() -> None:
     below = decided(Or(tuple(pairs[:800])))
     assert not below.kept.any()
     assert below.conjuncts[0].pushdown is Pushdown.EXACT
+
+
+def test_files_without_statistics() -> None:
+    """No row makes it true, but nothing at all is known of the third file; and its fix."""
+    never = Literal(False, BOOLEAN)
+    some = decide([never], [Segment(slice(0, 2), statistics([0, 10], [9, 19]))], files=3)
+    assert some.kept.tolist() == [False, False, True]
+    (outcome,) = some.conjuncts
+    assert outcome.pushdown is Pushdown.INEXACT
+    assert outcome.reason is not None
+    assert outcome.reason.code == "FILES_WITHOUT_STATISTICS"
+    known = Segment(slice(0, 3), statistics([0, 10, 20], [9, 19, 29]))
+    refreshed = decide([never], [known], files=3)
+    assert not refreshed.kept.any()
+    assert refreshed.conjuncts[0].pushdown is Pushdown.EXACT

@@ -60,7 +60,43 @@ def test_tamis_explain(spark: SparkSession, events: DataFrame) -> None:
     pruned = {c["sql"]: (c["pushdown"], c["pruned_files"]) for c in scan["conjuncts"]}
     assert pruned["(id < 150L)"] == ("inexact", 8)
     assert [v for k, v in pruned.items() if "hash" in k] == [("unsupported", 0)]
-    assert "2 of 10 files" in str(explanation)
+    by_sql = {c["sql"]: c for c in scan["conjuncts"]}
+    chosen = by_sql["(id < 150L)"]
+    assert (chosen["pruned_rows"], chosen["added_files"], chosen["added_rows"]) == (800, 8, 800)
+    assert chosen["pruned_bytes"] == scan["bytes_total"] - scan["bytes_kept"]
+    assert sum(c["added_files"] for c in scan["conjuncts"]) == 8
+    assert set(scan["timing"]) == {"listing_ms", "question_ms", "planner_ms", "opening_ms"}
+    assert 0 <= scan["timing"]["listing_ms"] + scan["timing"]["question_ms"] <= scan["planning_ms"]
+    text = str(explanation)
+    assert "2 of 10 files" in text
+    assert "200 of 1,000 rows" in text
+    assert f"prunes 8 of 10 files, {chosen['pruned_bytes']:,} of" in text
+    assert explanation._repr_html_().count("<svg") == 3 + len(scan["conjuncts"])
     why_not = tamis.why_not(frame).to_dict()["scans"][0]["conjuncts"]
     assert [c["pushdown"] for c in why_not] == ["inexact", "unsupported"]
     assert all(c["reason"]["text"] for c in why_not)
+
+
+def test_tamis_explain_runs_nothing(spark: SparkSession, events: DataFrame) -> None:
+    context = spark.sparkContext
+    context.setJobGroup("explained", "what tamis.explain runs")
+    try:
+        frame = events.where("id > (SELECT max(id) - 5 FROM events)").orderBy("name").limit(3)
+        assert str(tamis.explain(frame))
+        assert str(tamis.why_not(frame))
+        assert context.statusTracker().getJobIdsForGroup("explained") == []
+        frame.collect()
+        assert context.statusTracker().getJobIdsForGroup("explained") != []
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+
+
+def test_what_conjuncts_add_is_what_the_scan_leaves_out(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    frame = events.where("id >= 150 AND id < 450 AND name < 'n0420' AND day > '1995-01-10'")
+    (scan,) = tamis.explain(frame).to_dict()["scans"]
+    for what in ("files", "bytes", "rows"):
+        added = sum(conjunct[f"added_{what}"] for conjunct in scan["conjuncts"])
+        assert added == scan[f"{what}_total"] - scan[f"{what}_kept"]
+        assert all(c[f"added_{what}"] <= added for c in scan["conjuncts"])

@@ -75,7 +75,7 @@ def _conjunction(expr: Expr, parts: Sequence[_Result]) -> _Result:
     if not pushed:
         return Pushdown.UNSUPPORTED, expr, why
     if len(pushed) < len(parts) and why is not None:
-        why = reason("AND_KEEPS_BRANCH", because=why.text)
+        why = reason("AND_KEEPS_BRANCH", because=why.text, then=why.fix or "")
     return Pushdown.INEXACT, conjoin(pushed), why
 
 
@@ -85,8 +85,9 @@ def _disjunction(expr: Expr, parts: Sequence[_Result]) -> _Result:
     why = _worst(parts)
     if any(pushdown is Pushdown.UNSUPPORTED for pushdown, _, _ in parts):
         # Without one of its parts an OR is stronger: rows that only that part matches are lost.
-        because = "" if why is None else why.text
-        return Pushdown.UNSUPPORTED, expr, reason("OR_NEEDS_EVERY_BRANCH", because=because)
+        assert why is not None  # an unsupported branch has a reason
+        because = reason("OR_NEEDS_EVERY_BRANCH", because=why.text, then=why.fix or "")
+        return Pushdown.UNSUPPORTED, expr, because
     return Pushdown.INEXACT, disjoin(part for _, part, _ in parts), why
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "decide",
     "kept_blocks",
     "names_zero",
+    "narrow",
     "proven",
     "rule_out",
     "together",
@@ -111,7 +112,7 @@ def decide(
     order = Order(narrowed_conjuncts([*conjuncts, *consequences]))
     for segment in segments:
         # A file in two segments is kept only if both keep it: what either proves is true.
-        _narrow(kept, segment, order)
+        narrow(kept, segment, order)
     exact = proven(conjuncts, segments, kept)
     pruned = [_pruned(conjunct, segments, files) if detail else None for conjunct in conjuncts]
     outcomes = tuple(
@@ -177,7 +178,7 @@ def kept_blocks(
                 yield ordinals[rows], block.take(rows)
 
 
-def _narrow(kept: Flags, segment: Segment, order: Order) -> None:
+def narrow(kept: Flags, segment: Segment, order: Order) -> None:
     """Clear the flags of the files of a segment that hold no row, or that a conjunct rules out."""
     if isinstance(segment.ordinals, slice):
         # A view. A fresh array of a million flags costs more than the comparisons do: its pages
@@ -296,7 +297,7 @@ def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
     """How many files the conjunct alone rules out, the empty ones among them."""
     kept = np.ones(files, np.bool_)
     for segment in segments:
-        _narrow(kept, segment, Order(narrowed_conjuncts([conjunct])))
+        narrow(kept, segment, Order(narrowed_conjuncts([conjunct])))
     return int(files - np.count_nonzero(kept))
 
 

@@ -1,9 +1,8 @@
-"""What tamis decided for the scans of a DataFrame, as text and as data."""
+"""What tamis decided for the scans of a DataFrame, as text, for notebooks and as data."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,15 @@ from tamis.errors import TamisError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from rich.console import Group
 
 __all__ = ["Explanation", "explain", "why_not"]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The decisions of one plan; `str()` of it is for people, `to_dict()` for programs.
+    """The decisions of one plan; `str()` of it is for people, `to_dict()` for programs, and a
+    notebook shows it by itself.
 
     >>> print(Explanation({"scans": [], "left_alone": []}))
     no scan of this query is tamis's
@@ -29,65 +30,38 @@ class Explanation:
         """The decisions with stable keys.
 
         `{"scans": [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept",
-        "rows_total", "row_groups_kept", "row_groups_total", "planning_ms", "fallback", "conjuncts":
-        [{"sql", "pushdown", "reason", "pruned_files"}]}], "left_alone": [{"table", "reason"}],
+        "rows_total", "row_groups_kept", "row_groups_total", "planning_ms", "timing", "fallback",
+        "fallback_reason", "implied", "goals": [{"goal", "reason"}], "conjuncts": [{"sql",
+        "pushdown", "reason", "pruned_files", "pruned_bytes", "pruned_rows", "added_files",
+        "added_bytes", "added_rows"}]}], "left_alone": [{"table", "reason", "reasons"}],
         "answered": [{"table", "goal", "files"}]}`.
+
         Sizes are bytes. None: not known; of row groups also that nobody had to look at them. Bytes
         and rows kept are those of the row groups that are read, files kept those that are opened.
-        `pushdown` is "exact", "inexact" or "unsupported"; `pruned_files` counts the files that the
-        conjunct prunes on its own; `reason` is None or has "code", "text" and "fix". `answered` is
-        what the statistics of so many files gave, so that no scan is in the plan.
+        `pushdown` is "exact", "inexact" or "unsupported". `pruned_…` is what the conjunct prunes
+        on its own, of the whole table; `added_…` what it does beyond the conjuncts before it. A
+        reason is None, or has "code", "text" and "fix" (None: there is none): docs/reasons.md. Of
+        what was left alone "reason" is one sentence, and "reasons" has the codes. `timing` has
+        "listing_ms", "question_ms", and of the question "planner_ms" and "opening_ms", None where
+        an earlier answer was remembered. `answered` is what the statistics of so many files gave,
+        so that no scan is in the plan.
         """
         return self._document
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        from tamis.report.tree import as_text
 
-    def _lines(self) -> Iterator[str]:
-        answered = self._document.get("answered", [])
-        if not self._document["scans"] and not answered:
-            yield "no scan of this query is tamis's"
-        for each in answered:
-            yield (
-                f"{each['table']}: {each['goal']} answered by the statistics of "
-                f"{each['files']:,} files, none is read"
-            )
-        for scan in self._document["scans"]:
-            yield (
-                f"{scan['table']}: {_of(scan, 'files')} files, {_row_groups(scan)}"
-                f"{_of(scan, 'bytes')} bytes, planned in {scan['planning_ms']:.1f} ms"
-            )
-            for goal in scan.get("goals", []):
-                why = goal["reason"]
-                yield f"  {goal['goal']}" + (f": no, {why['text']}" if why else "")
-                if why and why["fix"]:
-                    yield f"              -> {why['fix']}"
-            if scan["fallback"]:
-                yield f"  read as plain Spark would: {scan['fallback']}"
-            for conjunct in scan["conjuncts"]:
-                yield from _conjunct(conjunct)
-        for relation in self._document["left_alone"]:
-            yield f"{relation['table']}: left alone, because {relation['reason']}"
+        return as_text(self._document)
 
+    def __rich__(self) -> Group:
+        from tamis.report.tree import tree
 
-def _of(scan: dict[str, Any], what: str) -> str:
-    return f"{scan[f'{what}_kept']:,} of {scan[f'{what}_total']:,}"
+        return tree(self._document)
 
+    def _repr_html_(self) -> str:
+        from tamis.report.html import to_html
 
-def _row_groups(scan: dict[str, Any]) -> str:
-    if scan["row_groups_kept"] is None or scan["row_groups_total"] is None:
-        return ""
-    return f"{_of(scan, 'row_groups')} row groups, "
-
-
-def _conjunct(conjunct: dict[str, Any]) -> Iterator[str]:
-    pruned = conjunct["pruned_files"]
-    effect = "" if pruned is None else f", prunes {pruned:,} files on its own"
-    yield f"  {conjunct['pushdown']:<11} {conjunct['sql']}{effect}"
-    if conjunct["reason"]:
-        yield f"              {conjunct['reason']['text']}"
-        if conjunct["reason"]["fix"]:
-            yield f"              -> {conjunct['reason']['fix']}"
+        return to_html(self._document)
 
 
 def explain(df: DataFrame) -> Explanation:
@@ -99,18 +73,45 @@ def explain(df: DataFrame) -> Explanation:
     Example:
         print(tamis.explain(spark.table("lineitem").where("l_shipdate = DATE '1995-03-15'")))
     """
-    jvm = getattr(df.sparkSession, "_jvm", None)
+    jvm = getattr(df.sparkSession, "_jvm", None) if hasattr(df, "_jdf") else None
     if jvm is None:
-        raise TamisError("a Spark Connect DataFrame cannot be explained from here: use EXPLAIN.")
-    return Explanation(json.loads(jvm.io.tamis.Tamis.explain(df._jdf)))
+        raise TamisError(
+            "this is a Spark Connect DataFrame, whose plan is on the server: use EXPLAIN "
+            "(df.explain()), which shows what was decided, or tamis.explain in a classic session"
+        )
+    from py4j.java_gateway import JavaClass
+
+    shim = jvm.io.tamis.Tamis  # a name that no class has is a JavaPackage
+    if not isinstance(shim, JavaClass):
+        raise TamisError(
+            "this session runs without tamis: make it with tamis.configure(SparkSession.builder), "
+            "in a process that has no session yet"
+        )
+    return Explanation(json.loads(shim.explain(df._jdf)))
 
 
 def why_not(df: DataFrame) -> Explanation:
-    """Explain only what did not become exact, and how to change that."""
-    document = explain(df).to_dict()
+    """Explain only what did not become exact, goals of which nothing came and relations that were
+    left alone; and how to change that. Raises as `explain`.
+
+    Example:
+        print(tamis.why_not(spark.table("lineitem").where("l_quantity < 24").limit(10)))
+    """
+    return Explanation(only_what_did_not(explain(df).to_dict()))
+
+
+def only_what_did_not(document: dict[str, Any]) -> dict[str, Any]:
+    """The part of a document that says no.
+
+    >>> only_what_did_not({"scans": [], "left_alone": []})["nothing"]
+    "no scan of this query is tamis's"
+    """
     scans = []
     for scan in document["scans"]:
-        left = [c for c in scan["conjuncts"] if c["pushdown"] != "exact"]
-        if left or scan["fallback"]:
-            scans.append(scan | {"conjuncts": left})
-    return Explanation({"scans": scans, "left_alone": document["left_alone"]})
+        left = [each for each in scan["conjuncts"] if each["pushdown"] != "exact"]
+        goals = [each for each in scan.get("goals", []) if each["reason"]]
+        if left or goals or scan["fallback"]:
+            scans.append(scan | {"conjuncts": left, "goals": goals, "implied": []})
+    had_scans = document["scans"] or document.get("answered")
+    nothing = "every filter is exact" if had_scans else "no scan of this query is tamis's"
+    return {"scans": scans, "left_alone": document["left_alone"], "nothing": nothing}

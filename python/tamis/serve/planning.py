@@ -22,6 +22,7 @@ from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
 from tamis.plan.scan import Outcome, ScanDecision, decide
 from tamis.reasons import reason
 from tamis.serve.declarations import in_force
+from tamis.serve.effects import with_effects
 from tamis.serve.goals import answer_goal, reason_document
 from tamis.serve.implied import found_ranges, ranges_of_residual
 from tamis.serve.room import DEEPEST, depth_of, with_room
@@ -54,12 +55,16 @@ def plan(question: str) -> str:
 
 def _plan(request: PlanRequest, started: float) -> str:
     found = open_scan(request)
+    opened = time.perf_counter()
     watch = Watch()
     conjuncts = _conjuncts(request, watch)
     implied = found_ranges(conjuncts)
     decided = _decided(request, found, conjuncts, implied)
+    outcomes = with_effects(decided.conjuncts, request, found, conjuncts)
     answer = structs.replace(
         decided,
+        conjuncts=outcomes,
+        opening_milliseconds=(opened - started) * 1000,
         implied=ranges_of_residual(request, conjuncts, decided.conjuncts, implied),
         warnings=[
             *found.warnings,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.types import DataType
@@ -42,7 +43,7 @@ class ScanInput:
 
     num_records: rows of every file in listing order, -1 where not known; None: known of none.
     total_records: their sum; None: not known.  parts: one a segment.  directories: of every file,
-    its directory in the snapshot.
+    its directory in the snapshot.  sizes: of every file, bytes.
     """
 
     segments: Sequence[Segment]
@@ -52,6 +53,7 @@ class ScanInput:
     problems: tuple[IndexUnusable, ...]
     indexes: tuple[OpenIndex, ...]
     directories: npt.NDArray[np.int32]
+    sizes: pa.ChunkedArray
 
     @property
     def warnings(self) -> list[Warning_]:
@@ -134,7 +136,14 @@ class ParquetTables:
             for part in match.parts
         ]
         return ScanInput(
-            segments, match.parts, match.num_records, match.total_records, problems, found, group
+            segments,
+            match.parts,
+            match.num_records,
+            match.total_records,
+            problems,
+            found,
+            group,
+            snapshot.files.size,
         )
 
     def _snapshot(self, request: PlanRequest) -> Snapshot:

@@ -28,6 +28,7 @@ __all__ = [
     "PlanFailure",
     "PlanRequest",
     "RowGroupsAnswer",
+    "Share",
     "Snapshot",
     "Table",
     "Warning_",
@@ -93,12 +94,26 @@ class PlanRequest(msgspec.Struct, frozen=True):
     reading: str | None = None
 
 
+class Share(msgspec.Struct, frozen=True):
+    """What is ruled out. None: not known of each of these files."""
+
+    files: int
+    bytes: int | None = None
+    rows: int | None = None
+
+
 class ConjunctAnswer(msgspec.Struct, frozen=True):
-    """What became of the conjunct at the same place of the request."""
+    """What became of the conjunct at the same place of the request.
+
+    Where `detail` was asked for: `pruned`, what the conjunct rules out on its own; `added`, what of
+    all files is ruled out by the conjuncts up to this one, and not by those before it.
+    """
 
     pushdown: str
     reason: ReasonDocument | None = None
     pruned_files: int | None = None
+    pruned: Share | None = None
+    added: Share | None = None
 
 
 class ImpliedInterval(msgspec.Struct, frozen=True):
@@ -136,7 +151,11 @@ class RowGroupsAnswer(msgspec.Struct, frozen=True):
 
 
 class PlanAnswer(msgspec.Struct, frozen=True):
-    """`row_groups`: null where all files that are kept are read whole, or nobody looked."""
+    """`row_groups`: null where all files that are kept are read whole, or nobody looked.
+
+    `milliseconds`: from the request to the answer, of which `opening_milliseconds` until the
+    listing and its statistics were open.
+    """
 
     id: str
     fingerprint: str
@@ -149,6 +168,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     implied: list[ImpliedRange] = []
     warnings: list[Warning_] = []
     milliseconds: float = 0.0
+    opening_milliseconds: float = 0.0
     row_groups: RowGroupsAnswer | None = None
     goal: GoalAnswer | None = None
     version: int = VERSION

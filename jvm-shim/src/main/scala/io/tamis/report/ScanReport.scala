@@ -1,14 +1,13 @@
 package io.tamis.report
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import io.tamis.rules.{AggregateFromStatistics, Eligibility, SwapFileIndex}
-import io.tamis.source.{Conjunct, Decision, PlannedFiles, Question, ScanPlanner, TamisScan}
-import io.tamis.wire.{Messages, Reason}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import io.tamis.rules.{AggregateFromStatistics, SwapFileIndex}
+import io.tamis.source._
+import io.tamis.wire.{Messages, Reason, Share}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** The decisions behind the scans of a physical plan, as JSON. Plans; never runs the query. */
@@ -22,8 +21,9 @@ object ScanReport extends AdaptiveSparkPlanHelper {
   }
 
   /** The same, with totals of the whole table and with what each conjunct prunes on its own; and
-    * the relations that were left alone: {"scans": […], "left_alone": [{"table", "reason"}],
-    * "answered": [{"table", "goal", "files"}]}, the last of scans that are no longer in the plan.
+    * the relations that were left alone: {"scans": […], "left_alone": [{"table", "reason",
+    * "reasons"}], "answered": [{"table", "goal", "files"}]}, the last of scans that are no longer
+    * in the plan.
     */
   def explain(execution: QueryExecution): String = {
     val out = Messages.mapper.createObjectNode()
@@ -33,7 +33,7 @@ object ScanReport extends AdaptiveSparkPlanHelper {
       write(node, scan)
       addDetail(node, scan)
     }
-    leftAlone(execution.optimizedPlan, out.putArray("left_alone"))
+    LeftAlone.write(execution, out.putArray("left_alone"))
     answered(execution.optimizedPlan, out.putArray("answered"))
     Messages.mapper.writeValueAsString(out)
   }
@@ -71,29 +71,6 @@ object ScanReport extends AdaptiveSparkPlanHelper {
 
   private final case class Scanned(table: PlannedFiles, decision: Decision)
 
-  private def leftAlone(plan: LogicalPlan, out: ArrayNode): Unit = {
-    val filters = plan.collectWithSubqueries { case f @ Filter(_, _: LogicalRelation) => f }
-    plan.collectWithSubqueries {
-      case relation: LogicalRelation if !isSwapped(relation) =>
-        Eligibility.refusal(relation).foreach { reason =>
-          val name = relation.catalogTable.map(_.identifier.unquotedString)
-          val condition = filters.find(_.child eq relation).map(_.condition)
-          val besides =
-            if (Eligibility.swapRefusal(relation).isDefined) None
-            else SwapFileIndex.refusal(relation, condition)
-          out
-            .addObject()
-            .put("table", name.getOrElse(relation.simpleString(1)))
-            .put("reason", (reason +: besides.toSeq).mkString(", and "))
-        }
-    }
-  }
-
-  private def isSwapped(relation: LogicalRelation): Boolean = relation.relation match {
-    case files: HadoopFsRelation => SwapFileIndex.unapply(files).isDefined
-    case _                       => false
-  }
-
   private def answered(plan: LogicalPlan, out: ArrayNode): Unit =
     once(
       plan.collectWithSubqueries { case node =>
@@ -112,7 +89,11 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     putLong(out, "row_groups_kept", d.rowGroups.flatMap(_.kept))
     putLong(out, "row_groups_total", d.rowGroups.flatMap(_.total))
     out.put("planning_ms", d.planningMillis)
+    write(out.putObject("timing"), d.timing)
     out.put("fallback", d.fallback.orNull)
+    putReason(out, d.fallbackReason, "fallback_reason")
+    val implied = out.putArray("implied")
+    d.impliedSql.foreach(implied.add)
     val goals = out.putArray("goals")
     scan.table.purpose.goals.foreach { g =>
       putReason(goals.addObject().put("goal", g.text), g.reason)
@@ -127,10 +108,22 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     putLong(out, "pruned_files", c.prunedFiles)
   }
 
-  private def putReason(out: ObjectNode, reason: Option[Reason]): Unit = reason match {
-    case None    => out.putNull("reason")
-    case Some(r) =>
-      out.putObject("reason").put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
+  /** {"listing_ms", "question_ms", "planner_ms", "opening_ms"}: null where nobody measured. */
+  private def write(out: ObjectNode, timing: Option[Timing]): Unit = {
+    val planner = timing.flatMap(_.planner)
+    putDouble(out, "listing_ms", timing.map(_.listing))
+    putDouble(out, "question_ms", timing.map(_.question))
+    putDouble(out, "planner_ms", planner.map(_.inAll))
+    putDouble(out, "opening_ms", planner.map(_.opening))
+  }
+
+  private def putReason(
+      out: ObjectNode,
+      reason: Option[Reason],
+      field: String = "reason"
+  ): Unit = reason match {
+    case None    => out.putNull(field)
+    case Some(r) => LeftAlone.putReason(out.putObject(field), r)
   }
 
   /** A catalog table lists only the partitions that match; its totals are those of all partitions.
@@ -146,14 +139,21 @@ object ScanReport extends AdaptiveSparkPlanHelper {
         if (scan.decision.rowGroups.isDefined)
           putLong(out, "row_groups_total", answer.rowGroups.flatMap(_.total))
         answer.outcomes.zipWithIndex.foreach { case (outcome, i) =>
-          putLong(
-            out.get("conjuncts").get(i).asInstanceOf[ObjectNode],
-            "pruned_files",
-            outcome.prunedFiles
-          )
+          val node = out.get("conjuncts").get(i).asInstanceOf[ObjectNode]
+          putShare(node, "pruned", outcome.pruned)
+          putShare(node, "added", outcome.added)
         }
       }
   }
+
+  private def putShare(out: ObjectNode, name: String, share: Option[Share]): Unit = {
+    putLong(out, s"${name}_files", share.map(_.files))
+    putLong(out, s"${name}_bytes", share.flatMap(_.bytes))
+    putLong(out, s"${name}_rows", share.flatMap(_.rows))
+  }
+
+  private def putDouble(out: ObjectNode, field: String, value: Option[Double]): Unit =
+    value.fold(out.putNull(field))(out.put(field, _))
 
   private def putLong(out: ObjectNode, field: String, value: Option[Long]): Unit =
     value.fold(out.putNull(field))(out.put(field, _))

@@ -18,34 +18,35 @@ object AggregateFromStatistics extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.aggregatesEnabled(conf)
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {
-    case StatisticsAggregate(wanted) => answered(wanted).getOrElse(wanted.aggregate)
+    case StatisticsAggregate(wanted) => answered(wanted)
   }
 
-  private def answered(wanted: StatisticsAggregate): Option[LogicalPlan] = {
+  private def answered(wanted: StatisticsAggregate): LogicalPlan = {
     var numbers: Option[GroupNumbers] = None
     val asked = ScanPlanner.askOf(wanted.scan.table, wanted.scan.conjuncts) { listing =>
       if (!wanted.isGlobal) numbers = Some(wanted.numbersIn(listing))
-      Some(wanted.goal(numbers))
+      wanted.goal(numbers)
     }
-    asked.map { found =>
+    asked.flatMap { found =>
       val listing = found.asked.listing
-      GoalReader.aggregates(found.answer, listing.size, wanted.functions.map(_.dataType)) match {
-        case Left(reason) =>
-          wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)
-        case Right(answer) =>
-          val rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
-          if (answer.files.isEmpty) {
-            val whole = rewrite.answered
-            whole.setTagValue(Answered, AnsweredByStatistics(wanted, answer))
-            whole
-          } else
-            wanted.scan.scannedFor(
-              rewrite.withRest,
-              s"${wanted.text}: ${answer.text}",
-              None,
-              Some(Kept.of(listing, answer.files))
-            )
-      }
+      val types = wanted.functions.map(_.dataType)
+      GoalReader.aggregates(found.answer, listing.size, types).map(listing -> _)
+    } match {
+      case Left(reason) =>
+        wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)
+      case Right((listing, answer)) =>
+        val rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
+        if (answer.files.isEmpty) {
+          val whole = rewrite.answered
+          whole.setTagValue(Answered, AnsweredByStatistics(wanted, answer))
+          whole
+        } else
+          wanted.scan.scannedFor(
+            rewrite.withRest,
+            s"${wanted.text}: ${answer.text}",
+            None,
+            Some(Kept.of(listing, answer.files))
+          )
     }
   }
 

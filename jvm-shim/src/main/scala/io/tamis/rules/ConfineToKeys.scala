@@ -70,8 +70,8 @@ object ConfineToKeys {
     val writer = Question.writer(scan.table)
     val predicate = writer.write(range.predicate(scan.key))
     ScanPlanner.ask(scan.table, scan.conjuncts, ConfineGoal(predicate)) match {
-      case None        => scan.scannedFor(goal(scan, Some(NotAsked)), None)
-      case Some(found) =>
+      case Left(why)    => scan.scannedFor(goal(scan, Some(why)), None)
+      case Right(found) =>
         val listing = found.asked.listing
         GoalReader.files(found.answer, listing.size) match {
           case Right(files) => scan.scannedFor(goal(scan, None), Some(Kept.of(listing, files)))
@@ -93,6 +93,4 @@ object ConfineToKeys {
     val confined = purpose.copy(within = files.orElse(purpose.within))
     TamisRelation.of(table.scannedFor(confined), relation.output)
   }
-
-  private val NotAsked = Reason("NOT_PLANNED", "the planner was not asked", None)
 }

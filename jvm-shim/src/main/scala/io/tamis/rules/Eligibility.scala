@@ -1,6 +1,7 @@
 package io.tamis.rules
 
 import io.tamis.source.{FileFormats, FixedFileIndex}
+import io.tamis.wire.{Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, MetadataAttribute}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{
@@ -18,47 +19,46 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
   */
 object Eligibility {
 
-  /** None: a table of tamis may take its place. Some(reason): a sentence for the person who asks
-    * why it was left alone.
+  /** None: a table of tamis may take its place. Some(reason): for the person who asks why it was
+    * left alone.
     */
-  def refusal(relation: LogicalRelation): Option[String] = ofFiles(relation) { files =>
+  def refusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
     first(
-      !FileFormats.isParquet(files) -> "its format is not Spark's own Parquet",
-      files.bucketSpec.isDefined -> "it is bucketed",
-      relation.output.exists(isMetadata) -> "it reads the _metadata column"
+      !FileFormats.isParquet(files) -> "NOT_PARQUET",
+      files.bucketSpec.isDefined -> "BUCKETED",
+      relation.output.exists(isMetadata) -> "READS_METADATA"
     )
   }
 
   /** The same of the file index of a relation that stays Spark's own. */
-  def swapRefusal(relation: LogicalRelation): Option[String] = ofFiles(relation) { files =>
+  def swapRefusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
     first(
-      (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) ->
-        "its format is not Parquet, ORC, CSV or JSON as Spark itself reads them"
+      (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) -> "FORMAT_NOT_SERVED"
     )
   }
 
   /** What is asked of every relation, after what is asked of this one. */
   private def ofFiles(
       relation: LogicalRelation
-  )(besides: HadoopFsRelation => Option[String]): Option[String] = relation.relation match {
-    case _ if relation.isStreaming => Some("it is a streaming relation")
+  )(besides: HadoopFsRelation => Option[Reason]): Option[Reason] = relation.relation match {
+    case _ if relation.isStreaming => Some(Reasons("STREAMING"))
     case files: HadoopFsRelation   =>
       besides(files).orElse(
         first(
-          !lists(files) -> "its file index is not one of Spark's own",
-          files.overlappedPartCols.nonEmpty -> "a partition column is also a column of the files",
-          files.schema.exists(f => holdsVariant(f.dataType)) -> "it has a VARIANT column",
+          !lists(files) -> "FILE_INDEX_NOT_SPARKS",
+          files.overlappedPartCols.nonEmpty -> "PARTITION_COLUMN_IN_FILES",
+          files.schema.exists(f => holdsVariant(f.dataType)) -> "VARIANT_COLUMN",
           // columns are then matched by field id and not by name, and statistics are kept by name
           (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
             files.schema
-          )) -> "its columns are matched by Parquet field id"
+          )) -> "MATCHED_BY_FIELD_ID"
         )
       )
-    case _ => Some("it is not a file relation")
+    case other => Some(Reasons("OTHER_SOURCE", "source" -> other.getClass.getSimpleName))
   }
 
-  private def first(checks: (Boolean, String)*): Option[String] =
-    checks.collectFirst { case (true, sentence) => sentence }
+  private def first(checks: (Boolean, String)*): Option[Reason] =
+    checks.collectFirst { case (true, code) => Reasons(code) }
 
   private def lists(files: HadoopFsRelation): Boolean = files.location match {
     case _: FixedFileIndex             => false // of tamis: it was swapped before

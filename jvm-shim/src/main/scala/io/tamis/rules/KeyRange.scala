@@ -65,8 +65,8 @@ object KeyRange {
     else {
       val document = Question.writer(table).write(key)
       ScanPlanner.ask(table, conjuncts, KeyRangeGoal(document)) match {
-        case None        => Left(None)
-        case Some(found) =>
+        case Left(why)    => Left(Some(why))
+        case Right(found) =>
           GoalReader.ranges(found.answer, key.dataType) match {
             case Right(ranges) => Right(KeyRange(key.dataType, ranges))
             case Left(reason)  => Left(Some(reason))

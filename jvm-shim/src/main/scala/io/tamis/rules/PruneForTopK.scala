@@ -47,14 +47,18 @@ object PruneForTopK extends GoalRule {
       order.size == 1
     )
     val text = s"first $rows by ${ExpressionWriter.sqlOf(scan.atScan(first))}"
-    ScanPlanner.ask(scan.table, scan.conjuncts, goal).fold(plan) { found =>
-      val listing = found.asked.listing
-      GoalReader.first(found.answer, listing.size, withoutIds(key), goal) match {
-        case Right((files, until)) =>
-          val implied = until.toSeq.filterNot(isOnPartitions(_, scan))
-          scan.scannedFor(plan, text, None, Some(Kept.of(listing, files)), implied)
-        case Left(reason) => scan.scannedFor(plan, text, Some(reason), None)
-      }
+    ScanPlanner
+      .ask(scan.table, scan.conjuncts, goal)
+      .flatMap { found =>
+        val listing = found.asked.listing
+        GoalReader.first(found.answer, listing.size, withoutIds(key), goal).map {
+          case (files, until) => (Kept.of(listing, files), until)
+        }
+      } match {
+      case Right((files, until)) =>
+        val implied = until.toSeq.filterNot(isOnPartitions(_, scan))
+        scan.scannedFor(plan, text, None, Some(files), implied)
+      case Left(reason) => scan.scannedFor(plan, text, Some(reason), None)
     }
   }
 

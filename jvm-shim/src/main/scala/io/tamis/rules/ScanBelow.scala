@@ -30,12 +30,14 @@ final case class ScanBelow(
     * goal.
     */
   def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
-    ScanPlanner.ask(table, conjuncts, goal).fold(plan) { found =>
-      val listing = found.asked.listing
-      GoalReader.files(found.answer, listing.size) match {
-        case Right(files) => scannedFor(plan, text, None, Some(Kept.of(listing, files)))
-        case Left(reason) => scannedFor(plan, text, Some(reason), None)
-      }
+    ScanPlanner
+      .ask(table, conjuncts, goal)
+      .flatMap { found =>
+        val listing = found.asked.listing
+        GoalReader.files(found.answer, listing.size).map(Kept.of(listing, _))
+      } match {
+      case Right(files) => scannedFor(plan, text, None, Some(files))
+      case Left(reason) => scannedFor(plan, text, Some(reason), None)
     }
 
   /** The plan with the scan reading these files; None: those that it read before. */

@@ -62,13 +62,14 @@ object SplitResidual extends GoalRule {
         needed.size,
         TamisConf.residualSplitMinSavedMs(conf)
       )
-      ScanPlanner.ask(scan.table, scan.conjuncts, goal).fold[LogicalPlan](project) { found =>
-        GoalReader.files(found.answer, found.asked.listing.size) match {
-          case Right(matching) => inTwo(project, scan, found, matching)
-          // nothing to gain at all: nobody wanted it
-          case Left(reason) if reason.code == "SPLIT_NOT_NEEDED" => project
-          case Left(reason) => scan.scannedFor(project, Text, Some(reason), None)
-        }
+      ScanPlanner.ask(scan.table, scan.conjuncts, goal).toOption.fold[LogicalPlan](project) {
+        found =>
+          GoalReader.files(found.answer, found.asked.listing.size) match {
+            case Right(matching) => inTwo(project, scan, found, matching)
+            // nothing to gain at all: nobody wanted it
+            case Left(reason) if reason.code == "SPLIT_NOT_NEEDED" => project
+            case Left(reason) => scan.scannedFor(project, Text, Some(reason), None)
+          }
       }
     }
   }

@@ -2,7 +2,7 @@ package io.tamis.rules
 
 import io.tamis.conf.TamisConf
 import io.tamis.source._
-import io.tamis.wire.{ExpressionWriter, Reason}
+import io.tamis.wire.{ExpressionWriter, Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.{
   And,
   EqualNullSafe,
@@ -44,12 +44,12 @@ object SwapFileIndex extends GoalRule {
     * @param condition
     *   of the filter right on it, if there is one
     */
-  def refusal(relation: LogicalRelation, condition: Option[Expression]): Option[String] =
-    if (!isOn(SQLConf.get)) Some("spark.tamis.fileIndexSwap.enabled is false")
+  def refusal(relation: LogicalRelation, condition: Option[Expression]): Option[Reason] =
+    if (!isOn(SQLConf.get)) Some(Reasons("SWAP_IS_OFF"))
     else
       condition match {
-        case None    => Some("no filter tells which of its files are needed")
-        case Some(c) => decided(c, relation).left.toOption
+        case None    => Some(Reasons("NO_FILTER"))
+        case Some(c) => decided(c, relation).left.toOption.flatten
       }
 
   /** The decision of a scan that reads a swapped index. */
@@ -58,28 +58,28 @@ object SwapFileIndex extends GoalRule {
     case _                     => None
   }
 
-  /** What to list; or a sentence that says why everything is. */
+  /** What to list; or why everything is. Left(None): it was decided before. */
   private def decided(
       condition: Expression,
       relation: LogicalRelation
-  ): Either[String, TamisFileIndex] = {
+  ): Either[Option[Reason], TamisFileIndex] = {
     val conjuncts = ExpressionWriter.conjuncts(condition)
     val told = conjuncts.filter(isTold)
     val before = Some(relation.relation).collect { case SwapFileIndex(index) => index }
     // rand(42) would give other numbers to the rows after one that is skipped
-    if (!conjuncts.forall(_.deterministic)) Left("its filter is not deterministic")
-    else if (told.isEmpty) Left("its filter says nothing about the rows of a file")
+    if (!conjuncts.forall(_.deterministic)) Left(Some(Reasons("NO_FILTER")))
+    else if (told.isEmpty) Left(Some(Reasons("FILTER_NOT_ABOUT_ROWS")))
     else
       before match {
         case Some(index) => decidedAgain(index, told)
         case None        =>
           Eligibility.swapRefusal(relation) match {
-            case Some(reason) => Left(reason)
-            case None         =>
+            case refused @ Some(_) => Left(refused)
+            case None              =>
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
               val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
               ask(asked, told)
-                .filterOrElse(pays(files, _), NothingGained)
+                .filterOrElse(pays(files, _), Some(Reasons("NOTHING_GAINED")))
                 .map(
                   new TamisFileIndex(asked, _)
                 )
@@ -93,7 +93,7 @@ object SwapFileIndex extends GoalRule {
   private def decidedAgain(
       index: TamisFileIndex,
       told: Seq[Expression]
-  ): Either[String, TamisFileIndex] = {
+  ): Either[Option[Reason], TamisFileIndex] = {
     val before = index.decision
     def isAmong(known: Seq[Expression])(e: Expression) = known.exists(_.semanticEquals(e))
     val exact = before.conjuncts.filter(_.isExact)
@@ -101,7 +101,7 @@ object SwapFileIndex extends GoalRule {
     val again = proven.map(Conjunct(_, "exact", None, None))
     val known = before.conjuncts.map(_.expression) ++ before.implied
     if (rest.forall(isAmong(known)))
-      if (proven.isEmpty) Left("it was decided before")
+      if (proven.isEmpty) Left(None)
       else {
         val others = before.conjuncts.filterNot(c => proven.exists(_.semanticEquals(c.expression)))
         Right(new TamisFileIndex(index.files, before.copy(conjuncts = again ++ others)))
@@ -118,11 +118,13 @@ object SwapFileIndex extends GoalRule {
       }
   }
 
-  private def ask(files: SwappedFiles, told: Seq[Expression]): Either[String, Decision] = {
+  private def ask(files: SwappedFiles, told: Seq[Expression]): Either[Option[Reason], Decision] = {
     val decision = ScanPlanner.decide(files, told)
-    decision.fallback.toLeft(
-      decision.copy(conjuncts = decision.conjuncts.map(keptForBuckets(_, files.relation)))
-    )
+    decision.fallbackReason match {
+      case None =>
+        Right(decision.copy(conjuncts = decision.conjuncts.map(keptForBuckets(_, files.relation))))
+      case failed => Left(failed)
+    }
   }
 
   /** Most relations of other formats have no index: of these Spark finds the partitions itself. */
@@ -130,7 +132,6 @@ object SwapFileIndex extends GoalRule {
     FileFormats.isParquet(files) || !found.kept.isAll || found.conjuncts.exists { c =>
       c.isExact && !PartitionPredicate.isPartitionOnly(c.expression, files.partitionSchema)
     }
-  private val NothingGained = "none of its files could be left out, and no filter"
 
   /** Part of the filter that statistics may speak of: no subquery, and nothing of `_metadata`. */
   private def isTold(conjunct: Expression): Boolean =
@@ -147,11 +148,10 @@ object SwapFileIndex extends GoalRule {
         e.references.exists(a => column.exists(_.equalsIgnoreCase(a.name)))
       case _ => false
     }
-    if (c.isExact && choosesBuckets) c.copy(pushdown = "inexact", reason = Some(ChoosesBuckets))
+    if (c.isExact && choosesBuckets)
+      c.copy(pushdown = "inexact", reason = Some(Reasons("CHOOSES_BUCKETS")))
     else c
   }
-  private val ChoosesBuckets =
-    Reason("CHOOSES_BUCKETS", "Spark chooses buckets by it, and applies it again", None)
 
   private def swapped(
       condition: Expression,

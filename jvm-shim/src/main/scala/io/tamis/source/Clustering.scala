@@ -19,6 +19,6 @@ object Clustering {
         keys.foreach(k => documents.add(writer.write(k)))
         ScanPlanner
           .ask(table, conjuncts, ClusteredGoal(documents))
-          .fold(keys.map(_ => false))(found => GoalReader.flags(found.answer, keys.size))
+          .fold(_ => keys.map(_ => false), found => GoalReader.flags(found.answer, keys.size))
       } catch { case NonFatal(_) => keys.map(_ => false) } // it is a guess about benefit
 }

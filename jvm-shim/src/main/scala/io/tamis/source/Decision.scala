@@ -1,6 +1,6 @@
 package io.tamis.source
 
-import io.tamis.wire.{ExpressionWriter, Reason}
+import io.tamis.wire.{ExpressionWriter, Reason, Spent}
 import org.apache.spark.sql.catalyst.expressions.Expression
 
 /** What was decided of one conjunct of the filter over a scan. */
@@ -17,6 +17,17 @@ final case class Conjunct(
 /** Each is None where it is not known of every file. */
 final case class RowGroupCounts(kept: Option[Long], total: Option[Long])
 
+/** Parts of the planning time, in milliseconds.
+  *
+  * @param listing
+  *   Spark's list of files, and the partitions that match
+  * @param question
+  *   from the request to the answer, the planner's own time included
+  * @param planner
+  *   of the question; None: an earlier answer was remembered
+  */
+final case class Timing(listing: Double, question: Double, planner: Option[Spent])
+
 /** Which files, and which bytes of them, a scan reads and which conjuncts Spark still applies.
   *
   * @param kept
@@ -27,7 +38,7 @@ final case class RowGroupCounts(kept: Option[Long], total: Option[Long])
   *   rows in what is read, where the statistics tell
   * @param rowGroups
   *   how many row groups are read, of how many; None: nobody looked at them
-  * @param fallback
+  * @param fallbackReason
   *   why the planner was not asked or its answer not used
   * @param implied
   *   ranges of columns that follow from the residual, with which row groups and pages are skipped
@@ -38,10 +49,12 @@ final case class Decision(
     keptRecords: Option[Long],
     totalRecords: Option[Long],
     planningMillis: Double,
-    fallback: Option[String],
+    fallbackReason: Option[Reason],
     implied: Seq[Expression] = Nil,
-    rowGroups: Option[RowGroupCounts] = None
+    rowGroups: Option[RowGroupCounts] = None,
+    timing: Option[Timing] = None
 ) {
+  def fallback: Option[String] = fallbackReason.map(_.text)
   def residual: Seq[Expression] = conjuncts.filterNot(_.isExact).map(_.expression)
   def exactSql: Seq[String] = conjuncts.filter(_.isExact).map(_.sql)
   def impliedSql: Seq[String] = implied.map(ExpressionWriter.sqlOf)

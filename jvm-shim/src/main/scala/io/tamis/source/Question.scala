@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory}
 import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
 import io.tamis.conf.TamisConf
-import io.tamis.wire.{ExpressionWriter, Goal, IndexSettings, PlanAnswer, PlanRequest}
+import io.tamis.wire._
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
 
@@ -37,7 +37,7 @@ final class Question(
     table.relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString))
 
   /** The answer, or why there is none. Never throws. */
-  def ask(): Either[String, PlanAnswer] =
+  def ask(): Either[Reason, PlanAnswer] =
     try {
       val documents = write()
       val key = AnswerMemo.Key(
@@ -52,14 +52,15 @@ final class Question(
         goal,
         reading
       )
-      val answer = AnswerMemo.get(key).filterNot(_ => detail).getOrElse {
+      val remembered = AnswerMemo.get(key).filterNot(_ => detail).map(_.copy(spent = None))
+      val answer = remembered.getOrElse {
         val answered = send(documents)
         if (!detail) AnswerMemo.put(key, answered)
         answered
       }
       Right(answer)
     } catch {
-      case e: PlannerUnavailable => Left(e.getMessage)
+      case e: PlannerUnavailable => Left(failed(e))
       // a LinkageError: a Spark whose internals are not those that the jar was built for
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
@@ -67,8 +68,11 @@ final class Question(
           s"planning failed (${e.getMessage}). This query runs as plain Spark, without pruning.",
           e
         )
-        Left(String.valueOf(e.getMessage))
+        Left(failed(e))
     }
+
+  private def failed(e: Throwable): Reason =
+    Reasons("PLANNER_FAILED", "error" -> String.valueOf(e.getMessage))
 
   private def write(): ArrayNode = {
     val writer = Question.writer(table)

@@ -1,7 +1,7 @@
 package io.tamis.source
 
 import io.tamis.conf.TamisConf
-import io.tamis.wire.{Goal, ImpliedReader}
+import io.tamis.wire.{Goal, ImpliedReader, Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
@@ -29,27 +29,31 @@ object ScanPlanner {
     val started = System.nanoTime()
     val partitioned = onPartitions(table, filters)
     val (listed, matching) = (partitioned.files.listing, partitioned.files)
+    val listedAt = System.nanoTime()
 
     def exactOnPartitions(e: Expression): Boolean = partitioned.exact.exists(_ eq e)
     def elapsed: Double = (System.nanoTime() - started) / 1e6
 
-    def asSparkWould(why: String): Decision = {
+    def asSparkWould(why: Reason): Decision = {
       val conjuncts = filters.map(f =>
-        Conjunct(f, if (exactOnPartitions(f)) "exact" else "unsupported", None, None)
+        if (exactOnPartitions(f)) Conjunct(f, "exact", None, None)
+        else Conjunct(f, "unsupported", Some(why), None)
       )
       Decision(matching, conjuncts, None, None, elapsed, Some(why))
     }
 
-    new Question(
+    val asked = new Question(
       table,
       listed,
       filters,
       among = table.purpose.within,
       wholeFiles = table.wholeFiles
-    ).ask() match {
+    ).ask()
+    val answeredAt = System.nanoTime()
+    asked match {
       case Left(why)                                            => asSparkWould(why)
       case Right(_) if TamisConf.mode(SQLConf.get) == "observe" =>
-        asSparkWould("spark.tamis.mode is observe")
+        asSparkWould(Reasons("OBSERVING"))
       case Right(answer) =>
         val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
         val kept = Kept.of(listed, answer.kept, ranges)
@@ -75,38 +79,42 @@ object ScanPlanner {
             table.purpose.implied,
           answer.rowGroups.map(g =>
             RowGroupCounts(g.kept.filter(_ => both.count == kept.count), g.total)
-          )
+          ),
+          Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
         )
     }
   }
 
-  /** Asks about the files of a scan before the scan is built; None: the planner cannot be asked, or
+  /** Asks about the files of a scan before the scan is built. Left: the planner cannot be asked, or
     * is only to observe, or Spark may leave out files whose rows the answer counts.
     */
-  def ask(table: PlannedFiles, filters: Seq[Expression], goal: Goal): Option[GoalAnswer] =
-    askOf(table, filters)(_ => Some(goal))
+  def ask(
+      table: PlannedFiles,
+      filters: Seq[Expression],
+      goal: Goal
+  ): Either[Reason, GoalAnswer] = askOf(table, filters)(_ => goal)
 
-  /** The same with a goal that is made for the listing; None as well: there is none for it. */
+  /** The same with a goal that is made for the listing. */
   def askOf(table: PlannedFiles, filters: Seq[Expression])(
-      goalOf: Listing => Option[Goal]
-  ): Option[GoalAnswer] =
-    if (TamisConf.mode(SQLConf.get) != "apply" || new FileOptions(table).mayLoseFiles) None
+      goalOf: Listing => Goal
+  ): Either[Reason, GoalAnswer] =
+    if (TamisConf.mode(SQLConf.get) != "apply") Left(Reasons("OBSERVING"))
+    else if (new FileOptions(table).mayLoseFiles) Left(Reasons("MAY_LOSE_FILES"))
     else {
       val partitioned = onPartitions(table, filters)
       val rest = filters.filterNot(f => partitioned.exact.exists(_ eq f))
-      goalOf(partitioned.files.listing).flatMap { goal =>
-        val question = new Question(
-          table,
-          partitioned.files.listing,
-          rest,
-          among = Some(partitioned.files),
-          goal = Some(goal)
-        )
-        question.ask().toOption.map(GoalAnswer(partitioned.files, rest, _))
-      }
+      val question = new Question(
+        table,
+        partitioned.files.listing,
+        rest,
+        among = Some(partitioned.files),
+        goal = Some(goalOf(partitioned.files.listing))
+      )
+      question.ask().map(GoalAnswer(partitioned.files, rest, _))
     }
 
-  /** Which of the files that the scan is for these filters keep, as whole files; None as for `ask`.
+  /** Which of the files that the scan is for these filters keep, as whole files; None: the planner
+    * cannot be asked, or is only to observe.
     */
   def survivors(table: PlannedFiles, filters: Seq[Expression]): Option[Kept] =
     if (TamisConf.mode(SQLConf.get) != "apply") None

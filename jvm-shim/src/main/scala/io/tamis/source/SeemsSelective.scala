@@ -1,6 +1,6 @@
 package io.tamis.source
 
-import io.tamis.wire.Reason
+import io.tamis.wire.Reasons
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 
@@ -35,11 +35,8 @@ object SeemsSelective {
     ) decision
     else {
       val left =
-        decision.conjuncts(exact).copy(pushdown = "inexact", reason = Some(TellsOthers))
+        decision.conjuncts(exact).copy(pushdown = "inexact", reason = Some(Reasons("TELLS_OTHERS")))
       decision.copy(conjuncts = decision.conjuncts.updated(exact, left))
     }
   }
-
-  private val TellsOthers =
-    Reason("TELLS_OTHERS", "Spark prunes what it joins with this by it, and applies it again", None)
 }

@@ -124,11 +124,14 @@ object GoalReader {
     val node = answer.goal
     node.path("kind").asText match {
       case `kind`    => Right(node)
-      case "nothing" => Left(Messages.reason(node.path("reason")).getOrElse(Unsaid))
-      case other     =>
+      case "nothing" =>
+        Left(
+          Messages
+            .reason(node.path("reason"))
+            .getOrElse(throw new PlannerFailure("garbage_answer", "nothing, and no reason"))
+        )
+      case other =>
         throw new PlannerFailure("garbage_answer", s"an answer of kind '$other' instead of '$kind'")
     }
   }
-
-  private val Unsaid = Reason("UNKNOWN", "the planner did not say why", None)
 }

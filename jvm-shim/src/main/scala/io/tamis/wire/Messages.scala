@@ -71,9 +71,24 @@ final case class IndexSettings(
   }
 }
 
-final case class Reason(code: String, text: String, fix: Option[String])
+/** What was ruled out of all files; bytes and rows are None where they are not known of each. */
+final case class Share(files: Long, bytes: Option[Long], rows: Option[Long])
 
-final case class Outcome(pushdown: String, reason: Option[Reason], prunedFiles: Option[Long])
+/** @param pruned
+  *   what the conjunct rules out on its own; asked for with `detail`
+  * @param added
+  *   what of it none of those before it rules out
+  */
+final case class Outcome(
+    pushdown: String,
+    reason: Option[Reason],
+    prunedFiles: Option[Long],
+    pruned: Option[Share] = None,
+    added: Option[Share] = None
+)
+
+/** Where the planner's time went, in milliseconds. */
+final case class Spent(inAll: Double, opening: Double)
 
 /** The bytes to read of kept files that are not read whole: one entry a row group, by file and
   * start; entries that touch hold no other row group between them.
@@ -102,7 +117,8 @@ final case class PlanAnswer(
     outcomes: Seq[Outcome],
     warnings: Seq[(String, String)],
     implied: JsonNode = MissingNode.getInstance, // read where the columns are known: ImpliedReader
-    goal: JsonNode = MissingNode.getInstance // read by whoever asked: GoalReader
+    goal: JsonNode = MissingNode.getInstance, // read by whoever asked: GoalReader
+    spent: Option[Spent] = None // None: remembered of an earlier question
 )
 
 /** Which ranges of columns follow from these conjuncts? Needs no table. */
@@ -150,7 +166,10 @@ object Messages {
       outcomes,
       warnings,
       root.path("implied"),
-      root.path("goal")
+      root.path("goal"),
+      Some(
+        Spent(root.path("milliseconds").asDouble(0), root.path("opening_milliseconds").asDouble(0))
+      )
     )
   }
 
@@ -235,8 +254,17 @@ object Messages {
     val pushdown = node.path("pushdown").asText
     if (!Set("exact", "inexact", "unsupported")(pushdown))
       fail("garbage_answer", s"the unknown push-down '$pushdown'")
-    Outcome(pushdown, reason(node.path("reason")), long(node, "pruned_files"))
+    Outcome(
+      pushdown,
+      reason(node.path("reason")),
+      long(node, "pruned_files"),
+      share(node.path("pruned")),
+      share(node.path("added"))
+    )
   }
+
+  private def share(node: JsonNode): Option[Share] =
+    long(node, "files").map(files => Share(files, long(node, "bytes"), long(node, "rows")))
 
   private[wire] def reason(node: JsonNode): Option[Reason] =
     Option(node)

@@ -1,0 +1,96 @@
+package io.tamis.report
+
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import io.tamis.conf.TamisConf
+import io.tamis.rules.{Eligibility, SwapFileIndex, UseTamisTables}
+import io.tamis.source.TamisTable
+import io.tamis.wire.{Reason, Reasons}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
+import org.apache.spark.sql.internal.SQLConf
+
+/** The relations of a plan whose files tamis did not choose, and why. */
+object LeftAlone {
+
+  /** Appends {"table", "reason", "reasons": [{"code", "text", "fix"}]} for each of them; "reason"
+    * is all of them as one sentence.
+    */
+  def write(execution: QueryExecution, out: ArrayNode): Unit = {
+    val plan = execution.optimizedPlan
+    val filters = collected(plan) { case f @ Filter(_, _: LogicalRelation) => f }
+    val others = collected(plan) {
+      case relation: LogicalRelation if !isSwapped(relation) =>
+        val name = relation.catalogTable.map(_.identifier.unquotedString)
+        val condition = filters.find(_.child eq relation).map(_.condition)
+        name.getOrElse(nameOf(relation)) -> reasons(execution, relation, condition)
+      case scan: DataSourceV2ScanRelation if !scan.relation.table.isInstanceOf[TamisTable] =>
+        scan.relation.table.name() -> Seq(ofSource(scan))
+    }
+    others.filter(_._2.nonEmpty).foreach { case (table, why) =>
+      val node = out.addObject().put("table", table)
+      node.put("reason", why.map(_.text).mkString(", and "))
+      val list = node.putArray("reasons")
+      why.foreach(putReason(list.addObject(), _))
+    }
+  }
+
+  def putReason(out: ObjectNode, r: Reason): Unit =
+    out.put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
+
+  private def reasons(
+      execution: QueryExecution,
+      relation: LogicalRelation,
+      condition: Option[Expression]
+  ): Seq[Reason] = {
+    val conf = SQLConf.get
+    if (relation.relation.isInstanceOf[HadoopFsRelation] && !TamisConf.enabled(conf))
+      Seq(switchedOff(conf))
+    else if (relation.relation.isInstanceOf[HadoopFsRelation] && !isLoaded(execution))
+      Seq(Reasons("EXTENSION_NOT_LOADED"))
+    else
+      (Eligibility.refusal(relation), Eligibility.swapRefusal(relation)) match {
+        case (None, _)                 => Nil
+        case (Some(_), Some(noneOfIt)) => Seq(noneOfIt)
+        case (Some(noTable), None)     =>
+          noTable +: SwapFileIndex.refusal(relation, condition).toSeq
+      }
+  }
+
+  private def switchedOff(conf: SQLConf): Reason =
+    if (TamisConf.mode(conf) == "off")
+      Reasons("TAMIS_IS_OFF", "key" -> "spark.tamis.mode", "value" -> "off", "on" -> "apply")
+    else
+      Reasons("TAMIS_IS_OFF", "key" -> "spark.tamis.enabled", "value" -> "false", "on" -> "true")
+
+  /** Whether the session's optimizer has the rules of tamis (seen to hold on 4.1). */
+  private def isLoaded(execution: QueryExecution): Boolean =
+    try
+      execution.sparkSession.sessionState.optimizer.preCBORules
+        .exists(_.isInstanceOf[UseTamisTables])
+    catch { case _: LinkageError | NonFatal(_) => true } // then nothing is said of it
+
+  private def ofSource(scan: DataSourceV2ScanRelation): Reason = {
+    val source = scan.relation.table.getClass.getSimpleName
+    if (scan.relation.table.isInstanceOf[FileTable]) Reasons("FILE_SOURCE_V2", "source" -> source)
+    else Reasons("OTHER_SOURCE", "source" -> source)
+  }
+
+  private def nameOf(relation: LogicalRelation): String = relation.relation match {
+    case files: HadoopFsRelation =>
+      s"$files " + files.location.rootPaths.headOption.map(_.toString).getOrElse("")
+    case _ => relation.simpleString(1)
+  }
+
+  private def isSwapped(relation: LogicalRelation): Boolean = relation.relation match {
+    case files: HadoopFsRelation => SwapFileIndex.unapply(files).isDefined
+    case _                       => false
+  }
+
+  private def collected[A](plan: LogicalPlan)(pick: PartialFunction[LogicalPlan, A]): Seq[A] =
+    plan.collectWithSubqueries(pick)
+}

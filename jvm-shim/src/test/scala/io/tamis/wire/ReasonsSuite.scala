@@ -1,0 +1,23 @@
+package io.tamis.wire
+
+class ReasonsSuite extends munit.FunSuite {
+
+  test("templates are filled as Python fills them") {
+    val why =
+      Reasons("TAMIS_IS_OFF", "key" -> "spark.tamis.mode", "value" -> "off", "on" -> "apply")
+    assertEquals(why.text, "spark.tamis.mode is off")
+    assertEquals(why.fix, Some("SET spark.tamis.mode = apply"))
+    val braces = Reasons("FOOTERS_WITHOUT_STATISTICS", "column" -> "$1 {x}")
+    assert(braces.fix.exists(_.endsWith("""build(columns={"$1 {x}": "bounds"})""")), braces)
+  }
+
+  test("a reason without a fix") {
+    assertEquals(Reasons("BUCKETED"), Reason("BUCKETED", "it is bucketed", None))
+    assertEquals(Reasons("AND_KEEPS_BRANCH", "because" -> "b", "then" -> "").fix, None)
+  }
+
+  test("no code and no argument makes it throw") {
+    assertEquals(Reasons("NO_SUCH_CODE"), Reason("NO_SUCH_CODE", "NO_SUCH_CODE", None))
+    assertEquals(Reasons("PLANNER_FAILED").text, "?")
+  }
+}

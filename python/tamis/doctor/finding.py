@@ -1,0 +1,43 @@
+"""What was found out about one part of an installation."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+__all__ = ["Finding", "Status", "failed", "ok", "skipped"]
+
+
+class Status(StrEnum):
+    OK = "ok"
+    FAILED = "failed"
+    SKIPPED = "skipped"  # it needs something that failed, or was not asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line. `fix`: what to do; every finding that failed has one.
+
+    >>> failed("java", "there is no java", "install Java 17").to_dict()
+    {'check': 'java', 'status': 'failed', 'text': 'there is no java', 'fix': 'install Java 17'}
+    """
+
+    check: str
+    status: Status
+    text: str
+    fix: str | None = None
+
+    def to_dict(self) -> dict[str, str | None]:
+        return asdict(self) | {"status": str(self.status)}
+
+
+def ok(check: str, text: str) -> Finding:
+    return Finding(check, Status.OK, text)
+
+
+def failed(check: str, text: str, fix: str) -> Finding:
+    return Finding(check, Status.FAILED, text, fix)
+
+
+def skipped(check: str, text: str) -> Finding:
+    return Finding(check, Status.SKIPPED, text)

@@ -1,0 +1,106 @@
+"""`python -m tamis.doctor.query DIRECTORY`: a local Spark with tamis, and one query.
+
+A process of its own, so that a Spark that hangs or dies does neither to who looks for the reason.
+Each finding is a line on standard output, after MARK.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tamis.doctor.finding import Finding, failed, ok
+from tamis.doctor.settings import found_confs, judged
+from tamis.wire.messages import VERSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MARK: Final = "TAMIS-DOCTOR "
+_FILES = 4
+_PREDICATE = "id >= 130 AND id < 140"  # rows of the second file
+_REINSTALL = "use the jar of this package: python -m tamis jar"
+
+
+def _say(finding: Finding) -> None:
+    print(MARK + json.dumps(finding.to_dict()), flush=True)
+
+
+def main(directory: Path) -> None:
+    """Say what is found, one after the other; what cannot go on without the last one ends it."""
+    spark = _session()
+    jvm = spark._jvm
+    assert jvm is not None
+    versions = (
+        f"Spark {spark.version}, Scala {jvm.scala.util.Properties.versionNumberString()}, "
+        f"Java {jvm.System.getProperty('java.version')}, {spark.sparkContext.master}"
+    )
+    _say(ok("spark", versions))
+    confs = dict(spark.sparkContext.getConf().getAll())
+    _say(judged(confs, "of the session"))
+    shim = jvm.io.tamis.Tamis
+    wire = shim.wireVersion()
+    if wire != VERSION:
+        text = f"the jar that Spark loaded speaks wire {wire}, this package {VERSION}"
+        _say(failed("extension", text, _REINSTALL))
+        return
+    _say(ok("extension", f"loaded, wire {wire}"))
+    _say(_pruned(spark, str(directory / "table")))
+    spark.stop()
+
+
+def _session() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    import tamis
+
+    builder = SparkSession.builder.appName("tamis doctor").master("local[1]")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }.items():
+        builder = builder.config(key, value)
+    # What is set elsewhere is what the person's own queries use: configure would not look there.
+    python = found_confs().get("spark.tamis.python")
+    spark: SparkSession = tamis.configure(builder, python=python).getOrCreate()
+    return spark
+
+
+def _pruned(spark: SparkSession, path: str) -> Finding:
+    """One of four files is read, and the rows are those of plain Spark."""
+    import tamis
+
+    frame = spark.range(100 * _FILES).repartitionByRange(_FILES, "id")
+    frame.write.parquet(path)
+    tamis.index(spark, path).build()
+
+    def query() -> list[int]:
+        return sorted(row.id for row in spark.read.parquet(path).where(_PREDICATE).collect())
+
+    for key, value in (("spark.tamis.enabled", "true"), ("spark.tamis.mode", "apply")):
+        spark.conf.set(key, value)  # whatever the confs say: it is to be seen whether it works
+    pruned = query()
+    (scan,) = tamis.explain(spark.read.parquet(path).where(_PREDICATE)).to_dict()["scans"]
+    spark.conf.set("spark.tamis.enabled", "false")
+    plain = query()
+    if pruned != plain:
+        text = f"with tamis {len(pruned)} rows, without it {len(plain)}"
+        return failed("prune", text, "set spark.tamis.enabled = false, and report this")
+    if scan["fallback"]:
+        return failed("prune", scan["fallback"], "mend what this says, and what fails above")
+    if scan["files_kept"] >= scan["files_total"]:
+        text = f"{scan['files_kept']} of {scan['files_total']} files are read, where one is needed"
+        return failed("prune", text, "report this, with the output of `python -m tamis doctor`")
+    return ok(
+        "prune",
+        f"{scan['files_kept']} of {scan['files_total']} files read, the same {len(plain)} rows "
+        f"with tamis on and off, planned in {scan['planning_ms']:.0f} ms",
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

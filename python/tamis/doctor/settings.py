@@ -1,0 +1,62 @@
+"""The confs that Spark will start with: PYSPARK_SUBMIT_ARGS and spark-defaults.conf."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from tamis import conf
+from tamis.doctor.finding import Finding, failed, ok
+from tamis.errors import ConfError
+from tamis.launch import SubmitArguments, defaults
+
+__all__ = ["confs", "found_confs", "judged"]
+
+_EXTENSION = "io.tamis.TamisExtensions"
+
+
+def confs(environment: Mapping[str, str] = os.environ) -> Finding:
+    """Whether each of the confs of tamis is known, and has a value that is allowed."""
+    return judged(found_confs(environment), "in PYSPARK_SUBMIT_ARGS or spark-defaults.conf")
+
+
+def judged(found: Mapping[str, str], where: str) -> Finding:
+    """What is to be said of confs.
+
+    >>> judged({"spark.tamis.mode": "observe"}, "here").text
+    'spark.tamis.mode = observe'
+    """
+    own = {key: value for key, value in found.items() if key.lower().startswith("spark.tamis.")}
+    wrong = []
+    for key, value in own.items():
+        try:
+            conf.check(key, value)
+        except ConfError as error:
+            wrong.append(str(error))
+    if wrong:
+        return failed("confs", "; ".join(wrong), f"mend or remove it {where}")
+    told = [f"{key} = {value}" for key, value in sorted(own.items())]
+    extensions = found.get("spark.sql.extensions", "")
+    if extensions:
+        told.append(f"spark.sql.extensions = {extensions}")
+    if extensions and _EXTENSION not in extensions:
+        told.append(f"tamis.configure adds {_EXTENSION}; spark-submit has to be told")
+    return ok("confs", "; ".join(told) or "none is set: all defaults (python -m tamis conf)")
+
+
+def found_confs(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What is set where Spark starts; arguments come before the file."""
+    arguments = SubmitArguments.of(environment)
+    found = defaults(arguments, environment, _spark_home(environment))
+    for pair in arguments.values("--conf", "-c"):
+        key, _, value = pair.partition("=")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _spark_home(environment: Mapping[str, str]) -> str:
+    pyspark = find_spec("pyspark")
+    own = str(Path(pyspark.origin).parent) if pyspark and pyspark.origin else ""
+    return environment.get("SPARK_HOME") or own

@@ -1,0 +1,59 @@
+"""What each conjunct rules out: on its own, and beyond those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis.evaluate.bounds import Flags
+from tamis.evaluate.ranges import narrowed_conjuncts
+from tamis.expr.nodes import Expr
+from tamis.plan.scan import Order, Segment, narrow
+
+__all__ = ["MOST_TOGETHER", "Effect", "effects"]
+
+#: Conjuncts that are looked at together with all before them, which grows with their square.
+MOST_TOGETHER = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effect:
+    """One flag a file. `alone`: the conjunct rules it out, or it holds no row. `added`: the
+    conjuncts up to this one do, and those before it do not; None: nobody looked."""
+
+    alone: Flags
+    added: Flags | None
+
+
+def effects(conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int) -> list[Effect]:
+    """What each of the conjuncts rules out of all files.
+
+    What the conjuncts add, all together, are the files that a scan by all of them leaves out:
+
+    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
+    >>> from tamis.expr.types import LONG
+    >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))
+    >>> [
+    ...     (int(each.alone.sum()), int(each.added.sum()))
+    ...     for each in effects([above, above], [Segment(slice(0, 4), FILES)], 4)
+    ... ]
+    [(1, 1), (1, 0)]
+    """
+    found = []
+    left = np.ones(files, np.bool_)
+    for number, conjunct in enumerate(conjuncts):
+        alone = np.ones(files, np.bool_)
+        for segment in segments:
+            narrow(alone, segment, Order(narrowed_conjuncts([conjunct])))
+        added = None
+        if number < MOST_TOGETHER:
+            before = left.copy()
+            # Together, for x < 5 AND x > 10 rules out every file, and each alone does not.
+            for segment in segments:
+                narrow(left, segment, Order(narrowed_conjuncts(conjuncts[: number + 1])))
+            added = before & ~left
+        found.append(Effect(~alone, added))
+    return found

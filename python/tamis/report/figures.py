@@ -1,0 +1,81 @@
+"""How numbers of an explanation are written: always with what they are out of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["added", "effect", "of", "scan_figures", "timing"]
+
+
+def of(part: int | None, whole: int | None, what: str) -> str:
+    """A part and its whole; empty where the part is not known.
+
+    >>> of(3, 1200, "files"), of(3, None, "rows"), of(None, 7, "rows")
+    ('3 of 1,200 files', '3 rows', '')
+    """
+    if part is None:
+        return ""
+    return f"{part:,} {what}" if whole is None else f"{part:,} of {whole:,} {what}"
+
+
+def scan_figures(scan: dict[str, Any]) -> str:
+    """What the scan reads."""
+    found = [of(scan["files_kept"], scan["files_total"], "files")]
+    groups = scan.get("row_groups_kept"), scan.get("row_groups_total")
+    if None not in groups:
+        found.append(of(*groups, "row groups"))
+    found.append(of(scan["bytes_kept"], scan["bytes_total"], "bytes"))
+    found.append(of(scan["rows_kept"], scan["rows_total"], "rows"))
+    return ", ".join(filter(None, found))
+
+
+def effect(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
+    """What a conjunct prunes on its own; empty where nobody counted."""
+    return _share(conjunct, scan, "pruned")
+
+
+def added(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
+    """What it prunes beyond those before it; empty where nobody counted, or if it is all that it
+    prunes on its own."""
+    own, more = effect(conjunct, scan), _share(conjunct, scan, "added")
+    return "" if more == own else more
+
+
+def _share(conjunct: dict[str, Any], scan: dict[str, Any], which: str) -> str:
+    files = conjunct.get(f"{which}_files")
+    if files is None:
+        return ""
+    found = [of(files, scan["files_total"], "files")]
+    if files:
+        for what in ("bytes", "rows"):
+            found.append(of(conjunct.get(f"{which}_{what}"), scan[f"{what}_total"], what))
+    return ", ".join(filter(None, found))
+
+
+def timing(scan: dict[str, Any]) -> str:
+    """Where the planning time went, as far as it was measured.
+
+    >>> timing(
+    ...     {
+    ...         "planning_ms": 3.0,
+    ...         "timing": {
+    ...             "listing_ms": 1.0,
+    ...             "question_ms": 1.5,
+    ...             "planner_ms": None,
+    ...             "opening_ms": None,
+    ...         },
+    ...     }
+    ... )
+    'planned in 3.0 ms: listing 1.0, question 1.5 (answered from memory)'
+    """
+    text = f"planned in {scan['planning_ms']:.1f} ms"
+    parts = scan.get("timing") or {}
+    if parts.get("listing_ms") is None:
+        return text
+    text += f": listing {parts['listing_ms']:.1f}, question {parts['question_ms']:.1f}"
+    if parts["planner_ms"] is None:
+        return text + " (answered from memory)"
+    return (
+        f"{text} (the planner {parts['planner_ms']:.1f}, of it {parts['opening_ms']:.1f} "
+        "to open the listing and the index)"
+    )

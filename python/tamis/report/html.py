@@ -1,0 +1,133 @@
+"""An explanation as HTML for notebooks: inline SVG, no script, everything escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from tamis.report.figures import added, effect, of, scan_figures, timing
+
+__all__ = ["to_html"]
+
+_WIDTH = 240
+_KINDS = ("exact", "inexact", "unsupported")
+
+# Colours that are read on white and on black. Notebooks that are dark by a setting of their own
+# say so on the page; the others by the browser.
+_LIGHT = (
+    "--kept:#0f766e;--gone:#d4d4d8;--exact:#15803d;--inexact:#a16207;--unsupported:#b91c1c;"
+    "--soft:#52525b;"
+)
+_DARK = (
+    "--kept:#2dd4bf;--gone:#3f3f46;--exact:#4ade80;--inexact:#facc15;--unsupported:#f87171;"
+    "--soft:#a1a1aa;"
+)
+_STYLE = f"""\
+.tamis-explain{{{_LIGHT}font-family:system-ui,sans-serif;font-size:13px;line-height:1.5}}
+@media (prefers-color-scheme:dark){{.tamis-explain{{{_DARK}}}}}
+[data-jp-theme-light="true"] .tamis-explain,.vscode-light .tamis-explain{{{_LIGHT}}}
+[data-jp-theme-light="false"] .tamis-explain,.vscode-dark .tamis-explain{{{_DARK}}}
+.tamis-explain section{{margin:.6em 0 1.2em}}
+.tamis-explain table{{border-collapse:collapse;margin:.4em 0}}
+.tamis-explain td{{text-align:left;vertical-align:top;padding:.15em .8em .15em 0}}
+.tamis-explain code{{background:none;color:inherit;white-space:pre-wrap}}
+.tamis-explain .exact{{color:var(--exact)}}.tamis-explain .inexact{{color:var(--inexact)}}
+.tamis-explain .unsupported{{color:var(--unsupported)}}.tamis-explain .soft{{color:var(--soft)}}
+.tamis-explain rect.gone{{fill:var(--gone)}}.tamis-explain rect.kept{{fill:var(--kept)}}
+"""
+
+
+def to_html(document: dict[str, Any]) -> str:
+    """The explanation as one element, with its own style."""
+    return f'<div class="tamis-explain"><style>{_STYLE}</style>{"".join(_parts(document))}</div>'
+
+
+def _parts(document: dict[str, Any]) -> Iterator[str]:
+    answered = document.get("answered", [])
+    if not document["scans"] and not answered:
+        yield f"<p>{escape(document.get('nothing') or 'no scan of this query is tamis’s')}</p>"
+    for each in answered:
+        yield (
+            f"<p><b>{escape(each['table'])}</b>: {escape(each['goal'])} answered by the statistics "
+            f"of {each['files']:,} files, none is read</p>"
+        )
+    for scan in document["scans"]:
+        yield _scan(scan)
+    for relation in document["left_alone"]:
+        fixes = "".join(map(_fix, relation.get("reasons", [])))
+        yield (
+            f"<p><b>{escape(relation['table'])}</b>: left alone, because "
+            f"{escape(relation['reason'])}{fixes}</p>"
+        )
+
+
+def _scan(scan: dict[str, Any]) -> str:
+    rows = [
+        f"<tr><td>{what}</td><td>{_bar(kept, total)}</td><td>{of(kept, total, what)}</td></tr>"
+        for what in ("files", "bytes", "rows")
+        if (kept := scan[f"{what}_kept"]) is not None and (total := scan[f"{what}_total"])
+    ]
+    fallback = ""
+    if scan["fallback"]:
+        why = _fix(scan.get("fallback_reason"))
+        fallback = (
+            f'<p class="unsupported">read as plain Spark would: {escape(scan["fallback"])}{why}</p>'
+        )
+    lines = [_conjunct(each, scan) for each in scan["conjuncts"]]
+    for implied in scan.get("implied", []):
+        lines.append(f"<tr><td>implied</td><td><code>{escape(implied)}</code></td><td></td></tr>")
+    lines += map(_goal, scan.get("goals", []))
+    return (
+        f"<section><b>{escape(scan['table'])}</b>: {scan_figures(scan)}{fallback}"
+        f"<table>{''.join(rows)}</table><table>{''.join(lines)}</table>"
+        f'<span class="soft">{escape(timing(scan))}</span></section>'
+    )
+
+
+def _conjunct(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
+    kind = conjunct["pushdown"] if conjunct["pushdown"] in _KINDS else ""
+    told = []
+    pruned, total = conjunct.get("pruned_files"), scan["files_total"]
+    if pruned is not None and total:
+        told.append(_bar(total - pruned, total))
+        told.append(f"prunes {effect(conjunct, scan)} on its own")
+    more = added(conjunct, scan)
+    if more:
+        told.append(f"adds {more} to the conjuncts before it")
+    if conjunct["reason"] and not scan["fallback"]:
+        told.append(f"{escape(conjunct['reason']['text'])}{_fix(conjunct['reason'])}")
+    return (
+        f'<tr><td class="{kind}">{kind}</td><td><code>{escape(conjunct["sql"])}</code></td>'
+        f"<td>{'<br>'.join(told)}</td></tr>"
+    )
+
+
+def _goal(goal: dict[str, Any]) -> str:
+    reason = goal["reason"]
+    told = f"no: {escape(reason['text'])}{_fix(reason)}" if reason else "yes"
+    return f"<tr><td>goal</td><td><code>{escape(goal['goal'])}</code></td><td>{told}</td></tr>"
+
+
+def _fix(reason: dict[str, Any] | None) -> str:
+    if not reason or not reason["fix"]:
+        return ""
+    return f'<br><span class="soft">→ {escape(reason["fix"])}</span>'
+
+
+def _bar(part: int, whole: int) -> str:
+    """What is read, of all.
+
+    >>> _bar(1, 4).count("<rect")
+    2
+    """
+    # One file of a million is still to be seen.
+    width = max(2.0 if part else 0.0, _WIDTH * part / whole)
+    return (
+        f'<svg width="{_WIDTH}" height="10" viewBox="0 0 {_WIDTH} 10" role="img" '
+        f'aria-label="{part:,} of {whole:,}">{_rect("gone", _WIDTH)}{_rect("kept", width)}</svg>'
+    )
+
+
+def _rect(kind: str, width: float) -> str:
+    return f'<rect class="{kind}" width="{width:.1f}" height="10" rx="2"></rect>'

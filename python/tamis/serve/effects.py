@@ -1,0 +1,44 @@
+"""What conjuncts rule out, in files, bytes and rows: for the person who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import structs
+
+from tamis.evaluate.bounds import Flags
+from tamis.expr.nodes import Expr
+from tamis.plan.effects import effects
+from tamis.tables.parquet import ScanInput
+from tamis.wire.messages import ConjunctAnswer, PlanRequest, Share
+
+__all__ = ["with_effects"]
+
+
+def with_effects(
+    answers: list[ConjunctAnswer],
+    request: PlanRequest,
+    found: ScanInput,
+    conjuncts: Sequence[Expr],
+) -> list[ConjunctAnswer]:
+    """The answers with what each conjunct rules out, if the request asks for it."""
+    if not request.detail:
+        return answers
+
+    sizes = found.sizes.to_numpy()
+
+    def share(flags: Flags) -> Share:
+        size = int(sizes[flags].sum(dtype=np.int64))
+        return Share(int(np.count_nonzero(flags)), size, found.records(flags))
+
+    return [
+        structs.replace(
+            answer,
+            pruned=share(each.alone),
+            added=None if each.added is None else share(each.added),
+        )
+        for answer, each in zip(
+            answers, effects(conjuncts, found.segments, request.snapshot.files), strict=True
+        )
+    ]

@@ -1,0 +1,319 @@
+"""`python -m tamis doctor`: an installation that works, and others that are broken one way each.
+
+What is broken is broken in the environment or on the disk of a process of its own, as it would be.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tamis
+from tamis.doctor import installed
+from tamis.doctor.settings import judged
+from tamis.wire.messages import VERSION
+
+PACKAGE = Path(tamis.__file__).parent
+Doctor = Callable[..., "Report"]
+
+
+class Report:
+    """What the process said."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code = done.returncode
+        assert done.stderr == "", done.stderr
+        document = json.loads(done.stdout)
+        assert document["ok"] == (self.code == 0)
+        self.checks: dict[str, dict[str, Any]] = {e["check"]: e for e in document["checks"]}
+        assert all(e["fix"] for e in document["checks"] if e["status"] == "failed")
+
+    @property
+    def failed(self) -> list[str]:
+        return [name for name, each in self.checks.items() if each["status"] == "failed"]
+
+
+@pytest.fixture
+def doctor(tmp_path: Path) -> Doctor:
+    """Run it with `--json` and another environment; without Spark unless told."""
+
+    def run(*arguments: str, python: Path | None = None, **environment: str | None) -> Report:
+        changed = {"SPARK_CONF_DIR": str(tmp_path), "PYSPARK_SUBMIT_ARGS": None} | environment
+        full = {**os.environ, **{k: v for k, v in changed.items() if v is not None}}
+        for key in [k for k, v in changed.items() if v is None]:
+            full.pop(key, None)
+        command = [sys.executable, "-m", "tamis", "doctor", "--json", *arguments]
+        if python is not None:
+            full["PYTHONPATH"] = os.pathsep.join([str(python), full.get("PYTHONPATH", "")])
+        return Report(
+            subprocess.run(command, capture_output=True, text=True, env=full, timeout=300)
+        )
+
+    return run
+
+
+def copied(folder: Path) -> Path:
+    """The package again, in a directory of its own, with links to all that is not changed."""
+    package = folder / "copy" / "tamis"
+    package.mkdir(parents=True)
+    for each in PACKAGE.iterdir():
+        if each.name not in ("jars", "__pycache__"):
+            (package / each.name).symlink_to(each)
+    # which file a module is, links resolved, is where the jar is looked for
+    (package / "jar.py").unlink()
+    (package / "jar.py").write_text((PACKAGE / "jar.py").read_text())
+    return package.parent
+
+
+def test_nothing_is_wrong(doctor: Doctor) -> None:
+    report = doctor("--no-spark")
+    assert (report.code, report.failed) == (0, [])
+    assert list(report.checks) == [
+        *("python", "packages", "pyspark", "java", "jar", "confs", "sidecar"),
+        *("spark", "extension", "prune"),
+    ]
+    assert report.checks["spark"]["status"] == "skipped"
+    assert "answers in" in report.checks["sidecar"]["text"]
+
+
+def test_text_is_plain_without_a_terminal(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tamis", "doctor", "--no-spark"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SPARK_CONF_DIR": str(tmp_path), "FORCE_COLOR": ""},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "looking" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "nothing failed of what needs no Spark"
+    assert lines[0].startswith("ok      python     Python 3.")
+
+
+def test_with_spark(doctor: Doctor) -> None:
+    report = doctor()
+    assert (report.code, report.failed) == (0, []), report.checks
+    assert report.checks["spark"]["text"].startswith("Spark 4.")
+    assert "Scala 2.13" in report.checks["spark"]["text"]
+    assert f"wire {VERSION}" in report.checks["extension"]["text"]
+    assert "1 of 4 files read, the same 10 rows" in report.checks["prune"]["text"]
+
+
+# ---- broken ----
+
+
+def test_no_java(doctor: Doctor, tmp_path: Path) -> None:
+    report = doctor("--no-spark", PATH=str(tmp_path), JAVA_HOME=None)
+    assert (report.code, report.failed) == (1, ["java"])
+    assert "no java on the PATH" in report.checks["java"]["text"]
+    assert "install Java 17" in report.checks["java"]["fix"]
+
+
+def test_without_java_no_spark_is_started(doctor: Doctor, tmp_path: Path) -> None:
+    report = doctor(PATH=str(tmp_path), JAVA_HOME=None)
+    assert (report.code, report.failed) == (1, ["java"])
+    assert report.checks["prune"]["text"] == "not tried: java failed"
+
+
+def test_java_home_that_is_gone(doctor: Doctor, tmp_path: Path) -> None:
+    report = doctor("--no-spark", JAVA_HOME=str(tmp_path / "nowhere"))
+    assert report.failed == ["java"]
+    assert "nowhere" in report.checks["java"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("says", "version"),
+    [
+        ('openjdk version "11.0.20" 2023-07-18', "11.0.20"),
+        ('java version "1.8.0_381"', "1.8.0_381"),
+    ],
+)
+def test_old_java(doctor: Doctor, tmp_path: Path, says: str, version: str) -> None:
+    command = tmp_path / "old" / "bin" / "java"
+    command.parent.mkdir(parents=True)
+    command.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    command.chmod(0o755)
+    report = doctor("--no-spark", JAVA_HOME=str(tmp_path / "old"))
+    assert report.failed == ["java"]
+    assert f"Java {version} " in report.checks["java"]["text"]
+    assert "older than 17" in report.checks["java"]["text"]
+
+
+def test_no_jar(doctor: Doctor, tmp_path: Path) -> None:
+    report = doctor("--no-spark", python=copied(tmp_path))
+    assert report.failed == ["jar"]
+    assert "no jar at" in report.checks["jar"]["text"]
+    assert "make setup" in report.checks["jar"]["fix"]
+
+
+def changed_jar(folder: Path, name: str, content: str) -> Path:
+    """The package with a jar in which one file is another one."""
+    root = copied(folder)
+    (root / "tamis" / "jars").mkdir()
+    with (
+        zipfile.ZipFile(PACKAGE / "jars" / "tamis.jar") as jar,
+        zipfile.ZipFile(root / "tamis" / "jars" / "tamis.jar", "w") as changed,
+    ):
+        for each in jar.namelist():
+            changed.writestr(each, content if each == name else jar.read(each))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        (
+            "io/tamis/version.properties",
+            f"version={tamis.__version__}\nwire=99\n",
+            f"wire 99; this package speaks wire {VERSION}",
+        ),
+        (
+            "io/tamis/version.properties",
+            f"version=0.0.1\nwire={VERSION}\n",
+            f"tamis 0.0.1, wire {VERSION}; this package is tamis {tamis.__version__}",
+        ),
+        ("io/tamis/conf.json", "[]", "conf.json is of another build"),
+        ("io/tamis/reasons.json", "[]", "reasons.json is of another build"),
+    ],
+)
+def test_a_jar_of_another_build(
+    doctor: Doctor, tmp_path: Path, name: str, content: str, says: str
+) -> None:
+    report = doctor("--no-spark", python=changed_jar(tmp_path, name, content))
+    assert report.failed == ["jar"]
+    assert says in report.checks["jar"]["text"]
+
+
+def test_a_jar_that_is_none(doctor: Doctor, tmp_path: Path) -> None:
+    root = copied(tmp_path)
+    (root / "tamis" / "jars").mkdir()
+    (root / "tamis" / "jars" / "tamis.jar").write_bytes(b"half of a d")
+    report = doctor("--no-spark", python=root)
+    assert report.failed == ["jar"]
+    assert "is no jar of tamis" in report.checks["jar"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("version", "jars", "says"),
+    [
+        ("3.5.4", ["scala-library-2.12.18.jar"], "tamis needs Spark 4.0 to 4.3"),
+        ("4.4.0", ["scala-library-2.13.18.jar"], "tamis needs Spark 4.0 to 4.3"),
+        ("4.1.0", [], "can only be a client of Spark Connect"),
+        ("4.1.0", ["scala-library-3.3.1.jar"], "built for Scala 3.3.1"),
+    ],
+)
+def test_another_pyspark(
+    doctor: Doctor, tmp_path: Path, version: str, jars: list[str], says: str
+) -> None:
+    package = tmp_path / "other" / "pyspark"
+    (package / "jars").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "version.py").write_text(f'__version__: str = "{version}"\n')
+    for jar in jars:
+        (package / "jars" / jar).write_bytes(b"")
+    report = doctor("--no-spark", python=tmp_path / "other")
+    assert report.failed == ["pyspark"]
+    assert f"pyspark {version}" in report.checks["pyspark"]["text"]
+    assert says in report.checks["pyspark"]["text"]
+
+
+def test_the_versions_are_those_of_the_package(repository: Path) -> None:
+    text = (repository / "pyproject.toml").read_text("utf-8")
+    first, following = (
+        ".".join(map(str, each)) for each in (installed.FIRST_SPARK, installed.NEXT_SPARK)
+    )
+    assert f'spark = ["pyspark>={first},<{following}"]' in text
+    needed = text[text.index("\ndependencies = [") : text.index("[project.optional")]
+    assert all(f'"{name}>=' in needed for name in installed._PACKAGES)
+    assert needed.count('">=') + needed.count(">=") == len(installed._PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("spark.tamis.mode  on", "spark.tamis.mode: 'on' is not one of apply, observe, off"),
+        ("spark.tamis.enable = false", "did you mean spark.tamis.enabled?"),
+        ("spark.tamis.timeoutMs: 5s", "'5s' is not an int"),
+    ],
+)
+def test_confs_of_the_file(doctor: Doctor, tmp_path: Path, line: str, says: str) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(line + "\n")
+    report = doctor("--no-spark")
+    assert report.failed == ["confs"]
+    assert says in report.checks["confs"]["text"]
+
+
+def test_confs_of_the_arguments_come_first(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.tamis.mode off\n")
+    arguments = "--conf spark.tamis.mode=observe pyspark-shell"
+    report = doctor("--no-spark", PYSPARK_SUBMIT_ARGS=arguments)
+    assert report.checks["confs"]["text"] == "spark.tamis.mode = observe"
+
+
+def test_other_confs_are_none_of_ours() -> None:
+    assert judged({"spark.master": "x", "spark.tamisx": "y"}, "").status == "ok"
+
+
+def a_python(folder: Path, body: str) -> str:
+    script = folder / "some-python"
+    script.write_text(f"#!/bin/sh\n{body}\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("echo 'No module named tamis' >&2; exit 1", "No module named tamis"),
+        ("echo Welcome", "is not ready: Welcome"),
+        (
+            """read line; echo 'READY {"port": 1, "wire": 99, "tamis": "9.9"}'; cat""",
+            "speaks wire 99",
+        ),
+        (
+            f"""read line; echo 'READY {{"port": 1, "wire": {VERSION}, "tamis": "9.9"}}'; cat""",
+            "does not answer",
+        ),
+    ],
+)
+def test_a_sidecar_that_does_not_work(doctor: Doctor, tmp_path: Path, body: str, says: str) -> None:
+    python = a_python(tmp_path, body)
+    (tmp_path / "spark-defaults.conf").write_text(f"spark.tamis.python {python}\n")
+    report = doctor("--no-spark")
+    assert report.failed == ["sidecar"]
+    assert says in report.checks["sidecar"]["text"]
+    assert f"spark.tamis.python is {python}" in report.checks["sidecar"]["fix"]
+
+
+def test_a_python_that_is_not_there(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.tamis.python /nowhere/python\n")
+    report = doctor("--no-spark")
+    assert report.failed == ["sidecar"]
+    assert "/nowhere/python cannot be run" in report.checks["sidecar"]["text"]
+
+
+def test_spark_itself_tells_of_a_sidecar_that_does_not_work(doctor: Doctor, tmp_path: Path) -> None:
+    python = a_python(tmp_path, "echo 'No module named tamis' >&2; exit 1")
+    (tmp_path / "spark-defaults.conf").write_text(f"spark.tamis.python {python}\n")
+    report = doctor()
+    assert (report.code, report.failed) == (1, ["sidecar", "prune"])
+    assert (
+        "No module" in report.checks["prune"]["text"] or "tamis" in report.checks["prune"]["text"]
+    )
+
+
+def test_a_spark_that_does_not_start(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.executor.memory nonsense\n")
+    report = doctor()
+    assert (report.code, report.failed) == (1, ["spark"])
+    assert "Executor memory must be a positive number" in report.checks["spark"]["text"]
+    assert report.checks["prune"]["status"] == "skipped"

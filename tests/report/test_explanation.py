@@ -1,0 +1,202 @@
+"""The forms of an explanation: text without a terminal, HTML without a script."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from tamis.errors import TamisError
+from tamis.report.explanation import Explanation, explain, only_what_did_not, why_not
+
+NASTY = "(name = '<script>alert(1)</script>\" [bold]&amp;')"
+
+
+def conjunct(sql: str, pushdown: str, **more: Any) -> dict[str, Any]:
+    return {"sql": sql, "pushdown": pushdown, "reason": None, "pruned_files": None} | more
+
+
+def why(code: str = "RANGES_OVERLAP", fix: str | None = "cluster <it>") -> dict[str, Any]:
+    return {"code": code, "text": "files may hold [red]rows[/red] & more", "fix": fix}
+
+
+def document(**more: Any) -> dict[str, Any]:
+    scan = {
+        "table": "parquet file:/data/<b>t</b>",
+        "files_kept": 3,
+        "files_total": 1200,
+        "bytes_kept": 10_000,
+        "bytes_total": 4_000_000,
+        "rows_kept": None,
+        "rows_total": None,
+        "row_groups_kept": None,
+        "row_groups_total": None,
+        "planning_ms": 3.14,
+        "timing": {"listing_ms": 1.0, "question_ms": 2.0, "planner_ms": 1.5, "opening_ms": 0.5},
+        "fallback": None,
+        "fallback_reason": None,
+        "implied": ["(id <= 98L)"],
+        "goals": [
+            {"goal": "LIMIT 10", "reason": why("LIMIT_NOT_COVERED", None)},
+            {"goal": "JOIN ON k", "reason": None},
+        ],
+        "conjuncts": [
+            conjunct("(id IS NOT NULL)", "exact", pruned_files=0, pruned_bytes=0, pruned_rows=0),
+            conjunct(
+                NASTY,
+                "inexact",
+                reason=why(),
+                pruned_files=1190,
+                pruned_bytes=3_990_000,
+                pruned_rows=None,
+                added_files=1100,
+                added_bytes=3_000_000,
+                added_rows=None,
+            ),
+        ],
+    }
+    return {"scans": [scan | more], "left_alone": [], "answered": []}
+
+
+LEFT_ALONE = {
+    "table": "<i>other</i>",
+    "reason": "it is bucketed, and no filter tells",
+    "reasons": [why("BUCKETED", None), why("NO_FILTER", "filter it by <a>")],
+}
+
+
+def test_text_has_every_numerator_and_denominator() -> None:
+    text = str(Explanation(document()))
+    assert text.splitlines()[0] == (
+        "parquet file:/data/<b>t</b>: 3 of 1,200 files, 10,000 of 4,000,000 bytes"
+    )
+    assert "prunes 0 of 1,200 files on its own" in text
+    assert "prunes 1,190 of 1,200 files, 3,990,000 of 4,000,000 bytes on its own" in text
+    assert "adds 1,100 of 1,200 files, 3,000,000 of 4,000,000 bytes to the" in text
+    assert f"inexact     {NASTY}" in text
+    assert "files may hold [red]rows[/red] & more" in text
+    assert "-> cluster <it>" in text
+    assert "implied     (id <= 98L)" in text
+    assert "planned in 3.1 ms: listing 1.0, question 2.0 (the planner 1.5, of it 0.5" in text
+
+
+def test_text_is_plain_where_nobody_looks() -> None:
+    text = str(Explanation(document()))
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == 13  # no line is broken, however long
+
+
+def test_text_has_colours_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    text = str(Explanation(document()))
+    assert "\x1b[33minexact" in text
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert max(map(len, plain.splitlines())) <= 60
+
+
+def test_branches_are_drawn_as_the_output_can_show_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/null", "w", encoding="ascii") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        text = str(Explanation(document()))
+    assert text.isascii()
+    assert "inexact" in text
+
+
+class Tags(HTMLParser):
+    """What a browser would see: elements and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.stack: list[str] = []
+        self.said = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened.append(tag)
+        assert not [name for name, _ in attrs if name.startswith("on") or name == "href"]
+        if tag != "br":
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.said += data
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        document(),
+        document(fallback="the <sidecar> died", fallback_reason=why("PLANNER_FAILED")),
+        {"scans": [], "left_alone": [LEFT_ALONE], "answered": []},
+        document() | {"left_alone": [LEFT_ALONE]},
+        {
+            "scans": [],
+            "left_alone": [],
+            "answered": [{"table": "<t>", "goal": "max(<x>)", "files": 4}],
+        },
+        document(files_total=0, bytes_total=0, files_kept=0, bytes_kept=0),
+    ],
+)
+def test_html_is_well_formed_escaped_and_without_scripts(shown: dict[str, Any]) -> None:
+    tags = Tags()
+    tags.feed(Explanation(shown)._repr_html_())
+    tags.close()
+    assert tags.stack == []
+    known = {"div", "style", "section", "b", "p", "br", "code", "span"}
+    assert set(tags.opened) <= known | {"table", "tr", "td", "svg", "rect"}
+    for scan in shown["scans"]:
+        assert scan["table"] in tags.said
+        assert NASTY in tags.said
+    for alone in shown["left_alone"]:
+        assert alone["table"] in tags.said
+        assert "filter it by <a>" in tags.said
+
+
+def test_html_is_for_light_and_for_dark_pages() -> None:
+    style = Explanation(document())._repr_html_()
+    for page in ("prefers-color-scheme:dark", 'data-jp-theme-light="true"', ".vscode-dark"):
+        assert page in style
+
+
+def test_bars_show_what_is_read() -> None:
+    html = Explanation(document())._repr_html_()
+    widths = re.findall(r'class="kept" width="([0-9.]+)"', html)
+    # files and bytes of the scan (never thinner than can be seen), then the two conjuncts
+    assert widths == ["2.0", "2.0", "240.0", "2.0"]
+
+
+def test_why_not_leaves_out_what_went_well() -> None:
+    told = only_what_did_not(document() | {"left_alone": [LEFT_ALONE]})
+    (scan,) = told["scans"]
+    assert [each["sql"] for each in scan["conjuncts"]] == [NASTY]
+    assert [each["goal"] for each in scan["goals"]] == ["LIMIT 10"]
+    assert told["left_alone"] == [LEFT_ALONE]
+    exact = document(conjuncts=[conjunct("a", "exact")], goals=[])
+    assert only_what_did_not(exact)["scans"] == []
+    assert str(Explanation(only_what_did_not(exact))) == "every filter is exact"
+    failed = document(conjuncts=[], goals=[], fallback="it died")
+    assert len(only_what_did_not(failed)["scans"]) == 1
+
+
+def test_a_connect_dataframe_is_told_what_to_use() -> None:
+    from pyspark.sql.connect.dataframe import DataFrame
+
+    frame = DataFrame(object(), object())  # type: ignore[arg-type] # of neither anything is asked
+    for asked in (explain, why_not):
+        with pytest.raises(TamisError, match="use EXPLAIN"):
+            asked(frame)

@@ -1,0 +1,95 @@
+"""What is answered to the person who asks why: effects of conjuncts, and reasons nobody is shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.serve.handler import Handler
+from tamis.wire.messages import VERSION
+from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+
+FILES = 4
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """a is 0 .. 9, 10 .. 19, … in four files of their own sizes."""
+    root = tmp_path / "t"
+    root.mkdir()
+    for number in range(FILES):
+        values = range(number * 10, number * 10 + 10)
+        texts = ["x" * (100 * number + i) for i in range(10)]
+        columns = {"a": pa.array(values, pa.int64()), "s": texts}
+        pq.write_table(pa.table(columns), root / f"{number}.parquet")
+    LocalIndex(root, spark_schema(a="long", s="string"), tmp_path / "scratch").build()
+    return root
+
+
+def asked(root: Path, conjuncts: list[Any], **more: Any) -> dict[str, Any]:
+    directory = root.parent / "snapshot"
+    fingerprint, files = write_snapshot(root, directory, {})
+    request = {
+        "version": VERSION,
+        "id": "q1",
+        "snapshot": {"fingerprint": fingerprint, "directory": str(directory), "files": files},
+        "table": {"roots": [uri_of(root)]},
+        "cache_directory": str(root.parent / "cache"),
+        "conjuncts": conjuncts,
+        **more,
+    }
+    answer = json.loads(Handler().plan(msgspec.json.encode(request).decode()))
+    assert "error" not in answer, answer
+    return dict(answer)
+
+
+def a(function: str, limit: int) -> dict[str, Any]:
+    column = {"n": "col", "p": ["a"], "t": "long"}
+    literal = {"n": "lit", "t": "long", "v": limit}
+    return {"n": "call", "f": function, "t": "boolean", "a": [column, literal]}
+
+
+def test_what_each_conjunct_prunes_and_adds(table: Path) -> None:
+    sizes = [(table / f"{number}.parquet").stat().st_size for number in range(FILES)]
+    conjuncts = [a("GreaterThan", 12), a("GreaterThan", 5), a("LessThan", 12), a("LessThan", 35)]
+    answer = asked(table, conjuncts, detail=True)
+    found = [(each["pruned"], each["added"]) for each in answer["conjuncts"]]
+
+    def share(*files: int) -> dict[str, int]:
+        size = sum(sizes[number] for number in files)
+        return {"files": len(files), "bytes": size, "rows": 10 * len(files)}
+
+    assert found == [
+        (share(0), share(0)),
+        (share(), share()),
+        (share(2, 3), share(1, 2, 3)),  # a > 12 AND a < 12: together more than each alone
+        (share(), share()),
+    ]
+    assert answer["kept"]["form"] == "none"
+    assert 0 < answer["opening_milliseconds"] <= answer["milliseconds"]
+
+
+def test_many_conjuncts_are_not_looked_at_together(table: Path) -> None:
+    answer = asked(table, [a("LessThan", 39 - i % 3) for i in range(40)], detail=True)
+    looked = [each["added"] is not None for each in answer["conjuncts"]]
+    assert looked == [True] * 32 + [False] * 8
+
+
+def test_nobody_asked(table: Path) -> None:
+    (found,) = asked(table, [a("LessThan", 12)])["conjuncts"]
+    assert (found["pruned"], found["added"]) == (None, None)
+
+
+def test_split_not_needed(table: Path) -> None:
+    """The filter is exact: there is nothing to scan without it. The shim shows no such reason."""
+    goal = {"kind": "split", "freed": ["string"], "columns": 1, "least": 0}
+    answer = asked(table, [a("LessThan", 20)], goal=goal)
+    assert answer["goal"]["reason"]["code"] == "SPLIT_NOT_NEEDED"
+    other = asked(table, [a("LessThan", 35)], goal=goal)
+    assert other["goal"].get("reason", {}).get("code") != "SPLIT_NOT_NEEDED"

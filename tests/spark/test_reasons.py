@@ -1,0 +1,675 @@
+"""Every reason is reached, and its fix, applied, does what it says.
+
+A case makes tables of ten files with a hundred rows each, clustered by id unless it says otherwise.
+It gives a query, and the fix as code: with it the query reads fewer files, for the reason is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tamis
+from tamis.reasons import REASONS
+from tests.spark.conftest import rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COLUMNS = (
+    "id",
+    "id % 10 AS k",
+    "IF(id < 50, NULL, id) AS some",
+    "id * 1.5D AS x",
+    "concat('n', lpad(CAST(id AS STRING), 4, '0')) AS name",
+    "concat(char(65 + CAST(id DIV 100 AS INT)), 'am') AS word",
+    "concat('Tag', id % 10) AS tag",
+    "timestamp_seconds(id * 86400) AS ts",
+)
+FILES = 10
+INT96 = ("spark.sql.parquet.outputTimestampType", "INT96")
+
+
+class World:
+    """Tables of one test, by name: also temporary views of that name."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark = spark
+        self._folder = folder
+        self.paths: dict[str, str] = {}
+
+    def rows(self, where: str = "true") -> DataFrame:
+        return self.spark.range(1000).selectExpr(*COLUMNS).where(where)
+
+    def table(self, name: str = "t", by: str = "id", index: dict[str, Any] | None = None) -> None:
+        """Write it anew, clustered by an expression. index: arguments of `build`; None: no index."""
+        from pyspark.sql.functions import expr
+
+        self.write(name, self.rows().repartitionByRange(FILES, expr(by)))
+        if index is not None:
+            self.index(name, **index)
+
+    def write(self, name: str, frame: DataFrame) -> None:
+        path = self.path(name)
+        frame.write.parquet(path)
+        self.spark.read.parquet(path).createOrReplaceTempView(name)
+
+    def path(self, name: str) -> str:
+        """A directory that is not there yet; from now on it is the table's."""
+        number = len(list(self._folder.iterdir()))
+        self.paths[name] = str(self._folder / f"{name}-{number}")
+        return self.paths[name]
+
+    def index(self, name: str = "t", **what: Any) -> None:
+        tamis.index(self.spark, self.paths[name]).build(**what)
+
+    def set(self, key: str, value: str) -> None:
+        self.spark.conf.set(key, value)
+
+
+Query = Callable[[], "DataFrame"]
+Fix = Callable[[], Any]
+Case = Callable[[World], "tuple[Query | str, Fix | None]"]
+CASES: list[tuple[str, Case]] = []
+
+
+def case(code: str) -> Callable[[Case], Case]:
+    def registered(made: Case) -> Case:
+        CASES.append((code, made))
+        return made
+
+    return registered
+
+
+# ---- predicates ----
+
+
+@case("NO_STATISTICS")
+def no_index(w: World) -> Any:
+    w.table()
+    return "SELECT * FROM t WHERE id < 50", lambda: w.index(columns=["id"])
+
+
+@case("FOOTERS_WITHOUT_STATISTICS")
+def int96(w: World) -> Any:
+    w.set(*INT96)
+    w.table(index={})
+    fix = {"ts": "bounds"}
+    return "SELECT * FROM t WHERE ts < TIMESTAMP '1970-02-01'", lambda: w.index(columns=fix)
+
+
+@case("NO_NULL_COUNTS")
+def nulls_without_an_index(w: World) -> Any:
+    w.table()
+    return "SELECT * FROM t WHERE some IS NULL", lambda: w.index(columns=["some"])
+
+
+@case("SIGNED_ZERO")
+def zero(w: World) -> Any:
+    w.table(index={})
+    return "SELECT * FROM t WHERE x > -1 AND x <> 0.0D", None
+
+
+@case("READER_LOSES_ROWS")
+def json_files(w: World) -> Any:
+    path = w.path("j")
+    w.rows().select("id", "name").repartitionByRange(FILES, "id").write.json(path)
+    reader = w.spark.read.format("json").schema("id LONG, name STRING")
+    tamis.index(w.spark, path, reader=reader).build()
+    return lambda: reader.load(path).where("id < 200 AND id >= 100"), None
+
+
+@case("RANGES_OVERLAP")
+def not_clustered(w: World) -> Any:
+    w.table(index={})
+    return "SELECT * FROM t WHERE k = 3", lambda: w.table(by="k", index={})
+
+
+@case("VALUES_MIXED")
+def recorded_and_not_clustered(w: World) -> Any:
+    what = {"expressions": ["upper(tag)"]}
+    w.table(index=what)
+    statement = "SELECT * FROM t WHERE upper(tag) = 'TAG3'"
+    return statement, lambda: w.table(by="upper(tag)", index=what)
+
+
+@case("COLUMNS_ARE_COMPARED")
+def two_columns(w: World) -> Any:
+    w.table(index={})
+    return "SELECT * FROM t WHERE id < k", None
+
+
+@case("FUNCTION_NOT_UNDERSTOOD")
+def soundex(w: World) -> Any:
+    w.table(index={})
+    statement = "SELECT * FROM t WHERE soundex(word) = 'C500'"
+    return statement, lambda: w.index(expressions=["soundex(word)"])
+
+
+@case("FUNCTION_NOT_UNDERSTOOD")
+def soundex_and_the_column_itself(w: World) -> Any:
+    w.table(index={})
+    statements = iter(["soundex(word) = 'C500'", "word = 'Cam'"])
+    current = [next(statements)]
+    return (
+        lambda: w.spark.table("t").where(current[0]),
+        lambda: current.__setitem__(0, next(statements)),
+    )
+
+
+@case("FUNCTION_NOT_DECLARED")
+def user_defined(w: World) -> Any:
+    from pyspark.sql.types import LongType
+
+    w.table(index={})
+    w.spark.udf.register("hundreds", hundreds, LongType())
+    statement = "SELECT * FROM t WHERE hundreds(id) = 3"
+    return statement, lambda: tamis.declare(w.spark, "hundreds", monotone=hundreds)
+
+
+@case("DECLARED_FUNCTION")
+def declared(w: World) -> Any:
+    statement, declare = user_defined(w)
+    declare()
+    return statement, None
+
+
+def hundreds(x: int) -> int:
+    return x // 100
+
+
+@case("FUNCTION_NOT_UNDERSTOOD")
+def a_lambda(w: World) -> Any:
+    w.table(index={})
+    statements = ["exists(array(id), e -> e = 5)", "id = 5"]
+    return lambda: w.spark.table("t").where(statements[0]), lambda: statements.pop(0)
+
+
+@case("EXPRESSION_NOT_UNDERSTOOD")
+def moved_timestamps(w: World) -> Any:
+    w.set(*INT96)
+    w.table(index={})
+    w.set("spark.sql.parquet.int96TimestampConversion", "true")
+    statements = ["ts < TIMESTAMP '1970-02-01'", "id < 31"]
+    return lambda: w.spark.table("t").where(statements[0]), lambda: statements.pop(0)
+
+
+@case("AND_KEEPS_BRANCH")
+def part_of_an_and(w: World) -> Any:
+    w.table(index={})
+    statement = "SELECT * FROM t WHERE (id < 500 AND soundex(word) = 'B500') OR id = 60"
+    return statement, lambda: w.index(expressions=["soundex(word)"])
+
+
+@case("OR_NEEDS_EVERY_BRANCH")
+def part_of_an_or(w: World) -> Any:
+    w.table(index={})
+    statement = "SELECT * FROM t WHERE id = 5 OR soundex(word) = 'C500'"
+    return statement, lambda: w.index(expressions=["soundex(word)"])
+
+
+@case("TELLS_OTHERS")
+def partitions_of_the_other_side(w: World) -> Any:
+    path = w.path("parts")
+    w.rows().select("name", "k").write.partitionBy("k").parquet(path)
+    w.spark.read.parquet(path).createOrReplaceTempView("parts")
+    w.table(index={})
+    return "SELECT * FROM parts JOIN t ON parts.k = t.id WHERE t.id < 100", None
+
+
+@case("CHOOSES_BUCKETS")
+def a_bucket(w: World) -> Any:
+    # 0 and 1 are of two buckets of seven, and of the same one of 64
+    w.rows().selectExpr("id", "id % 2 AS b").coalesce(1).write.bucketBy(7, "b").saveAsTable("ba")
+    tamis.index(w.spark, "ba").build()
+    return "SELECT * FROM ba WHERE b = 1", None
+
+
+# ---- scans ----
+
+
+@case("OBSERVING")
+def observing(w: World) -> Any:
+    w.table(index={})
+    w.set("spark.tamis.mode", "observe")
+    return "SELECT * FROM t WHERE id < 50", lambda: w.set("spark.tamis.mode", "apply")
+
+
+@case("PLANNER_FAILED")
+def no_python(w: World) -> Any:
+    w.table(index={})
+    bridge = w.spark._jvm.io.tamis.Tamis
+    w.set("spark.tamis.python", "/nonexistent/python")
+    bridge.restart()
+
+    def mend() -> None:
+        w.spark.conf.unset("spark.tamis.python")
+        bridge.restart()
+
+    return "SELECT * FROM t WHERE id < 50", mend
+
+
+# ---- goals ----
+
+
+@case("MAY_LOSE_FILES")
+def files_may_be_missing(w: World) -> Any:
+    w.table(index={})
+    w.set("spark.sql.files.ignoreMissingFiles", "true")
+    mend = lambda: w.set("spark.sql.files.ignoreMissingFiles", "false")  # noqa: E731
+    return "SELECT id IS NULL FROM t LIMIT 5", mend
+
+
+@case("MAY_LOSE_FILES")
+def files_may_be_corrupt(w: World) -> Any:
+    w.table(index={})
+    w.set("spark.sql.files.ignoreCorruptFiles", "true")
+    mend = lambda: w.set("spark.sql.files.ignoreCorruptFiles", "false")  # noqa: E731
+    return "SELECT max(id) FROM t", mend
+
+
+@case("LIMIT_NOT_COVERED")
+def limit(w: World) -> Any:
+    w.table(index={})
+    return "SELECT k FROM t WHERE k = 3 LIMIT 5", lambda: w.table(by="k", index={})
+
+
+@case("LIMIT_NOT_COVERED")
+def limit_without_an_index(w: World) -> Any:
+    w.table()
+    return "SELECT id IS NULL FROM t LIMIT 5", lambda: w.index()
+
+
+@case("SPLIT_DOES_NOT_PAY")
+def split(w: World) -> Any:
+    w.table(index={})
+    statement = "SELECT sum(id) FROM t WHERE id >= 250 OR name LIKE '%7'"
+    return statement, lambda: w.set("spark.tamis.residualSplit.minSavedMs", "0")
+
+
+@case("TOPK_KEY_UNKNOWN")
+def sorted_by_int96(w: World) -> Any:
+    w.set(*INT96)
+    w.table(index={})
+    return "SELECT ts FROM t ORDER BY ts LIMIT 5", lambda: w.index(columns={"ts": "bounds"})
+
+
+@case("TOPK_KEY_UNKNOWN")
+def sorted_by_an_expression(w: World) -> Any:
+    w.table(index={})
+    statement = "SELECT soundex(word) AS s FROM t ORDER BY s LIMIT 5"
+    return statement, lambda: w.index(expressions=["soundex(word)"])
+
+
+@case("TOPK_NOT_COVERED")
+def sorted_and_filtered(w: World) -> Any:
+    w.table(index={})
+    statement = "SELECT id FROM t WHERE k = 3 ORDER BY id LIMIT 5"
+    return statement, lambda: w.table(by="k", index={})
+
+
+@case("TOPK_MAY_BE_NAN")
+def sorted_by_doubles(w: World) -> Any:
+    w.table(index={})
+    return "SELECT x FROM t ORDER BY x LIMIT 5", lambda: w.index(columns={"x": "bounds"})
+
+
+@case("TOPK_RANGES_OVERLAP")
+def sorted_and_not_clustered(w: World) -> Any:
+    w.table(index={})
+    return "SELECT k FROM t ORDER BY k, id LIMIT 5", lambda: w.table(by="k", index={})
+
+
+@case("KEY_RANGE_UNKNOWN")
+def joined_without_an_index(w: World) -> Any:
+    w.table(index={})
+    w.write("u", w.rows("id < 5").coalesce(1))
+    return "SELECT t.id FROM t JOIN u ON t.id = u.id", lambda: w.index("u")
+
+
+@case("KEY_RANGE_COVERS")
+def joined_and_not_clustered(w: World) -> Any:
+    w.table(index={})
+    w.write("u", w.rows("id = 3").coalesce(1))
+    w.index("u")
+    return "SELECT t.id FROM t JOIN u ON t.k = u.id", lambda: w.table(by="k", index={})
+
+
+@case("AGGREGATE_NOT_COVERED")
+def counted_without_an_index(w: World) -> Any:
+    w.table()
+    return "SELECT count(*) FROM t", lambda: w.index()
+
+
+@case("AGGREGATE_NOT_COVERED")
+def counted_and_not_clustered(w: World) -> Any:
+    w.table(index={})
+    return "SELECT count(*) FROM t WHERE k = 3", lambda: w.table(by="k", index={})
+
+
+@case("AGGREGATE_NOT_CERTAIN")
+def max_of_strings(w: World) -> Any:
+    w.table(index={})
+    return "SELECT max(name), count(*) FROM t", lambda: w.index(columns={"name": "bounds"})
+
+
+@case("AGGREGATE_NOT_UNDERSTOOD")
+def min_of_moved_timestamps(w: World) -> Any:
+    w.set(*INT96)
+    w.table(index={})
+    w.set("spark.sql.parquet.int96TimestampConversion", "true")
+    return "SELECT min(ts) FROM t", None
+
+
+# ---- tables ----
+
+
+@case("TAMIS_IS_OFF")
+def disabled(w: World) -> Any:
+    w.table(index={})
+    w.set("spark.tamis.enabled", "false")
+    return "SELECT * FROM t WHERE id < 50", lambda: w.set("spark.tamis.enabled", "true")
+
+
+@case("TAMIS_IS_OFF")
+def mode_off(w: World) -> Any:
+    w.table(index={})
+    w.set("spark.tamis.mode", "off")
+    return "SELECT * FROM t WHERE id < 50", lambda: w.set("spark.tamis.mode", "apply")
+
+
+@case("EXTENSION_NOT_LOADED")
+def without_the_extension(w: World) -> Any:
+    from pyspark.sql import SparkSession
+
+    w.table(index={})
+    jvm, context = w.spark._jvm, w.spark.sparkContext
+    none = jvm.scala.Option.empty()
+    nothing = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(jvm.java.util.HashMap())
+    bare = jvm.org.apache.spark.sql.classic.SparkSession(
+        context._jsc.sc(),
+        none,
+        none,
+        jvm.org.apache.spark.sql.SparkSessionExtensions(),
+        nothing,
+        nothing,
+    )
+    sessions = [SparkSession(context, bare), w.spark]
+    return lambda: sessions[0].read.parquet(w.paths["t"]).where("id < 50"), lambda: sessions.pop(0)
+
+
+@case("OTHER_SOURCE")
+def a_database(w: World) -> Any:
+    driver = "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+    jvm = w.spark._jvm
+    jvm.System.setProperty(
+        "derby.stream.error.file", str(Path(w.path("derby")).with_suffix(".log"))
+    )
+    jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(driver)
+    url = "jdbc:derby:memory:reasons"
+    connection = jvm.java.sql.DriverManager.getConnection(f"{url};create=true")
+    connection.createStatement().execute("CREATE TABLE numbers (id INT)")
+    connection.close()
+    frame = w.spark.read.jdbc(url, "numbers", properties={"driver": driver}).where("id = 1")
+    return lambda: frame, None
+
+
+@case("FILE_SOURCE_V2")
+def second_file_source(w: World) -> Any:
+    w.table(index={})
+    w.set("spark.sql.sources.useV1SourceList", "")
+    return (
+        lambda: w.spark.read.parquet(w.paths["t"]).where("id < 50"),
+        lambda: w.spark.sql("RESET spark.sql.sources.useV1SourceList"),
+    )
+
+
+@case("FORMAT_NOT_SERVED")
+def lines_of_text(w: World) -> Any:
+    path = w.path("lines")
+    w.rows().selectExpr("name AS value").write.text(path)
+    w.spark.read.text(path).createOrReplaceTempView("lines")
+
+    def mend() -> None:
+        w.write("lines", w.spark.read.text(path).repartitionByRange(FILES, "value"))
+        w.index("lines")
+
+    return "SELECT * FROM lines WHERE value = 'n0005'", mend
+
+
+@case("NOT_PARQUET")
+def orc_without_a_filter(w: World) -> Any:
+    path = w.path("o")
+    w.rows().write.orc(path)
+    return lambda: w.spark.read.orc(path), None
+
+
+@case("BUCKETED")
+def bucketed_without_a_filter(w: World) -> Any:
+    w.rows().write.bucketBy(4, "id").saveAsTable("bw")
+    return "SELECT * FROM bw", None
+
+
+@case("READS_METADATA")
+def metadata(w: World) -> Any:
+    w.table(index={})
+    columns = ["_metadata.file_name IS NULL", "id IS NULL"]
+    frame = w.spark.read.parquet(w.paths["t"])
+    return lambda: frame.selectExpr(columns[0]).limit(5), lambda: columns.pop(0)
+
+
+@case("FILE_INDEX_NOT_SPARKS")
+def an_index_of_somebody_else(w: World) -> Any:
+    w.table(index={})
+    jvm = w.spark._jvm
+    plan = w.spark.table("t")._jdf.queryExecution()
+    mine = plan.optimizedPlan().scan().index()
+    files = plan.analyzed().collectLeaves().head().relation()
+    relation = jvm.org.apache.spark.sql.execution.datasources.HadoopFsRelation(
+        mine,
+        files.partitionSchema(),
+        files.dataSchema(),
+        files.bucketSpec(),
+        files.fileFormat(),
+        files.options(),
+        w.spark._jsparkSession,
+    )
+    from pyspark.sql import DataFrame
+
+    return lambda: DataFrame(
+        w.spark._jsparkSession.baseRelationToDataFrame(relation), w.spark
+    ), None
+
+
+@case("STREAMING")
+def a_batch_of_a_stream(w: World) -> Any:
+    w.table(index={})
+    schema = w.spark.read.parquet(w.paths["t"]).schema
+    stream = w.spark.readStream.schema(schema).parquet(w.paths["t"]).where("id < 50")
+    query = (
+        stream.writeStream.format("parquet")
+        .option("checkpointLocation", w.path("checkpoint"))
+        .trigger(availableNow=True)
+        .start(w.path("out"))
+    )
+    query.awaitTermination()
+    execution = query._jsq.streamingQuery().lastExecution()
+    plans: list[Any] = [Execution(w.spark, execution), w.spark.table("t").where("id < 50")]
+    return lambda: plans[0], lambda: plans.pop(0)
+
+
+class Execution:
+    """A query that has run, in place of a DataFrame: only `told` knows it."""
+
+    def __init__(self, spark: SparkSession, execution: Any) -> None:
+        self.spark = spark
+        self.execution = execution
+
+
+@case("PARTITION_COLUMN_IN_FILES")
+def partition_column_in_files(w: World) -> Any:
+    path = w.path("p")
+    w.rows().repartitionByRange(FILES, "id").selectExpr("*", "7 AS p").write.parquet(f"{path}/p=7")
+    w.spark.read.parquet(path).createOrReplaceTempView("p")
+
+    def mend() -> None:
+        w.path("p")
+        frame = w.rows().repartitionByRange(FILES, "id").selectExpr("*", "7 AS p")
+        frame.write.partitionBy("p").parquet(w.paths["p"])
+        w.spark.read.parquet(w.paths["p"]).createOrReplaceTempView("p")
+        w.index("p")
+
+    return "SELECT id FROM p WHERE id < 50", mend
+
+
+@case("VARIANT_COLUMN")
+def variant(w: World) -> Any:
+    path = w.path("v")
+    frame = w.rows().repartitionByRange(FILES, "id").selectExpr("id", "parse_json('1') AS v")
+    frame.write.parquet(path)
+    w.index("v")
+    readers = [w.spark.read, w.spark.read.schema("id BIGINT")]
+    return lambda: readers[0].parquet(path).where("id < 50"), lambda: readers.pop(0)
+
+
+@case("MATCHED_BY_FIELD_ID")
+def field_ids(w: World) -> Any:
+    from pyspark.sql.types import LongType, StructType
+
+    key = "spark.sql.parquet.fieldId.read.enabled"
+    w.table(index={})
+    schema = StructType().add("id", LongType(), True, {"parquet.field.id": 1})
+    w.set(key, "true")
+    w.set("spark.sql.parquet.fieldId.read.ignoreMissing", "true")
+    return (
+        lambda: w.spark.read.schema(schema).parquet(w.paths["t"]).where("id < 50"),
+        lambda: w.set(key, "false"),
+    )
+
+
+def with_metadata(w: World, *conditions: str) -> tuple[Query, Fix]:
+    """Conditions of a query that stays Spark's own relation: the first, and after the fix."""
+    w.table(index={})
+    left = list(conditions)
+    frame = w.spark.read.parquet(w.paths["t"]).select("id", "_metadata.file_name", "_metadata")
+    return lambda: frame.where(left[0]).drop("_metadata"), lambda: left.pop(0)
+
+
+@case("SWAP_IS_OFF")
+def swap_is_off(w: World) -> Any:
+    query, _ = with_metadata(w, "id < 50")
+    w.set("spark.tamis.fileIndexSwap.enabled", "false")
+    return query, lambda: w.set("spark.tamis.fileIndexSwap.enabled", "true")
+
+
+@case("NO_FILTER")
+def no_filter(w: World) -> Any:
+    return with_metadata(w, "true", "id < 50")
+
+
+@case("NO_FILTER")
+def not_deterministic(w: World) -> Any:
+    """Spark keeps the conjuncts of the second filter apart, and the one over id decides."""
+    frame = w.rows().select("id", "name").repartitionByRange(FILES, "id")
+    frame.write.bucketBy(4, "id").saveAsTable("rb")
+    tamis.index(w.spark, "rb").build()
+    conditions = ["rand() < 2", "id < 50 AND rand() < 2"]
+    return lambda: w.spark.table("rb").where(conditions[0]), lambda: conditions.pop(0)
+
+
+@case("FILTER_NOT_ABOUT_ROWS")
+def not_about_rows(w: World) -> Any:
+    condition = "_metadata.file_size > 0"
+    return with_metadata(w, condition, f"{condition} AND id < 50")
+
+
+@case("NOTHING_GAINED")
+def orc_without_an_index(w: World) -> Any:
+    path = w.path("o")
+    w.rows().select("id", "name").repartitionByRange(FILES, "id").write.orc(path)
+    reader = w.spark.read.format("orc").schema("id LONG, name STRING")
+    return (
+        lambda: reader.load(path).where("id < 50"),
+        lambda: tamis.index(w.spark, path, reader=reader).build(),
+    )
+
+
+# ---- what holds of all of them ----
+
+#: Reached without Spark, in tests/classify/test_reasons.py, plan/test_scan.py, serve/test_detail.py.
+ELSEWHERE = {
+    "FILES_WITHOUT_STATISTICS",
+    "NOT_ON_PARTITION_BOUNDARY",
+    "TRANSFORM_IS_NOT_ORDERED",
+    "CONSTANTS_NOT_COMPARABLE",
+    "SPLIT_NOT_NEEDED",
+}
+
+#: The fix changes how files are read, and not how many.
+AS_MANY_FILES = {"SPLIT_DOES_NOT_PAY"}
+
+
+def told(frame: Any) -> dict[str, Any]:
+    """What `tamis.explain` says of it."""
+    if isinstance(frame, Execution):
+        import json
+
+        report = frame.spark._jvm.io.tamis.report.ScanReport
+        return dict(json.loads(report.explain(frame.execution)))
+    return tamis.explain(frame).to_dict()
+
+
+def reasons(document: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for scan in document["scans"]:
+        found += [each["reason"] for each in (*scan["conjuncts"], *scan["goals"])]
+        found.append(scan["fallback_reason"])
+    found += [each for relation in document["left_alone"] for each in relation["reasons"]]
+    return [each for each in found if each]
+
+
+def files(document: dict[str, Any]) -> float:
+    """How many are read. Of what tamis left alone: all, and nobody knows how many these are."""
+    if document["left_alone"]:
+        return float("inf")
+    return float(sum(scan["files_kept"] for scan in document["scans"]))
+
+
+@pytest.mark.parametrize(
+    ("code", "made"), CASES, ids=[f"{code}-{made.__name__}" for code, made in CASES]
+)
+def test_reason(spark: SparkSession, tmp_path: Path, code: str, made: Case) -> None:
+    query, fix = made(World(spark, tmp_path))
+    if isinstance(query, str):
+        statement = query
+        query = lambda: spark.sql(statement)  # noqa: E731
+    before = told(query())
+    (why, *_) = [each for each in reasons(before) if each["code"] == code] or [None]
+    assert why is not None, f"{code} is not among {reasons(before)}"
+    assert why["text"]
+    assert all(each["code"] in REASONS for each in reasons(before))
+    if REASONS[code].fix is None:
+        assert fix is None
+        return
+    assert why["fix"]
+    assert fix is not None, "a fix is offered, and no test applies it"
+    fix()
+    frame = query()
+    after = told(frame)
+    assert code not in [each["code"] for each in reasons(after)] or files(after) < files(before)
+    if code not in AS_MANY_FILES:
+        assert files(after) < files(before)
+        total = sum(scan["files_total"] for scan in after["scans"])
+        assert files(after) < total or after["answered"]
+    expected = rows(frame)
+    spark.conf.set("spark.tamis.enabled", "false")
+    assert rows(query()) == expected
+
+
+def test_every_code_has_a_case() -> None:
+    reached = {code for code, _ in CASES}
+    assert reached.isdisjoint(ELSEWHERE)
+    assert reached | ELSEWHERE == set(REASONS)
