@@ -20,7 +20,7 @@ from tamis.expr.nodes import Expr
 from tamis.plan.edges import ends_of
 from tamis.plan.scan import Segment
 
-__all__ = ["is_clustered", "share_of_files"]
+__all__ = ["is_clustered", "known_share", "share_of_files"]
 
 #: So many files, spread over all of them, tell as much as all.
 _SAMPLE: Final = 2_048
@@ -31,7 +31,7 @@ _PAYS: Final = 0.4
 def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float:
     """In which share of the files that are kept a value of the key may be found, on average.
 
-    1.0 where that is not known.
+    1.0 where that is not known: see known_share.
 
     >>> import tamis.evaluate.operators  # fills the registries
     >>> from tamis.evaluate.example import FILES
@@ -40,6 +40,12 @@ def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
     >>> share_of_files(Column(("c",), LONG), [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_))
     0.65625
     """
+    share = known_share(key, segments, kept)
+    return 1.0 if share is None else share
+
+
+def known_share(key: Expr, segments: Sequence[Segment], kept: Flags) -> float | None:
+    """The same; None where nothing is known of the key in any file, or its values have no order."""
     ordinals = np.flatnonzero(kept)
     if len(ordinals) > _SAMPLE:
         sample = np.zeros_like(kept)
@@ -48,7 +54,7 @@ def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
         sample = kept
     ends = ends_of(key, segments, sample)
     if ends is None or not len(ends.lower):
-        return 1.0
+        return None
     # A value v lies in the files that begin at v or below, but for those that end below it.
     values = np.concatenate([ends.lower, ends.upper])
     begun = np.searchsorted(np.sort(ends.lower), values, side="right")
