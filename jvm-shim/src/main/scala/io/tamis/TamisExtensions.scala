@@ -2,6 +2,7 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
+import io.tamis.report.ScanHistory
 import io.tamis.rules._
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
@@ -27,7 +28,10 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     // in the background: importing pyarrow takes longer than planning
     if (!SidecarPython.sparkConf("spark.tamis.enabled").contains("false"))
       SidecarSupervisor.warmUp()
-    extensions.injectPreCBORule(session => new UseTamisTables(session))
+    extensions.injectPreCBORule { session =>
+      ScanHistory.listenTo(session.sparkContext)
+      new UseTamisTables(session)
+    }
     extensions.injectPreCBORule(_ => SwapFileIndex)
     extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
     extensions.injectPreCBORule(_ => PruneForLimit)

@@ -86,5 +86,12 @@ object TamisConf {
     string(conf, "spark.tamis.fileIndexSwap.enabled").forall(_.toBoolean)
   def rowGroupsEnabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
+  def historyEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.history.enabled").forall(_.toBoolean)
+  def historyLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.history.location")
+  def historyMaxAgeDays(conf: SQLConf): Int =
+    string(conf, "spark.tamis.history.maxAgeDays").map(_.toInt).getOrElse(90)
+  def historyMaxMegabytes(conf: SQLConf): Int =
+    string(conf, "spark.tamis.history.maxMegabytes").map(_.toInt).getOrElse(64)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }
