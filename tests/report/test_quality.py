@@ -66,12 +66,20 @@ LOST = [
     (0, 0, None),
     (1000, None, None),
     (10, 1000, 0),  # counts that cannot be: nothing is made of them
+    (2_000_000, 1000, 99_000_000),
 ]
 
 
 @pytest.mark.parametrize(("read", "passed", "lost"), LOST)
 def test_lost_bytes(read, passed, lost) -> None:
-    assert lost_bytes(scan(rows_read=read, rows_passed=passed)) == lost
+    assert lost_bytes(scan(rows_kept=1000, rows_read=read, rows_passed=passed)) == lost
+    assert lost_bytes(scan(rows_kept=None, rows_read=read, rows_passed=passed)) == lost
+
+
+def test_what_the_reader_skipped_was_not_read() -> None:
+    """Spark's reader skips row groups by itself, by dictionaries for instance."""
+    half = scan(rows_kept=1000, rows_read=500, rows_passed=1)
+    assert lost_bytes(half) == 49_000_000
 
 
 def test_predicates_that_differ_in_constants_count_together() -> None:
@@ -82,7 +90,7 @@ def test_predicates_that_differ_in_constants_count_together() -> None:
         "(user = 2L)",
         3,
     )
-    assert predicate.lost_bytes == 3 * 99_000_000
+    assert predicate.lost_bytes == found.lost_bytes == 3 * 99_000_000
     assert (predicate.rows_read, predicate.rows_passed) == (3_000_000, 60)
     assert predicate.fix == "cluster the table by user"
 
@@ -131,12 +139,14 @@ def test_columns_in_order_of_what_was_lost() -> None:
             scan(1, conjuncts=both[1:], rows_passed=500_000),
             scan(2, conjuncts=exact, rows_passed=900_000),
             scan(3, conjuncts=both[1:], rows_passed=None),
+            scan(4, conjuncts=[conjunct("(f(d) = 1)", ["d"], reason="FUNCTION_NOT_UNDERSTOOD")]),
         )
     )
     assert [(c.column, c.lost_bytes, c.lost_alone, c.measured, c.scans) for c in found.columns] == [
         ("b", 100_000_000, 50_000_000, 2, 3),
         ("a", 50_000_000, 0, 1, 2),  # of scan 2 every row passes it: no order would spare more
         ("c", 10_000_000, 10_000_000, 1, 1),
+        ("d", 0, 0, 0, 1),  # in whatever order, its predicate is not understood
     ]
 
 
@@ -164,3 +174,10 @@ def test_table_counts() -> None:
     assert (table.scans, table.unfiltered, table.fallbacks) == (5, 1, 1)
     assert table.bytes_read == 311_000_000
     assert [point.files_kept for point in table.points] == [100, 10, 1, 100]
+
+
+def test_a_scan_with_two_suspects_is_lost_once() -> None:
+    both = [conjunct("(a = 1)", ["a"]), conjunct("(b = 1)", ["b"])]
+    found = findings(lived(scan(0, conjuncts=both)))
+    assert [each.lost_bytes for each in found.predicates] == [99_000_000] * 2
+    assert found.lost_bytes == 99_000_000

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tamis.report.quality import Cause, Scan, lost_bytes, residual, shape, suspects
+from tamis.report.quality import Cause, Scan, is_opaque, lost_bytes, residual, shape, suspects
 
 __all__ = ["ColumnUse", "Findings", "Point", "Predicate", "TableUse", "findings"]
 
@@ -94,6 +94,8 @@ class Findings:
     last: float | None
     scans: int
     left_out: int
+    #: Of all scans that were let down by their statistics, each once.
+    lost_bytes: int
     tables: list[TableUse]
     predicates: list[Predicate]
     columns: list[ColumnUse]
@@ -123,6 +125,7 @@ def findings(history: pa.Table) -> Findings:
         max(times, default=None),
         len(scans),
         len(history) - len(scans),
+        sum(lost_bytes(scan) or 0 for scan in scans if any(suspects(scan))),
         sorted(tables, key=lambda each: (-each.bytes_read, each.table)),
         _predicates(scans),
         sorted(columns, key=lambda each: (-each.lost_bytes, each.table, each.column)),
@@ -212,7 +215,9 @@ def _columns(table: str, scans: Sequence[Scan]) -> list[ColumnUse]:
             depths[each["name"]] = (each["depth"], scan["files_total"])
         loss = lost_bytes(scan)
         # of columns whose predicates all hold for what was read, no order would spare more
-        open_columns = {name for each in residual(scan) for name in each["columns"] or []}
+        open_columns = {
+            name for each in residual(scan) if not is_opaque(each) for name in each["columns"] or []
+        }
         if loss is not None:
             for name in open_columns:
                 lost[name].append((loss, len(open_columns) == 1))

@@ -98,7 +98,7 @@ def file_table(sample: Sample, starts: Sequence[int]) -> pa.Table:
 
     Between two pieces of a partition lie values that the sample does not have. Of the column that
     is sorted by first they are counted to the piece before: its upper bound is where the next
-    begins, if that is known.
+    begins, if that is known. Of NaN no footer tells, so nothing tells of it here.
     """
     table = sample.table
     stops = [*starts, len(table)][1:]
@@ -117,9 +117,6 @@ def file_table(sample: Sample, starts: Sequence[int]) -> pa.Table:
         columns[f"min.{name}"] = _array(lower, whole.type)
         columns[f"max.{name}"] = _array(upper, whole.type)
         columns[f"null_count.{name}"] = pa.array([each.null_count for each in parts], pa.int64())
-        if pa.types.is_floating(whole.type):
-            nans = [pc.sum(pc.is_nan(each)).as_py() or 0 for each in parts]
-            columns[f"nan_count.{name}"] = pa.array(nans, pa.int64())
     return pa.table(columns)
 
 

@@ -88,13 +88,12 @@ def _body(found: Findings, source: str) -> Iterator[str]:
 def _figures(found: Findings) -> str:
     read = sum(each.bytes_read for each in found.tables)
     total = sum(each.bytes_total for each in found.tables)
-    lost = sum(each.lost_bytes for each in found.predicates)
     fallbacks = sum(each.fallbacks for each in found.tables)
     planned = [each.planning_ms for each in found.tables if each.planning_ms is not None]
     shown = [
         (percent(1 - read / total) if total else "–", f"not read, of {size(total)}"),
         (size(read), "read"),
-        (size(lost), "read for selective predicates that prune nothing"),
+        (size(found.lost_bytes), "read for selective predicates that prune nothing"),
         (milliseconds(max(planned, default=None)), "median planning, of the slowest table"),
         (f"{fallbacks:,}", f"of {count(found.scans, 'scan')} read as plain Spark would"),
     ]
@@ -118,20 +117,18 @@ def _predicates(predicates: Sequence[Predicate]) -> str:
         return f'{about}<p class="empty">None: what was selective did prune.</p>'
     rows = (
         row(
-            name(each.table),
-            f'<td class="wide"><code>{escape(each.predicate)}</code>{_example(each)}</td>',
+            f'<td class="wide"><b title="{escape(each.table)}">{escape(short(each.table)[0])}</b>'
+            f"<br><code>{escape(each.predicate)}</code>{_example(each)}</td>",
             f'<td class="wide"><span class="cause {each.cause}">{each.cause}</span>'
-            f"<small>{escape(_because(each))}</small></td>",
-            f'<td class="n">{percent(each.share_passed)}'
-            f"<small>of {each.rows_read:,} rows</small></td>",
-            f'<td class="n">{each.files_kept:,} of {each.files_total:,}</td>',
+            f"<small>{escape(_because(each))}</small>{escape(each.fix)}</td>",
+            f'<td class="n">{each.files_kept:,} of {each.files_total:,}'
+            f"<small>{percent(each.share_passed)} of the rows pass</small></td>",
             f'<td class="n">{size(each.lost_bytes)}<small>{count(each.scans, "scan")}</small></td>',
-            f'<td class="wide">{escape(each.fix)}</td>',
         )
         for each in predicates[:_MOST_ROWS]
     )
-    heads = ("table", "predicate", "cause", "#rows that pass", "#files read", "#read for nothing")
-    shown = grid((*heads, "what to do"), rows)
+    heads = ("predicate", "why, and what to do", "#files read", "#read for nothing")
+    shown = grid(heads, rows)
     causes = "".join(f'<dt class="cause {a}">{a}</dt><dd>{b}</dd>' for a, b in _CAUSES)
     return f"{about}{shown}{cut(len(predicates), _MOST_ROWS)}<dl>{causes}</dl>"
 
@@ -175,7 +172,7 @@ def _worth(columns: Sequence[ColumnUse]) -> str:
     rows = (
         row(
             name(each.table),
-            f"<td><code>{escape(each.column)}</code></td>",
+            f'<td class="code"><code>{escape(each.column)}</code></td>',
             f'<td class="n">{size(each.lost_bytes)}{bar(each.lost_bytes / most)}</td>',
             f'<td class="n">{size(each.lost_alone)}</td>',
             f'<td class="n">{each.measured:,} of {each.scans:,}</td>',
@@ -198,7 +195,7 @@ def _depths(columns: Sequence[ColumnUse]) -> str:
     rows = (
         row(
             name(each.table),
-            f"<td><code>{escape(each.column)}</code></td>",
+            f'<td class="code"><code>{escape(each.column)}</code></td>',
             _depth(each),
             f'<td class="n">{each.scans:,}</td>',
         )

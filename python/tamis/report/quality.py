@@ -20,7 +20,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-__all__ = ["Cause", "cause_of", "lost_bytes", "prunes_little", "shape", "suspects"]
+__all__ = [
+    "Cause",
+    "cause_of",
+    "is_opaque",
+    "lost_bytes",
+    "prunes_little",
+    "residual",
+    "shape",
+    "suspects",
+]
 
 #: A filter is selective if it drops so much of what was read.
 SELECTIVE: Final = 0.10
@@ -88,13 +97,18 @@ def residual(scan: Scan) -> list[Mapping[str, Any]]:
     ]
 
 
+def is_opaque(conjunct: Mapping[str, Any]) -> bool:
+    """Whether no statistics, and no order of rows, would make the conjunct prune."""
+    return conjunct["reason"] in _OPAQUE
+
+
 def cause_of(conjunct: Mapping[str, Any], scan: Scan) -> Cause:
     """Why the conjunct rules out no more of the files that were kept."""
     half = scan["files_kept"] / 2
     reason = conjunct["reason"]
     if scan["has_index"] and (scan["files_without_index"] or 0) >= half:
         return Cause.STALE
-    if reason in _OPAQUE:
+    if is_opaque(conjunct):
         return Cause.OPAQUE
     unknown = conjunct["files_without_bounds"]
     if reason in _UNKNOWN if unknown is None else unknown >= half:
@@ -122,10 +136,14 @@ def share_passed(scan: Scan) -> float | None:
 def lost_bytes(scan: Scan) -> int | None:
     """Bytes that were read and that a perfect layout would not have read; None: not measured.
 
+    Where Spark's reader skipped row groups by itself, or a LIMIT ended it, it gave fewer rows than
+    the files have, and read as many fewer of their bytes.
+
     >>> lost_bytes(
     ...     {
     ...         "rows_read": 1000,
     ...         "rows_passed": 5,
+    ...         "rows_kept": 1000,
     ...         "bytes_kept": 800,
     ...         "bytes_total": 1000,
     ...         "files_total": 10,
@@ -138,8 +156,9 @@ def lost_bytes(scan: Scan) -> int | None:
         return None
     # some row passed: its file is read
     least = scan["bytes_total"] / scan["files_total"] if scan["rows_passed"] else 0.0
-    kept: int = scan["bytes_kept"]
-    return max(0, round(kept - max(kept * passed, least)))
+    there = scan["rows_kept"]
+    read: float = scan["bytes_kept"] * (min(1.0, scan["rows_read"] / there) if there else 1.0)
+    return max(0, round(read - max(read * passed, least)))
 
 
 def shape(sql: str) -> str:
