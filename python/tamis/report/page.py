@@ -117,8 +117,8 @@ def _predicates(predicates: Sequence[Predicate]) -> str:
         return f'{about}<p class="empty">None: what was selective did prune.</p>'
     rows = (
         row(
-            f'<td class="wide"><b title="{escape(each.table)}">{escape(short(each.table)[0])}</b>'
-            f"<br><code>{escape(each.predicate)}</code>{_example(each)}</td>",
+            f'<td class="wide"><b title="{escape(each.table)}">{_breakable(each.table)}</b><br>'
+            f"<code>{escape(each.predicate)}</code>{_example(each)}</td>",
             f'<td class="wide"><span class="cause {each.cause}">{each.cause}</span>'
             f"<small>{escape(_because(each))}</small>{escape(each.fix)}</td>",
             f'<td class="n">{each.files_kept:,} of {each.files_total:,}'
@@ -131,6 +131,11 @@ def _predicates(predicates: Sequence[Predicate]) -> str:
     shown = grid(heads, rows)
     causes = "".join(f'<dt class="cause {a}">{a}</dt><dd>{b}</dd>' for a, b in _CAUSES)
     return f"{about}{shown}{cut(len(predicates), _MOST_ROWS)}<dl>{causes}</dl>"
+
+
+def _breakable(table: str) -> str:
+    """The name of a table, which may go on in the next line after each dot."""
+    return escape(short(table)[0]).replace(".", ".<wbr>")
 
 
 def _example(each: Predicate) -> str:

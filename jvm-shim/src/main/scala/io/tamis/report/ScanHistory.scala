@@ -84,7 +84,8 @@ object ScanHistory {
       SidecarSupervisor.current.filter(_.isAlive).foreach(s => complain(s.planner.flush()))
     )
     sending.execute(last)
-    last.get(DrainMs, TimeUnit.MILLISECONDS)
+    try last.get(DrainMs, TimeUnit.MILLISECONDS)
+    catch { case _: TimeoutException => } // it goes on by itself
   }
 
   /** What the sidecar has to say of an earlier record; nothing, mostly. */
