@@ -98,7 +98,7 @@ def _append(records: list[str]) -> str:
         except Exception as error:  # one that cannot be read does not keep out the others
             traceback.print_exc(file=sys.stderr)
             trouble = f"a scan could not be recorded in the history ({error}). {_OFF}"
-        time.sleep(0)  # whoever plans goes first
+        time.sleep(0.001)  # whoever plans goes first
     for settings, of_one in rows.items():
         folder = default_location() if settings.location is None else Path(settings.location)
         log = Log(folder)

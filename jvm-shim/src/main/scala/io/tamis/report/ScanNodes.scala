@@ -24,8 +24,8 @@ final case class ScanNode(
 
 object ScanNodes extends AdaptiveSparkPlanHelper {
 
-  /** Every scan once, those of subqueries and adaptive stages among them; and those below the cached
-    * plans that are asked for.
+  /** Every scan once, those of subqueries and adaptive stages among them; and those below the
+    * cached plans that are asked for.
     */
   def of(plan: SparkPlan, cached: SparkPlan => Boolean): Seq[ScanNode] = {
     // of a filter over another one it is the upper one, which comes first, whose rows pass both
