@@ -27,7 +27,7 @@ _CONJUNCT: Final = pa.struct(
 _COLUMN: Final = pa.struct(
     [
         ("name", pa.string()),
-        # in how many files, on average, a value of the column may be: 1 is perfectly clustered
+        # with how many files, itself among them, a file shares part of its range, on average
         ("depth", pa.float64()),
     ]
 )

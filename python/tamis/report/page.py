@@ -190,9 +190,9 @@ def _worth(columns: Sequence[ColumnUse]) -> str:
 
 def _depths(columns: Sequence[ColumnUse]) -> str:
     about = (
-        '<p class="soft">In how many files a value of the column may be, on average, by the '
-        "statistics of the latest scan. 1 is perfect; all of the files means that no value rules "
-        "out any.</p>"
+        '<p class="soft">With how many files, itself among them, a file shares part of its range '
+        "of the column, on average, by the statistics of the latest scan. 1 is perfect; all of the "
+        "files means that values rule out none.</p>"
     )
     if not columns:
         return f'{about}<p class="empty">No scan had a filter.</p>'

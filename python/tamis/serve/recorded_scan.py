@@ -21,7 +21,7 @@ from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.rewrites import simplify
 from tamis.files.table import dotted
 from tamis.history.schema import SCHEMA
-from tamis.plan.clustered import known_share
+from tamis.plan.clustered import depth_of_files
 from tamis.plan.edges import files_without_bounds
 from tamis.plan.scan import decide
 from tamis.serve.room import DEEPEST, depth_of, with_room
@@ -143,8 +143,7 @@ def _most_unknown(conjunct: Expr, unknown: dict[tuple[str, ...], int]) -> int | 
 
 
 def _depth(column: Column, scan: ScanInput, files: int) -> float | None:
-    share = known_share(column, scan.segments, np.ones(files, np.bool_))
-    return None if share is None else share * files
+    return depth_of_files(column, scan.segments, np.ones(files, np.bool_))
 
 
 def _without_index(scan: ScanInput, kept: Flags) -> int:
