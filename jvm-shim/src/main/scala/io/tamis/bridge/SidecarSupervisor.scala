@@ -49,10 +49,10 @@ object SidecarSupervisor {
       .get()
       .addShutdownHook(
         () => {
-          current.foreach(_.end(LastWordsMs))
-          restart()
+          current.filter(_.isAlive).foreach(_.lastWords(LastWordsMs))
           Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
           Try(Files.deleteIfExists(directory))
+          restart()
         },
         LateHook
       )
