@@ -25,6 +25,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+# The history of whoever runs the tests is none of theirs.
+os.environ["XDG_STATE_HOME"] = str(REPOSITORY / "build" / "state")
 
 # No deadlines: a loaded machine is not a failure. HYPOTHESIS_PROFILE=long looks for rare cases.
 _SLOW_IS_FINE = [HealthCheck.too_slow]

@@ -38,9 +38,11 @@ _DEFINED_IN = {
     "evaluate": "tamis.evaluate",
     "explain": "tamis.report",
     "from_duckdb": "tamis.wire.duckdb",
+    "history": "tamis.history",
     "index": "tamis.index",
     "parse": "tamis.session",
     "to_duckdb": "tamis.wire.duckdb",
+    "what_if": "tamis.report",
     "why_not": "tamis.report",
 }
 

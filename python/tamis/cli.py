@@ -19,7 +19,7 @@ from tamis._version import __version__
 from tamis.errors import TamisError
 
 # Groups of commands that other packages bring: imported when asked for, so that `jar` stays fast.
-_GROUPS = {"index": "tamis.index.commands"}
+_GROUPS = {"index": "tamis.index.commands", "report": "tamis.report.commands"}
 
 app = typer.Typer(
     name="tamis",

@@ -38,6 +38,7 @@ def shell(directory: Path, **more: str) -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         # Spark's own temporary files, and the private directory of tamis
         "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={directory}",
+        "XDG_STATE_HOME": str(directory / "state"),
         **more,
     }
 

@@ -36,6 +36,9 @@ def test_as_documented(
     wait_until_gone(told["sidecar"])
     assert Path(told["private"]).parent == tmp_path
     assert not list(tmp_path.glob("tamis-*"))
+    # but what ran: the application ended at once, and stopped nothing itself
+    history = tamis.history(tmp_path / "state" / "tamis" / "history")
+    assert history.column("files_kept").to_pylist() == [1]
 
 
 def test_an_installed_package_brings_its_python(

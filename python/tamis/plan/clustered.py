@@ -20,7 +20,7 @@ from tamis.expr.nodes import Expr
 from tamis.plan.edges import ends_of
 from tamis.plan.scan import Segment
 
-__all__ = ["is_clustered", "share_of_files"]
+__all__ = ["depth_of_files", "is_clustered", "share_of_files"]
 
 #: So many files, spread over all of them, tell as much as all.
 _SAMPLE: Final = 2_048
@@ -40,13 +40,7 @@ def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
     >>> share_of_files(Column(("c",), LONG), [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_))
     0.65625
     """
-    ordinals = np.flatnonzero(kept)
-    if len(ordinals) > _SAMPLE:
-        sample = np.zeros_like(kept)
-        sample[ordinals[:: len(ordinals) // _SAMPLE]] = True
-    else:
-        sample = kept
-    ends = ends_of(key, segments, sample)
+    ends = ends_of(key, segments, _sample(kept))
     if ends is None or not len(ends.lower):
         return 1.0
     # A value v lies in the files that begin at v or below, but for those that end below it.
@@ -55,6 +49,41 @@ def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
     ended = np.searchsorted(np.sort(ends.upper), values, side="left")
     asked = len(ends.lower) + ends.unknown
     return float((np.mean(begun - ended) + ends.unknown) / asked)
+
+
+def depth_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float | None:
+    """With how many files a file shares part of its range of the key, on average, and with itself.
+
+    1.0: no two ranges meet. None: nothing is known of the key in any file, or it has no order.
+
+    >>> import tamis.evaluate.operators  # fills the registries
+    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.expr.nodes import Column
+    >>> from tamis.expr.types import LONG
+    >>> depth_of_files(Column(("c",), LONG), [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_))
+    3.0
+    """
+    sample = _sample(kept)
+    ends = ends_of(key, segments, sample)
+    if ends is None or not len(ends.lower):
+        return None
+    # Two ranges do not meet where one begins after the end of the other.
+    begun = np.searchsorted(np.sort(ends.lower), ends.upper, side="right")
+    ended = np.searchsorted(np.sort(ends.upper), ends.lower, side="left")
+    asked = len(ends.lower) + ends.unknown
+    # a file of which nothing is known may share values with all
+    met = float(np.sum(begun - ended)) + (len(ends.lower) + asked) * ends.unknown
+    others = met / asked - 1
+    return float(1 + others * np.count_nonzero(kept) / np.count_nonzero(sample))
+
+
+def _sample(kept: Flags) -> Flags:
+    ordinals = np.flatnonzero(kept)
+    if len(ordinals) <= _SAMPLE:
+        return kept
+    sample = np.zeros_like(kept)
+    sample[ordinals[:: len(ordinals) // _SAMPLE]] = True
+    return sample
 
 
 def is_clustered(key: Expr, segments: Sequence[Segment], kept: Flags) -> bool:

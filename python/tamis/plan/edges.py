@@ -12,11 +12,11 @@ import numpy.typing as npt
 from tamis.evaluate.bounds import Bounds, Flags
 from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import value
-from tamis.expr.nodes import Expr, type_of
+from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import DataType
 from tamis.plan.scan import Segment, kept_blocks
 
-__all__ = ["Ends", "ends_of"]
+__all__ = ["Ends", "ends_of", "files_without_bounds"]
 
 #: int64 as bounds hold them, or objects: bytes of strings, Decimal of long decimals.
 Values: TypeAlias = npt.NDArray[Any]
@@ -68,6 +68,24 @@ def ends_of(key: Expr, segments: Sequence[Segment], kept: Flags) -> Ends | None:
             upper.append(_values(found.upper, both))
     unknown += int(np.count_nonzero(left))  # files without statistics
     return Ends(data_type, _joined(lower), _joined(upper), unknown)
+
+
+def files_without_bounds(column: Column, segments: Sequence[Segment], kept: Flags) -> int:
+    """How many of the files that are kept may hold any value of the column, as far as is known.
+
+    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.expr.types import LONG
+    >>> whole, kept = [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_)
+    >>> [files_without_bounds(Column((name,), LONG), whole, kept) for name in ("c", "other")]
+    [0, 4]
+    """
+    unknown = kept.copy()
+    for ordinals, chosen in kept_blocks(segments, kept):
+        count = len(ordinals)
+        found = chosen.bounds(column)
+        known = _known(found, count) | ~_spread(found.can_be_value, count)
+        unknown[ordinals] &= ~known
+    return int(np.count_nonzero(unknown))
 
 
 def _spread(flags: Flags, count: int) -> Flags:

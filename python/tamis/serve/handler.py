@@ -8,17 +8,21 @@ import traceback
 from collections.abc import Callable
 
 from tamis.errors import TamisError
+from tamis.serve.recorder import Recorder
 from tamis.wire.messages import Failure, PlanFailure, write_answer
 
 
 class Handler:
     """Implements io.tamis.bridge.Planner. Strings only.
 
-    answered: called after each question.
+    answered: called after each question.  recorder: where scans that ran are told of.
     """
 
-    def __init__(self, answered: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, answered: Callable[[], None] = lambda: None, recorder: Recorder | None = None
+    ) -> None:
         self._answered = answered
+        self._recorder = recorder or Recorder()
 
     def plan(self, request: str) -> str:
         """Answer a PlanRequest, or with a PlanFailure: then the shim keeps everything."""
@@ -45,6 +49,14 @@ class Handler:
     def ping(self) -> str:
         """Answer at once: the process runs."""
         return "pong"
+
+    def record(self, scan: str) -> str:
+        """Take a scan that ran, for the history. Answers "", or what is wrong with the history."""
+        return self._recorder.take(scan)
+
+    def flush(self) -> str:
+        """Write the history as far as it was recorded. Answers as `record`."""
+        return self._recorder.flush()
 
     class Java:
         """How py4j knows the interface."""

@@ -4,7 +4,8 @@
    the arguments or the environment, where other users could read it.
 2. The sidecar serves on a free port of the loopback interface and answers `READY {"port": …, …}` on
    standard output: before it imports numpy and pyarrow, which take longer than all the rest.
-3. Standard input stays open. Its end means that the driver is gone, however it went.
+3. Standard input stays open. Its end means that the driver is gone, however it went. What was to be
+   recorded is written then, and the process ends.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from typing import NoReturn
 from tamis._version import __version__
 from tamis.serve.idle import Idle
 from tamis.serve.modules import without
+from tamis.serve.recorder import Recorder
 
 _LOOPBACK = "127.0.0.1"
+#: How long the driver's end is outlived, in seconds, where scans are still to be recorded.
+_LAST_WORDS = 1.5
 
 
 def main() -> NoReturn:
@@ -33,16 +37,18 @@ def main() -> NoReturn:
     greeting = sys.stdin.buffer.readline()
     if not greeting:
         os._exit(0)
-    port = _serve(json.loads(greeting)["token"])
+    recorder = Recorder()
+    port = _serve(json.loads(greeting)["token"], recorder)
     handshake.write(f"READY {json.dumps(_ready(port))}\n")
     handshake.close()
     threading.Thread(target=_import_what_planning_needs, daemon=True).start()
     while sys.stdin.buffer.read(4096):
         pass
+    recorder.end(_LAST_WORDS)
     os._exit(0)  # not sys.exit: a thread that hangs must not keep the process
 
 
-def _serve(token: str) -> int:
+def _serve(token: str, recorder: Recorder) -> int:
     from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway
 
     from tamis.serve.handler import Handler
@@ -60,7 +66,7 @@ def _serve(token: str) -> int:
             auth_token=token,
             eager_load=True,
         ),
-        python_server_entry_point=Handler(idle.asked),
+        python_server_entry_point=Handler(idle.asked, recorder),
     )
     port: int = gateway.get_callback_server().get_listening_port()
     _wait_until_open(port)

@@ -3,7 +3,7 @@ package io.tamis
 import java.nio.file.Paths
 
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
-import io.tamis.report.{Audit, ScanReport}
+import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.source.{
   AnswerMemo,
   Listing,
@@ -40,6 +40,12 @@ object Tamis {
   def restart(): Unit = {
     SidecarSupervisor.restart()
     AnswerMemo.invalidate()
+  }
+
+  /** What ran so far is in the history when this returns: for whoever reads it right away. */
+  def flushHistory(session: SparkSession): Unit = {
+    ScanHistory.delivered(session.sparkContext)
+    ScanHistory.drain()
   }
 
   /** The warnings of this driver, oldest first. */
@@ -150,6 +156,18 @@ object Tamis {
 
   /** How many files were read again so far. */
   def auditedFiles: Long = Audit.files
+
+  /** For tamis.what_if: the scans of the plan and their filters; @return a JSON array. */
+  def layouts(dataset: Dataset[_]): String = {
+    val planned = execution(dataset)
+    planned.sparkSession.withActive(Layouts.scans(planned))
+  }
+
+  /** The rows of the table of one of them. */
+  def rowsOfScan(dataset: Dataset[_], scan: Int): Dataset[Row] = {
+    val planned = execution(dataset)
+    planned.sparkSession.withActive(Layouts.rows(planned, scan))
+  }
 
   private def execution(dataset: Dataset[_]): QueryExecution =
     dataset.asInstanceOf[ClassicDataset[_]].queryExecution

@@ -3,7 +3,7 @@ package io.tamis
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
 import io.tamis.functions.TableFunctions
-import io.tamis.report.ListenForAudits
+import io.tamis.report.{ListenForAudits, ScanHistory}
 import io.tamis.rules._
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
@@ -32,7 +32,10 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     if (!SidecarPython.sparkConf("spark.tamis.enabled").contains("false"))
       SidecarSupervisor.warmUp()
     TableFunctions.register(extensions)
-    extensions.injectPreCBORule(session => new UseTamisTables(session))
+    extensions.injectPreCBORule { session =>
+      ScanHistory.listenTo(session.sparkContext)
+      new UseTamisTables(session)
+    }
     extensions.injectPreCBORule(_ => SwapFileIndex)
     extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
     extensions.injectPreCBORule(_ => PruneForLimit)

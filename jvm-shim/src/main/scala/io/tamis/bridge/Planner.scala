@@ -7,6 +7,14 @@ trait Planner {
   def plan(request: String): String
   def imply(request: String): String
   def ping(): String
+
+  /** A scan that ran, for the history: taken at once, written later. The answer is empty, or says
+    * what is wrong with the history.
+    */
+  def record(scan: String): String
+
+  /** Writes what was recorded so far; answers as `record`. */
+  def flush(): String
 }
 
 /** The planner cannot be asked now; the text says why. The query runs as plain Spark. */

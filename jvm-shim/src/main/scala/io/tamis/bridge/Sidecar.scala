@@ -30,6 +30,13 @@ final class Sidecar private (
     */
   def isDying: Boolean = process.waitFor(500, TimeUnit.MILLISECONDS)
 
+  /** Lets it write down what it has been told, and waits for that no longer than this. */
+  def lastWords(timeoutMs: Long): Unit = Try {
+    CompletableFuture
+      .supplyAsync[String](() => planner.flush())
+      .get(timeoutMs, TimeUnit.MILLISECONDS)
+  }
+
   /** Ends it at once, stopped (SIGSTOP) or not; calls under way fail, which frees their threads. */
   def kill(): Unit = {
     process.destroyForcibly()

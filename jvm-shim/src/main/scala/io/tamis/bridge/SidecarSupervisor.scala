@@ -5,6 +5,7 @@ import java.util.concurrent._
 
 import scala.util.Try
 
+import org.apache.hadoop.util.ShutdownHookManager
 import org.slf4j.LoggerFactory
 
 /** Keeps one sidecar running, and knows when not to ask it.
@@ -21,6 +22,8 @@ object SidecarSupervisor {
   private val HangsBeforeRestart = 3
   private val DeathsBeforePause = 3
   private val StartMs = 20000L
+  private val LastWordsMs = 2000L
+  private val LateHook = 1 // Spark's are of priority 40 and more
 
   private val background: ExecutorService = Executors.newCachedThreadPool { (task: Runnable) =>
     val thread = new Thread(task, "tamis-supervisor"); thread.setDaemon(true); thread
@@ -41,16 +44,18 @@ object SidecarSupervisor {
   /** Where snapshots are exchanged: readable by this user only, removed at exit. */
   lazy val privateDirectory: Path = {
     val directory = Files.createTempDirectory("tamis-") // mode 0700
-    Runtime.getRuntime.addShutdownHook(
-      new Thread(
+    // after Spark's own hook, which stops contexts that nobody stopped: they may have last words
+    ShutdownHookManager
+      .get()
+      .addShutdownHook(
         () => {
-          restart()
+          current.filter(_.isAlive).foreach(_.lastWords(LastWordsMs))
           Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
           Try(Files.deleteIfExists(directory))
+          restart()
         },
-        "tamis-shutdown"
+        LateHook
       )
-    )
     directory
   }
 

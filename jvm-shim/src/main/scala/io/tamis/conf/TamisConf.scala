@@ -88,5 +88,12 @@ object TamisConf {
   def requireFilter(conf: SQLConf): Seq[String] = list(conf, "spark.tamis.requireFilter", ',')
   def assertPruned(conf: SQLConf): Seq[String] = list(conf, "spark.tamis.assertPruned", ';')
   def auditFiles(conf: SQLConf): Int = string(conf, "spark.tamis.audit").map(_.toInt).getOrElse(0)
+  def historyEnabled(conf: SQLConf): Boolean =
+    string(conf, "spark.tamis.history.enabled").forall(_.toBoolean)
+  def historyLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.history.location")
+  def historyMaxAgeDays(conf: SQLConf): Int =
+    string(conf, "spark.tamis.history.maxAgeDays").map(_.toInt).getOrElse(90)
+  def historyMaxMegabytes(conf: SQLConf): Int =
+    string(conf, "spark.tamis.history.maxMegabytes").map(_.toInt).getOrElse(64)
   def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }

@@ -81,10 +81,19 @@ final class Question(
     documents
   }
 
+  /** The question as it travels, with what it speaks of in place. May throw. */
+  def document(): String = request(write()).toJson
+
   private def send(documents: ArrayNode): PlanAnswer = {
+    val answer = PlannerClient.plan(request(documents), conf)
+    answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
+    answer
+  }
+
+  private def request(documents: ArrayNode): PlanRequest = {
     val directory = SidecarSupervisor.privateDirectory
     Snapshots.ensure(listing, directory)
-    val request = PlanRequest(
+    PlanRequest(
       UUID.randomUUID().toString,
       listing.fingerprint,
       directory.toString,
@@ -103,9 +112,6 @@ final class Question(
       goal,
       reading
     )
-    val answer = PlannerClient.plan(request, conf)
-    answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
-    answer
   }
 
   // who asks for more than files does not read any yet

@@ -92,6 +92,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     else runtimeScan.remove()
   }
 
+  /** What run-time filters left of the files that were kept, when they were last applied. */
+  def filesRead: Int = runtimeFiles.getOrElse(decision.kept.count)
+
   private def takeRuntimeScan(): Option[ParquetScan] = {
     val scan = Option(runtimeScan.get)
     runtimeScan.remove()

@@ -194,7 +194,7 @@ object Messages {
   }
 
   /** A set of files, as `kept` reads it. */
-  private[wire] def writeKept(bits: BitSet, files: Int, out: ObjectNode): Unit = {
+  private[tamis] def writeKept(bits: BitSet, files: Int, out: ObjectNode): Unit = {
     val bytes = java.util.Arrays.copyOf(bits.toByteArray, (files + 7) / 8)
     out.put("form", "bitmap").put("data", Base64.getEncoder.encodeToString(bytes))
   }

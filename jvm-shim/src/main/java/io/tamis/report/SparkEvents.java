@@ -1,0 +1,26 @@
+package io.tamis.report;
+
+import java.util.concurrent.TimeoutException;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+
+/**
+ * Spark's events.
+ *
+ * <p>Java, because these parts are private to Spark's packages in Scala only. Seen to hold on 4.0 to
+ * 4.3.
+ */
+final class SparkEvents {
+  private SparkEvents() {}
+
+  /** What ran; null where the event was read from a log of events. */
+  static QueryExecution planOf(SparkListenerSQLExecutionEnd event) {
+    return event.qe();
+  }
+
+  /** Waits until whoever listens was told of all that has happened so far. */
+  static void delivered(SparkContext context, long timeoutMs) throws TimeoutException {
+    context.listenerBus().waitUntilEmpty(timeoutMs);
+  }
+}

@@ -1,0 +1,62 @@
+package io.tamis.report
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import io.tamis.source.{PlannedFiles, Question, ScanPlanner}
+import io.tamis.wire.Messages
+import org.apache.spark.sql.{Dataset, Row}
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.QueryExecution
+
+/** What tamis.what_if needs of a plan: its scans with their filters, and the rows of their tables.
+  * Plans; never runs the query.
+  */
+object Layouts {
+
+  /** [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_total", "columns",
+    * "partition_columns", "case_sensitive", "filters": [{"sql"}], "conjuncts": their documents}]
+    */
+  def scans(planned: QueryExecution): String = {
+    val out = Messages.mapper.createArrayNode()
+    nodes(planned).foreach(write(out.addObject(), _))
+    Messages.mapper.writeValueAsString(out)
+  }
+
+  /** The rows of the table of one of these scans: all of them, as Spark reads it. */
+  def rows(planned: QueryExecution, scan: Int): Dataset[Row] = {
+    val files: PlannedFiles = nodes(planned)(scan).files
+    files.session.asInstanceOf[ClassicSession].baseRelationToDataFrame(files.relation)
+  }
+
+  /** A subquery that waits to be reused stands in a plan that did not run yet more than once. */
+  private def nodes(planned: QueryExecution): Seq[ScanNode] =
+    ScanNodes.of(planned.executedPlan, _ => true).foldLeft(Vector.empty[ScanNode]) { (seen, each) =>
+      if (seen.exists(_.decision eq each.decision)) seen else seen :+ each
+    }
+
+  private def write(out: ObjectNode, scan: ScanNode): Unit = {
+    val d = scan.decision
+    out.put("table", scan.files.name())
+    // of a catalog table a scan lists only the partitions that match
+    val whole = ScanPlanner.everything(scan.files).kept.listing
+    out.put("files_kept", d.kept.count).put("files_total", whole.size)
+    out.put("bytes_kept", d.kept.bytes).put("bytes_total", whole.totalBytes)
+    d.totalRecords
+      .filter(_ => whole.size == d.kept.listing.size)
+      .fold(out.putNull("rows_total"))(out.put("rows_total", _))
+    val columns = out.putArray("columns")
+    scan.files.relation.schema.fieldNames.foreach(columns.add)
+    val partitions = out.putArray("partition_columns")
+    scan.files.relation.partitionSchema.fieldNames.foreach(partitions.add)
+    out.put("case_sensitive", isCaseSensitive(scan))
+    val writer = Question.writer(scan.files)
+    val conjuncts = out.putArray("conjuncts")
+    val filters = out.putArray("filters")
+    d.conjuncts.foreach { c =>
+      conjuncts.add(writer.write(c.expression))
+      filters.addObject().put("sql", c.sql)
+    }
+  }
+
+  private def isCaseSensitive(scan: ScanNode): Boolean =
+    scan.files.session.asInstanceOf[ClassicSession].sessionState.conf.caseSensitiveAnalysis
+}

@@ -1,0 +1,106 @@
+package io.tamis.report
+
+import java.util.concurrent._
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import io.tamis.bridge.{SidecarSupervisor, Warnings}
+import io.tamis.conf.TamisConf
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler._
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
+
+/** Hands the decision of every scan that ran to the sidecar, which appends it to the history.
+  *
+  * Off the path of queries: Spark tells of a query that has ended, in a thread of its own, and
+  * another thread writes and sends. Nobody waits for it; what is too much is left out. A plan that
+  * is only explained does not run and is not recorded, and of one that failed nothing can be told.
+  */
+final class ScanHistory private (application: String) extends SparkListener {
+  import ScanHistory._
+
+  override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+    case e: SparkListenerSQLExecutionEnd if e.errorMessage.forall(_.isEmpty) =>
+      Option(SparkEvents.planOf(e)).filter(isRecorded).foreach { ran =>
+        sending.execute(() => send(ran, e.executionId, e.time))
+      }
+    case _ =>
+  }
+
+  override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = drain()
+
+  private def isRecorded(ran: QueryExecution): Boolean = {
+    val conf = ran.sparkSession.sessionState.conf
+    Try(TamisConf.historyEnabled(conf) && TamisConf.enabled(conf)).getOrElse(false)
+  }
+
+  private def send(ran: QueryExecution, execution: Long, time: Long): Unit = quietly {
+    // nobody who could write it down: that was said when the query was planned
+    SidecarSupervisor.current.filter(_.isAlive).foreach { sidecar =>
+      ran.sparkSession.withActive {
+        ScanRecords.of(ran, application, execution, time).foreach { record =>
+          complain(sidecar.planner.record(record))
+        }
+      }
+    }
+  }
+}
+
+object ScanHistory {
+  private val MostWaiting = 64
+  private val DrainMs = 2000L
+  private val DeliveredMs = 10000L
+
+  private val listening = new AtomicReference[SparkContext]()
+
+  private val sending = new ThreadPoolExecutor(
+    1,
+    1,
+    30,
+    TimeUnit.SECONDS,
+    new ArrayBlockingQueue[Runnable](MostWaiting),
+    (task: Runnable) => {
+      val thread = new Thread(task, "tamis-history"); thread.setDaemon(true); thread
+    },
+    new ThreadPoolExecutor.DiscardPolicy
+  )
+  sending.allowCoreThreadTimeOut(true)
+
+  /** From now on, once for each context. */
+  def listenTo(context: SparkContext): Unit =
+    if (listening.getAndSet(context) ne context) quietly {
+      context.addSparkListener(new ScanHistory(context.applicationId))
+    }
+
+  /** Waits until the listener was told of all that has ended. */
+  def delivered(context: SparkContext): Unit = quietly(SparkEvents.delivered(context, DeliveredMs))
+
+  /** Waits, not long, until what ended so far is written. */
+  def drain(): Unit = quietly {
+    val last = new FutureTask[Unit](() =>
+      SidecarSupervisor.current.filter(_.isAlive).foreach(s => complain(s.planner.flush()))
+    )
+    sending.execute(last)
+    try last.get(DrainMs, TimeUnit.MILLISECONDS)
+    catch { case _: TimeoutException => } // it goes on by itself
+  }
+
+  /** What the sidecar has to say of an earlier record; nothing, mostly. */
+  private def complain(answer: String): Unit =
+    if (answer != null && answer.nonEmpty) Warnings.once(s"history:$answer", answer)
+
+  private def quietly(act: => Unit): Unit =
+    try act
+    catch {
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        Warnings.once(
+          "history:failed",
+          s"a scan could not be recorded in the history ($e). Queries are not affected; " +
+            "spark.tamis.history.enabled=false turns it off.",
+          e
+        )
+    }
+}

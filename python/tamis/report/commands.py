@@ -1,0 +1,57 @@
+"""`python -m tamis report`: the history as one page."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tamis.errors import TamisError
+
+app = typer.Typer(
+    name="report",
+    help="What was read, what need not have been, and what would mend it: the history as a page.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def report(
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            "--history",
+            metavar="DIR",
+            help="The folder of spark.tamis.history.location; else the history of this user.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page is written.")
+    ] = Path("report.html"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the findings as JSON, and write no page.")
+    ] = False,
+) -> None:
+    from tamis.history import default_location
+    from tamis.history import history as read
+    from tamis.report.findings import findings
+    from tamis.report.page import to_html
+
+    folder = default_location() if history is None else history
+    if history is not None and not folder.is_dir():
+        raise TamisError(f"{folder} is no folder: give that of spark.tamis.history.location")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = findings(read(folder))
+    for each in caught:
+        typer.echo(str(each.message), err=True)
+    if as_json:
+        typer.echo(json.dumps({"history": str(folder), **found.to_dict()}, indent=2))
+        return
+    try:
+        output.write_text(to_html(found, str(folder)), "utf-8")
+    except OSError as error:
+        raise TamisError(f"the report cannot be written: {error}") from error
+    typer.echo(output)

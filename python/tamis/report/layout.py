@@ -1,0 +1,163 @@
+"""A layout that does not exist: rows of a sample, sorted, cut into files, and their statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.errors import TamisError
+from tamis.files.table import dotted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Path", "Sample", "cut", "file_table"]
+
+Path = tuple[str, ...]
+
+#: A piece of fewer rows says little about the range of a file.
+_ROWS_A_PIECE: Final = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Rows in the order of the layout. `table` has a column for each path, named as `dotted` does.
+
+    `groups`: how many rows each partition has, in order; files never cross them.
+    """
+
+    table: pa.Table
+    order: Path
+    groups: Sequence[int]
+
+    @staticmethod
+    def of(
+        rows: DataFrame,
+        cluster_by: Sequence[str],
+        partition_columns: Sequence[str],
+        paths: Sequence[Path],
+    ) -> Sample:
+        """Read these columns of the rows, and sort. Raises TamisError for a column of no order."""
+        order = [_resolved(name, rows) for name in cluster_by]
+        partitions = [(name,) for name in partition_columns]
+        wanted = list(dict.fromkeys([*partitions, *order, *paths]))
+        found = rows.selectExpr(*(f"{_quoted(path)} AS c{i}" for i, path in enumerate(wanted)))
+        simple = [i for i, each in enumerate(found.schema.fields) if _has_order(each.dataType)]
+        for path in (*partitions, *order):
+            if wanted.index(path) not in simple:
+                raise TamisError(
+                    f"rows cannot be sorted by {dotted(path)}: its values have no order"
+                )
+        table = found.select(*(f"c{i}" for i in simple)).toArrow()
+        named = table.rename_columns([dotted(wanted[i]) for i in simple])
+        return Sample.sorted(named, [dotted(each) for each in order], partition_columns, order[0])
+
+    @staticmethod
+    def sorted(
+        table: pa.Table, order: Sequence[str], partition_columns: Sequence[str], first: Path
+    ) -> Sample:
+        """The rows in order: by partition, and then by these columns."""
+        partitions = [dotted((name,)) for name in partition_columns]
+        keys = [(name, "ascending") for name in dict.fromkeys([*partitions, *order])]
+        # NULLs last, where Spark has them first: they are together in either case
+        table = table.take(pc.sort_indices(table, sort_keys=keys))
+        groups = [len(table)]
+        if partitions and len(table):
+            grouped = table.group_by(partitions, use_threads=False).aggregate([([], "count_all")])
+            groups = grouped.column("count_all").to_pylist()
+        return Sample(table, first, groups)
+
+
+def cut(sample: Sample, files: int) -> list[int]:
+    """Where each piece starts: about as many as there are files, of alike rows; fewer of few rows.
+
+    >>> rows = pa.table({"c": list(range(400))})
+    >>> cut(Sample.sorted(rows, ["c"], [], ("c",)), files=4)
+    [0, 100, 200, 300]
+    """
+    rows = len(sample.table)
+    if rows == 0:
+        return []
+    pieces = max(1, min(files, rows // _ROWS_A_PIECE))
+    starts: list[int] = []
+    first = 0
+    for group in sample.groups:
+        of_group = max(1, round(pieces * group / rows))
+        starts += [first + group * piece // of_group for piece in range(of_group)]
+        first += group
+    return starts
+
+
+def file_table(sample: Sample, starts: Sequence[int]) -> pa.Table:
+    """The pieces as a `files` table for tamis.evaluate: bounds and counts of each column.
+
+    Between two pieces of a partition lie values that the sample does not have. Of the column that
+    is sorted by first they are counted to the piece before: its upper bound is where the next
+    begins, if that is known. Of NaN no footer tells, so nothing tells of it here.
+    """
+    table = sample.table
+    stops = [*starts, len(table)][1:]
+    edges = set(np.cumsum(sample.groups).tolist())
+    columns: dict[str, Any] = {"num_records": pa.array(np.diff([*starts, len(table)]), pa.int64())}
+    for name in table.column_names:
+        whole = table.column(name).combine_chunks()
+        parts = [whole.slice(a, b - a) for a, b in zip(starts, stops, strict=True)]
+        bounds = [pc.min_max(each) for each in parts]
+        lower = [each["min"] for each in bounds]
+        upper = [each["max"] for each in bounds]
+        if name == dotted(sample.order):
+            for i, stop in enumerate(stops[:-1]):
+                if stop not in edges and lower[i + 1].is_valid:
+                    upper[i] = lower[i + 1]
+        columns[f"min.{name}"] = _array(lower, whole.type)
+        columns[f"max.{name}"] = _array(upper, whole.type)
+        columns[f"null_count.{name}"] = pa.array([each.null_count for each in parts], pa.int64())
+    return pa.table(columns)
+
+
+def _array(values: Sequence[pa.Scalar], data_type: pa.DataType) -> pa.Array:
+    if not values:
+        return pa.array([], data_type)
+    return pa.concat_arrays([pa.repeat(each, 1) for each in values])
+
+
+def _resolved(name: str, rows: DataFrame) -> Path:
+    """The path of a column by its name. TamisError where a struct has no such field."""
+    fields = rows.schema.fields
+    if any(each.name == name for each in fields):  # a name that holds a dot
+        return (name,)
+    path: list[str] = []
+    for part in name.split("."):
+        exact = [each for each in fields if each.name == part]
+        found = exact or [each for each in fields if each.name.lower() == part.lower()]
+        if not found:
+            within = f" of {'.'.join(path)}" if path else ""
+            raise TamisError(
+                f"{name}: there is no field {part}{within}; "
+                f"there are {', '.join(each.name for each in fields) or 'none'}"
+            )
+        path.append(found[0].name)
+        fields = getattr(found[0].dataType, "fields", [])
+    return tuple(path)
+
+
+_ORDERED: Final = frozenset(
+    {
+        "BooleanType", "ByteType", "ShortType", "IntegerType", "LongType", "FloatType",
+        "DoubleType", "DecimalType", "DateType", "TimestampType", "TimestampNTZType", "StringType",
+        "BinaryType",
+    }
+)  # fmt: skip
+
+
+def _has_order(data_type: object) -> bool:
+    return type(data_type).__name__ in _ORDERED
+
+
+def _quoted(path: Path) -> str:
+    return ".".join("`" + part.replace("`", "``") + "`" for part in path)

@@ -1,0 +1,176 @@
+"""What a query would read if its table were laid out in another order: an estimate."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tamis.errors import TamisError
+from tamis.expr.nodes import And, Expr, columns_of
+from tamis.report.layout import Sample, cut, file_table
+from tamis.report.numbers import count, percent, size
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["WhatIf", "what_if"]
+
+#: Rows of the sample for each file that there is, and in all.
+_ROWS_A_FILE: Final = 200
+_LEAST_ROWS: Final = 20_000
+_MOST_ROWS: Final = 1_000_000
+_SEED: Final = 20_240_229
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """An estimate; `str()` of it is for people, `to_dict()` for programs."""
+
+    _document: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is read now and what would be read then, with stable keys.
+
+        `{"cluster_by": […], "scans": [{"table", "filters", "files_now", "files_then",
+        "files_total", "bytes_now", "bytes_then", "bytes_total", "rows_sampled", "rows_total",
+        "pieces"}]}`. Sizes are bytes. Then: estimated from so many rows, which were sorted and cut
+        into so many pieces; `filters` are those that files are ruled out by.
+        """
+        return self._document
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        order = ", ".join(self._document["cluster_by"])
+        for scan in self._document["scans"]:
+            total = scan["files_total"]
+            yield f"{scan['table']}, if its rows were sorted by {order}"
+            yield f"  now          {scan['files_now']:,} of {total:,} files, {_of(scan, 'now')}"
+            yield f"  then, about  {scan['files_then']:,} of {total:,} files, {_of(scan, 'then')}"
+            rows = f"{scan['rows_sampled']:,} of {scan['rows_total']:,} rows"
+            pieces = count(scan["pieces"], "piece")
+            yield f"  estimated from {rows}, sorted and cut into {pieces}"
+            if not scan["filters"]:
+                yield "  the scan has no filter, so that no order spares it a file"
+
+
+def _of(scan: dict[str, Any], when: str) -> str:
+    share = scan[f"bytes_{when}"] / scan["bytes_total"] if scan["bytes_total"] else 0
+    return f"{size(scan[f'bytes_{when}'])} ({percent(share)})"
+
+
+def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
+    """Estimate what the scans of a DataFrame would read if their table were sorted otherwise.
+
+    A sample of the rows is read (which is a Spark job over the columns concerned), sorted by these
+    columns within each partition, and cut into as many files as there are now; then their bounds
+    are asked as those of real files are. Only the filters of the scan count: what a LIMIT, a join
+    or values of the running query spare besides is left out of "then". Files of a sample hold fewer
+    values than real ones, so take it for what it is. Of a query over several tables, those that
+    have the columns are estimated.
+
+    Args:
+        df: a DataFrame of a classic session with tamis.
+        cluster_by: names of columns, dots for fields of structs; the first is sorted by first.
+
+    Raises:
+        TamisError: no table that is scanned has these columns, or they cannot be sorted by; a Spark
+            Connect DataFrame; a query without a scan of tamis.
+
+    Example:
+        print(tamis.what_if(spark.table("events").where("user = 42"), cluster_by=["user"]))
+    """
+    names = [cluster_by] if isinstance(cluster_by, str) else list(cluster_by)
+    if not names:
+        raise TamisError("cluster_by names no column: give at least one, as in cluster_by=['day']")
+    jvm = getattr(df.sparkSession, "_jvm", None)
+    if jvm is None:
+        raise TamisError("what_if needs a classic session: this is a Spark Connect DataFrame.")
+    scans = json.loads(jvm.io.tamis.Tamis.layouts(df._jdf))
+    if not scans:
+        raise TamisError("no scan of this query is tamis's: tamis.explain(df) says why")
+    chosen = [(place, scan) for place, scan in enumerate(scans) if _has(scan, names)]
+    if not chosen:
+        raise _no_such_column(scans, names)
+    estimates = [_estimate(scan, _rows(df, place), names) for place, scan in chosen]
+    return WhatIf({"cluster_by": names, "scans": estimates})
+
+
+def _rows(df: DataFrame, place: int) -> DataFrame:
+    """The rows of the table of the scan at this place."""
+    session = df.sparkSession
+    rows = session._jvm.io.tamis.Tamis.rowsOfScan(df._jdf, place)  # type: ignore[union-attr]
+    return type(df)(rows, session)
+
+
+def _estimate(scan: dict[str, Any], rows: DataFrame, cluster_by: Sequence[str]) -> dict[str, Any]:
+    from tamis.wire.catalyst import decode_conjuncts
+
+    conjuncts = decode_conjuncts(scan["conjuncts"])
+    total = scan["rows_total"] if scan["rows_total"] is not None else rows.count()
+    wanted = min(_MOST_ROWS, max(_LEAST_ROWS, _ROWS_A_FILE * scan["files_total"]))
+    sampled = rows if wanted >= total else rows.sample(wanted / total, _SEED)
+    paths = [path for each in conjuncts for path in columns_of(each)]
+    sample = Sample.of(sampled, cluster_by, scan["partition_columns"], paths)
+    starts = cut(sample, scan["files_total"])
+    kept = _kept(conjuncts, sample, starts)
+    lengths = np.diff([*starts, len(sample.table)])
+    share_of_files = float(kept.mean()) if len(kept) else 0.0
+    share_of_rows = float(lengths[kept].sum() / lengths.sum()) if lengths.sum() else 0.0
+    # Whatever is read now is in some file then, although the sample may have missed it.
+    least = min(1, scan["files_kept"])
+    files = max(least, math.ceil(share_of_files * scan["files_total"] - 1e-9))
+    a_file = scan["bytes_total"] / max(1, scan["files_total"])
+    return {
+        "table": scan["table"],
+        "filters": [each["sql"] for each in scan["filters"]],
+        "files_now": scan["files_kept"],
+        "files_then": files,
+        "files_total": scan["files_total"],
+        "bytes_now": scan["bytes_kept"],
+        "bytes_then": round(max(least * a_file, share_of_rows * scan["bytes_total"])),
+        "bytes_total": scan["bytes_total"],
+        "rows_sampled": len(sample.table),
+        "rows_total": total,
+        "pieces": len(starts),
+    }
+
+
+def _kept(conjuncts: Sequence[Expr], sample: Sample, starts: Sequence[int]) -> np.ndarray:
+    from tamis.evaluate import evaluate
+
+    files = file_table(sample, starts)
+    if not conjuncts:
+        return np.ones(len(files), np.bool_)
+    whole = conjuncts[0] if len(conjuncts) == 1 else And(tuple(conjuncts))
+    verdicts = evaluate(whole, files).to_pylist()
+    return np.array([verdict != "none" for verdict in verdicts], np.bool_)
+
+
+def _has(scan: dict[str, Any], names: Sequence[str]) -> bool:
+    def plain(name: str) -> str:
+        return name if scan["case_sensitive"] else name.lower()
+
+    there = {plain(each) for each in scan["columns"]}
+    return all(plain(each) in there or plain(each.partition(".")[0]) in there for each in names)
+
+
+def _no_such_column(scans: Sequence[dict[str, Any]], names: Sequence[str]) -> TamisError:
+    for scan in scans:
+        missing = [each for each in names if not _has(scan, [each])]
+        near = difflib.get_close_matches(missing[0], scan["columns"], n=1)
+        if near:
+            return TamisError(
+                f"{scan['table']} has no column {missing[0]}: did you mean {near[0]}?"
+            )
+    tables = ", ".join(dict.fromkeys(scan["table"] for scan in scans))
+    return TamisError(
+        f"no table of this query has the columns {', '.join(names)}: it reads {tables}"
+    )

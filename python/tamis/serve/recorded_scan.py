@@ -1,0 +1,154 @@
+"""From the record of a scan to a row of the history, with what statistics say of its filter.
+
+That is asked again here, after the query has ended: what each conjunct rules out on its own, of how
+many files nothing is known, how well the files are ordered by each column. A query does not wait
+for it. Where it cannot be told any more, or would take long, it is null.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from tamis._version import __version__
+from tamis.evaluate.bounds import Flags
+from tamis.expr.nodes import Column, Expr, columns_of, walk
+from tamis.expr.rewrites import simplify
+from tamis.files.table import dotted
+from tamis.history.schema import SCHEMA
+from tamis.plan.clustered import depth_of_files
+from tamis.plan.edges import files_without_bounds
+from tamis.plan.scan import decide
+from tamis.serve.room import DEEPEST, depth_of, with_room
+from tamis.tables.parquet import ScanInput, open_scan
+from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.history import RecordedConjunct, ScanRecord
+from tamis.wire.kept import decode_kept
+from tamis.wire.messages import PlanRequest
+
+__all__ = ["row_of"]
+
+#: Beyond them it takes long to count what each conjunct rules out.
+_MOST_FILES: Final = 200_000
+_MOST_CONJUNCTS: Final = 32
+#: Lists of thousands of values tell no more than their beginning.
+_LONGEST_SQL: Final = 2_000
+
+#: What a row has as the record has it.
+_COPIED: Final = sorted(
+    set(SCHEMA.names) & set(ScanRecord.__struct_fields__) - {"goals", "conjuncts"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Conjunct:
+    columns: list[str]
+    pruned_files: int | None
+    files_without_bounds: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What statistics say of a scan."""
+
+    conjuncts: Sequence[_Conjunct]
+    depths: dict[str, float | None]
+    has_index: bool
+    files_without_index: int
+
+
+def row_of(record: ScanRecord) -> dict[str, Any]:
+    """The row of `tamis.history.SCHEMA`."""
+    found = _looked_up(record)
+    row: dict[str, Any] = {name: getattr(record, name) for name in _COPIED}
+    row["roots"] = [] if record.question is None else record.question.table.roots
+    row["goals"] = [
+        {"goal": each.goal, "reason": each.reason.code if each.reason else None}
+        for each in record.goals
+    ]
+    row["conjuncts"] = [
+        _conjunct(each, found.conjuncts[place] if found else None)
+        for place, each in enumerate(record.conjuncts)
+    ]
+    if found is not None:
+        row["columns"] = [{"name": name, "depth": d} for name, d in found.depths.items()]
+        row["has_index"] = found.has_index
+        row["files_without_index"] = found.files_without_index
+    return row | {"tamis": __version__}
+
+
+def _conjunct(told: RecordedConjunct, found: _Conjunct | None) -> dict[str, Any]:
+    why = told.reason
+    return {
+        "sql": told.sql[:_LONGEST_SQL],
+        "pushdown": told.pushdown,
+        "reason": why and why.code,
+        "text": why and why.text[:_LONGEST_SQL],
+        "fix": why and why.fix and why.fix[:_LONGEST_SQL],
+        "columns": found and found.columns,
+        "pruned_files": found and found.pruned_files,
+        "files_without_bounds": found and found.files_without_bounds,
+    }
+
+
+def _looked_up(record: ScanRecord) -> _Found | None:
+    """None where the question cannot be asked any more, as of a listing that is gone."""
+    question = record.question
+    if question is None or record.kept is None:
+        return None
+    try:
+        kept = decode_kept(record.kept, question.snapshot.files)
+        found = with_room(depth_of(question.conjuncts), lambda: _asked_again(question, kept))
+    except Exception:  # the rest of the record is as good as before
+        traceback.print_exc(file=sys.stderr)
+        return None
+    return found if len(found.conjuncts) == len(record.conjuncts) else None
+
+
+def _asked_again(question: PlanRequest, kept: Flags) -> _Found:
+    scan = open_scan(question)
+    files = len(kept)
+    # Declared functions are taken as not declared: then a conjunct prunes less than it did.
+    conjuncts = [simplify(each) for each in decode_conjuncts(question.conjuncts, DEEPEST)]
+    short = files <= _MOST_FILES and len(conjuncts) <= _MOST_CONJUNCTS
+    pruned: list[int | None] = [None] * len(conjuncts)
+    if short and not question.declarations:
+        decision = decide(conjuncts, scan.segments, files, detail=True)
+        pruned = [each.pruned_files for each in decision.conjuncts]
+    named = {each: None for c in conjuncts for each in walk(c) if isinstance(each, Column)}
+    unknown = {each.path: files_without_bounds(each, scan.segments, kept) for each in named}
+    return _Found(
+        [
+            _Conjunct(_names(each), count, _most_unknown(each, unknown))
+            for each, count in zip(conjuncts, pruned, strict=True)
+        ],
+        {dotted(each.path): _depth(each, scan, files) for each in named},
+        bool(scan.indexes),
+        _without_index(scan, kept),
+    )
+
+
+def _names(conjunct: Expr) -> list[str]:
+    return [dotted(path) for path in dict.fromkeys(columns_of(conjunct))]
+
+
+def _most_unknown(conjunct: Expr, unknown: dict[tuple[str, ...], int]) -> int | None:
+    known = [unknown[path] for path in columns_of(conjunct) if path in unknown]
+    return max(known) if known else None
+
+
+def _depth(column: Column, scan: ScanInput, files: int) -> float | None:
+    return depth_of_files(column, scan.segments, np.ones(files, np.bool_))
+
+
+def _without_index(scan: ScanInput, kept: Flags) -> int:
+    without = kept.copy()
+    for part in scan.parts:
+        if part.index is not None:
+            without[part.ordinals] = False
+    return int(np.count_nonzero(without))

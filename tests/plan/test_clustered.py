@@ -1,0 +1,58 @@
+"""How deep the ranges of files lie upon one another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis.expr.nodes import Column
+from tamis.expr.types import DOUBLE, LONG, STRING, DataType
+from tamis.files.table import ArrowStatistics
+from tamis.plan.clustered import depth_of_files
+from tamis.plan.scan import Segment
+
+Ranges = list[tuple[object, object]]
+
+
+def depth(ranges: Ranges, files: int | None = None, data_type: DataType = LONG) -> float | None:
+    lower, upper = zip(*ranges, strict=True)
+    table = pa.table({"min.c": list(lower), "max.c": list(upper)})
+    whole = [Segment(slice(0, len(ranges)), ArrowStatistics(table))]
+    kept = np.ones(files or len(ranges), np.bool_)
+    return depth_of_files(Column(("c",), data_type), whole, kept)
+
+
+DEPTHS: list[tuple[str, Ranges, float]] = [
+    ("apart", [(0, 9), (10, 19), (20, 29)], 1.0),
+    ("all the same", [(0, 9)] * 5, 5.0),
+    ("all meet, at other ends", [(i, 1000 - i) for i in range(8)], 8.0),
+    ("a chain: 2, 3, 2", [(0, 10), (10, 20), (20, 30)], 7 / 3),
+    ("one spans the others: 4, 2, 2, 2", [(0, 99), (1, 2), (3, 4), (5, 6)], 2.5),
+    ("one alone", [(0, 9)], 1.0),
+]
+
+
+@pytest.mark.parametrize(("name", "ranges", "expected"), DEPTHS, ids=[each[0] for each in DEPTHS])
+def test_depth(name: str, ranges: Ranges, expected: float) -> None:
+    assert depth(ranges) == pytest.approx(expected)
+
+
+def test_a_file_of_which_nothing_is_known_may_share_values_with_all() -> None:
+    # two that are known and apart meet themselves and the third; that one meets all three
+    assert depth([(0, 9), (10, 19)], files=3) == pytest.approx((2 + 2 + 3) / 3)
+
+
+def test_strings_have_an_order() -> None:
+    assert depth([("a", "f"), ("g", "k"), ("e", "h")], data_type=STRING) == pytest.approx(7 / 3)
+
+
+def test_nothing_to_go_by_is_none() -> None:
+    assert depth([(0.5, 1.5)], data_type=DOUBLE) is None
+    assert depth([(None, None)]) is None
+
+
+def test_of_many_files_a_sample_is_looked_at() -> None:
+    apart = [(10 * i, 10 * i + 9) for i in range(10_000)]
+    assert depth(apart) == 1.0
+    assert depth([(i, 100_000 - i) for i in range(10_000)]) == pytest.approx(10_000, rel=0.001)

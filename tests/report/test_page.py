@@ -1,0 +1,185 @@
+"""The page: whole, self-contained, of well-formed HTML, and nothing of the data gets out of hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tamis.history import Log
+from tamis.report.findings import findings
+from tamis.report.page import to_html
+from tests.report.histories import conjunct, lived, scan
+
+NASTY = "<script>alert('x')</script>\"&amp;`"
+VOID = {"br", "meta", "wbr"}
+
+
+class Strict(HTMLParser):
+    """Refuses what does not nest; collects text, and attributes by name."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs), f"<{tag}> has an attribute twice"
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert "svg" in self.open, f"<{tag}/> is no HTML"
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> of nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        assert "<" not in data or self.open[-1] != "style"
+        self.text.append(data)
+
+
+def parsed(page: str) -> Strict:
+    parser = Strict()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+def many(count: int = 60):
+    """A history with one of everything."""
+    random = Random(7)
+    tables = [
+        "parquet file:/data/events",
+        "spark_catalog.sales.orders",
+        f"parquet file:/data/{NASTY}",
+    ]
+    for number in range(count):
+        kept = random.choice([2, 10, 60, 100])
+        name = random.choice(["user", "day", f"c{NASTY}"])
+        told = {
+            "table": random.choice(tables),
+            "files_kept": kept,
+            "bytes_kept": kept * 1_000_000,
+            "rows_passed": random.choice([5, 500, 900_000, None]),
+            "columns": [{"name": name, "depth": random.choice([1.2, 44.0, None])}],
+            "conjuncts": [conjunct(f"({name} = '{NASTY}{number}')", [name], fix=NASTY)],
+        }
+        told |= random.choice([{}, {"has_index": False}, {"files_without_index": 100}])
+        yield scan(number, **told)
+    yield scan(count, fallback="no sidecar", conjuncts=[])
+
+
+def test_page_is_well_formed_and_loads_nothing() -> None:
+    page = to_html(findings(lived(*many())), "/history")
+    html = parsed(page)
+    assert {"script", "link", "img", "iframe", "object", "form"}.isdisjoint(html.tags)
+    assert {"src", "href", "onclick", "onload"}.isdisjoint({name for name, _ in html.attributes})
+    assert "url(" not in page
+    assert "@import" not in page
+    assert html.tags.count("svg") == 3
+    values = [v for name, v in html.attributes if name == "content"]
+    assert any("default-src 'none'" in (v or "") for v in values)
+
+
+def test_what_comes_from_data_is_text() -> None:
+    html = parsed(to_html(findings(lived(*many())), f"/history/{NASTY}"))
+    text = "".join(html.text)
+    assert text.count(NASTY) > 5  # as it was written, and nothing of it became an element
+    assert "script" not in html.tags
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        lived(),
+        lived(scan()),  # at one moment
+        lived(scan(conjuncts=[], rows_read=None)),
+        lived(scan(files_total=0, files_kept=0, bytes_kept=0, bytes_total=0)),
+        lived(*(scan(n) for n in range(1000))),  # more than there are dots
+        lived(scan(conjuncts=None, columns=None, planning_ms=None, roots=None, goals=None)),
+    ],
+    ids=["empty", "one", "no filter", "no files", "thousand", "nothing known"],
+)
+def test_odd_histories(history) -> None:
+    html = parsed(to_html(findings(history), "/history"))
+    assert "NaN" not in "".join(v or "" for _, v in html.attributes)
+
+
+def test_empty_history_says_so_and_what_to_do() -> None:
+    text = " ".join("".join(parsed(to_html(findings(lived()), "/h")).text).split())
+    assert "The history in /h is empty" in text
+    assert "spark.tamis.history.enabled" in text
+
+
+def test_plot_has_a_dot_a_scan_in_its_place() -> None:
+    shares = [100, 50, 0]
+    page = to_html(
+        findings(lived(*(scan(n, files_kept=kept) for n, kept in enumerate(shares)))), "/h"
+    )
+    dots = re.findall(r'class="dot" d="M([\d.]+) ([\d.]+)h0"', page)
+    assert dots == [("0.0", "100.0"), ("500.0", "50.0"), ("1000.0", "0.0")]
+
+
+def command(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tamis", "report", *arguments],
+        capture_output=True, text=True, check=False, **more,
+    )  # fmt: skip
+
+
+def test_command(tmp_path: Path) -> None:
+    folder, page = tmp_path / "history", tmp_path / "page.html"
+    Log(folder).append(lived(*many()))
+    (folder / "notes.txt").write_text("mine")
+    done = command("--history", str(folder), "--output", str(page))
+    assert (done.returncode, done.stdout) == (0, f"{page}\n")
+    assert "notes.txt (not a file of the history)" in done.stderr
+    parsed(page.read_text("utf-8"))
+    as_json = command("--history", str(folder), "--json", cwd=tmp_path)
+    assert json.loads(as_json.stdout)["scans"] == 61
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_command_without_such_a_folder(tmp_path: Path) -> None:
+    done = command("--history", str(tmp_path / "nowhere"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nowhere is no folder" in done.stderr
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def test_a_browser_shows_it(tmp_path: Path) -> None:
+    """In a browser where there is one: what it made of the page is what was meant."""
+    page = tmp_path / "page.html"
+    page.write_text(to_html(findings(lived(*many())), "/history"), "utf-8")
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        parsed(page.read_text("utf-8"))
+        return
+    done = subprocess.run(
+        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=1000",
+         f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    dom = done.stdout
+    assert dom.count("<svg") == 3
+    assert dom.count('class="dot"') > 50
+    assert "<script" not in dom
+    assert "What was read, and what need not have been" in dom

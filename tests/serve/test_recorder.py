@@ -1,0 +1,190 @@
+"""Records become rows of the history: in batches, with what statistics say, whatever goes wrong."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tamis
+from tamis.index.snapshot import snapshot_path
+from tamis.serve.handler import Handler
+from tamis.serve.recorder import Recorder
+
+FILES = 12
+
+
+def equal(column: str, value: int) -> dict[str, Any]:
+    return {
+        "n": "call", "f": "EqualTo", "t": "boolean",
+        "a": [{"n": "col", "p": [column], "t": "integer"}, {"n": "lit", "t": "integer", "v": value}],
+    }  # fmt: skip
+
+
+def snapshot(directory: Path) -> dict[str, Any]:
+    """A listing of 12 files in partitions p = 0 .. 3, as the shim writes it."""
+
+    def write(kind: str, table: pa.Table) -> None:
+        with pa.ipc.new_file(snapshot_path(str(directory), "f1", kind), table.schema) as out:
+            out.write_table(table)
+
+    directories = [f"file:/nowhere/t/p={p}" for p in range(4)]
+    write(
+        "groups",
+        pa.table({"directory": directories, "partition.p": pa.array(range(4), pa.int32())}),
+    )
+    write("files", pa.table({
+        "group": pa.array([i // 3 for i in range(FILES)], pa.int32()),
+        "name": [f"{i}.parquet" for i in range(FILES)],
+        "size": pa.array([1000] * FILES, pa.int64()),
+        "mtime": pa.array([0] * FILES, pa.int64()),
+    }))  # fmt: skip
+    return {"fingerprint": "f1", "directory": str(directory), "files": FILES}
+
+
+def record(folder: Path, number: int = 0, **told: Any) -> str:
+    """A scan of p = 1 AND x = 5, of which three files were kept."""
+    bits = base64.b64encode((0b111000).to_bytes(2, "little")).decode()
+    why = {"code": "NO_STATISTICS", "text": "no statistics", "fix": "build the index"}
+    return json.dumps({
+        "version": 1, "id": f"s{number}", "time": 1_770_000_000_000 + number, "application": "app",
+        "execution": number, "table": "t", "files_kept": 3, "files_read": 3, "files_total": FILES,
+        "bytes_kept": 3000, "bytes_total": 12000, "rows_kept": None, "rows_total": None,
+        "row_groups_kept": None, "row_groups_total": None, "rows_read": 300, "rows_passed": 2,
+        "planning_ms": 1.5, "fallback": None, "goals": [{"goal": "LIMIT 10", "reason": why}],
+        "conjuncts": [{"sql": "(p = 1)", "pushdown": "exact", "reason": None},
+                      {"sql": "(x = 5)", "pushdown": "unsupported", "reason": why}],
+        "history": {"location": str(folder), "max_age_days": 90000, "max_megabytes": 64},
+        "kept": {"form": "bitmap", "data": bits},
+    } | told)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "history"
+
+
+@pytest.fixture
+def question(tmp_path: Path) -> dict[str, Any]:
+    return {
+        "version": 1, "id": "q", "snapshot": snapshot(tmp_path),
+        "table": {"name": "t", "roots": ["file:/nowhere/t"],
+                  "partition_columns": [{"name": "p", "type": "integer"}]},
+        "conjuncts": [equal("p", 1), equal("x", 5)], "detail": True,
+    }  # fmt: skip
+
+
+def test_row_of_a_scan(folder: Path, question: dict[str, Any]) -> None:
+    handler = Handler()
+    assert handler.record(record(folder, question=question)) == ""
+    assert handler.flush() == ""
+    (row,) = tamis.history(folder).to_pylist()
+    assert (row["files_kept"], row["files_total"], row["rows_passed"]) == (3, FILES, 2)
+    assert row["roots"] == ["file:/nowhere/t"]
+    assert row["goals"] == [{"goal": "LIMIT 10", "reason": "NO_STATISTICS"}]
+    assert row["tamis"] == tamis.__version__
+    p, x = row["conjuncts"]
+    assert (p["pruned_files"], p["columns"], p["files_without_bounds"]) == (9, ["p"], 0)
+    assert (x["pruned_files"], x["columns"], x["files_without_bounds"]) == (0, ["x"], 3)
+    assert (x["reason"], x["text"], x["fix"]) == (
+        "NO_STATISTICS",
+        "no statistics",
+        "build the index",
+    )
+    # of p each value is in three files; of x nothing is known
+    assert row["columns"] == [{"name": "p", "depth": 3.0}, {"name": "x", "depth": None}]
+    assert (row["has_index"], row["files_without_index"]) == (False, 3)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{}, {"question": None}, {"kept": None}, {"conjuncts": []}],
+    ids=["not asked", "null", "nothing kept", "of others"],
+)
+def test_what_cannot_be_asked_again_is_null(
+    folder: Path, question: dict[str, Any], told: dict[str, Any]
+) -> None:
+    if told:
+        told = {"question": question} | told
+    else:  # a listing that is gone
+        lost = question["snapshot"] | {"fingerprint": "f2"}
+        told = {"question": question | {"snapshot": lost}}
+    handler = Handler()
+    handler.record(record(folder, **told))
+    assert handler.flush() == ""
+    (row,) = tamis.history(folder).to_pylist()
+    assert (row["files_kept"], row["has_index"], row["columns"]) == (3, None, None)
+    assert all(c["pruned_files"] is None for c in row["conjuncts"])
+
+
+def test_a_burst_becomes_one_file(folder: Path) -> None:
+    recorder = Recorder(seconds=0.3)
+    for number in range(20):
+        assert recorder.take(record(folder, number)) == ""
+    deadline = time.monotonic() + 60
+    while not folder.exists() or not list(folder.glob("*.parquet")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert len(list(folder.iterdir())) == 1
+    assert len(tamis.history(folder)) == 20
+
+
+def test_end_writes_what_was_taken(folder: Path) -> None:
+    recorder = Recorder(seconds=3600)
+    recorder.end(30)  # nothing was taken
+    assert not folder.exists()
+    recorder.take(record(folder))
+    recorder.end(30)
+    assert len(tamis.history(folder)) == 1
+
+
+def test_one_that_cannot_be_read_does_not_keep_out_others(folder: Path) -> None:
+    recorder = Recorder(seconds=3600)
+    for text in ("{", json.dumps({"version": 99}), record(folder)):
+        recorder.take(text)
+    trouble = recorder.flush()
+    assert "could not be recorded" in trouble
+    assert "spark.tamis.history.enabled=false" in trouble
+    assert len(tamis.history(folder)) == 1
+    recorder.take(record(folder, 1))
+    assert recorder.flush() == ""  # the trouble is over
+
+
+def test_a_folder_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    recorder = Recorder(seconds=3600)
+    assert recorder.take(record(blocked / "history")) == ""
+    recorder.flush()
+    assert "cannot be written" in recorder.take(record(blocked / "history", 1))
+
+
+def test_histories_are_kept_apart(tmp_path: Path) -> None:
+    recorder = Recorder(seconds=3600)
+    for number in range(4):
+        recorder.take(record(tmp_path / f"h{number % 2}", number))
+    assert recorder.flush() == ""
+    for which in range(2):
+        found = tamis.history(tmp_path / f"h{which}").column("execution").to_pylist()
+        assert found == [which, which + 2]
+
+
+def test_taking_waits_for_nobody(folder: Path) -> None:
+    """While a batch is written, others are taken; of too many the oldest are left out."""
+    recorder = Recorder(seconds=3600)
+    with recorder._writing:
+        started = time.monotonic()
+        for number in range(3000):
+            recorder.take(record(folder, number))
+        assert time.monotonic() - started < 5
+        assert threading.active_count() < 50
+    recorder.flush()
+    found = tamis.history(folder).column("execution").to_pylist()
+    assert found[-1] == 2999
+    assert len(found) <= 1024 + 256
