@@ -35,7 +35,7 @@ LIMITS = [
     ("SELECT id FROM events WHERE amount IS NULL LIMIT 3", [10]),
     # another filter stays, and nobody knows which rows pass it
     ("SELECT id FROM events WHERE id >= 250 AND item.tags.`a b` = 3 LIMIT 10", [8]),
-    ("SELECT id FROM events WHERE id >= 250 AND rand() < 0.99 LIMIT 10", [8]),
+    ("SELECT id FROM events WHERE id >= 250 AND rand() > -id LIMIT 10", [8]),
     (
         "SELECT id FROM events WHERE id >= 250 UNION ALL SELECT id FROM events WHERE id < 100 LIMIT 5",
         [1, 1],

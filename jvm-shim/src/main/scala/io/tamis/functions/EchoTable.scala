@@ -22,22 +22,26 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Has the columns of another table, in which it has NULL, and columns of its own, which tell of the
-  * pushes. It takes every filter over the other columns for applied, so that its row is not lost.
+/** Has the columns of another table, in which it has NULL, and columns of its own, which tell of
+  * the pushes. It takes every filter over the other columns for applied, so that its row is not
+  * lost.
   */
 final class EchoTable(session: SparkSession, of: String, columns: StructType)
     extends Table
     with SupportsRead {
 
   override def name(): String = s"tamis_echo('$of')"
-  override val schema: StructType = StructType(columns.fields.map(_.copy(nullable = true)) ++ EchoTable.Own)
+  override val schema: StructType = StructType(
+    columns.fields.map(_.copy(nullable = true)) ++ EchoTable.Own
+  )
   require(
     schema.fieldNames.toSet.size == schema.size,
     s"tamis_echo: $of has a column of a name that tamis_echo gives to one of its own: " +
       EchoTable.Own.map(_.name).mkString(", ")
   )
 
-  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
+  override def capabilities(): util.Set[TableCapability] =
+    util.EnumSet.of(TableCapability.BATCH_READ)
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     new EchoScanBuilder(session, schema)
 }
@@ -122,7 +126,9 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
   /** What a join at run time wants of the column: with NULL the row would find no partner. */
   private def partnerOf(column: String): Any = atRunTime
     .map(_.children.toSeq)
-    .collectFirst { case Seq(r: NamedReference, value: V2Literal[_], _*) if isOf(r, column) => value }
+    .collectFirst {
+      case Seq(r: NamedReference, value: V2Literal[_], _*) if isOf(r, column) => value
+    }
     .map(_.value)
     .orNull
 
@@ -140,7 +146,9 @@ object EchoReaderFactory extends PartitionReaderFactory {
     new PartitionReader[InternalRow] {
       private val rows = Iterator(partition.asInstanceOf[EchoPartition].row)
       private var current: InternalRow = _
-      override def next(): Boolean = { val more = rows.hasNext; if (more) current = rows.next(); more }
+      override def next(): Boolean = {
+        val more = rows.hasNext; if (more) current = rows.next(); more
+      }
       override def get(): InternalRow = current
       override def close(): Unit = ()
     }

@@ -37,7 +37,11 @@ object ExplainFunction extends TableFunction("tamis_explain", "the text of a que
     val rows = found.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
       ofScan(scan, i + 1)
     } ++ found.path("left_alone").elements.asScala.map { relation =>
-      row("table" -> text(relation, "table"), "what" -> "left alone", "reason" -> text(relation, "reason"))
+      row(
+        "table" -> text(relation, "table"),
+        "what" -> "left alone",
+        "reason" -> text(relation, "reason")
+      )
     } ++ found.path("answered").elements.asScala.map { answer =>
       row(
         "table" -> text(answer, "table"),

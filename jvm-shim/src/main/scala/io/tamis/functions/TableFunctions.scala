@@ -12,7 +12,8 @@ object TableFunctions {
   private val all: Seq[TableFunction] = Seq(ExplainFunction, EchoFunction)
 
   def register(extensions: SparkSessionExtensions): Unit = all.foreach { f =>
-    val info = new ExpressionInfo(f.getClass.getName, null, f.name, f.usage, "")
+    val info =
+      new ExpressionInfo(f.getClass.getName, null, f.name, f.usage, "", "", "", "", "0.1.0", "", "")
     extensions.injectTableFunction((FunctionIdentifier(f.name), info, f(_)))
   }
 }

@@ -99,10 +99,11 @@ object Audit {
     // of a file that is read in part, only that part was proven
     val read = if (decision.kept.ranges.isEmpty) sample(decision.kept, most)(_ => true) else None
     val exact = decision.conjuncts.filter(_.isExact).map(_.expression)
-    check(session, table, read, exact)(c => Not(Coalesce(Seq(c.reduce(And(_, _)), Literal.FalseLiteral)))) {
-      rows =>
-        s"$rows rows of ${table.name()} were read that do not pass ${sql(exact)}, which left the " +
-          s"plan: they are in ${paths(read)}"
+    check(session, table, read, exact)(c =>
+      Not(Coalesce(Seq(c.reduce(And(_, _)), Literal.FalseLiteral)))
+    ) { rows =>
+      s"$rows rows of ${table.name()} were read that do not pass ${sql(exact)}, which left the " +
+        s"plan: they are in ${paths(read)}"
     }
   }
 

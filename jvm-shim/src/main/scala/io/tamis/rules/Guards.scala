@@ -41,7 +41,7 @@ final class Guards(session: SparkSession) extends SparkStrategy {
             if (asserted.nonEmpty) AssertedPruning.check(classic, node, asserted)
           }
         } catch {
-          case refused: QueryRefused                   => throw refused
+          case refused: QueryRefused               => throw refused
           case e @ (NonFatal(_) | _: LinkageError) =>
             Warnings.once(
               s"guards:${e.getClass.getName}",
@@ -74,7 +74,8 @@ private object RequiredFilter {
         refuse(table.name(), decision.conjuncts)
     case relation: LogicalRelation if Eligibility.swapRefusal(relation).isEmpty =>
       val files = relation.relation.asInstanceOf[HadoopFsRelation]
-      val name = io.tamis.source.SwappedFiles(files.sparkSession, files, relation.catalogTable).name()
+      val name =
+        io.tamis.source.SwappedFiles(files.sparkSession, files, relation.catalogTable).name()
       if (names(tables, name)) refuse(name, Nil)
     case _ => ()
   }
@@ -96,8 +97,9 @@ private object RequiredFilter {
     val tried = conjuncts.filterNot(_.expression.isInstanceOf[IsNotNull]).map(c => told(c))
     throw new QueryRefused(
       s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), and has " +
-        (if (tried.isEmpty) "none. Add a filter on a column that its files are clustered or " +
-           "partitioned by"
+        (if (tried.isEmpty)
+           "none. Add a filter on a column that its files are clustered or " +
+             "partitioned by"
          else s"only ${tried.mkString(", ")}") +
         ". To read all of it, set spark.tamis.requireFilter to nothing for this query."
     )
@@ -127,7 +129,9 @@ private object AssertedPruning {
       try PredicateParser.over(session, text, AttributeSet(columns).toSeq)
       catch {
         case e: ParseException =>
-          throw new QueryRefused(s"tamis: spark.tamis.assertPruned: '$text' is no SQL: ${e.getMessage}")
+          throw new QueryRefused(
+            s"tamis: spark.tamis.assertPruned: '$text' is no SQL: ${e.getMessage}"
+          )
       }
     read match {
       case PredicateParser.OfOtherColumns    => Nil
@@ -165,6 +169,6 @@ private object AssertedPruning {
     s"tamis: ${c.sql} pruned none of the $files files of $name, and spark.tamis.assertPruned names " +
       s"$text. " + decision.fallback
         .orElse(c.reason.map(r => r.text + r.fix.fold("")(fix => s": $fix")))
-        .getOrElse("Every file may hold a row that passes")  + "."
+        .getOrElse("Every file may hold a row that passes") + "."
   )
 }
