@@ -28,13 +28,15 @@ os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 # The history of whoever runs the tests is none of theirs.
 os.environ["XDG_STATE_HOME"] = str(REPOSITORY / "build" / "state")
 
-# No deadlines: a loaded machine is not a failure. HYPOTHESIS_PROFILE=long looks for rare cases.
+# No deadlines: a loaded machine is not a failure. On CI a change is judged by the same examples
+# as its parent; elsewhere each run takes new ones, and HYPOTHESIS_PROFILE=long many of them.
 _SLOW_IS_FINE = [HealthCheck.too_slow]
 settings.register_profile("default", deadline=None, suppress_health_check=_SLOW_IS_FINE)
-settings.register_profile(
-    "long", deadline=None, suppress_health_check=_SLOW_IS_FINE, max_examples=5000
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
+settings.register_profile("long", settings.get_profile("default"), max_examples=5000)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "default")
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-spark has read its options
