@@ -10,6 +10,8 @@ from pyspark.errors import UnsupportedOperationException
 from tests.spark.conftest import rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
 REQUIRE = "spark.tamis.requireFilter"
@@ -41,6 +43,17 @@ def test_a_scan_without_a_predicate_is_refused(
     spark.conf.set(REQUIRE, tables.format(path=f"file:{events_path}"))
     with pytest.raises(UnsupportedOperationException, match="requireFilter"):
         spark.sql(query).collect()
+
+
+@pytest.mark.parametrize("named", ["{path}", "file:{path}", "elsewhere, {path}/"])
+def test_a_path_may_hold_spaces(spark: SparkSession, tmp_path: Path, named: str) -> None:
+    path = str(tmp_path / "a b")
+    spark.range(10).write.parquet(path)
+    spark.conf.set(REQUIRE, named.format(path=path))
+    with pytest.raises(UnsupportedOperationException, match="requireFilter"):
+        spark.read.parquet(path).collect()
+    spark.conf.set(REQUIRE, named.format(path=str(tmp_path / "a")))
+    assert len(spark.read.parquet(path).collect()) == 10
 
 
 @pytest.mark.parametrize("query", HAVE_ONE)

@@ -19,11 +19,8 @@ object ConfineToKeys {
     below(key, plan)(scan => scan.scannedFor(goal(scan, Some(why)), None))
 
   /** Whether a scan that the key comes from has files to choose from. */
-  def hasChoice(key: Expression, plan: LogicalPlan): Boolean = scanAt(key, plan) match {
-    case Some(scan) => ScanPlanner.hasChoice(scan.table, scan.conjuncts)
-    case None       =>
-      stepsDown(key, plan).exists(step => hasChoice(step.key, plan.children(step.child)))
-  }
+  def hasChoice(key: Expression, plan: LogicalPlan): Boolean =
+    KeyLineage.below(key, plan)(scanAt).exists(s => ScanPlanner.hasChoice(s.table, s.conjuncts))
 
   /** @param files where the scan is confined to: among those that it had */
   private final case class Scanned(
@@ -34,22 +31,7 @@ object ConfineToKeys {
   )
 
   private def below(key: Expression, plan: LogicalPlan)(f: Scanned => LogicalPlan): LogicalPlan =
-    scanAt(key, plan).fold {
-      val steps = stepsDown(key, plan)
-      if (steps.isEmpty) plan
-      else {
-        val changed = steps.map(s => s.child -> below(s.key, plan.children(s.child))(f)).toMap
-        val children = plan.children.zipWithIndex.map { case (c, i) => changed.getOrElse(i, c) }
-        if (children.zip(plan.children).forall { case (a, b) => a eq b }) plan
-        else plan.withNewChildren(children)
-      }
-    }(f)
-
-  /** Nil: rows below may not be left out, or nobody knows where the key comes from. */
-  private def stepsDown(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = {
-    val steps = KeyLineage.step(key, plan)
-    if (steps.forall(_.mayLose)) steps else Nil
-  }
+    KeyLineage.changedBelow(key, plan)((k, p) => scanAt(k, p).map(f))
 
   private def scanAt(key: Expression, plan: LogicalPlan): Option[Scanned] = plan match {
     case filter @ Filter(condition, relation @ TamisRelation(table)) if condition.deterministic =>

@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import io.tamis.bridge.Warnings
 import io.tamis.conf.TamisConf
-import io.tamis.source.{Conjunct, Decision, PlannedFiles, Question, ScanPlanner}
+import io.tamis.source.{Conjunct, Decision, PlannedFiles, Question, ScanPlanner, SwappedFiles}
 import io.tamis.wire.PredicateParser
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, IsNotNull}
@@ -33,22 +33,22 @@ final class Guards(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
     val conf = SQLConf.get
     val (tables, asserted) = (TamisConf.requireFilter(conf), TamisConf.assertPruned(conf))
-    if ((tables.nonEmpty || asserted.nonEmpty) && TamisConf.enabled(conf))
-      if (TamisConf.mode(conf) == "apply")
-        try {
-          plan.foreach { node =>
-            if (tables.nonEmpty) RequiredFilter.check(node, tables)
-            if (asserted.nonEmpty) AssertedPruning.check(classic, node, asserted)
-          }
-        } catch {
-          case refused: QueryRefused               => throw refused
-          case e @ (NonFatal(_) | _: LinkageError) =>
-            Warnings.once(
-              s"guards:${e.getClass.getName}",
-              s"a guard could not be applied (${e.getMessage}). The query runs.",
-              e
-            )
+    val asked = tables.nonEmpty || asserted.nonEmpty
+    if (asked && TamisConf.enabled(conf) && TamisConf.mode(conf) == "apply")
+      try {
+        plan.foreach { node =>
+          if (tables.nonEmpty) RequiredFilter.check(node, tables)
+          if (asserted.nonEmpty) AssertedPruning.check(classic, node, asserted)
         }
+      } catch {
+        case refused: QueryRefused               => throw refused
+        case e @ (NonFatal(_) | _: LinkageError) =>
+          Warnings.once(
+            s"guards:${e.getClass.getName}",
+            s"a guard could not be applied (${e.getMessage}). The query runs.",
+            e
+          )
+      }
     Nil
   }
 }
@@ -70,13 +70,12 @@ private object RequiredFilter {
   def check(node: LogicalPlan, tables: Seq[String]): Unit = node match {
     case DecidedScan(table, decision) =>
       // of a planner that could not be asked nobody knows what it would have said
-      if (decision.fallback.isEmpty && !readsAPart(table, decision) && names(tables, table.name()))
+      if (decision.fallback.isEmpty && !readsAPart(table, decision) && names(tables, table))
         refuse(table.name(), decision.conjuncts)
     case relation: LogicalRelation if Eligibility.swapRefusal(relation).isEmpty =>
       val files = relation.relation.asInstanceOf[HadoopFsRelation]
-      val name =
-        io.tamis.source.SwappedFiles(files.sparkSession, files, relation.catalogTable).name()
-      if (names(tables, name)) refuse(name, Nil)
+      val table = SwappedFiles(files.sparkSession, files, relation.catalogTable)
+      if (names(tables, table)) refuse(table.name(), Nil)
     case _ => ()
   }
 
@@ -88,13 +87,21 @@ private object RequiredFilter {
       c.pushdown != "unsupported" && !c.expression.isInstanceOf[IsNotNull]
     }
 
-  private def names(tables: Seq[String], name: String): Boolean = tables.exists { t =>
-    t == "*" || name.equalsIgnoreCase(t) || name.toLowerCase.endsWith("." + t.toLowerCase) ||
-    name.split(' ').exists(path => path.stripSuffix("/") == t.stripSuffix("/"))
+  /** By its name, with or without the database, or by the path of one of its directories. */
+  private def names(tables: Seq[String], files: PlannedFiles): Boolean = {
+    val name = files.catalogTable.map(_.identifier.unquotedString.toLowerCase)
+    val paths = files.relation.location.rootPaths.map(_.toString)
+    tables.exists { table =>
+      val (lower, path) = (table.toLowerCase, table.stripSuffix("/"))
+      table == "*" || name.exists(n => n == lower || n.endsWith("." + lower)) ||
+      paths.exists(p => p == path || p == "file:" + path)
+    }
   }
 
   private def refuse(name: String, conjuncts: Seq[Conjunct]): Nothing = {
-    val tried = conjuncts.filterNot(_.expression.isInstanceOf[IsNotNull]).map(c => told(c))
+    val tried = conjuncts
+      .filterNot(_.expression.isInstanceOf[IsNotNull])
+      .map(c => c.sql + c.reason.fold("")(r => s" (${r.sentence})"))
     throw new QueryRefused(
       s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), and has " +
         (if (tried.isEmpty)
@@ -104,9 +111,6 @@ private object RequiredFilter {
         ". To read all of it, set spark.tamis.requireFilter to nothing for this query."
     )
   }
-
-  private def told(c: Conjunct): String =
-    c.sql + c.reason.fold("")(r => s" (${r.text}${r.fix.fold("")(fix => s": $fix")})")
 }
 
 private object AssertedPruning {
@@ -168,7 +172,7 @@ private object AssertedPruning {
   ): Nothing = throw new QueryRefused(
     s"tamis: ${c.sql} pruned none of the $files files of $name, and spark.tamis.assertPruned names " +
       s"$text. " + decision.fallback
-        .orElse(c.reason.map(r => r.text + r.fix.fold("")(fix => s": $fix")))
+        .orElse(c.reason.map(_.sentence))
         .getOrElse("Every file may hold a row that passes") + "."
   )
 }

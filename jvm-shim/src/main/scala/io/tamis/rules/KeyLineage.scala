@@ -70,6 +70,32 @@ object KeyLineage {
     case _ => Nil
   }
 
+  /** What is found where the key comes from, of whatever rows may be left out by it. `found` says
+    * what is a place to look no further below.
+    */
+  def below[A](key: Expression, plan: LogicalPlan)(
+      found: (Expression, LogicalPlan) => Option[A]
+  ): Seq[A] = found(key, plan).fold(losing(key, plan).flatMap { step =>
+    below(step.key, plan.children(step.child))(found)
+  })(Seq(_))
+
+  /** The plan with what stands in the place of these, or the plan itself. */
+  def changedBelow(key: Expression, plan: LogicalPlan)(
+      changed: (Expression, LogicalPlan) => Option[LogicalPlan]
+  ): LogicalPlan = changed(key, plan).getOrElse {
+    val children = losing(key, plan).foldLeft(plan.children) { (children, step) =>
+      children.updated(step.child, changedBelow(step.key, children(step.child))(changed))
+    }
+    if (children.zip(plan.children).forall { case (a, b) => a eq b }) plan
+    else plan.withNewChildren(children)
+  }
+
+  /** Nil: rows below may not be left out, or nobody knows where the key comes from. */
+  private def losing(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = {
+    val steps = step(key, plan)
+    if (steps.forall(_.mayLose)) steps else Nil
+  }
+
   /** A key that comes from one side. A row of that side that goes takes the rows that it is joined
     * into with it, all of which have its key. Where rows of the other side are kept without a
     * partner, new ones of these appear, and so it may not go.

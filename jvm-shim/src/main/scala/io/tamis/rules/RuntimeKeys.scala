@@ -52,7 +52,9 @@ object RuntimeKeys {
     if (!isSelective(from) || !isRepeatable(from)) to
     else {
       // first what is asked of one side, then what is asked of every scan of the other
-      val useful = keys.filter { case (_, toKey) => scansOf(toKey, to).exists(isClustered) }
+      val useful = keys.filter { case (_, toKey) =>
+        KeyLineage.below(toKey, to)(scanAt).exists(isClustered)
+      }
       val cost = if (useful.isEmpty) None else bytesOf(from)
       cost.filterNot(mayBroadcast && comesWithBroadcast(from, _)).fold(to) { cost =>
         useful.foldLeft(to) { case (plan, (fromKey, toKey)) =>
@@ -65,43 +67,32 @@ object RuntimeKeys {
 
   private final case class KeyedScan(key: Expression, table: TamisTable, conjuncts: Seq[Expression])
 
-  /** Those that rows may be left out of. */
-  private def scansOf(key: Expression, plan: LogicalPlan): Seq[KeyedScan] = plan match {
-    case Filter(told, TamisRelation(table)) => Seq(KeyedScan(key, table, PlainConjuncts.of(told)))
-    case TamisRelation(table)               => Seq(KeyedScan(key, table, Nil))
-    case _                                  =>
-      val steps = KeyLineage.step(key, plan)
-      if (steps.forall(_.mayLose)) steps.flatMap(s => scansOf(s.key, plan.children(s.child)))
-      else Nil
+  /** Not a scan that was built already: nobody can tell it of values of the run time. */
+  private def scanAt(key: Expression, plan: LogicalPlan): Option[KeyedScan] = plan match {
+    case Filter(told, TamisRelation(table)) => Some(KeyedScan(key, table, PlainConjuncts.of(told)))
+    case TamisRelation(table)               => Some(KeyedScan(key, table, Nil))
+    case _                                  => None
   }
 
   private def isClustered(scan: KeyedScan): Boolean =
     ScanPlanner.hasChoice(scan.table, scan.conjuncts) &&
       Clustering.of(scan.table, scan.conjuncts, Seq(scan.key)).contains(true)
 
+  /** The scans that pay with a condition each, which those that have one of this key keep. */
   private def onScans(key: Expression, plan: LogicalPlan)(
       pays: KeyedScan => Boolean
-  )(condition: KeyedScan => Expression): LogicalPlan = plan match {
-    case filter @ Filter(told, TamisRelation(table)) =>
-      val scan = KeyedScan(key, table, PlainConjuncts.of(told))
-      val has = told.exists { case InKeys(k, _) => k == key; case _ => false }
-      if (has || !told.deterministic || !pays(scan)) plan
-      else filter.copy(condition = And(told, RuntimeCondition(condition(scan))))
-    case relation @ TamisRelation(table) =>
-      val scan = KeyedScan(key, table, Nil)
-      if (pays(scan)) Filter(RuntimeCondition(condition(scan)), relation) else plan
-    case _ =>
-      val steps = KeyLineage.step(key, plan)
-      if (steps.isEmpty || !steps.forall(_.mayLose)) plan
-      else {
-        val changed = steps.map { s =>
-          s.child -> onScans(s.key, plan.children(s.child))(pays)(condition)
-        }.toMap
-        val children = plan.children.zipWithIndex.map { case (c, i) => changed.getOrElse(i, c) }
-        if (children.zip(plan.children).forall { case (a, b) => a eq b }) plan
-        else plan.withNewChildren(children)
+  )(condition: KeyedScan => Expression): LogicalPlan =
+    KeyLineage.changedBelow(key, plan) { (key, plan) =>
+      scanAt(key, plan).map { scan =>
+        plan match {
+          case filter @ Filter(told, _) =>
+            val has = told.exists { case InKeys(k, _) => k == key; case _ => false }
+            if (has || !told.deterministic || !pays(scan)) plan
+            else filter.copy(condition = And(told, RuntimeCondition(condition(scan))))
+          case _ => if (pays(scan)) Filter(RuntimeCondition(condition(scan)), plan) else plan
+        }
       }
-  }
+    }
 
   private def pays(scan: KeyedScan, cost: Long): Boolean =
     ScanPlanner.survivors(scan.table, scan.conjuncts).exists { kept =>

@@ -11,7 +11,9 @@ import com.fasterxml.jackson.databind.JsonNode
   * @param fix
   *   what to do; None: nothing
   */
-final case class Reason(code: String, text: String, fix: Option[String])
+final case class Reason(code: String, text: String, fix: Option[String]) {
+  def sentence: String = text + fix.fold("")(": " + _)
+}
 
 /** The registry of reasons, read from reasons.json, which Python reads too. */
 object Reasons {
