@@ -63,7 +63,6 @@ def not_compiled(spark: SparkSession) -> Iterator[None]:
     confs = {
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.tamis.timeoutMs": "60000",  # a loaded machine is no failure
     }
     for key, value in confs.items():
         spark.conf.set(key, value)
