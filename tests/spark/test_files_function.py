@@ -51,6 +51,7 @@ PREDICATES = [
     "id < 500 AND id > 700",
     "day = DATE '1995-05-05'",
     "year(day) = 1996",
+    "year(day) = 1995 AND month(day) = 3",
     "ts < TIMESTAMP '1995-01-02 03:00:00'",
     "name >= 'n0950'",
     "upper(name) = 'N0100' OR id = 3",
@@ -166,6 +167,15 @@ def test_together_none_alone(spark: SparkSession, events: DataFrame) -> None:
     second = [row for row in found if row.statistics["min.id"] == "100L"]
     assert [row.verdict for row in second] == ["none"]
     assert "(id < 120L) AND (id > 180L)" in second[0].decided_by
+
+
+def test_what_only_follows_of_all(spark: SparkSession, events: DataFrame) -> None:
+    found = files(spark, "SELECT name FROM events WHERE year(day) = 1995 AND month(day) = 3")
+    # around New Year: 1995 is among the years and March may be among the months, but not of 1995
+    (around,) = [row for row in found if row.statistics["min.day"] == "DATE '1995-10-28'"]
+    assert not around.kept
+    assert "(year(day) = 1995)" in around.decided_by
+    assert "(month(day) = 3)" in around.decided_by
 
 
 def test_partitions(spark: SparkSession, folder: str) -> None:

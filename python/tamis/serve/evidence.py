@@ -28,7 +28,9 @@ from tamis.expr.types import BOOLEAN, DataType
 from tamis.files.table import dotted
 from tamis.index.memory import give_back
 from tamis.plan.effects import effects
+from tamis.plan.scan import decide
 from tamis.serve.declarations import in_force
+from tamis.serve.implied import found_ranges
 from tamis.serve.literals import literals
 from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.serve.written import written
@@ -95,6 +97,11 @@ def _ruled_out(found: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.
         alone[effect.alone] = number
         if effect.added is not None:
             together[effect.added] = number
+    if conjuncts:
+        # as the scan was planned: what follows of all of them may rule out more than each step did
+        implied = [each.predicate for each in found_ranges(conjuncts)]
+        kept = decide(conjuncts, found.segments, files, consequences=implied).kept
+        together[~kept & (together == files)] = len(conjuncts) - 1
     empty = np.zeros(files, np.bool_)
     for segment in found.segments:
         flags = segment.statistics.empty()
