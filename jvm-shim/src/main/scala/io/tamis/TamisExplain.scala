@@ -8,8 +8,8 @@ import io.tamis.wire.Reason
 import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
 
-/** What EXPLAIN ends with under `spark.sql.extendedExplainProviders=io.tamis.TamisExplain`: each scan
-  * of tamis, also those that stay Spark's own, with the fate of each conjunct and why.
+/** What EXPLAIN ends with under `spark.sql.extendedExplainProviders=io.tamis.TamisExplain`: each
+  * scan of tamis, also those that stay Spark's own, with the fate of each conjunct and why.
   *
   * Tells what was decided, and asks nobody; `tamis_explain` and `tamis_files` say more.
   */
@@ -35,7 +35,9 @@ private object TamisExplain {
       s"goal ${g.text}: ${g.reason.fold("the files are chosen for it")(r => "no" + why(Some(r)))}"
     )
     val failed = d.fallbackReason.map(r => "as plain Spark" + why(Some(r)))
-    (s"scan $number of ${table.name()}: ${sizes(d)}" +: (conjuncts ++ goals ++ failed).map("  " + _))
+    (s"scan $number of ${table.name()}: ${sizes(d)}" +: (conjuncts ++ goals ++ failed).map(
+      "  " + _
+    ))
       .mkString("", "\n", "\n")
   }
 

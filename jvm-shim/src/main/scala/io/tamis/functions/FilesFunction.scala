@@ -61,7 +61,8 @@ object FilesFunction extends TextFunction("tamis_files", "the text of a query") 
     }
   }
 
-  /** As `_metadata.file_path` has it (FileFormat, seen on 4.0 to 4.3), so that both can be joined. */
+  /** As `_metadata.file_path` has it (FileFormat, seen on 4.0 to 4.3), so that both can be joined.
+    */
   private def pathOf(file: FileStatusWithMetadata): String =
     new Path(file.getPath.toString).toUri.toString
 }

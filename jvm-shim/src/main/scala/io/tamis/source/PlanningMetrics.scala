@@ -29,7 +29,8 @@ object PlanningMetrics {
   def showIn(context: SparkContext): Unit =
     if (shownIn.getAndSet(context) ne context) quietly(SparkMetrics.register(context, registry))
 
-  /** A scan was planned. A query that is explained and then run plans its scans twice. Never throws.
+  /** A scan was planned. A query that is explained and then run plans its scans twice. Never
+    * throws.
     */
   def planned(decision: Decision): Unit = quietly {
     val kept = decision.kept
