@@ -18,7 +18,7 @@ COUNTERS = (
 
 
 def registry(spark: SparkSession) -> Any:
-    system = spark._jvm.org.apache.spark.SparkEnv.get().metricsSystem()
+    system = spark.sparkContext._jsc.sc().env().metricsSystem()
     sources = system.getSourcesByName("tamis")
     assert sources.size() == 1
     return sources.apply(0).metricRegistry()

@@ -211,7 +211,8 @@ def unseen(spark: SparkSession) -> list[str]:
         text = spark.sql(f"EXPLAIN {mode} SELECT * FROM lineitem WHERE l_orderkey = 5").first()[0]
         if ": 1 of 40 files, " not in text:
             wrong.append(f"EXPLAIN {mode}: {text}")
-    sources = spark._jvm.org.apache.spark.SparkEnv.get().metricsSystem().getSourcesByName("tamis")
+    metrics = spark.sparkContext._jsc.sc().env().metricsSystem()
+    sources = metrics.getSourcesByName("tamis")
     if sources.apply(0).metricRegistry().getCounters().get("scans.planned").getCount() < len(CASES):
         wrong.append("the metrics of Spark")
     return wrong
