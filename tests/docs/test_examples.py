@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     "name",
-    ["how_it_works", "adding_an_operator", "declared_functions", "statistics_index", "history"],
+    [
+        "how_it_works",
+        "adding_an_operator",
+        "declared_functions",
+        "statistics_index",
+        "history",
+        "checking",
+    ],
 )
 def test_page(name: str, spark: SparkSession, repository: Path, tmp_path: Path) -> None:
     page = repository / "docs" / f"{name}.md"

@@ -18,6 +18,7 @@ def explained(spark: SparkSession, statement: str) -> str:
 def test_explain(spark: SparkSession, events: DataFrame) -> None:
     text = explained(spark, "EXPLAIN SELECT name FROM events WHERE id >= 150 AND id < 250")
     assert "Files: 2 of 10" in text
+    assert "Rows: 200 of 1000" in text
     assert "Exact: [(id IS NOT NULL)]" in text
     assert "Residual: [(id >= 150L), (id < 250L)]" in text
     assert "Planning: " in text
@@ -40,7 +41,10 @@ def test_sql_tab(spark: SparkSession, events: DataFrame) -> None:
     shown = sql_tab(spark)
     assert shown["files in the table"] == [10]
     assert shown["files kept"] == [2]
+    assert (shown["rows in the table"], shown["rows in what is kept"]) == ([1000], [200])
     assert set(shown) == {
+        "rows in the table",
+        "rows in what is kept",
         "files in the table",
         "files kept",
         "files read after run-time filters",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -133,6 +133,20 @@ class IndexStatistics:
         found = self._once(self._certain, column, lambda: self._load_certain(entry, column.type))
         return found or UNCERTAIN
 
+    def cells(self, path: tuple[str, ...], wanted: DataType | None) -> Mapping[str, pa.Array]:
+        """What `bounds` are made of, as it is stored: min, max, null_count, nan_count, by name.
+
+        wanted: as which type the column is read; None: as it was recorded. Nothing known: empty.
+        """
+        entry = self._entry(path)
+        recorded = None if entry is None else DataType.parse(entry.type)
+        if entry is None or recorded is None or not is_widening(recorded, wanted or recorded):
+            return {}
+        with_rows = wanted in (None, recorded)  # as in `bounds`
+        with self._lock:
+            found = self._guarded(lambda: self._columns_of(entry, with_rows))
+        return found or {}
+
     def empty(self) -> Flags | None:
         return self._empty
 
@@ -237,7 +251,7 @@ class IndexStatistics:
             bounds = intersect(bounds, lists.bounds(data_type))
         yield self.num_containers, with_keys(bounds)
 
-    def _columns_of(self, entry: ColumnEntry) -> dict[str, pa.Array]:
+    def _columns_of(self, entry: ColumnEntry, with_rows: bool = True) -> dict[str, pa.Array]:
         """Raw statistics of a column of all files: of their rows, else of their footers."""
         name = entry.leaf.name
         checksums = self._store.checksums(self._pointer)[FILES]
@@ -251,7 +265,8 @@ class IndexStatistics:
         if entry.nulls == 0 and "null_count" not in columns:
             columns["null_count"] = pa.array(np.zeros(self.num_containers, np.int64))
         path = self._spelled(entry.path)
-        rows = None if self._recordings is None else self._recordings.columns(path)
+        recordings = self._recordings if with_rows else None
+        rows = None if recordings is None else recordings.columns(path)
         return columns if rows is None else chosen(rows, columns)
 
     def _load_certain(self, entry: ColumnEntry, data_type: DataType) -> Certain:

@@ -46,6 +46,29 @@ class Handler:
         finally:
             self._answered()
 
+    def evidence(self, request: str) -> str:
+        """Write down what statistics say of each file, for a PlanRequest; or a PlanFailure."""
+        try:
+            from tamis.serve.evidence import write_evidence
+
+            return write_evidence(request)
+        except BaseException as error:
+            return _failure(request, error)
+        finally:
+            self._answered()
+
+    def history(self, request: str) -> str:
+        """Write the history down for the shim, for a HistoryRequest; or a PlanFailure."""
+        try:
+            from tamis.serve.read_history import write_history
+
+            self._recorder.flush()  # what it has been told so far is in it
+            return write_history(request)
+        except BaseException as error:
+            return _failure(request, error)
+        finally:
+            self._answered()
+
     def ping(self) -> str:
         """Answer at once: the process runs."""
         return "pong"

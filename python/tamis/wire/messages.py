@@ -18,6 +18,7 @@ __all__ = [
     "VERSION",
     "ConjunctAnswer",
     "Failure",
+    "HistoryRequest",
     "ImpliedAnswer",
     "ImpliedInterval",
     "ImpliedRange",
@@ -32,6 +33,8 @@ __all__ = [
     "Snapshot",
     "Table",
     "Warning_",
+    "Written",
+    "read_history_request",
     "read_implied_request",
     "read_request",
     "write_answer",
@@ -188,6 +191,27 @@ class ImpliedAnswer(msgspec.Struct, frozen=True):
     version: int = VERSION
 
 
+class HistoryRequest(msgspec.Struct, frozen=True):
+    """The history, please, as an Arrow file in `directory`. `location` null: that of the user."""
+
+    version: int
+    id: str
+    directory: str
+    location: str | None = None
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What was asked for lies in the private directory, as `<id>.<kind>.arrow`: see serve.written.
+
+    `rows`: of the file. `notes`: what the person who asked ought to know.
+    """
+
+    id: str
+    rows: int
+    notes: list[str] = []
+    version: int = VERSION
+
+
 class Failure(msgspec.Struct, frozen=True):
     code: str
     text: str
@@ -210,6 +234,7 @@ _Request = TypeVar("_Request")
 _envelope = msgspec.json.Decoder(_Envelope)
 _request = msgspec.json.Decoder(PlanRequest)
 _implied_request = msgspec.json.Decoder(ImpliedRequest)
+_history_request = msgspec.json.Decoder(HistoryRequest)
 _encoder = msgspec.json.Encoder()
 
 
@@ -232,6 +257,14 @@ def read_implied_request(text: str | bytes) -> ImpliedRequest:
     return _read(_implied_request, text)
 
 
+def read_history_request(text: str | bytes) -> HistoryRequest:
+    """The same of the request for the history.
+
+    >>> read_history_request('{"version": 1, "id": "q1", "directory": "d"}').location
+    """
+    return _read(_history_request, text)
+
+
 def _read(decoder: msgspec.json.Decoder[_Request], text: str | bytes) -> _Request:
     try:
         # The version first: what else is in a message of another version is not ours to judge.
@@ -243,7 +276,7 @@ def _read(decoder: msgspec.json.Decoder[_Request], text: str | bytes) -> _Reques
         raise WireError(f"the request of the shim cannot be read: {error}") from error
 
 
-def write_answer(answer: PlanAnswer | ImpliedAnswer | PlanFailure) -> str:
+def write_answer(answer: PlanAnswer | ImpliedAnswer | Written | PlanFailure) -> str:
     """Write an answer as JSON.
 
     >>> write_answer(PlanFailure("q1", Failure("INTERNAL_ERROR", "no luck")))

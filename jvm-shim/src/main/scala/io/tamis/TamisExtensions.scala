@@ -5,6 +5,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.functions.TableFunctions
 import io.tamis.report.{ListenForAudits, ScanHistory}
 import io.tamis.rules._
+import io.tamis.source.PlanningMetrics
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -34,6 +35,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     TableFunctions.register(extensions)
     extensions.injectPreCBORule { session =>
       ScanHistory.listenTo(session.sparkContext)
+      PlanningMetrics.showIn(session.sparkContext)
       new UseTamisTables(session)
     }
     extensions.injectPreCBORule(_ => SwapFileIndex)

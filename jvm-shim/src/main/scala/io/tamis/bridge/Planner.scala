@@ -8,6 +8,14 @@ trait Planner {
   def imply(request: String): String
   def ping(): String
 
+  /** Writes what statistics say of each file that a plan request asks about to
+    * `<id>.evidence.arrow` in the private directory.
+    */
+  def evidence(request: String): String
+
+  /** Writes the history to `<id>.history.arrow` in the private directory. */
+  def history(request: String): String
+
   /** A scan that ran, for the history: taken at once, written later. The answer is empty, or says
     * what is wrong with the history.
     */

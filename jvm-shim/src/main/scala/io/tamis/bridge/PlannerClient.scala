@@ -7,7 +7,14 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.JsonNode
 import io.tamis.conf.TamisConf
-import io.tamis.wire.{ImpliedRequest, Messages, PlanAnswer, PlanRequest, PlannerFailure}
+import io.tamis.wire.{
+  HistoryRequest,
+  ImpliedRequest,
+  Messages,
+  PlanAnswer,
+  PlanRequest,
+  PlannerFailure
+}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Asks the sidecar, within a deadline. Any failure becomes PlannerUnavailable, with one warning
@@ -15,6 +22,7 @@ import org.apache.spark.sql.internal.SQLConf
   */
 object PlannerClient {
   private val MostCalls = 16 // beyond them the query is planned without tamis rather than queued
+  private val ShownMs = 60000L
   private val names = new AtomicInteger()
   private val calls = new ThreadPoolExecutor(
     0,
@@ -36,9 +44,26 @@ object PlannerClient {
   def imply(request: ImpliedRequest, conf: SQLConf): JsonNode =
     ask(conf, _.imply(request.toJson), Messages.readImplied(_, request))
 
-  private def ask[A](conf: SQLConf, send: Planner => String, read: String => A): A = {
-    val timeoutMs =
-      TamisConf.timeoutMs(conf) // for everything: waiting for the sidecar to start included
+  /** Has the sidecar write down what statistics say of each file: to be read as an [[ArrowFile]].
+    */
+  def evidence(request: PlanRequest, conf: SQLConf): Unit =
+    ask(conf, _.evidence(request.toJson), Messages.readWritten(_, request.id), ShownMs)
+
+  /** The same of the history. */
+  def history(request: HistoryRequest, conf: SQLConf): Seq[String] =
+    ask(conf, _.history(request.toJson), Messages.readWritten(_, request.id), ShownMs)
+
+  /** @param atLeastMs
+    *   a person waits for the answer, and no query: then it may take longer
+    */
+  private def ask[A](
+      conf: SQLConf,
+      send: Planner => String,
+      read: String => A,
+      atLeastMs: Long = 0
+  ): A = {
+    // for everything: waiting for the sidecar to start included
+    val timeoutMs = math.max(TamisConf.timeoutMs(conf), atLeastMs)
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     var asked: Option[Sidecar] = None
     try {

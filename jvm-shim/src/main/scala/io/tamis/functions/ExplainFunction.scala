@@ -9,7 +9,6 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.types.StructType
 
 /** What tamis decides of a query, which is planned and not run: of every scan a row for itself, for
@@ -19,7 +18,7 @@ import org.apache.spark.sql.types.StructType
   * Columns: `scan` counts from 1 and is NULL of what is not scanned by tamis; `what` is scan, goal,
   * exact, inexact, unsupported, left alone or answered; `files_pruned` is of the conjunct alone.
   */
-object ExplainFunction extends TableFunction("tamis_explain", "the text of a query") {
+object ExplainFunction extends TextFunction("tamis_explain", "the text of a query") {
   override def usage: String =
     "tamis_explain(query) - which files each scan of the query reads, and why; the query is not run"
 
@@ -30,9 +29,7 @@ object ExplainFunction extends TableFunction("tamis_explain", "the text of a que
   )
 
   override protected def rows(session: SparkSession, query: String): LogicalPlan = {
-    val parsed = session.sessionState.sqlParser.parsePlan(query)
-    // SKIP: a command in the text is planned and not run
-    val planned = session.sessionState.executePlan(parsed, CommandExecutionMode.SKIP)
+    val planned = PlannedQuery.of(session, query)
     val found = Messages.mapper.readTree(session.withActive(ScanReport.explain(planned)))
     val rows = found.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
       ofScan(scan, i + 1)

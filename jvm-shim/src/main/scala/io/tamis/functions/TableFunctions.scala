@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.StringType
 
 /** The table functions of tamis: `SELECT * FROM tamis_explain('SELECT …')`. */
 object TableFunctions {
-  private val all: Seq[TableFunction] = Seq(ExplainFunction, EchoFunction)
+  private val all: Seq[TableFunction] =
+    Seq(ExplainFunction, FilesFunction, EchoFunction, HistoryFunction)
 
   def register(extensions: SparkSessionExtensions): Unit = all.foreach { f =>
     val info =
@@ -18,12 +19,17 @@ object TableFunctions {
   }
 }
 
-/** A function of one text. */
-abstract class TableFunction(val name: String, argument: String) {
+/** A function that is called where the query is analysed. */
+abstract class TableFunction(val name: String) {
   def usage: String
+  def apply(arguments: Seq[Expression]): LogicalPlan
+}
+
+/** A function of one text. */
+abstract class TextFunction(name: String, argument: String) extends TableFunction(name) {
   protected def rows(session: SparkSession, text: String): LogicalPlan
 
-  def apply(arguments: Seq[Expression]): LogicalPlan = arguments match {
+  override def apply(arguments: Seq[Expression]): LogicalPlan = arguments match {
     case Seq(text) if text.foldable && text.dataType == StringType && text.eval() != null =>
       rows(SparkSession.active, text.eval().toString)
     case _ =>

@@ -129,11 +129,10 @@ object ScanReport extends AdaptiveSparkPlanHelper {
   /** A catalog table lists only the partitions that match; its totals are those of all partitions.
     */
   private def addDetail(out: ObjectNode, scan: Scanned): Unit = {
-    val whole = ScanPlanner.everything(scan.table).kept.listing
-    out.put("files_total", whole.size).put("bytes_total", whole.totalBytes)
-    val filters = scan.decision.conjuncts.map(_.expression)
-    new Question(scan.table, whole, filters, detail = true, wholeFiles = scan.table.wholeFiles)
-      .ask()
+    val detail = new ScanDetail(scan.table, scan.decision)
+    out.put("files_total", detail.listing.size).put("bytes_total", detail.listing.totalBytes)
+    detail
+      .effects()
       .foreach { answer =>
         putLong(out, "rows_total", answer.totalRecords)
         if (scan.decision.rowGroups.isDefined)

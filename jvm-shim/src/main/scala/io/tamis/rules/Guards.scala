@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import io.tamis.bridge.Warnings
 import io.tamis.conf.TamisConf
-import io.tamis.source.{Conjunct, Decision, PlannedFiles, Question, ScanPlanner, SwappedFiles}
+import io.tamis.source.{Conjunct, Decision, PlannedFiles, ScanDetail, SwappedFiles}
 import io.tamis.wire.PredicateParser
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, IsNotNull}
@@ -154,12 +154,10 @@ private object AssertedPruning {
       table: PlannedFiles,
       decision: Decision
   ): Map[Conjunct, (Option[Long], Int)] = {
-    val whole = ScanPlanner.everything(table).kept.listing
-    val filters = decision.conjuncts.map(_.expression)
-    val answer =
-      new Question(table, whole, filters, detail = true, wholeFiles = table.wholeFiles).ask()
+    val detail = new ScanDetail(table, decision)
+    val answer = detail.effects()
     decision.conjuncts.zipWithIndex.map { case (c, i) =>
-      c -> (answer.toOption.flatMap(_.outcomes(i).prunedFiles), whole.size)
+      c -> (answer.toOption.flatMap(_.outcomes(i).prunedFiles), detail.listing.size)
     }.toMap
   }
 

@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.TamisFileIndex
+import io.tamis.source.{PlanningMetrics, TamisFileIndex}
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
 import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -23,6 +23,7 @@ object SwappedRelation {
       catalogTable = relation.catalogTable.map(ofKept(_, relation, index, exact))
     )
     swapped.copyTagsFrom(relation)
+    if (SwapFileIndex.unapply(files).isEmpty) PlanningMetrics.planned(index.decision)
     swapped
   }
 

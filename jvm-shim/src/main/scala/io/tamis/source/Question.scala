@@ -1,5 +1,6 @@
 package io.tamis.source
 
+import java.nio.file.Files
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -38,7 +39,7 @@ final class Question(
 
   /** The answer, or why there is none. Never throws. */
   def ask(): Either[Reason, PlanAnswer] =
-    try {
+    guarded {
       val documents = write()
       val key = AnswerMemo.Key(
         listing.fingerprint,
@@ -58,8 +59,24 @@ final class Question(
         if (!detail) AnswerMemo.put(key, answered)
         answered
       }
-      Right(answer)
-    } catch {
+      answer
+    }
+
+  /** What statistics say of each file of the listing, in its order; or why nobody knows. Never
+    * throws.
+    */
+  def evidence(): Either[Reason, Seq[Evidence]] = guarded {
+    val asked = request(write())
+    val file = Evidence.file(asked.id)
+    try {
+      PlannerClient.evidence(asked, conf)
+      Evidence.read(file, listing.size)
+    } finally Files.deleteIfExists(file)
+  }
+
+  private def guarded[A](act: => A): Either[Reason, A] =
+    try Right(act)
+    catch {
       case e: PlannerUnavailable => Left(failed(e))
       // a LinkageError: a Spark whose internals are not those that the jar was built for
       case e @ (NonFatal(_) | _: LinkageError) =>

@@ -7,7 +7,9 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
   */
 object ScanMetrics {
 
-  /** Row groups are shown only where they are counted: 0 of 0 would say that there are none. */
+  /** Row groups and rows are shown only where they are counted: 0 of 0 would say that there are
+    * none.
+    */
   def shown(decision: Decision): Array[CustomMetric] =
     Array[CustomMetric](
       new FilesTotal,
@@ -16,16 +18,17 @@ object ScanMetrics {
       new BytesTotal,
       new BytesKept,
       new PlanningTime
-    ) ++ counted(decision).map {
-      case ("tamisRowGroupsKept", _) => new RowGroupsKept
-      case _                         => new RowGroupsTotal
-    }
+    ) ++ counted(decision).map(_._1)
 
-  private def counted(decision: Decision): Seq[(String, Long)] = for {
-    counts <- decision.rowGroups.toSeq
-    (name, count) <- Seq("tamisRowGroupsTotal" -> counts.total, "tamisRowGroupsKept" -> counts.kept)
-    value <- count
-  } yield name -> value
+  private def counted(decision: Decision): Seq[(CustomMetric, Long)] = {
+    val groups = decision.rowGroups
+    Seq(
+      new RowGroupsTotal -> groups.flatMap(_.total),
+      new RowGroupsKept -> groups.flatMap(_.kept),
+      new RowsTotal -> decision.totalRecords,
+      new RowsKept -> decision.keptRecords
+    ).collect { case (metric, Some(value)) => metric -> value }
+  }
 
   def of(decision: Decision, runtimeFiles: Option[Int]): Array[CustomTaskMetric] = Array[
     CustomTaskMetric
@@ -36,7 +39,7 @@ object ScanMetrics {
     Value("tamisBytesTotal", decision.kept.listing.totalBytes),
     Value("tamisBytesKept", decision.kept.bytes),
     Value("tamisPlanningMs", math.round(decision.planningMillis))
-  ) ++ counted(decision).map { case (name, value) => Value(name, value) }
+  ) ++ counted(decision).map { case (metric, value) => Value(metric.name, value) }
 
   private final case class Value(name: String, value: Long) extends CustomTaskMetric
 }
@@ -57,6 +60,12 @@ class RowGroupsTotal extends CustomSumMetric {
 }
 class RowGroupsKept extends CustomSumMetric {
   def name: String = "tamisRowGroupsKept"; def description: String = "tamis: row groups kept"
+}
+class RowsTotal extends CustomSumMetric {
+  def name: String = "tamisRowsTotal"; def description: String = "tamis: rows in the table"
+}
+class RowsKept extends CustomSumMetric {
+  def name: String = "tamisRowsKept"; def description: String = "tamis: rows in what is kept"
 }
 class BytesTotal extends CustomSumMetric {
   def name: String = "tamisBytesTotal"; def description: String = "tamis: bytes in the table"

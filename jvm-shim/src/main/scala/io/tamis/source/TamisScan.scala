@@ -113,7 +113,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   private def metadata: Seq[(String, String)] = Seq(
     "Files" -> s"${decision.kept.count} of ${decision.kept.listing.size}"
-  ) ++ rowGroups ++ Seq(
+  ) ++ rowGroups ++ rows ++ Seq(
     "Bytes" -> s"${decision.kept.bytes} of ${decision.kept.listing.totalBytes}",
     "Exact" -> decision.exactSql.mkString("[", ", ", "]"),
     "Residual" -> decision.residualSql.mkString("[", ", ", "]"),
@@ -132,6 +132,11 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     kept <- counts.kept
     total <- counts.total
   } yield "RowGroups" -> s"$kept of $total"
+
+  private def rows: Option[(String, String)] = for {
+    kept <- decision.keptRecords
+    total <- decision.totalRecords
+  } yield "Rows" -> s"$kept of $total"
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.shown(decision)
   override def reportDriverMetrics(): Array[CustomTaskMetric] =

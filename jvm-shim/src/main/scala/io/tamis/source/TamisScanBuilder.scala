@@ -37,6 +37,7 @@ final class TamisScanBuilder(table: TamisTable)
   override def build(): Scan = {
     val scan = new TamisScan(table, decision.getOrElse(ScanPlanner.everything(table)), required)
     table.built = Some(scan.index)
+    PlanningMetrics.planned(scan.decision)
     scan
   }
 }

@@ -131,6 +131,20 @@ final case class ImpliedRequest(id: String, conjuncts: ArrayNode) {
   }
 }
 
+/** The history, as a file in this directory.
+  *
+  * @param location
+  *   None: that of the user
+  */
+final case class HistoryRequest(id: String, directory: String, location: Option[String]) {
+  def toJson: String = {
+    val out = Messages.mapper.createObjectNode()
+    out.put("version", Messages.Version).put("id", id).put("directory", directory)
+    location.fold(out.putNull("location"))(out.put("location", _))
+    Messages.mapper.writeValueAsString(out)
+  }
+}
+
 /** The planner answered that it could not answer. */
 final class PlannerFailure(val code: String, message: String) extends RuntimeException(message)
 
@@ -176,6 +190,10 @@ object Messages {
   /** The ranges in the answer to an [[ImpliedRequest]]; ImpliedReader reads them. */
   def readImplied(text: String, request: ImpliedRequest): JsonNode =
     required(document(text, request.id), "implied")
+
+  /** Notes that come with a file that was asked for. */
+  def readWritten(text: String, id: String): Seq[String] =
+    document(text, id).path("notes").elements.asScala.map(_.asText).toSeq
 
   /** An answer of our version to the question with this id. */
   private def document(text: String, id: String): JsonNode = {

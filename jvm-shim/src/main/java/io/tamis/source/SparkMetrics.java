@@ -1,0 +1,31 @@
+package io.tamis.source;
+
+import com.codahale.metrics.MetricRegistry;
+import org.apache.spark.SparkContext;
+import org.apache.spark.metrics.source.Source;
+
+/**
+ * Spark's metrics system.
+ *
+ * <p>Java, because these parts are private to Spark's packages in Scala only. Seen to hold on 4.0 to
+ * 4.3.
+ */
+final class SparkMetrics {
+  private SparkMetrics() {}
+
+  /** Shows the metrics under `tamis` in every sink of the context, as those of the driver. */
+  static void register(SparkContext context, MetricRegistry metrics) {
+    context.env().metricsSystem().registerSource(
+        new Source() {
+          @Override
+          public String sourceName() {
+            return "tamis";
+          }
+
+          @Override
+          public MetricRegistry metricRegistry() {
+            return metrics;
+          }
+        });
+  }
+}

@@ -1,0 +1,61 @@
+package io.tamis
+
+import scala.util.control.NonFatal
+
+import io.tamis.report.ScanReport
+import io.tamis.source.{Decision, Kept, PlannedFiles}
+import io.tamis.wire.Reason
+import org.apache.spark.sql.ExtendedExplainGenerator
+import org.apache.spark.sql.execution.SparkPlan
+
+/** What EXPLAIN ends with under `spark.sql.extendedExplainProviders=io.tamis.TamisExplain`: each
+  * scan of tamis, also those that stay Spark's own, with the fate of each conjunct and why.
+  *
+  * Tells what was decided, and asks nobody; `tamis_explain` and `tamis_files` say more.
+  */
+class TamisExplain extends ExtendedExplainGenerator {
+  override def title: String = "tamis"
+
+  /** Never throws. */
+  override def generateExtendedInfo(plan: SparkPlan): String =
+    try {
+      val scans = ScanReport.decisions(plan).zipWithIndex
+      if (scans.isEmpty) "no scan of tamis\n"
+      else scans.map { case ((table, d), i) => TamisExplain.of(i + 1, table, d) }.mkString
+    } catch {
+      // a LinkageError: a Spark whose internals are not those that the jar was built for
+      case e @ (NonFatal(_) | _: LinkageError) => s"not known: $e\n"
+    }
+}
+
+private object TamisExplain {
+  def of(number: Int, table: PlannedFiles, d: Decision): String = {
+    val conjuncts = d.conjuncts.map(c => s"${c.pushdown}: ${c.sql}${why(c.reason)}")
+    val goals = table.purpose.goals.map(g =>
+      s"goal ${g.text}: ${g.reason.fold("the files are chosen for it")(r => "no" + why(Some(r)))}"
+    )
+    val failed = d.fallbackReason.map(r => "as plain Spark" + why(Some(r)))
+    (s"scan $number of ${table.name()}: ${sizes(d)}" +: (conjuncts ++ goals ++ failed).map(
+      "  " + _
+    ))
+      .mkString("", "\n", "\n")
+  }
+
+  private def sizes(d: Decision): String = {
+    val kept: Kept = d.kept
+    val rows = for { k <- d.keptRecords; all <- d.totalRecords } yield s"$k of $all rows"
+    val groups = for {
+      counts <- d.rowGroups
+      k <- counts.kept
+      all <- counts.total
+    } yield s"$k of $all row groups"
+    val known = Seq(
+      s"${kept.count} of ${kept.listing.size} files",
+      s"${kept.bytes} of ${kept.listing.totalBytes} bytes"
+    )
+    (known ++ groups ++ rows).mkString(", ")
+  }
+
+  private def why(reason: Option[Reason]): String =
+    reason.fold("")(r => s" (${r.text}${r.fix.fold("")(fix => s": $fix")})")
+}

@@ -1,0 +1,54 @@
+package io.tamis.functions
+
+import java.nio.file.Files
+import java.util.UUID
+
+import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
+import io.tamis.conf.TamisConf
+import io.tamis.source.ArrowFile
+import io.tamis.wire.HistoryRequest
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.CatalystTypeConverters
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.internal.SQLConf
+
+/** The history of scans that ran, the oldest first: what `tamis.history()` reads, on the machine of
+  * the driver. Fails where the sidecar cannot be asked: an empty history would be a wrong answer.
+  */
+object HistoryFunction extends TableFunction("tamis_history") {
+  override def usage: String =
+    "tamis_history() - the scans that ran, and what tamis decided of them"
+
+  override def apply(arguments: Seq[Expression]): LogicalPlan = {
+    if (arguments.nonEmpty)
+      throw new IllegalArgumentException(
+        s"$name takes no argument: the conf spark.tamis.history.location names another folder"
+      )
+    val session = SparkSession.active
+    val found = session.withActive(read(SQLConf.get))
+    LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(found.schema), found.rows)
+  }
+
+  private def read(conf: SQLConf): ArrowFile[Row] = {
+    val directory = SidecarSupervisor.privateDirectory
+    val asked = HistoryRequest(
+      UUID.randomUUID().toString,
+      directory.toString,
+      TamisConf.historyLocation(conf)
+    )
+    val file = directory.resolve(s"${asked.id}.history.arrow")
+    try {
+      PlannerClient.history(asked, conf).foreach(note => Warnings.once(s"history:$note", note))
+      val schema = ArrowFile.read(file)(_ => ()).schema
+      val flat = UnsafeProjection.create(schema) // nested values outlive their batch
+      val rows = CatalystTypeConverters.createToScalaConverter(schema)
+      ArrowFile.read(file)(row => rows(flat(row).copy()).asInstanceOf[Row])
+    } catch {
+      case e: PlannerUnavailable =>
+        throw new IllegalStateException(s"$name: the sidecar cannot be asked: ${e.getMessage}", e)
+    } finally Files.deleteIfExists(file)
+  }
+}

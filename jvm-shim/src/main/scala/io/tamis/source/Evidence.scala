@@ -1,0 +1,57 @@
+package io.tamis.source
+
+import java.nio.file.Path
+
+import io.tamis.bridge.SidecarSupervisor
+import org.apache.spark.sql.catalyst.util.MapData
+import org.apache.spark.sql.types.StringType
+
+/** What statistics say of one file (tamis.serve.evidence).
+  *
+  * @param rows
+  *   of the file, where they are counted
+  * @param verdict
+  *   none, some or all rows pass all conjuncts; None: nothing is known of the file
+  * @param ruledOut
+  *   the first conjunct that alone leaves the file out; -1: it holds no row
+  * @param together
+  *   the conjunct up to which all of them together leave it out
+  * @param statistics
+  *   cells of the public `files` table, as literals of Spark SQL
+  */
+final case class Evidence(
+    rows: Option[Long],
+    verdict: Option[String],
+    ruledOut: Option[Int],
+    together: Option[Int],
+    statistics: Map[String, String]
+)
+
+object Evidence {
+  def file(id: String): Path = SidecarSupervisor.privateDirectory.resolve(s"$id.evidence.arrow")
+
+  /** @param files
+    *   how many it has to speak of
+    */
+  def read(file: Path, files: Int): Seq[Evidence] = {
+    val found = ArrowFile.read(file) { row =>
+      def when[A](i: Int)(value: => A): Option[A] = Option.when(!row.isNullAt(i))(value)
+      Evidence(
+        when(0)(row.getLong(0)),
+        when(1)(row.getUTF8String(1).toString),
+        when(2)(row.getInt(2)),
+        when(3)(row.getInt(3)),
+        when(4)(texts(row.getMap(4))).getOrElse(Map.empty)
+      )
+    }
+    require(found.rows.size == files, s"${found.rows.size} rows for $files files")
+    found.rows
+  }
+
+  private def texts(map: MapData): Map[String, String] = {
+    val (keys, values) = (map.keyArray(), map.valueArray())
+    (0 until map.numElements())
+      .map(i => keys.get(i, StringType).toString -> values.get(i, StringType).toString)
+      .toMap
+  }
+}

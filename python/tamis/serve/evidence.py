@@ -1,0 +1,163 @@
+"""What statistics say of each file that a scan asked about, with the cells that say it.
+
+A file `<id>.evidence.arrow`, a row for each file of the listing, in its order:
+
+    rows         int64; null: not known
+    verdict      utf8, of all conjuncts together: none, some, all; null: nothing is known
+    ruled_out    int32, the first conjunct that alone leaves the file out; -1: it holds no row
+    together     int32, the conjunct up to which all of them together leave it out
+    statistics   map<utf8, utf8>: cells of the public `files` table, as literals of Spark SQL
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.evaluate import evaluate, verdicts
+from tamis.evaluate.declared import bind
+from tamis.evaluate.verdict import Verdict
+from tamis.evaluate.watch import Watch
+from tamis.expr.nodes import And, Expr, Literal
+from tamis.expr.rewrites import simplify
+from tamis.expr.types import BOOLEAN, DataType
+from tamis.files.table import dotted
+from tamis.index.memory import give_back
+from tamis.plan.effects import effects
+from tamis.plan.scan import decide
+from tamis.serve.declarations import in_force
+from tamis.serve.implied import found_ranges
+from tamis.serve.literals import literals
+from tamis.serve.room import DEEPEST, depth_of, with_room
+from tamis.serve.written import written
+from tamis.tables.evidence import NamedColumns, cells_of, named_columns
+from tamis.tables.parquet import ScanInput, open_scan
+from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.messages import PlanRequest, Written, read_request, write_answer
+
+__all__ = ["write_evidence"]
+
+#: A cell that says that the others do not say it all: a bloom filter, a list of values, the bounds
+#: of an expression, or a partition that is NULL told more.
+NOT_ALL: Final = "not_in_cells"
+
+_NAMES: Final = np.array([str(each) for each in (Verdict.NONE, Verdict.SOME, Verdict.ALL)])
+_SOME: Final = 1
+
+
+def write_evidence(question: str) -> str:
+    """Write down what is known of each file. Raises TamisError, OSError or ValueError."""
+    request = read_request(question)
+    table = with_room(depth_of(request.conjuncts), lambda: _evidence(request))
+    written(table, request.snapshot.directory, request.id, "evidence")
+    give_back()
+    return write_answer(Written(request.id, len(table)))
+
+
+def _evidence(request: PlanRequest) -> pa.Table:
+    found, files = open_scan(request), request.snapshot.files
+    conjuncts = _conjuncts(request)
+    columns = named_columns(conjuncts)
+    whole = And(tuple(conjuncts)) if conjuncts else Literal(True, BOOLEAN)
+    codes = np.full(files, _SOME, np.int8)
+    for segment in found.segments:
+        codes[segment.ordinals] = verdicts(whole, segment.statistics)
+    cells, is_known = _cells(found, columns, whole, codes)
+    # Of what nothing is known "some" is no finding; a constant may decide all the same.
+    verdict = pa.array(_NAMES[codes], mask=~is_known & (codes == _SOME))
+    alone, together = _ruled_out(found, conjuncts, files)
+    rows = found.num_records
+    return pa.table(
+        {
+            "rows": pa.nulls(files, pa.int64()) if rows is None else pa.array(rows, mask=rows < 0),
+            "verdict": verdict,
+            "ruled_out": alone,
+            "together": together,
+            "statistics": cells,
+        }
+    )
+
+
+def _conjuncts(request: PlanRequest) -> list[Expr]:
+    conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
+    if not request.declarations:
+        return conjuncts
+    watch = Watch()
+    declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
+    return [bind(each, declared, watch) for each in conjuncts]
+
+
+def _ruled_out(found: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.Array, pa.Array]:
+    alone, together = np.full(files, files, np.int64), np.full(files, files, np.int64)
+    for number, effect in reversed(list(enumerate(effects(conjuncts, found.segments, files)))):
+        alone[effect.alone] = number
+        if effect.added is not None:
+            together[effect.added] = number
+    if conjuncts:
+        # as the scan was planned: what follows of all of them may rule out more than each step did
+        implied = [each.predicate for each in found_ranges(conjuncts)]
+        kept = decide(conjuncts, found.segments, files, consequences=implied).kept
+        together[~kept & (together == files)] = len(conjuncts) - 1
+    empty = np.zeros(files, np.bool_)
+    for segment in found.segments:
+        flags = segment.statistics.empty()
+        if flags is not None:
+            empty[segment.ordinals] = flags
+    alone[empty] = -1
+    return _ordinals(alone, files), _ordinals(together, files)
+
+
+def _ordinals(numbers: npt.NDArray[np.int64], none: int) -> pa.Array:
+    return pa.array(numbers.astype(np.int32), mask=numbers == none)
+
+
+def _cells(
+    found: ScanInput, columns: NamedColumns, whole: Expr, codes: npt.NDArray[np.int8]
+) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+    """A map of cells for each file, and whether anything is known of it."""
+    types = {dotted(path): data_type for path, data_type in columns.items()}
+    is_known = np.zeros(len(codes), np.bool_)
+    maps, order = [], []
+    for ordinals, cells in cells_of(found, columns):
+        numbers = np.arange(len(codes))[ordinals]
+        texts = {name: literals(each, _type_of(name, types)) for name, each in cells.items()}
+        for each in cells.values():
+            is_known[ordinals] |= each.is_valid().to_numpy(zero_copy_only=False)
+        differs = _replayed(whole, cells, len(numbers)) != _NAMES[codes[ordinals]]
+        if differs.any():
+            texts[NOT_ALL] = pa.array(["true" if each else None for each in differs], pa.string())
+        maps.append(_maps(texts, len(numbers)))
+        order.append(numbers)
+    # a listing without files has no part
+    joined = pa.concat_arrays([*maps, _maps({}, 0)])
+    places = np.argsort(np.concatenate([*order, np.empty(0, np.int64)]), kind="stable")
+    return joined.take(pa.array(places)), is_known
+
+
+def _replayed(whole: Expr, cells: dict[str, pa.Array], count: int) -> npt.NDArray[np.str_]:
+    """The verdicts that the cells alone lead to."""
+    files = pa.table(cells or {"num_records": pa.nulls(count, pa.int64())})
+    return np.array(evaluate(whole, files).to_pylist(), np.str_)
+
+
+def _type_of(name: str, types: dict[str, DataType | None]) -> DataType | None:
+    kind, _, column = name.partition(".")
+    return types.get(column) if kind in ("min", "max") else None
+
+
+def _maps(texts: dict[str, pa.Array], count: int) -> pa.Array:
+    """One map a row of the names whose text is not null."""
+    keys = pa.array(list(texts), pa.string())
+    columns = len(texts)
+    if not columns or not count:
+        nothing = pa.array([], pa.string())
+        return pa.MapArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), nothing, nothing)
+    valid = np.stack([each.is_valid().to_numpy(zero_copy_only=False) for each in texts.values()], 1)
+    row, column = np.nonzero(valid)
+    items = pa.concat_arrays([*texts.values()]).take(pa.array(column * count + row))
+    offsets = np.concatenate([[0], np.cumsum(valid.sum(axis=1))]).astype(np.int32)
+    return pa.MapArray.from_arrays(pa.array(offsets), keys.take(pa.array(column)), items)

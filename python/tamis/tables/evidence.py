@@ -1,0 +1,118 @@
+"""The statistics behind a decision, as cells of the public `files` table.
+
+Cells are what an index holds, before anything is made of it: whoever gives them to
+`tamis.evaluate` gets the verdict that the planner came to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.expr.nodes import Column, Expr, columns_of, walk
+from tamis.expr.types import DataType
+from tamis.files.table import dotted
+from tamis.index.leaves import is_known
+from tamis.tables.parquet import Part, ScanInput
+
+__all__ = ["NamedColumns", "cells_of", "named_columns"]
+
+#: Columns by path, and the type as which each is read; None: only an opaque part names it.
+NamedColumns = Mapping[tuple[str, ...], DataType | None]
+
+_KINDS = ("min", "max", "null_count", "nan_count")
+
+
+def named_columns(conjuncts: Sequence[Expr]) -> NamedColumns:
+    """The columns that conjuncts name.
+
+    >>> from tamis.expr.nodes import IsNull, Opaque
+    >>> from tamis.expr.types import LONG
+    >>> found = named_columns([IsNull(Column(("a",), LONG)), Opaque("f(b)", (("b",),))])
+    >>> [(path, str(data_type)) for path, data_type in found.items()]
+    [(('a',), 'long'), (('b',), 'None')]
+    """
+    paths = dict.fromkeys(path for conjunct in conjuncts for path in columns_of(conjunct))
+    found: dict[tuple[str, ...], DataType | None] = dict.fromkeys(paths)
+    for conjunct in conjuncts:
+        for node in walk(conjunct):
+            if isinstance(node, Column):
+                found[node.path] = node.type
+    return found
+
+
+def cells_of(
+    found: ScanInput, columns: NamedColumns
+) -> Iterator[tuple[slice | npt.NDArray[np.intp], dict[str, pa.Array]]]:
+    """Part by part: the ordinals of its files, and their cells by name, where one is not null."""
+    for part, segment in zip(found.parts, found.segments, strict=True):
+        ordinals = np.arange(len(found.directories), dtype=np.intp)[part.ordinals]
+        records = _records(found, ordinals)
+        cells = {"num_records": records}
+        for path, data_type in columns.items():
+            of_column = _of_partition(found, segment.statistics, path, data_type, ordinals, records)
+            if of_column is None:
+                of_column = _of_index(part, path, data_type)
+            cells.update({f"{kind}.{dotted(path)}": each for kind, each in of_column.items()})
+        known = {n: each for n, each in cells.items() if each.null_count < len(each)}
+        yield part.ordinals, known
+
+
+def _records(found: ScanInput, ordinals: npt.NDArray[np.intp]) -> pa.Array:
+    if found.num_records is None:
+        return pa.nulls(len(ordinals), pa.int64())
+    rows = found.num_records[ordinals]
+    return pa.array(rows, mask=rows < 0)
+
+
+def _of_index(
+    part: Part, path: tuple[str, ...], data_type: DataType | None
+) -> Mapping[str, pa.Array]:
+    if part.index is None:
+        return {}
+    whole = part.index.statistics.cells(path, data_type)
+    rows = part.rows
+    return {
+        kind: whole[kind][rows] if isinstance(rows, slice) else whole[kind].take(pa.array(rows))
+        for kind in _KINDS
+        if kind in whole
+    }
+
+
+def _of_partition(
+    found: ScanInput,
+    statistics: object,
+    path: tuple[str, ...],
+    data_type: DataType | None,
+    ordinals: npt.NDArray[np.intp],
+    records: pa.Array,
+) -> Mapping[str, pa.Array] | None:
+    """A partition column holds one value in all rows of a file; None: it is none.
+
+    A NULL says nothing where the rows are not counted: in the table a null cell is not known.
+    """
+    partitions = getattr(statistics, "partitions", None)
+    name = None if partitions is None else partitions.names(Column(path, data_type or _ANY))
+    if partitions is None or name is None:
+        return None
+    values, own = partitions.values.get(name), partitions.types[name]
+    wrong_type = data_type is not None and own != data_type
+    if values is None or own is None or wrong_type or not is_known(str(own)):
+        return {}
+    each = values.take(pa.array(found.directories[ordinals]))
+    nothing, zero = pa.nulls(len(each), pa.int64()), pa.scalar(0, pa.int64())
+    is_nan = pc.fill_null(pc.is_nan(each), False) if own.is_floating else None
+    cells = {
+        "null_count": pc.if_else(pc.is_valid(each), zero, records if len(records) else nothing)
+    }
+    if is_nan is not None:
+        cells["nan_count"] = pc.if_else(is_nan, records, zero)
+        each = pc.if_else(is_nan, pa.scalar(None, each.type), each)
+    return {"min": each, "max": each, **cells}
+
+
+_ANY = DataType("string")
