@@ -24,7 +24,7 @@ SQL = (
 )
 
 _COLUMNS, _STEP, _SQUARE = 25, 15, 12
-_PANEL, _TOP, _HEIGHT = 405, 74, 236
+_PANEL, _TOP, _HEIGHT = 390, 92, 218
 _STYLE = """
 text { font: 14px system-ui, sans-serif; fill: #1f2328 }
 .sql { font: 12.5px ui-monospace, monospace; fill: #59636e }
@@ -78,18 +78,21 @@ def main() -> None:
 
 def drawn(sql: str, panels: Sequence[Panel]) -> str:
     """The picture as SVG, legible on light and on dark pages."""
+    select, where, filters = sql.partition(" WHERE")
     said = "; ".join(f"{panel.who}: {panel.caption}" for panel in panels)
     parts = "\n".join(line for i, panel in enumerate(panels) for line in _panel(panel, i * _PANEL))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_PANEL * len(panels)} {_HEIGHT}" '
         f'role="img">\n<title>{escape(said)}</title>\n<style>{_STYLE}</style>\n'
-        f'<text class="sql" x="2" y="16">{escape(sql)}</text>\n{parts}\n</svg>\n'
+        f'<text class="sql" x="2" y="14">{escape(select)}</text>\n'
+        f'<text class="sql" x="2" y="31">{escape((where + filters).strip())}</text>\n'
+        f"{parts}\n</svg>\n"
     )
 
 
 def _panel(panel: Panel, left: int) -> Iterator[str]:
-    yield f'<text class="who" x="{left + 2}" y="48">{escape(panel.who)}</text>'
-    yield f'<text x="{left + 2}" y="66">{escape(panel.caption)}</text>'
+    yield f'<text class="who" x="{left + 2}" y="64">{escape(panel.who)}</text>'
+    yield f'<text x="{left + 2}" y="84">{escape(panel.caption)}</text>'
     for kind in ("skipped", "opened"):
         squares = "".join(
             _square(left, place)

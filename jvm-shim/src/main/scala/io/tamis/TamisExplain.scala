@@ -57,5 +57,5 @@ private object TamisExplain {
   }
 
   private def why(reason: Option[Reason]): String =
-    reason.fold("")(r => s" (${r.text}${r.fix.fold("")(fix => s": $fix")})")
+    reason.fold("")(r => s" (${r.sentence})")
 }
