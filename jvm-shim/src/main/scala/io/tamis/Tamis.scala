@@ -172,11 +172,12 @@ object Tamis {
   private def execution(dataset: Dataset[_]): QueryExecution =
     dataset.asInstanceOf[ClassicDataset[_]].queryExecution
 
-  private def fileRelation(session: ClassicSession, pathOrTable: String): HadoopFsRelation = {
-    val frame =
-      if (isPath(pathOrTable)) session.read.parquet(pathOrTable) else session.table(pathOrTable)
-    fileRelation(frame.queryExecution, pathOrTable)
-  }
+  /** The rows of a table, or of the Parquet files under a path. */
+  private[tamis] def read(session: ClassicSession, pathOrTable: String): ClassicDataset[Row] =
+    if (isPath(pathOrTable)) session.read.parquet(pathOrTable) else session.table(pathOrTable)
+
+  private def fileRelation(session: ClassicSession, pathOrTable: String): HadoopFsRelation =
+    fileRelation(read(session, pathOrTable).queryExecution, pathOrTable)
 
   private def fileRelation(planned: QueryExecution, name: String): HadoopFsRelation =
     planned.analyzed.collect { case LogicalFiles(files) => files } match {

@@ -1,5 +1,6 @@
 package io.tamis.functions
 
+import io.tamis.Tamis
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -10,8 +11,7 @@ object EchoFunction extends TextFunction("tamis_echo", "the name of a table or t
     "tamis_echo(table) - the columns of the table, and what Spark pushed to its scan in this query"
 
   override protected def rows(session: SparkSession, text: String): LogicalPlan = {
-    val isPath = text.contains("/") && !text.startsWith("`")
-    val frame = if (isPath) session.read.parquet(text) else session.table(text)
-    DataSourceV2Relation.create(new EchoTable(session, text, frame.schema), None, None)
+    val columns = Tamis.read(session, text).schema
+    DataSourceV2Relation.create(new EchoTable(session, text, columns), None, None)
   }
 }

@@ -57,6 +57,9 @@ object EchoTable {
     StructField("pushed_order", texts),
     StructField("pushed_runtime_filters", texts)
   )
+
+  /** Their names. */
+  val OwnNames: Set[String] = Own.map(_.name).toSet
 }
 
 /** A FileScanBuilder, which is handed whole Catalyst expressions as that of tamis is. */
@@ -69,11 +72,10 @@ final class EchoScanBuilder(session: SparkSession, schema: StructType)
     with SupportsPushDownLimit
     with SupportsPushDownTopN {
 
-  private val own = EchoTable.Own.map(_.name).toSet
   private var pushed = Pushed(schema, Nil, None, Nil)
 
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
-    val (ofOwn, told) = filters.partition(_.references.exists(a => own(a.name)))
+    val (ofOwn, told) = filters.partition(_.references.exists(a => EchoTable.OwnNames(a.name)))
     pushed = pushed.copy(filters = told.map(ExpressionWriter.sqlOf))
     ofOwn
   }
@@ -97,7 +99,6 @@ final case class Pushed(
 
 /** One row, told when the query runs: filters of the run time have come by then. */
 final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntimeV2Filtering {
-  private val own = EchoTable.Own.map(_.name).toSet
   @volatile private var atRunTime: Seq[V2Predicate] = Nil
 
   override def readSchema(): StructType = pushed.columns
@@ -105,7 +106,7 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
   override def description(): String = s"tamis_echo $pushed"
 
   override def filterAttributes(): Array[NamedReference] =
-    pushed.columns.fieldNames.filterNot(own).map { name =>
+    pushed.columns.fieldNames.filterNot(EchoTable.OwnNames).map { name =>
       Expressions.column("`" + name.replace("`", "``") + "`"): NamedReference
     }
   override def filter(predicates: Array[V2Predicate]): Unit =
@@ -115,10 +116,10 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
   override def createReaderFactory(): PartitionReaderFactory = EchoReaderFactory
 
   private def row: InternalRow = InternalRow.fromSeq(pushed.columns.fields.toSeq.map(_.name).map {
-    case "pushed_filters"         => texts(pushed.filters)
-    case "pushed_columns"         => texts(pushed.columns.fieldNames.toSeq.filterNot(own))
-    case "pushed_limit"           => pushed.limit.map(Int.box).orNull
-    case "pushed_order"           => texts(pushed.order)
+    case "pushed_filters" => texts(pushed.filters)
+    case "pushed_columns" => texts(pushed.columns.fieldNames.toSeq.filterNot(EchoTable.OwnNames))
+    case "pushed_limit"   => pushed.limit.map(Int.box).orNull
+    case "pushed_order"   => texts(pushed.order)
     case "pushed_runtime_filters" => texts(atRunTime.map(_.describe))
     case column                   => partnerOf(column)
   })

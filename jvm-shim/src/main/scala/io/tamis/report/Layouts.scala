@@ -27,11 +27,8 @@ object Layouts {
     files.session.asInstanceOf[ClassicSession].baseRelationToDataFrame(files.relation)
   }
 
-  /** A subquery that waits to be reused stands in a plan that did not run yet more than once. */
   private def nodes(planned: QueryExecution): Seq[ScanNode] =
-    ScanNodes.of(planned.executedPlan, _ => true).foldLeft(Vector.empty[ScanNode]) { (seen, each) =>
-      if (seen.exists(_.decision eq each.decision)) seen else seen :+ each
-    }
+    ScanNodes.decided(planned.executedPlan)
 
   private def write(out: ObjectNode, scan: ScanNode): Unit = {
     val d = scan.decision

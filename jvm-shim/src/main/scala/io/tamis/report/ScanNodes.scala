@@ -48,11 +48,19 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
         val plan = m.relation.cachedPlan
         if (cached(plan)) of(plan, cached) else Nil
     }.flatten
-    // a subquery that was merged of several stands in a plan more than once
-    found.foldLeft(Vector.empty[ScanNode])((seen, each) =>
-      if (seen.exists(_.node eq each.node)) seen else seen :+ each
-    )
+    once(found)(_.node)
   }
+
+  /** What was decided, each decision once; those below all cached plans among them. */
+  def decided(plan: SparkPlan): Seq[ScanNode] = once(of(plan, _ => true))(_.decision)
+
+  /** A subquery stands in a plan more than once where it was merged of several, or where a scan
+    * waits for its value; it runs once. So does an exchange that is reused.
+    */
+  def once[A](all: Seq[A])(what: A => AnyRef): Seq[A] =
+    all.foldLeft(Vector.empty[A]) { (seen, each) =>
+      if (seen.exists(s => what(s) eq what(each))) seen else seen :+ each
+    }
 
   /** The scan that nodes which change no row lead to. */
   private def below(plan: SparkPlan): Option[SparkPlan] = plan match {

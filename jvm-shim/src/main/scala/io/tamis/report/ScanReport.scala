@@ -1,22 +1,19 @@
 package io.tamis.report
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import io.tamis.rules.{AggregateFromStatistics, SwapFileIndex}
+import io.tamis.rules.AggregateFromStatistics
 import io.tamis.source._
 import io.tamis.wire.{Messages, Reason, Share}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan}
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 
 /** The decisions behind the scans of a physical plan, as JSON. Plans; never runs the query. */
-object ScanReport extends AdaptiveSparkPlanHelper {
+object ScanReport {
 
   /** What the scan nodes show: [{"table", "files_kept", …, "conjuncts": [{"sql", …}]}]. */
   def scans(execution: QueryExecution): String = {
     val out = Messages.mapper.createArrayNode()
-    scansOnce(execution.executedPlan).foreach(scan => write(out.addObject(), scan))
+    ScanNodes.decided(execution.executedPlan).foreach(scan => write(out.addObject(), scan))
     Messages.mapper.writeValueAsString(out)
   }
 
@@ -28,7 +25,7 @@ object ScanReport extends AdaptiveSparkPlanHelper {
   def explain(execution: QueryExecution): String = {
     val out = Messages.mapper.createObjectNode()
     val list = out.putArray("scans")
-    scansOnce(execution.executedPlan).foreach { scan =>
+    ScanNodes.decided(execution.executedPlan).foreach { scan =>
       val node = list.addObject()
       write(node, scan)
       addDetail(node, scan)
@@ -40,48 +37,20 @@ object ScanReport extends AdaptiveSparkPlanHelper {
 
   /** What was decided of every scan of the plan, and of what files. */
   def decisions(plan: SparkPlan): Seq[(PlannedFiles, Decision)] =
-    scansOnce(plan).map(scan => (scan.table, scan.decision))
-
-  /** Subqueries, adaptive stages and cached plans included; a reused exchange is read once and
-    * counted once.
-    */
-  private def scansOf(plan: SparkPlan): Seq[Scanned] = collectWithSubqueries(plan) {
-    case b: BatchScanExec =>
-      b.scan match {
-        case s: TamisScan => Seq(Scanned(s.table, s.decision))
-        case _            => Nil
-      }
-    case f: FileSourceScanExec =>
-      f.relation match {
-        case SwapFileIndex(index) => Seq(Scanned(index.files, index.decision))
-        case _                    => Nil
-      }
-    case m: InMemoryTableScanExec => scansOf(m.relation.cachedPlan)
-  }.flatten
-
-  private def scansOnce(plan: SparkPlan): Seq[Scanned] = once(scansOf(plan))(_.decision)
-
-  /** A subquery stands in a plan more than once where it was merged of several, or where a scan
-    * waits for its value; it runs once.
-    */
-  private def once[A](all: Seq[A])(what: A => AnyRef): Seq[A] =
-    all.foldLeft(Vector.empty[A]) { (seen, each) =>
-      if (seen.exists(s => what(s) eq what(each))) seen else seen :+ each
-    }
-
-  private final case class Scanned(table: PlannedFiles, decision: Decision)
+    ScanNodes.decided(plan).map(scan => (scan.files, scan.decision))
 
   private def answered(plan: LogicalPlan, out: ArrayNode): Unit =
-    once(
-      plan.collectWithSubqueries { case node =>
-        node.getTagValue(AggregateFromStatistics.Answered)
-      }.flatten
-    )(identity)
+    ScanNodes
+      .once(
+        plan.collectWithSubqueries { case node =>
+          node.getTagValue(AggregateFromStatistics.Answered)
+        }.flatten
+      )(identity)
       .foreach(a => out.addObject().put("table", a.table).put("goal", a.text).put("files", a.files))
 
-  private def write(out: ObjectNode, scan: Scanned): Unit = {
+  private def write(out: ObjectNode, scan: ScanNode): Unit = {
     val d = scan.decision
-    out.put("table", scan.table.name())
+    out.put("table", scan.files.name())
     out.put("files_kept", d.kept.count).put("files_total", d.kept.listing.size)
     out.put("bytes_kept", d.kept.bytes).put("bytes_total", d.kept.listing.totalBytes)
     putLong(out, "rows_kept", d.keptRecords)
@@ -95,7 +64,7 @@ object ScanReport extends AdaptiveSparkPlanHelper {
     val implied = out.putArray("implied")
     d.impliedSql.foreach(implied.add)
     val goals = out.putArray("goals")
-    scan.table.purpose.goals.foreach { g =>
+    scan.files.purpose.goals.foreach { g =>
       putReason(goals.addObject().put("goal", g.text), g.reason)
     }
     val conjuncts = out.putArray("conjuncts")
@@ -128,8 +97,8 @@ object ScanReport extends AdaptiveSparkPlanHelper {
 
   /** A catalog table lists only the partitions that match; its totals are those of all partitions.
     */
-  private def addDetail(out: ObjectNode, scan: Scanned): Unit = {
-    val detail = new ScanDetail(scan.table, scan.decision)
+  private def addDetail(out: ObjectNode, scan: ScanNode): Unit = {
+    val detail = new ScanDetail(scan.files, scan.decision)
     out.put("files_total", detail.listing.size).put("bytes_total", detail.listing.totalBytes)
     detail
       .effects()
