@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_page(name: str, spark: SparkSession, repository: Path, tmp_path: Path) -> None:
+    spark.conf.set("spark.tamis.history.enabled", "true")  # as it is by default
     page = repository / "docs" / f"{name}.md"
     names = {"spark": spark, "path": str(tmp_path / "events")}
     example = doctest.DocTestParser().get_doctest(

@@ -273,6 +273,7 @@ def test_wrong_arguments(spark: SparkSession, call: str) -> None:
 def test_history(spark: SparkSession, events: DataFrame, folder: str) -> None:
     bridge = spark._jvm.io.tamis.Tamis
     bridge.flushHistory(spark._jsparkSession)
+    spark.conf.set("spark.tamis.history.enabled", "true")
     spark.conf.set("spark.tamis.history.location", f"{folder}/history")
     empty = spark.sql("SELECT * FROM tamis_history()")
     assert empty.count() == 0

@@ -27,6 +27,7 @@ def recorded(spark: SparkSession, history: Path) -> Recorded:
     """What this test's session has recorded so far."""
     bridge = spark._jvm.io.tamis.Tamis
     bridge.flushHistory(spark._jsparkSession)  # what came before is written elsewhere
+    spark.conf.set("spark.tamis.history.enabled", "true")
     spark.conf.set("spark.tamis.history.location", str(history))
 
     def read() -> list[dict[str, Any]]:
@@ -149,6 +150,7 @@ def test_a_history_that_cannot_be_written_is_one_warning(
 ) -> None:
     bridge = spark._jvm.io.tamis.Tamis
     (tmp_path / "file").write_text("no folder")
+    spark.conf.set("spark.tamis.history.enabled", "true")
     spark.conf.set("spark.tamis.history.location", str(tmp_path / "file" / "history"))
     for _ in range(3):
         assert events.where("id < 150").count() == 150
