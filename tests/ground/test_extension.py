@@ -12,6 +12,8 @@ def test_the_extension_is_loaded(spark):
 
 
 def test_every_conf_is_known_to_spark_with_its_default(spark):
+    for key in tamis.conf.registry():
+        spark.conf.unset(key)  # what the tests have for all of them
     listed = {row.key: row.value for row in spark.sql("SET -v").collect()}
     for entry in tamis.conf.registry().values():
         default = "<undefined>" if entry.default is None else tamis.conf.default_text(entry)
