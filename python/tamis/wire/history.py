@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from tamis.errors import WireError, WireVersionError
 from tamis.wire.file_sets import Kept
-from tamis.wire.messages import VERSION, PlanRequest
+from tamis.wire.messages import PlanRequest, read_versioned
 
 __all__ = [
     "HistorySettings",
@@ -80,11 +79,6 @@ class ScanRecord(msgspec.Struct, frozen=True):
     question: PlanRequest | None = None
 
 
-class _Envelope(msgspec.Struct, frozen=True):
-    version: int | None = None
-
-
-_envelope = msgspec.json.Decoder(_Envelope)
 _record = msgspec.json.Decoder(ScanRecord)
 
 
@@ -95,10 +89,4 @@ def read_record(text: str) -> ScanRecord:
     Traceback (most recent call last):
     tamis.errors.WireError: the record of a scan cannot be read: Object missing required field `id`
     """
-    try:
-        version = _envelope.decode(text).version
-        if version != VERSION:
-            raise WireVersionError(version, VERSION)
-        return _record.decode(text)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise WireError(f"the record of a scan cannot be read: {error}") from error
+    return read_versioned(_record, text, "the record of a scan")

@@ -37,6 +37,7 @@ __all__ = [
     "read_history_request",
     "read_implied_request",
     "read_request",
+    "read_versioned",
     "write_answer",
 ]
 
@@ -245,7 +246,7 @@ def read_request(text: str | bytes) -> PlanRequest:
     Traceback (most recent call last):
     tamis.errors.WireVersionError: the shim speaks 3, this package speaks 1: install ...
     """
-    return _read(_request, text)
+    return read_versioned(_request, text)
 
 
 def read_implied_request(text: str | bytes) -> ImpliedRequest:
@@ -254,7 +255,7 @@ def read_implied_request(text: str | bytes) -> ImpliedRequest:
     >>> read_implied_request('{"version": 1, "id": "q1"}').conjuncts
     []
     """
-    return _read(_implied_request, text)
+    return read_versioned(_implied_request, text)
 
 
 def read_history_request(text: str | bytes) -> HistoryRequest:
@@ -262,10 +263,18 @@ def read_history_request(text: str | bytes) -> HistoryRequest:
 
     >>> read_history_request('{"version": 1, "id": "q1", "directory": "d"}').location
     """
-    return _read(_history_request, text)
+    return read_versioned(_history_request, text)
 
 
-def _read(decoder: msgspec.json.Decoder[_Request], text: str | bytes) -> _Request:
+def read_versioned(
+    decoder: msgspec.json.Decoder[_Request],
+    text: str | bytes,
+    what: str = "the request of the shim",
+) -> _Request:
+    """Read a document of this version of the wire; `what` it is, for the error.
+
+    Raises WireVersionError if it is of another version, WireError if it is malformed.
+    """
     try:
         # The version first: what else is in a message of another version is not ours to judge.
         version = _envelope.decode(text).version
@@ -273,7 +282,7 @@ def _read(decoder: msgspec.json.Decoder[_Request], text: str | bytes) -> _Reques
             raise WireVersionError(version, VERSION)
         return decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise WireError(f"the request of the shim cannot be read: {error}") from error
+        raise WireError(f"{what} cannot be read: {error}") from error
 
 
 def write_answer(answer: PlanAnswer | ImpliedAnswer | Written | PlanFailure) -> str:
