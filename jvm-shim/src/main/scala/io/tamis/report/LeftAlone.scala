@@ -2,7 +2,7 @@ package io.tamis.report
 
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import com.fasterxml.jackson.databind.node.ArrayNode
 import io.tamis.conf.TamisConf
 import io.tamis.rules.{Eligibility, SwapFileIndex, UseTamisTables}
 import io.tamis.source.TamisTable
@@ -35,12 +35,9 @@ object LeftAlone {
       val node = out.addObject().put("table", table)
       node.put("reason", why.map(_.text).mkString(", and "))
       val list = node.putArray("reasons")
-      why.foreach(putReason(list.addObject(), _))
+      why.foreach(Fields.write(list.addObject(), _))
     }
   }
-
-  def putReason(out: ObjectNode, r: Reason): Unit =
-    out.put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
 
   private def reasons(
       execution: QueryExecution,

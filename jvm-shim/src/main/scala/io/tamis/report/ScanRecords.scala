@@ -4,8 +4,9 @@ import java.util.UUID
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.tamis.conf.TamisConf
+import io.tamis.report.Fields.{putLong, putReason}
 import io.tamis.source.Question
-import io.tamis.wire.{Messages, Reason}
+import io.tamis.wire.Messages
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
@@ -79,13 +80,4 @@ object ScanRecords {
   /** Spark's own count of the rows that a node gave. */
   private def rowsOf(node: SparkPlan): Option[Long] =
     node.metrics.get("numOutputRows").map(_.value).filter(_ >= 0)
-
-  private def putReason(out: ObjectNode, reason: Option[Reason]): Unit = reason match {
-    case None    => out.putNull("reason")
-    case Some(r) =>
-      out.putObject("reason").put("code", r.code).put("text", r.text).put("fix", r.fix.orNull)
-  }
-
-  private def putLong(out: ObjectNode, field: String, value: Option[Long]): Unit =
-    value.fold(out.putNull(field))(out.put(field, _))
 }

@@ -1,9 +1,10 @@
 package io.tamis.report
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import io.tamis.report.Fields.{putDouble, putLong, putReason}
 import io.tamis.rules.AggregateFromStatistics
 import io.tamis.source._
-import io.tamis.wire.{Messages, Reason, Share}
+import io.tamis.wire.{Messages, Share}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 
@@ -86,15 +87,6 @@ object ScanReport {
     putDouble(out, "opening_ms", planner.map(_.opening))
   }
 
-  private def putReason(
-      out: ObjectNode,
-      reason: Option[Reason],
-      field: String = "reason"
-  ): Unit = reason match {
-    case None    => out.putNull(field)
-    case Some(r) => LeftAlone.putReason(out.putObject(field), r)
-  }
-
   /** A catalog table lists only the partitions that match; its totals are those of all partitions.
     */
   private def addDetail(out: ObjectNode, scan: ScanNode): Unit = {
@@ -119,10 +111,4 @@ object ScanReport {
     putLong(out, s"${name}_bytes", share.flatMap(_.bytes))
     putLong(out, s"${name}_rows", share.flatMap(_.rows))
   }
-
-  private def putDouble(out: ObjectNode, field: String, value: Option[Double]): Unit =
-    value.fold(out.putNull(field))(out.put(field, _))
-
-  private def putLong(out: ObjectNode, field: String, value: Option[Long]): Unit =
-    value.fold(out.putNull(field))(out.put(field, _))
 }
