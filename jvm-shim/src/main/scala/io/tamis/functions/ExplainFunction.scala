@@ -6,9 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.tamis.report.ScanReport
 import io.tamis.wire.Messages
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
-import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.types.StructType
 
 /** What tamis decides of a query, which is planned and not run: of every scan a row for itself, for
@@ -18,28 +16,29 @@ import org.apache.spark.sql.types.StructType
   * Columns: `scan` counts from 1 and is NULL of what is not scanned by tamis; `what` is scan, goal,
   * exact, inexact, unsupported, left alone or answered; `files_pruned` is of the conjunct alone.
   */
-object ExplainFunction extends TextFunction("tamis_explain", "the text of a query") {
+object ExplainFunction extends QueryFunction("tamis_explain") {
   override def usage: String =
     "tamis_explain(query) - which files each scan of the query reads, and why; the query is not run"
 
-  private val schema = StructType.fromDDL(
+  override protected val schema: StructType = StructType.fromDDL(
     "scan INT, table STRING, what STRING NOT NULL, sql STRING, files_kept BIGINT, " +
       "files_total BIGINT, bytes_kept BIGINT, bytes_total BIGINT, rows_kept BIGINT, " +
       "rows_total BIGINT, files_pruned BIGINT, reason STRING, fix STRING"
   )
 
-  override protected def rows(session: SparkSession, query: String): LogicalPlan = {
-    val planned = PlannedQuery.of(session, query)
-    val found = Messages.mapper.readTree(session.withActive(ScanReport.explain(planned)))
-    val rows = found.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
+  override protected def rows(planned: QueryExecution): Seq[Row] = {
+    val found = Messages.mapper.readTree(ScanReport.explain(planned))
+    val scanned = found.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
       ofScan(scan, i + 1)
-    } ++ found.path("left_alone").elements.asScala.map { relation =>
+    }
+    val leftAlone = found.path("left_alone").elements.asScala.map { relation =>
       row(
         "table" -> text(relation, "table"),
         "what" -> "left alone",
         "reason" -> text(relation, "reason")
       )
-    } ++ found.path("answered").elements.asScala.map { answer =>
+    }
+    val answered = found.path("answered").elements.asScala.map { answer =>
       row(
         "table" -> text(answer, "table"),
         "what" -> "answered",
@@ -48,7 +47,7 @@ object ExplainFunction extends TextFunction("tamis_explain", "the text of a quer
         "files_total" -> number(answer, "files")
       )
     }
-    LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(schema), rows.toSeq)
+    (scanned ++ leftAlone ++ answered).toSeq
   }
 
   private def ofScan(scan: JsonNode, number: Int): Seq[Row] = {

@@ -6,9 +6,7 @@ import io.tamis.report.ScanReport
 import io.tamis.source.{Decision, PlannedFiles, ScanDetail}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
-import org.apache.spark.sql.catalyst.types.DataTypeUtils
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata
 import org.apache.spark.sql.types.StructType
 
@@ -20,25 +18,20 @@ import org.apache.spark.sql.types.StructType
   * conjunct that on its own leaves the file out, or what else did; `statistics` holds cells of the
   * public `files` table as literals of SQL.
   */
-object FilesFunction extends TextFunction("tamis_files", "the text of a query") {
+object FilesFunction extends QueryFunction("tamis_files") {
   override def usage: String =
     "tamis_files(query) - the files of each scan of the query, which are read, and what decided that"
 
-  private val schema = StructType.fromDDL(
+  override protected val schema: StructType = StructType.fromDDL(
     "scan INT NOT NULL, table STRING, file STRING NOT NULL, size BIGINT NOT NULL, " +
       "modified TIMESTAMP NOT NULL, rows BIGINT, kept BOOLEAN NOT NULL, verdict STRING, " +
       "decided_by STRING, statistics MAP<STRING, STRING>"
   )
 
-  override protected def rows(session: SparkSession, query: String): LogicalPlan = {
-    val planned = PlannedQuery.of(session, query)
-    val rows = session.withActive {
-      ScanReport.decisions(planned.executedPlan).zipWithIndex.flatMap { case ((table, d), i) =>
-        ofScan(i + 1, table, d)
-      }
+  override protected def rows(planned: QueryExecution): Seq[Row] =
+    ScanReport.decisions(planned.executedPlan).zipWithIndex.flatMap { case ((table, d), i) =>
+      ofScan(i + 1, table, d)
     }
-    LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(schema), rows)
-  }
 
   private def ofScan(number: Int, table: PlannedFiles, decision: Decision): Seq[Row] = {
     val detail = new ScanDetail(table, decision)
