@@ -26,45 +26,50 @@ class Handler:
 
     def plan(self, request: str) -> str:
         """Answer a PlanRequest, or with a PlanFailure: then the shim keeps everything."""
-        try:
+
+        def answer() -> str:
             from tamis.serve.planning import plan
 
             return plan(request)
-        except BaseException as error:  # SystemExit would leave the caller waiting for its deadline
-            return _failure(request, error)
-        finally:
-            self._answered()
+
+        return self._guarded(request, answer)
 
     def imply(self, request: str) -> str:
         """Answer an ImpliedRequest, or with a PlanFailure: then the shim adds no filter."""
-        try:
+
+        def answer() -> str:
             from tamis.serve.implied import imply
 
             return imply(request)
-        except BaseException as error:
-            return _failure(request, error)
-        finally:
-            self._answered()
+
+        return self._guarded(request, answer)
 
     def evidence(self, request: str) -> str:
         """Write down what statistics say of each file, for a PlanRequest; or a PlanFailure."""
-        try:
+
+        def answer() -> str:
             from tamis.serve.evidence import write_evidence
 
             return write_evidence(request)
-        except BaseException as error:
-            return _failure(request, error)
-        finally:
-            self._answered()
+
+        return self._guarded(request, answer)
 
     def history(self, request: str) -> str:
         """Write the history down for the shim, for a HistoryRequest; or a PlanFailure."""
-        try:
+
+        def answer() -> str:
             from tamis.serve.read_history import write_history
 
             self._recorder.flush()  # what it has been told so far is in it
             return write_history(request)
-        except BaseException as error:
+
+        return self._guarded(request, answer)
+
+    def _guarded(self, request: str, answer: Callable[[], str]) -> str:
+        """What `answer` says, which may import what is broken; or a PlanFailure."""
+        try:
+            return answer()
+        except BaseException as error:  # SystemExit would leave the caller waiting for its deadline
             return _failure(request, error)
         finally:
             self._answered()
