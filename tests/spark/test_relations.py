@@ -205,3 +205,17 @@ def test_statistics_of_the_kept_files_reach_the_optimizer(
     few, many = statistics(events.where("id < 100")), statistics(events.where("id < 1000"))
     assert few.sizeInBytes() * 5 < many.sizeInBytes()
     assert few.rowCount().get() == 100
+
+
+@pytest.mark.parametrize("columns", ["*", "id", "id, name", "count(*)"])
+@pytest.mark.usefixtures("events")
+def test_what_is_not_pruned_is_as_large_as_without_tamis(spark: SparkSession, columns: str) -> None:
+    """So joins take the same strategies."""
+
+    def size(on: bool) -> int:
+        spark.conf.set("spark.tamis.enabled", str(on).lower())
+        spark.conf.set("spark.tamis.aggregates.enabled", "false")
+        frame = spark.sql(f"SELECT {columns} FROM events WHERE amount % 7 < 3")
+        return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+
+    assert size(True) == pytest.approx(size(False), abs=2)

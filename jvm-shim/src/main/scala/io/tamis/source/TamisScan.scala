@@ -40,20 +40,27 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   override def columnarSupportMode(): Scan.ColumnarSupportMode = native.columnarSupportMode()
   override def toBatch: Batch = new TamisBatch(this, takeRuntimeScan().getOrElse(native))
 
-  /** Made once: it broadcasts the Hadoop configuration, which takes longer than planning the scan,
-    * and Spark asks every copy of the scan's node for it, to see if it reads columns. Run-time
-    * filters choose other files and change nothing of how they are read.
+  /** Made once: Spark asks every copy of the scan's node for it. Run-time filters choose other
+    * files and change nothing of how they are read.
     */
-  private[source] lazy val readers: PartitionReaderFactory = native.toBatch.createReaderFactory()
+  private[source] lazy val readers: PartitionReaderFactory = new ReadersWhenRun(native)
 
+  /** Of the size, what Spark takes of its V1 relation when it projects these columns out of these
+    * files: strategies of joins hang on it. Spark's V2 scan counts a narrow projection as less, and
+    * would broadcast what is shuffled without tamis.
+    */
   override def estimateStatistics(): Statistics = {
-    val bytes = native.estimateStatistics().sizeInBytes()
+    val factor = SQLConf.get.fileCompressionFactor * rowSize(readSchema()) / rowSize(table.schema)
+    val bytes = (index.sizeInBytes * factor).toLong
     new Statistics {
-      override def sizeInBytes(): OptionalLong = bytes
+      override def sizeInBytes(): OptionalLong = OptionalLong.of(bytes)
       override def numRows(): OptionalLong =
         decision.keptRecords.fold(OptionalLong.empty())(OptionalLong.of)
     }
   }
+
+  /** As Spark counts a row of which it knows the types only (EstimationUtils.getSizePerRow). */
+  private def rowSize(columns: StructType): Long = 8L + columns.map(_.dataType.defaultSize).sum
 
   // ---- run-time filters ----
 
