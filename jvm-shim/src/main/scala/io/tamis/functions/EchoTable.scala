@@ -2,6 +2,7 @@ package io.tamis.functions
 
 import java.util
 
+import io.tamis.source.QuotedName
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -107,7 +108,7 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
 
   override def filterAttributes(): Array[NamedReference] =
     pushed.columns.fieldNames.filterNot(EchoTable.OwnNames).map { name =>
-      Expressions.column("`" + name.replace("`", "``") + "`"): NamedReference
+      Expressions.column(QuotedName(name)): NamedReference
     }
   override def filter(predicates: Array[V2Predicate]): Unit =
     atRunTime = predicates.toSeq

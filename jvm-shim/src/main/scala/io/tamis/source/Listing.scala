@@ -20,15 +20,30 @@ final case class ListingGroup(directory: String, values: InternalRow)
 /** Spark's listing of a relation, as Spark gave it, with an ordinal for every file.
   *
   * An answer of the planner speaks of these ordinals and of nothing else.
+  *
+  * @param changed
+  *   files by ordinal that are no longer as Spark listed them
   */
 final class Listing(
     val directories: Seq[PartitionDirectory],
     val partitionSchema: StructType,
     val groups: Array[ListingGroup],
     val files: Array[FileStatusWithMetadata],
-    val groupOf: Array[Int]
+    val groupOf: Array[Int],
+    val changed: Set[Int] = Set.empty
 ) {
   def size: Int = files.length
+
+  /** The same files, of which some were written since, or are gone. */
+  private[source] def knowing(changed: Set[Int]): Listing =
+    new Listing(directories, partitionSchema, groups, files, groupOf, changed)
+  private[source] lazy val watch = new StillListed.Watch(this)
+
+  /** Of which the statistics of a file have to be, in bytes and in milliseconds since 1970; -1
+    * where none fit.
+    */
+  def sizeOf(i: Int): Long = if (changed(i)) -1 else files(i).getLen
+  def modified(i: Int): Long = if (changed(i)) -1 else files(i).getModificationTime
 
   lazy val totalBytes: Long = { var sum = 0L; files.foreach(f => sum += f.getLen); sum }
 
@@ -48,8 +63,8 @@ final class Listing(
     while (i < files.length) {
       val name = Listing.nameOf(files(i))
       a.add(name); b.add(name)
-      a.add(files(i).getLen, files(i).getModificationTime, groupOf(i))
-      b.add(files(i).getLen, files(i).getModificationTime, groupOf(i))
+      a.add(sizeOf(i), modified(i), groupOf(i))
+      b.add(sizeOf(i), modified(i), groupOf(i))
       i += 1
     }
     f"${a.value}%016x${b.value}%016x"

@@ -160,12 +160,13 @@ object ScanPlanner {
     */
   private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing = {
     val schema = table.relation.partitionSchema
-    table.relation.location match {
+    val listed = table.relation.location match {
       case index: PartitioningAwareFileIndex => ListingCache.of(index, schema)
       case catalog: CatalogFileIndex         =>
         ListingCache.of(catalog.filterPartitions(onPartitions), schema)
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
     }
+    StillListed.in(listed, table.relation)
   }
 }

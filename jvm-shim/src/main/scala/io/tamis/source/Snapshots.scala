@@ -85,8 +85,8 @@ object Snapshots {
         val row = i - from
         group.setSafe(row, listing.groupOf(i))
         name.setSafe(row, Listing.nameOf(listing.files(i)).getBytes(UTF_8))
-        size.setSafe(row, listing.files(i).getLen)
-        mtime.setSafe(row, listing.files(i).getModificationTime)
+        size.setSafe(row, listing.sizeOf(i))
+        mtime.setSafe(row, listing.modified(i))
         i += 1
       }
     }

@@ -72,10 +72,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     val (ofPartitions, ofFiles) = native.readSchema().fields.partition(f => partitions(f.name))
     val clustered =
       if (TamisConf.runtimeFiltersEnabled(SQLConf.get)) clusteredBy(ofFiles.toSeq) else Nil
-    // quoted: the name is parsed
-    (ofPartitions ++ clustered).map(f =>
-      Expressions.column("`" + f.name.replace("`", "``") + "`"): NamedReference
-    )
+    (ofPartitions ++ clustered).map(f => Expressions.column(QuotedName(f.name)): NamedReference)
   }
 
   private def clusteredBy(fields: Seq[StructField]): Seq[StructField] = {

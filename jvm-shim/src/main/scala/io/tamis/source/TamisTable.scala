@@ -8,6 +8,7 @@ import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.TableCapability
+import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.execution.datasources.{
@@ -44,6 +45,10 @@ final class TamisTable(
   /** What `inputFiles` answers: the files that the plan reads. Asked only once a scan was built. */
   override lazy val fileIndex: PartitioningAwareFileIndex =
     built.getOrElse(new FixedFileIndex(this, ScanPlanner.everything(this).kept))
+
+  /** Without the file index, which 4.2 would ask before a scan is built. */
+  override def partitioning(): Array[Transform] =
+    relation.partitionSchema.names.map(name => Expressions.identity(QuotedName(name)))
 
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.BATCH_READ)
