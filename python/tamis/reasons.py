@@ -8,7 +8,7 @@ from it.
 >>> why.text
 'no statistics are known for price'
 >>> why.fix
-'build the statistics index: tamis.index(spark, path).build(columns=["price"])'
+'build the statistics index: tamis.index(spark, path).build()'
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ SAID = [
         "TRANSFORM_IS_NOT_ORDERED",
         compare(">", user, 5),
         Pushdown.UNSUPPORTED,
-        'build the statistics index: tamis.index(spark, path).build(columns=["id"])',
+        "build the statistics index: tamis.index(spark, path).build()",
         compare(">", user, 5),
         Capabilities(statistics=["day", "id"], partition_spec=SPEC),
         Pushdown.INEXACT,

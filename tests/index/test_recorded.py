@@ -244,6 +244,34 @@ def test_refresh_keeps_what_was_asked(spark: SparkSession, path: str, tmp_path: 
     assert check(spark, path, "key = 5") <= 2
 
 
+def test_add_keeps_what_was_asked(spark: SparkSession, path: str, tmp_path: Path) -> None:
+    table = str(tmp_path / "t")
+    spark.range(100).selectExpr("id", "id % 7 AS k", "timestamp_seconds(id) AS ts").write.parquet(
+        table
+    )
+    index = tamis.index(spark, table)
+
+    def columns() -> list[str]:
+        return [each["name"] for each in index.describe().to_dict()["columns"]]
+
+    def recorded() -> list[tuple[str, str]]:
+        return [(each["of"], each["kind"]) for each in index.describe().to_dict()["recorded"]]
+
+    index.add(columns=["id"])  # there is none: as build
+    assert columns() == ["id"]
+    index.add(columns=["k"])
+    assert columns() == ["id", "k"]
+    index.add(columns={"k": "bloom"}, expressions=["k + 1"])
+    index.add(columns={"k": "values", "ts": "bounds"})
+    everything = [("k", "bloom"), ("k", "values"), ("k + 1", "bounds"), ("k + 1", "values")]
+    assert sorted(recorded()) == sorted([*everything, ("ts", "bounds")])
+    assert columns() == ["id", "k", "ts"]
+    for wrong in ({"nope": "bloom"}, ["nope"]):
+        with pytest.raises(tamis.TamisError, match="nope"):
+            index.add(columns=wrong)
+    assert len(recorded()) == len(everything) + 1
+
+
 def test_a_changed_file_is_kept_until_refresh(spark: SparkSession, path: str) -> None:
     index = tamis.index(spark, path).build(columns={"key": "values"})
     assert check(spark, path, "key = 5000") == 0

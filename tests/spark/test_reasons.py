@@ -23,6 +23,7 @@ COLUMNS = (
     "id",
     "id % 10 AS k",
     "IF(id < 50, NULL, id) AS some",
+    "IF(id % 10 = 0, NULL, id) AS gaps",
     "id * 1.5D AS x",
     "concat('n', lpad(CAST(id AS STRING), 4, '0')) AS name",
     "concat(char(65 + CAST(id DIV 100 AS INT)), 'am') AS word",
@@ -125,7 +126,67 @@ def json_files(w: World) -> Any:
 @case("RANGES_OVERLAP")
 def not_clustered(w: World) -> Any:
     w.table(index={})
-    return "SELECT * FROM t WHERE k = 3", lambda: w.table(by="k", index={})
+    return "SELECT * FROM t WHERE k < 3", lambda: w.table(by="k", index={})
+
+
+@case("RANGES_OVERLAP")
+def nulls_in_every_file(w: World) -> Any:
+    w.table(index={})
+    return "SELECT * FROM t WHERE gaps IS NULL", lambda: w.table(by="gaps", index={})
+
+
+@case("VALUE_WITHIN_RANGES")
+def one_value(w: World) -> Any:
+    w.table(by="k", index={})
+    return "SELECT * FROM t WHERE id = 5", lambda: w.index(columns={"id": "bloom"})
+
+
+@case("VALUE_WITHIN_RANGES")
+def some_values(w: World) -> Any:
+    w.table(by="k", index={})
+    return "SELECT * FROM t WHERE id IN (5, 405)", lambda: w.table(by="id", index={})
+
+
+@case("FILES_WITHOUT_STATISTICS")
+def a_new_file(w: World) -> Any:
+    w.table(index={})
+    w.rows("id < 100").write.mode("append").parquet(w.paths["t"])
+    read = lambda: w.spark.read.parquet(w.paths["t"]).where("id >= 100")  # noqa: E731
+    return read, lambda: tamis.index(w.spark, w.paths["t"]).refresh()
+
+
+@case("ONLY_AT_THE_EDGE")
+def a_constant_within_a_file(w: World) -> Any:
+    w.table(index={})
+    return "SELECT * FROM t WHERE id < 150", None
+
+
+@case("MAY_BE_NAN")
+def greater_than_all(w: World) -> Any:
+    w.table(index={})
+    return "SELECT * FROM t WHERE x > 1400.0D", lambda: w.index(columns={"x": "bounds"})
+
+
+@case("KNOWN_OF_SINGLE_VALUES")
+def turned_around(w: World) -> Any:
+    w.table(index={})
+    fix = lambda: w.table(by="reverse(tag)", index={"expressions": ["reverse(tag)"]})  # noqa: E731
+    return "SELECT * FROM t WHERE reverse(tag) = '3gaT'", fix
+
+
+@case("KNOWN_OF_SINGLE_VALUES")
+def an_ending(w: World) -> Any:
+    w.table(index={})
+    condition = ["name LIKE '%007'"]
+    return (lambda: w.spark.table("t").where(condition[0])), lambda: condition.__setitem__(
+        0, "name = 'n0007'"
+    )
+
+
+@case("OR_NEEDS_EVERY_BRANCH")
+def a_branch_that_keeps_all(w: World) -> Any:
+    w.table(by="k", index={})
+    return "SELECT * FROM t WHERE k = 3 OR id = 5", lambda: w.index(columns={"id": "bloom"})
 
 
 @case("VALUES_MIXED")
@@ -601,7 +662,6 @@ def orc_without_an_index(w: World) -> Any:
 
 #: Reached without Spark, in tests/classify/test_reasons.py, plan/test_scan.py, serve/test_detail.py.
 ELSEWHERE = {
-    "FILES_WITHOUT_STATISTICS",
     "NOT_ON_PARTITION_BOUNDARY",
     "TRANSFORM_IS_NOT_ORDERED",
     "CONSTANTS_NOT_COMPARABLE",

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from tamis.classify.lifting import LiftingRule, best, lifting_rule
 from tamis.evaluate.bounds import is_always
+from tamis.evaluate.certain import certain_of
 from tamis.evaluate.recorded import expression_of, members_in
 from tamis.evaluate.statistics import Statistics
-from tamis.expr.nodes import Call, Column, Comparison, Expr, Opaque, Value, walk
+from tamis.expr.nodes import Call, Column, Comparison, Expr, IsNull, Opaque, Value, walk
 from tamis.files.partition import PartitionField, Transform
 from tamis.files.table import dotted
 
@@ -107,6 +108,7 @@ def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:
     recorded: set[str] = set()
     has_index = False
     columns = {node for node in walk(expr) if isinstance(node, Column)}
+    asked_for_null = {node.child for node in walk(expr) if isinstance(node, IsNull)}
     keys = {node.key for node in walk(expr) if isinstance(node, Call | Opaque) and node.key}
     for statistics in tables:
         # an index knows which files are empty; directories do not
@@ -117,6 +119,9 @@ def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:
             has_edge = bounds.lower is not None or bounds.upper is not None
             if has_edge or members_in(statistics, column) is not None:
                 bounded.add(dotted(column.path))
-            if not is_always(bounds.can_be_null):
+            # of a column that has NULLs in every file only the numbers tell that they were counted
+            if not is_always(bounds.can_be_null) or (
+                column in asked_for_null and certain_of(statistics, column).nulls.max() >= 0
+            ):
                 counted.add(dotted(column.path))
     return Capabilities(bounded, counted, expressions=recorded, has_index=has_index)

@@ -30,6 +30,7 @@ __all__ = [
     "asked_of",
     "entries_of",
     "guards_of",
+    "together",
 ]
 
 KINDS: Final = ("bounds", "bloom", "values")
@@ -104,6 +105,20 @@ def asked_of(
         ),
     )
     return (None if isinstance(columns, Mapping) else columns), recorded
+
+
+def together(before: Asked, more: Asked) -> Asked:
+    """What either asks for.
+
+    >>> together(Asked({"id": ("bounds",)}), Asked({"id": ("bloom",)})).columns
+    {'id': ('bounds', 'bloom')}
+    """
+
+    def joined(a: Mapping[str, Sequence[str]], b: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        kinds = {name: {*a.get(name, ()), *b.get(name, ())} for name in (*a, *b)}
+        return {name: tuple(k for k in KINDS if k in each) for name, each in kinds.items()}
+
+    return Asked(joined(before.columns, more.columns), joined(before.expressions, more.expressions))
 
 
 def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, ...]]:

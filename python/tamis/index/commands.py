@@ -1,4 +1,4 @@
-"""`python -m tamis index …`: build, refresh, describe and drop an index from the command line."""
+"""`python -m tamis index …`: build, add to, refresh, describe and drop an index."""
 
 from __future__ import annotations
 
@@ -63,6 +63,26 @@ Options = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="As one JSON object.")]
 
 
+def _columns(
+    described: list[str] | None,
+    bounds: list[str] | None,
+    bloom: list[str] | None,
+    values: list[str] | None,
+) -> list[str] | dict[str, list[str]] | None:
+    """As `Index.build` takes them."""
+    recorded: dict[str, list[str]] = {}
+    for kind, names in (("bounds", bounds), ("bloom", bloom), ("values", values)):
+        for name in names or []:
+            recorded.setdefault(name, []).append(kind)
+    if described and recorded:
+        raise typer.BadParameter(
+            "leaves out other columns, and --bounds, --bloom and --values do not: give one or the "
+            "other",
+            param_hint="--column",
+        )
+    return recorded or described
+
+
 @app.command()
 def build(
     target: Target,
@@ -80,18 +100,29 @@ def build(
 
     Of ORC, CSV and JSON from the rows: of a table, or of a path with --format.
     """
-    recorded: dict[str, list[str]] = {}
-    for kind, names in (("bounds", bounds), ("bloom", bloom), ("values", values)):
-        for name in names or []:
-            recorded.setdefault(name, []).append(kind)
-    if column and recorded:
-        raise typer.BadParameter(
-            "leaves out other columns, and --bounds, --bloom and --values do not: give one or the "
-            "other",
-            param_hint="--column",
-        )
+    columns = _columns(column, bounds, bloom, values)
     with _opened(target, conf, _Reads(format, schema, option)) as index:
-        index.build(columns=recorded or column, expressions=expression)
+        index.build(columns=columns, expressions=expression)
+        _show(index, as_json=False)
+
+
+@app.command()
+def add(
+    target: Target,
+    column: Columns = None,
+    bounds: Bounds = None,
+    bloom: Bloom = None,
+    values: Values = None,
+    expression: Expressions = None,
+    format: Format = None,
+    schema: SchemaText = None,
+    option: Options = None,
+    conf: Confs = None,
+) -> None:
+    """Build the index anew, with what it holds already and with this."""
+    columns = _columns(column, bounds, bloom, values)
+    with _opened(target, conf, _Reads(format, schema, option)) as index:
+        index.add(columns=columns, expressions=expression)
         _show(index, as_json=False)
 
 

@@ -12,7 +12,16 @@ import pyarrow as pa
 
 from tamis._version import __version__
 from tamis.errors import StatisticsIndexError
-from tamis.index.asked import Asked, Columns, Entry, Expressions, Schema, asked_of, entries_of
+from tamis.index.asked import (
+    Asked,
+    Columns,
+    Entry,
+    Expressions,
+    Schema,
+    asked_of,
+    entries_of,
+    together,
+)
 from tamis.index.description import Description
 from tamis.index.generation import Generation, assemble, merge
 from tamis.index.in_force import (
@@ -88,10 +97,38 @@ class Index:
         "values" of them are recorded, or what a mapping says. They are found in queries by what
         they compute, however they are spelled.
 
+        What an earlier build recorded and this one does not name is gone: `add` keeps it.
+
             build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
         """
         selected, asked = asked_of(columns, expressions)
         return self._build(self._list(), selected, asked)
+
+    def add(self, columns: Columns | None = None, expressions: Expressions | None = None) -> Index:
+        """Builds the index anew, with what it holds already and with this, in the terms of `build`.
+
+        Builds it where there is none, and where it is damaged.
+
+            add(columns={"id": "bloom"})
+        """
+        listing = self._list()
+        selected, more = asked_of(columns, expressions)
+        store = self._store(listing)
+        try:
+            old = store.pointer()
+            recording = recording_of(store, old)
+        except IndexUnusable as problem:
+            if problem.code in ("index.missing", "index.damaged"):
+                return self._build(listing, selected, more)
+            raise
+        self._entries(listing, more)  # of what is new, a column that is not there is an error
+        selected_leaves(_leaves_of(listing), selected)
+        if selected is not None and old.selected is not None:
+            selected = [*old.selected, *(each for each in selected if each not in old.selected)]
+        else:
+            selected = None
+        asked = more if recording is None else together(recording.asked, more)
+        return self._build(listing, selected, asked, lenient=True)
 
     def _build(
         self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False

@@ -69,10 +69,16 @@ def explain(df: DataFrame) -> Explanation:
 
     Raises:
         TamisError: a Spark Connect DataFrame, or a session without tamis.
+        TypeError: no DataFrame.
 
     Example:
         print(tamis.explain(spark.table("lineitem").where("l_shipdate = DATE '1995-03-15'")))
     """
+    if not hasattr(df, "sparkSession"):
+        raise TypeError(
+            f"explain takes a DataFrame, not {type(df).__name__}: tamis.explain(spark.sql(…)); "
+            "in SQL there is tamis_explain('SELECT …')"
+        )
     jvm = getattr(df.sparkSession, "_jvm", None) if hasattr(df, "_jdf") else None
     if jvm is None:
         raise TamisError(
@@ -92,7 +98,8 @@ def explain(df: DataFrame) -> Explanation:
 
 def why_not(df: DataFrame) -> Explanation:
     """Explain only what did not become exact, goals of which nothing came and relations that were
-    left alone; and how to change that. Raises as `explain`.
+    left alone; and how to change that. What statistics decide but for a few files at the edge of a
+    range is no news. Raises as `explain`.
 
     Example:
         print(tamis.why_not(spark.table("lineitem").where("l_quantity < 24").limit(10)))
@@ -108,10 +115,20 @@ def only_what_did_not(document: dict[str, Any]) -> dict[str, Any]:
     """
     scans = []
     for scan in document["scans"]:
-        left = [each for each in scan["conjuncts"] if each["pushdown"] != "exact"]
+        left = [each for each in scan["conjuncts"] if _is_news(each)]
         goals = [each for each in scan.get("goals", []) if each["reason"]]
         if left or goals or scan["fallback"]:
             scans.append(scan | {"conjuncts": left, "goals": goals, "implied": []})
     had_scans = document["scans"] or document.get("answered")
-    nothing = "every filter is exact" if had_scans else "no scan of this query is tamis's"
+    has_filter = any(scan["conjuncts"] for scan in document["scans"])
+    nothing = (
+        "every filter is exact, or but for a few files" if has_filter else "there is no filter"
+    )
+    if not had_scans:
+        nothing = "no scan of this query is tamis's"
     return {"scans": scans, "left_alone": document["left_alone"], "nothing": nothing}
+
+
+def _is_news(conjunct: dict[str, Any]) -> bool:
+    code: str | None = (conjunct["reason"] or {}).get("code")
+    return conjunct["pushdown"] != "exact" and code != "ONLY_AT_THE_EDGE"

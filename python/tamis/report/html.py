@@ -29,7 +29,7 @@ _STYLE = f"""\
 [data-jp-theme-light="true"] .tamis-explain,.vscode-light .tamis-explain{{{_LIGHT}}}
 [data-jp-theme-light="false"] .tamis-explain,.vscode-dark .tamis-explain{{{_DARK}}}
 .tamis-explain section{{margin:.6em 0 1.2em}}
-.tamis-explain table{{border-collapse:collapse;margin:.4em 0}}
+.tamis-explain table{{border-collapse:collapse;margin:.4em 0;font-size:inherit}}
 .tamis-explain td{{text-align:left;vertical-align:top;padding:.15em .8em .15em 0}}
 .tamis-explain code{{background:none;color:inherit;white-space:pre-wrap}}
 .tamis-explain .exact{{color:var(--exact)}}.tamis-explain .inexact{{color:var(--inexact)}}
@@ -90,7 +90,8 @@ def _conjunct(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
     told = []
     pruned, total = conjunct.get("pruned_files"), scan["files_total"]
     if pruned is not None and total:
-        told.append(_bar(total - pruned, total))
+        if pruned:  # a full bar beside "prunes 0" would look like success
+            told.append(f"{_bar(total - pruned, total)} left")
         told.append(f"prunes {effect(conjunct, scan)} on its own")
     more = added(conjunct, scan)
     if more:

@@ -20,6 +20,7 @@ from tamis.index.reading import Reading, loses_rows_to, reading_of
 from tamis.plan.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
 from tamis.plan.scan import Outcome, ScanDecision, decide
+from tamis.plan.why import better_reason
 from tamis.reasons import reason
 from tamis.serve.declarations import in_force
 from tamis.serve.effects import with_effects
@@ -95,6 +96,8 @@ def _decided(
     files = decide(
         conjuncts, found.segments, request.snapshot.files, request.detail, consequences, among
     )
+    if request.detail:
+        files = _with_better_reasons(files, found, conjuncts)
     decision = None
     if request.reading is not None:
         return _of_rows(request, reading_of(request.reading), found, conjuncts, files)
@@ -105,6 +108,16 @@ def _decided(
         answer = _answer(request, found, files, found.records(files.kept))
         return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
     return _with_row_groups(request, found, files, decision)
+
+
+def _with_better_reasons(
+    files: ScanDecision, found: ScanInput, conjuncts: Sequence[Expr]
+) -> ScanDecision:
+    outcomes = tuple(
+        replace(each, reason=better_reason(conjunct, each.reason, found.segments, len(files.kept)))
+        for conjunct, each in zip(conjuncts, files.conjuncts, strict=True)
+    )
+    return replace(files, conjuncts=outcomes)
 
 
 def _of_rows(

@@ -102,9 +102,14 @@ object ScanReport {
           val node = out.get("conjuncts").get(i).asInstanceOf[ObjectNode]
           putShare(node, "pruned", outcome.pruned)
           putShare(node, "added", outcome.added)
+          if (scan.decision.conjuncts(i).reason.exists(r => Coarse(r.code)))
+            putReason(node, outcome.reason)
         }
       }
   }
+
+  /** Of these the planner finds out more when it looks at all files. */
+  private val Coarse = Set("RANGES_OVERLAP", "VALUES_MIXED")
 
   private def putShare(out: ObjectNode, name: String, share: Option[Share]): Unit = {
     putLong(out, s"${name}_files", share.map(_.files))

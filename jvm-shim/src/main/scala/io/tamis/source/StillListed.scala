@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
   */
 object StillListed {
   private val MostFiles = 1000
-  private val FreshNanos = 5L * 1000 * 1000 // one planning asks many times
+  private val FreshNanos = 20L * 1000 * 1000 // one planning asks many times
 
   /** The listing, or the same one that knows which files are not what they were. */
   def in(listing: Listing, relation: HadoopFsRelation): Listing =

@@ -8,7 +8,7 @@ class ReasonsSuite extends munit.FunSuite {
     assertEquals(why.text, "spark.tamis.mode is off")
     assertEquals(why.fix, Some("SET spark.tamis.mode = apply"))
     val braces = Reasons("FOOTERS_WITHOUT_STATISTICS", "column" -> "$1 {x}")
-    assert(braces.fix.exists(_.endsWith("""build(columns={"$1 {x}": "bounds"})""")), braces)
+    assert(braces.fix.exists(_.endsWith("""add(columns={"$1 {x}": "bounds"})""")), braces)
   }
 
   test("a reason without a fix") {

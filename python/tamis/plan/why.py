@@ -1,0 +1,194 @@
+"""Why a conjunct is not exact, by the statistics at hand, where their kinds alone do not tell.
+
+For the person who asks: it evaluates the conjunct over all files once or twice more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluate.bounds import NO, Bounds, Flags
+from tamis.evaluate.functions import TAUGHT, Knowledge
+from tamis.evaluate.interpreter import truth
+from tamis.evaluate.ranges import narrowed_conjuncts
+from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
+from tamis.evaluate.statistics import Statistics
+from tamis.expr.nodes import (
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    Literal,
+    Or,
+    children_of,
+    walk,
+)
+from tamis.expr.sql import to_sql
+from tamis.files.table import dotted
+from tamis.plan.scan import Segment, blocks, together
+from tamis.reasons import Reason, reason
+
+__all__ = ["better_reason"]
+
+#: The reasons that say no more than that some files are neither ruled out nor proven.
+_COARSE: Final = frozenset({"RANGES_OVERLAP", "VALUES_MIXED"})
+
+_SINGLE: Final = frozenset(each.name for each in TAUGHT if each.knowledge is Knowledge.POINT)
+#: Of which only the beginning counts, if there is one.
+_PATTERNS: Final = frozenset({"Like", "RLike", "Contains"})
+
+_EQUALITIES: Final = frozenset({Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL})
+
+
+def better_reason(
+    conjunct: Expr, why: Reason | None, segments: Sequence[Segment], files: int
+) -> Reason | None:
+    """What to say instead of `why`, which came of the kinds of statistics that there are."""
+    if why is None or why.code not in _COARSE:
+        return why
+    return next(_reasons(conjunct, segments, files), why)
+
+
+def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterator[Reason]:
+    found = _verdicts(conjunct, segments, files)
+    mixed = int(np.count_nonzero(found.mixed))
+    few = min(max(2, files // 20), files // 4)
+    if mixed <= few and found.unknown.any():
+        yield reason("FILES_WITHOUT_STATISTICS", predicate=to_sql(conjunct))
+    if mixed <= few:
+        yield reason("ONLY_AT_THE_EDGE", predicate=to_sql(conjunct), files=mixed)
+    if isinstance(conjunct, Or):
+        yield from _of_branch(conjunct, segments, files)
+        return
+    columns = {node for node in walk(conjunct) if isinstance(node, Column)}
+    if len(columns) != 1:
+        return
+    (column,) = columns
+    described = {"predicate": to_sql(conjunct), "column": dotted(column.path)}
+    if column.type.is_floating:
+        without = [Segment(s.ordinals, _WithoutNaN(s.statistics, column)) for s in segments]
+        others = _verdicts(conjunct, without, files)
+        if others.may.sum() < found.may.sum() or others.mixed.sum() < mixed:
+            yield reason("MAY_BE_NAN", **described)
+    if _is_of_single_values(conjunct):
+        yield reason("KNOWN_OF_SINGLE_VALUES", **described)
+    if _is_equality(conjunct) and not _has_members(column, segments):
+        yield reason("VALUE_WITHIN_RANGES", **described)
+
+
+def _of_branch(disjunction: Or, segments: Sequence[Segment], files: int) -> Iterator[Reason]:
+    """Of the branch that keeps the most files."""
+    kept = [_verdicts(part, segments, files).may.sum() for part in disjunction.parts]
+    worst = disjunction.parts[int(np.argmax(kept))]
+    if len(set(kept)) > 1:
+        columns = [node for node in walk(worst) if isinstance(node, Column)]
+        name = dotted(columns[0].path) if columns else to_sql(worst)
+        coarse = reason("RANGES_OVERLAP", predicate=to_sql(worst), column=name)
+        why = better_reason(worst, coarse, segments, files) or coarse
+        yield reason("OR_NEEDS_EVERY_BRANCH", because=why.text, then=why.fix or "")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Verdicts:
+    """Flags, one a file. `may`: the conjunct does not rule it out.  `mixed`: nor is it true of
+    every row, as statistics say.  `unknown`: neither, and the index knows nothing of the file."""
+
+    may: Flags
+    mixed: Flags
+    unknown: Flags
+
+
+def _verdicts(conjunct: Expr, segments: Sequence[Segment], files: int) -> _Verdicts:
+    may, every, told = (
+        np.ones(files, np.bool_),
+        np.zeros(files, np.bool_),
+        np.zeros(files, np.bool_),
+    )
+    asked = narrowed_conjuncts([conjunct])
+    whole = together(conjunct)
+    has_index = False
+    for segment in segments:
+        knows = segment.statistics.empty() is not None
+        has_index = has_index or knows
+        numbers = np.arange(files)[segment.ordinals]
+        told[numbers] |= knows
+        for place, block in blocks(segment.statistics):
+            here = numbers[place]
+            for each in asked:
+                may[here] &= truth(each, block).can_be_true
+            truths = truth(whole, block)
+            every[here] |= ~(truths.can_be_false | truths.can_be_null)
+    unknown = may & ~every & ~told if has_index else np.zeros(files, np.bool_)
+    return _Verdicts(may, may & ~every & ~unknown, unknown)
+
+
+def _is_of_single_values(conjunct: Expr) -> bool:
+    return any(
+        isinstance(node, Call)
+        and any(isinstance(each, Column) for each in walk(node))
+        and (node.name in _SINGLE or _is_pattern_without_beginning(node))
+        for node in walk(conjunct)
+    )
+
+
+def _is_pattern_without_beginning(call: Call) -> bool:
+    if call.name not in _PATTERNS:
+        return False
+    constants = [each.value for each in children_of(call) if isinstance(each, Literal)]
+    pattern = next((each for each in constants if isinstance(each, str)), "")
+    if call.name == "Contains":
+        return True
+    return not pattern.startswith("^") if call.name == "RLike" else pattern[:1] in ("", "%", "_")
+
+
+def _is_equality(conjunct: Expr) -> bool:
+    match conjunct:
+        case In(value=Column()):
+            return True
+        case Compare(op=op, left=Column(), right=Literal()) if op in _EQUALITIES:
+            return True
+        case Compare(op=op, left=Literal(), right=Column()) if op in _EQUALITIES:
+            return True
+    return False
+
+
+def _has_members(column: Column, segments: Sequence[Segment]) -> bool:
+    return any(members_in(each.statistics, column) is not None for each in segments)
+
+
+@dataclass(frozen=True, slots=True)
+class _WithoutNaN:
+    """Containers as if one column had no NaN: only to see if that is what keeps them."""
+
+    whole: Statistics
+    column: Column
+
+    @property
+    def num_containers(self) -> int:
+        return self.whole.num_containers
+
+    def bounds(self, column: Column) -> Bounds:
+        found = self.whole.bounds(column)
+        return replace(found, can_be_nan=NO) if column.path == self.column.path else found
+
+    def expression(self, key: str) -> Bounds | None:
+        return expression_of(self.whole, key)
+
+    def members(self, subject: Subject) -> Members | None:
+        return members_in(self.whole, subject)
+
+    def empty(self) -> Flags | None:
+        return self.whole.empty()
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return _WithoutNaN(self.whole.slice(start, stop), self.column)
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return _WithoutNaN(self.whole.take(ordinals), self.column)
