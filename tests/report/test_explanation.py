@@ -176,8 +176,8 @@ def test_html_is_for_light_and_for_dark_pages() -> None:
 def test_bars_show_what_is_read() -> None:
     html = Explanation(document())._repr_html_()
     widths = re.findall(r'class="kept" width="([0-9.]+)"', html)
-    # files and bytes of the scan (never thinner than can be seen), then the two conjuncts
-    assert widths == ["2.0", "2.0", "240.0", "2.0"]
+    # files and bytes of the scan (never thinner than can be seen), then the conjunct that prunes
+    assert widths == ["2.0", "2.0", "2.0"]
 
 
 def test_why_not_leaves_out_what_went_well() -> None:

@@ -69,9 +69,23 @@ def aggregate(
 
 def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
     """Spark could not aggregate the rows."""
-    lines = [line for line in str(problem).splitlines() if line.strip()]
-    first = lines[0] if lines else type(problem).__name__
-    return StatisticsIndexError(f"the rows cannot be aggregated for {subject} ({first}): {fix}")
+    why = _causes(str(problem)) or type(problem).__name__
+    return StatisticsIndexError(f"the rows cannot be aggregated for {subject} ({why}): {fix}")
+
+
+def _causes(text: str) -> str:
+    """What failed, and why in the end, of an error of Spark's with its stack.
+
+    >>> _causes("An error occurred while calling o1.f.\\n: A: no\\n\\tat x\\nCaused by: C: c")
+    'A: no; C: c'
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("An error occurred", "at ", "... "))]
+    causes = [line for line in said if line.startswith("Caused by: ")]
+    # which file it was is told on the way
+    files = [line for line in said if "reading file" in line]
+    told = (*said[:1], *files[:1], *causes[-1:])
+    return "; ".join(dict.fromkeys(t.removeprefix(": ").removeprefix("Caused by: ") for t in told))
 
 
 def _nothing(entry: Entry) -> Columns:
