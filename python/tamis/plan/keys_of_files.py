@@ -22,7 +22,7 @@ from tamis.plan.contributions import Function, is_attained
 from tamis.plan.fully_matching import fully_matching
 from tamis.plan.scan import Segment, kept_blocks
 from tamis.plan.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey, joined
-from tamis.plan.without_nulls import WithoutNulls
+from tamis.plan.without import Without
 
 __all__ = ["constant_of_edge", "key_of_files", "matching_files"]
 
@@ -74,7 +74,8 @@ def matching_files(
     if isinstance(key.expr, Column) and not of.may_be[Group.NULL].any():
         column = key.expr
         segments = [
-            Segment(each.ordinals, WithoutNulls(each.statistics, column)) for each in segments
+            Segment(each.ordinals, Without("can_be_null", column, each.statistics))
+            for each in segments
         ]
     return fully_matching(conjuncts, segments, kept)
 

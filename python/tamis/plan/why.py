@@ -6,18 +6,16 @@ For the person who asks: it evaluates the conjunct over all files once or twice 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.evaluate.bounds import NO, Bounds, Flags
+from tamis.evaluate.bounds import Flags
 from tamis.evaluate.functions import TAUGHT, Knowledge
 from tamis.evaluate.interpreter import truth
 from tamis.evaluate.ranges import narrowed_conjuncts
-from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.recorded import members_in
 from tamis.expr.nodes import (
     Call,
     Column,
@@ -33,6 +31,7 @@ from tamis.expr.nodes import (
 from tamis.expr.sql import to_sql
 from tamis.files.table import dotted
 from tamis.plan.scan import Segment, blocks, together
+from tamis.plan.without import Without
 from tamis.reasons import Reason, reason
 
 __all__ = ["better_reason"]
@@ -73,7 +72,10 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
     (column,) = columns
     described = {"predicate": to_sql(conjunct), "column": dotted(column.path)}
     if column.type.is_floating:
-        without = [Segment(s.ordinals, _WithoutNaN(s.statistics, column)) for s in segments]
+        without = [
+            Segment(each.ordinals, Without("can_be_nan", column, each.statistics))
+            for each in segments
+        ]
         others = _verdicts(conjunct, without, files)
         if others.may.sum() < found.may.sum() or others.mixed.sum() < mixed:
             yield reason("MAY_BE_NAN", **described)
@@ -161,34 +163,3 @@ def _is_equality(conjunct: Expr) -> bool:
 
 def _has_members(column: Column, segments: Sequence[Segment]) -> bool:
     return any(members_in(each.statistics, column) is not None for each in segments)
-
-
-@dataclass(frozen=True, slots=True)
-class _WithoutNaN:
-    """Containers as if one column had no NaN: only to see if that is what keeps them."""
-
-    whole: Statistics
-    column: Column
-
-    @property
-    def num_containers(self) -> int:
-        return self.whole.num_containers
-
-    def bounds(self, column: Column) -> Bounds:
-        found = self.whole.bounds(column)
-        return replace(found, can_be_nan=NO) if column.path == self.column.path else found
-
-    def expression(self, key: str) -> Bounds | None:
-        return expression_of(self.whole, key)
-
-    def members(self, subject: Subject) -> Members | None:
-        return members_in(self.whole, subject)
-
-    def empty(self) -> Flags | None:
-        return self.whole.empty()
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return _WithoutNaN(self.whole.slice(start, stop), self.column)
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return _WithoutNaN(self.whole.take(ordinals), self.column)

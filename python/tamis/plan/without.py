@@ -1,4 +1,4 @@
-"""The rows of each container that are not NULL in one column, as containers of their own.
+"""The rows of each container that are not NULL, or not NaN, in a column, as containers themselves.
 
 What holds of all rows of a container holds of some of them, so its bounds are bounds of these too.
 """
@@ -6,6 +6,7 @@ What holds of all rows of a container holds of some of them, so its bounds are b
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +16,19 @@ from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column
 
-__all__ = ["WithoutNulls"]
+__all__ = ["Without"]
+
+#: Which flag of the bounds tells of them.
+Rows: TypeAlias = Literal["can_be_null", "can_be_nan"]
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutNulls:
-    """Containers without their rows that are NULL in a column."""
+class Without:
+    """Containers without those of their rows."""
 
-    whole: Statistics
+    rows: Rows
     column: Column
+    whole: Statistics
 
     @property
     def num_containers(self) -> int:
@@ -31,7 +36,11 @@ class WithoutNulls:
 
     def bounds(self, column: Column) -> Bounds:
         found = self.whole.bounds(column)
-        return replace(found, can_be_null=NO) if column.path == self.column.path else found
+        if column.path != self.column.path:
+            return found
+        if self.rows == "can_be_null":
+            return replace(found, can_be_null=NO)
+        return replace(found, can_be_nan=NO)
 
     def expression(self, key: str) -> Bounds | None:
         return expression_of(self.whole, key)
@@ -43,7 +52,7 @@ class WithoutNulls:
         return self.whole.empty()
 
     def slice(self, start: int, stop: int) -> Statistics:
-        return WithoutNulls(self.whole.slice(start, stop), self.column)
+        return replace(self, whole=self.whole.slice(start, stop))
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return WithoutNulls(self.whole.take(ordinals), self.column)
+        return replace(self, whole=self.whole.take(ordinals))

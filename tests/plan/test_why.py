@@ -1,0 +1,104 @@
+"""What is said of a conjunct that some files are neither ruled out by nor proven for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis.evaluate.bounds import Flags
+from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, IsNull, Literal, Or
+from tamis.expr.types import DOUBLE, LONG, STRING
+from tamis.files.table import ArrowStatistics
+from tamis.plan.scan import Segment
+from tamis.plan.why import better_reason
+from tamis.reasons import reason
+from tests.cases.case import compare, is_in
+
+FILES = 40
+c, k = Column(("c",), LONG), Column(("k",), LONG)
+x, s = Column(("x",), DOUBLE), Column(("s",), STRING)
+
+COARSE = reason("RANGES_OVERLAP", predicate="…", column="…")
+
+
+def table() -> pa.Table:
+    """c is clustered; k, x and s are not. Of x nobody knows where NaN is; s and k have NULLs."""
+    ten = [10 * n for n in range(FILES)]
+    columns: dict[str, list[object]] = {
+        "num_records": [10] * FILES,
+        **{f"null_count.{name}": [0] * FILES for name in "cx"},
+        **{f"null_count.{name}": [3] * FILES for name in "ks"},
+        "min.c": list(ten),
+        "max.c": [each + 9 for each in ten],
+        "min.k": [0] * FILES,
+        "max.k": [100] * FILES,
+        "min.x": [float(each) for each in ten],
+        "max.x": [each + 9.0 for each in ten],
+        "min.s": ["a"] * FILES,
+        "max.s": ["z"] * FILES,
+    }
+    return pa.table(columns)
+
+
+def call(name: str, *arguments: Expr) -> Call:
+    return Call(name, arguments, (), STRING)
+
+
+text = Literal("b", STRING)
+CASES: list[tuple[Expr, str, str]] = [
+    # conjunct | code | what the sentence or the fix names
+    (compare("<", c, 205), "ONLY_AT_THE_EDGE", "all files but 1"),
+    (compare("<", k, 50), "RANGES_OVERLAP", "…"),
+    (IsNull(k), "RANGES_OVERLAP", "…"),
+    (compare("=", k, 50), "VALUE_WITHIN_RANGES", '"k": "bloom"'),
+    (is_in(k, 50, 60), "VALUE_WITHIN_RANGES", '"k": "bloom"'),
+    (compare(">", x, 350.0), "MAY_BE_NAN", '"x": "bounds"'),
+    (Compare(Comparison.EQUAL, call("Reverse", s), text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
+    (call("EndsWith", s, text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
+    (call("Contains", s, text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
+    # the branch that keeps more files
+    (Or((compare("=", c, 5), compare("<", k, 50))), "OR_NEEDS_EVERY_BRANCH", "k < 50"),
+    (Or((compare("=", k, 50), compare("=", c, 5))), "OR_NEEDS_EVERY_BRANCH", '"k": "bloom"'),
+    # no branch is better than the other
+    (Or((compare("<", k, 50), compare(">", k, 70))), "RANGES_OVERLAP", "…"),
+]
+
+
+@pytest.mark.parametrize(("conjunct", "code", "names"), CASES)
+def test_reasons(conjunct: Expr, code: str, names: str) -> None:
+    segments = [Segment(slice(0, FILES), ArrowStatistics(table()))]
+    why = better_reason(conjunct, COARSE, segments, FILES)
+    assert why is not None
+    assert why.code == code
+    assert names in f"{why.text} {why.fix}"
+
+
+class Indexed(ArrowStatistics):
+    """Of an index, which knows of files whether they are empty."""
+
+    def empty(self) -> Flags | None:
+        return np.zeros(self.num_containers, np.bool_)
+
+
+def test_files_that_the_index_does_not_know() -> None:
+    some = np.arange(0, FILES, 2)
+    half = Segment(some, Indexed(table().take(pa.array(some))))
+    why = better_reason(compare(">=", c, 0), COARSE, [half], FILES)
+    assert why is not None
+    assert (why.code, "refresh()" in (why.fix or "")) == ("FILES_WITHOUT_STATISTICS", True)
+    # where most of the files that it knows are mixed as well, that is what counts
+    coarse = better_reason(compare("<", k, 50), COARSE, [half], FILES)
+    assert coarse == COARSE
+
+
+@pytest.mark.parametrize("files", [1, 2, 3, 4, 8])
+def test_of_few_files_none_is_the_edge(files: int) -> None:
+    segments = [Segment(slice(0, files), ArrowStatistics(table().slice(0, files)))]
+    assert better_reason(compare("<", k, 50), COARSE, segments, files) == COARSE
+
+
+def test_other_reasons_stay() -> None:
+    segments = [Segment(slice(0, FILES), ArrowStatistics(table()))]
+    for why in (None, reason("SIGNED_ZERO", predicate="x")):
+        assert better_reason(compare("<", c, 205), why, segments, FILES) is why
