@@ -105,7 +105,7 @@ def test_constants_as_sql(value: Any, data_type: DataType, sql: str) -> None:
         (In(a, (1, 2), True), "a IN (1L, 2L, NULL)"),
         (Not(In(a, (1,))), "a NOT IN (1L)"),
         (In(a, tuple(range(14))), f"a IN ({', '.join(f'{n}L' for n in range(12))}, … 2 more)"),
-        (Call("Year", (a,), (), INTEGER), "Year(a)"),
+        (Call("Year", (a,), (), INTEGER), "year(a)"),
         (Opaque("rand() < 0.5"), "rand() < 0.5"),
         (And(()), "true"),
         (Or(()), "false"),

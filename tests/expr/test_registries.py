@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import tamis
+from tamis.evaluate.functions import TAUGHT
+from tamis.expr.spelling import BETWEEN, NAMES
 from tamis.reasons import REASONS, reason, to_markdown
 
 
@@ -71,3 +73,13 @@ def test_import_is_cheap() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "set()"
+
+
+def test_functions_are_spelled_as_the_page_of_operators_has_them() -> None:
+    """Not every one has to be: a class without a name stands as it is."""
+    pages = {each.name: each.sql for each in TAUGHT}
+    assert not {*NAMES, *BETWEEN} - set(pages)
+    for name, spelled in NAMES.items():
+        assert re.search(rf"(^|, ){re.escape(spelled)}($|,|\()", pages[name]), name
+    for name, operator in BETWEEN.items():
+        assert operator in re.split(r"[ ,]+", pages[name].upper()), name

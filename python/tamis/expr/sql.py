@@ -25,6 +25,7 @@ from tamis.expr.nodes import (
     Within,
     type_of,
 )
+from tamis.expr.spelling import BETWEEN, NAMES, TYPES
 from tamis.expr.types import DataType
 
 __all__ = ["identifier", "to_sql", "value_sql"]
@@ -68,14 +69,45 @@ def to_sql(expr: Expr) -> str:
             return f"{_operand(left)} {op} {_operand(right)}"
         case Within():
             return _within_sql(expr)
-        case Call(name=name, arguments=arguments):
-            # A function of the user is "udf:name": no class of Catalyst has a colon.
-            return f"{name.removeprefix('udf:')}({', '.join(to_sql(each) for each in arguments)})"
+        case Call():
+            return _call_sql(expr)
 
 
 def _operand(expr: Expr, looser: tuple[type, ...] = (And, Or, Not, Compare, In, IsNull)) -> str:
     """The text, in parentheses where the expression binds more loosely than its place."""
     return f"({to_sql(expr)})" if isinstance(expr, looser) else to_sql(expr)
+
+
+def _call_sql(call: Call) -> str:
+    """A class that SQL has no name for stands as it is.
+
+    >>> from tamis.expr.types import LONG, STRING
+    >>> day = Call("Cast", (Column(("ts",), LONG),), (("evalMode", "TRY"),), STRING)
+    >>> to_sql(Call("Add", (Call("Length", (day,), (), LONG), Literal(1, LONG)), (), LONG))
+    'length(TRY_CAST(ts AS STRING)) + 1L'
+    """
+    arguments = call.arguments
+    if call.name == "Cast" and len(arguments) == 1:
+        attempt = "TRY_" if ("evalMode", "TRY") in call.options else ""
+        return f"{attempt}CAST({to_sql(arguments[0])} AS {_type_sql(call.type)})"
+    if call.name in BETWEEN and len(arguments) == 2:
+        left, right = (
+            f"({to_sql(each)})" if _is_between(each) else _operand(each) for each in arguments
+        )
+        return f"{left} {BETWEEN[call.name]} {right}"
+    if call.name == "UnaryMinus" and len(arguments) == 1:
+        return f"-{_operand(arguments[0])}"
+    # A function of the user is "udf:name": no class of Catalyst has a colon.
+    name = NAMES.get(call.name, call.name.removeprefix("udf:"))
+    return f"{name}({', '.join(to_sql(each) for each in arguments)})"
+
+
+def _is_between(expr: Expr) -> bool:
+    return isinstance(expr, Call) and expr.name in BETWEEN
+
+
+def _type_sql(data_type: DataType) -> str:
+    return TYPES.get(data_type.name, str(data_type).upper())
 
 
 def _within_sql(expr: Within) -> str:

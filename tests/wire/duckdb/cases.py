@@ -21,7 +21,7 @@ CREATE TABLE t (
 UNDERSTOOD: Final[dict[str, list[str]]] = {
     "title = 'Y Combinator'": ["title = 'Y Combinator'"],
     "title IN ('a', 'b', 'c') OR score > 500.0": ["title IN ('a', 'b', 'c') OR score > 500.0F"],
-    "title LIKE 'R%' AND length(title) > 10": ["StartsWith(title, 'R')", "(length(title) > 10)"],
+    "title LIKE 'R%' AND length(title) > 10": ["startswith(title, 'R')", "(length(title) > 10)"],
     "i BETWEEN 1 AND 5": ["i >= 1 AND i <= 5"],
     "i > 1 AND i < 5": ["i > 1 AND i < 5"],
     "NOT (i BETWEEN 1 AND b)": ["NOT (i >= 1 AND i <= b)"],
@@ -77,10 +77,10 @@ UNDERSTOOD: Final[dict[str, list[str]]] = {
     "s.x > 5": ["s.x > 5"],
     "s.y.z = 'a' OR i = 1": ["s.Y.z = 'a' OR i = 1"],
     "s['x'] IN (1, 2)": ["s.x IN (1, 2)"],
-    "title LIKE '%a' OR title LIKE '%b%'": ["EndsWith(title, 'a') OR Contains(title, 'b')"],
-    "title NOT LIKE 'a_b%'": ["NOT (StartsWith(title, 'a') AND !~~(title, 'a_b%'))"],
-    "starts_with(title, 'a')": ["StartsWith(title, 'a')"],
-    "coalesce(i, 5) > 5": ["Coalesce(i, 5) > 5"],
+    "title LIKE '%a' OR title LIKE '%b%'": ["endswith(title, 'a') OR contains(title, 'b')"],
+    "title NOT LIKE 'a_b%'": ["NOT (startswith(title, 'a') AND !~~(title, 'a_b%'))"],
+    "starts_with(title, 'a')": ["startswith(title, 'a')"],
+    "coalesce(i, 5) > 5": ["coalesce(i, 5) > 5"],
     "coalesce(bo, i > 5)": ["bo IS NOT NULL AND bo OR bo IS NULL AND i > 5"],
     "CASE WHEN i > 5 THEN bo ELSE NOT bo END": [
         "(i > 5) <=> true AND bo OR NOT ((i > 5) <=> true) AND NOT (bo)"

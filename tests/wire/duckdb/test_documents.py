@@ -116,7 +116,7 @@ strings = [constant("VARCHAR", each) for each in "abc"]
                 ),
             ],
             ["title", "post_time", "score"],
-            ["StartsWith(title, 'R')", "(length(title) > 10)"],
+            ["startswith(title, 'R')", "(length(title) > 10)"],
         ),
     ],
 )
