@@ -83,7 +83,7 @@ def _is_sql(predicate: Expr) -> bool:
         case Compare(left=Literal(), right=Column()):
             return False  # `5 < i` is `i > 5` to Spark, which is there as well
         case _:
-            # Calls bear Catalyst's names, which are not SQL: the sweep runs these in Spark.
+            # The text of calls is for people: the sweep runs these in Spark.
             is_opaque = any(isinstance(node, Opaque | Call) for node in walk(predicate))
             return not is_opaque and "…" not in to_sql(predicate)  # a long list is cut
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 3
+_COLUMNS = ("column", "type", "files with bounds", "files with null count")
+_RECORDED = ("recorded", "of", "files", "bytes", "seconds")
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ class Description:
         }
 
     def __str__(self) -> str:
-        rows = (*self._rows(), *self._recorded())
+        parts = [(_COLUMNS, self._rows()), (_RECORDED, self._recorded())]
+        rows = [row for names, found in parts if found for row in (names, *found)]
         return "\n".join([*self._head(), *("\t".join(row) for row in rows)])
 
     def __rich__(self) -> Table | Group:
@@ -119,14 +122,14 @@ class Description:
         from rich.table import Table
 
         table = Table(title="\n".join(self._head()), title_justify="left")
-        for name in ("column", "type", "files with bounds", "files with null count"):
+        for name in _COLUMNS:
             table.add_column(name)
         for row in self._rows():
             table.add_row(*row)
         if not self.recorded:
             return table
         recorded = Table(title="recorded of rows", title_justify="left")
-        for name in ("recorded", "of", "files", "bytes", "seconds"):
+        for name in _RECORDED:
             recorded.add_column(name)
         for entry in self._recorded():
             recorded.add_row(*entry)
