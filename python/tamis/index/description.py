@@ -113,8 +113,9 @@ class Description:
         }
 
     def __str__(self) -> str:
-        parts = [(_COLUMNS, self._rows()), (_RECORDED, self._recorded())]
-        rows = [row for names, found in parts if found for row in (names, *found)]
+        rows: list[tuple[str, ...]] = [_COLUMNS, *self._rows()]
+        if self.recorded:
+            rows += [_RECORDED, *self._recorded()]
         return "\n".join([*self._head(), *("\t".join(row) for row in rows)])
 
     def __rich__(self) -> Table | Group:
