@@ -156,7 +156,7 @@ def test_explain_tells_of_it(spark: SparkSession, tables: dict[str, str]) -> Non
     assert scan["planning_ms"] > 0
     by_sql = {c["sql"]: c for c in scan["conjuncts"]}
     assert by_sql["(id < 250L)"]["pruned_files"] == 12
-    assert by_sql["(k = 3L)"]["reason"]["code"] == "RANGES_OVERLAP"
+    assert by_sql["(k = 3L)"]["reason"]["code"] == "VALUE_WITHIN_RANGES"
     assert "8 of 20 files" in str(tamis.explain(frame))
 
 

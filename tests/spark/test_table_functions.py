@@ -114,6 +114,10 @@ def test_own_columns_are_filtered_by_spark(spark: SparkSession, events: DataFram
     assert spark.sql(from_echo + "9").count() == 0
 
 
-def test_echo_of_a_path(spark: SparkSession, events: DataFrame, events_path: str) -> None:
-    (row,) = spark.sql(f"SELECT * FROM tamis_echo('{events_path}') WHERE id = 3").collect()
+@pytest.mark.parametrize("named", ["{}", "parquet.`{}`"])
+def test_echo_of_a_path(
+    spark: SparkSession, events: DataFrame, events_path: str, named: str
+) -> None:
+    echo_of = f"tamis_echo('{named.format(events_path)}')"
+    (row,) = spark.sql(f"SELECT * FROM {echo_of} WHERE id = 3").collect()
     assert any("id = 3" in each for each in row.pushed_filters)

@@ -202,5 +202,8 @@ object Tamis {
 
   /** A path has a slash or a scheme; a table name never has. */
   private def isPath(text: String): Boolean =
-    text.contains("/") && !text.startsWith("`") || text.matches("^[A-Za-z][A-Za-z0-9+.-]*:.*")
+    text.contains("/") && !isQuoted(text) || text.matches("^[A-Za-z][A-Za-z0-9+.-]*:.*")
+
+  /** As SQL names a table whose name has a slash, and files: parquet.`/path` */
+  private def isQuoted(text: String): Boolean = text.matches("^(\\w+\\.)*`.*")
 }
