@@ -67,7 +67,7 @@ def switch(spark: SparkSession, *, on: bool) -> None:
 def scans(spark: SparkSession, df: DataFrame) -> list[dict[str, Any]]:
     """What tamis kept of every scan of a DataFrame."""
     jvm: Any = spark._jvm
-    found: list[dict[str, Any]] = json.loads(jvm.io.tamis.Tamis.scans(df._jdf))
+    found: list[dict[str, Any]] = json.loads(jvm.io.tamis.Tamis.explain(df._jdf))["scans"]
     return found
 
 
