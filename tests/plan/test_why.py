@@ -60,6 +60,8 @@ CASES: list[tuple[Expr, str, str]] = [
     # the branch that keeps more files
     (Or((compare("=", c, 5), compare("<", k, 50))), "OR_NEEDS_EVERY_BRANCH", "k < 50"),
     (Or((compare("=", k, 50), compare("=", c, 5))), "OR_NEEDS_EVERY_BRANCH", '"k": "bloom"'),
+    # of many branches nobody looks at each
+    (Or((compare("=", c, 5), *(compare("<", k, n) for n in range(50)))), "RANGES_OVERLAP", "…"),
     # no branch is better than the other
     (Or((compare("<", k, 50), compare(">", k, 70))), "RANGES_OVERLAP", "…"),
 ]

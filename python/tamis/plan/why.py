@@ -30,6 +30,7 @@ from tamis.expr.nodes import (
 )
 from tamis.expr.sql import to_sql
 from tamis.files.table import dotted
+from tamis.plan.effects import MOST_TOGETHER
 from tamis.plan.scan import Segment, blocks, together
 from tamis.plan.without import Without
 from tamis.reasons import Reason, reason
@@ -86,7 +87,9 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
 
 
 def _of_branch(disjunction: Or, segments: Sequence[Segment], files: int) -> Iterator[Reason]:
-    """Of the branch that keeps the most files."""
+    """Of the branch that keeps the most files; of many nobody looks at each."""
+    if len(disjunction.parts) > MOST_TOGETHER:
+        return
     kept = [_verdicts(part, segments, files).may.sum() for part in disjunction.parts]
     worst = disjunction.parts[int(np.argmax(kept))]
     if len(set(kept)) > 1:
