@@ -156,6 +156,21 @@ def test_command(tmp_path: Path) -> None:
     assert not (tmp_path / "report.html").exists()
 
 
+def test_command_of_some_tables(tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    Log(folder).append(lived(*(scan(n, table=f"db.t{n % 3}") for n in range(9))))
+
+    def told(*tables: str) -> subprocess.CompletedProcess[str]:
+        words = [word for each in tables for word in ("--table", each)]
+        return command("--history", str(folder), "--json", *words)
+
+    assert json.loads(told("t1").stdout)["scans"] == 3
+    assert json.loads(told("b.t1", "t2").stdout)["scans"] == 6
+    none = told("orders", "T1")
+    assert (none.returncode, none.stdout) == (1, "")
+    assert "no table of the history has orders or T1 in its name" in none.stderr
+
+
 def test_command_without_such_a_folder(tmp_path: Path) -> None:
     done = command("--history", str(tmp_path / "nowhere"))
     assert (done.returncode, done.stdout) == (1, "")

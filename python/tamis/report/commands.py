@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tamis.errors import TamisError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 app = typer.Typer(
     name="report",
@@ -25,6 +28,12 @@ def report(
             "--history",
             metavar="DIR",
             help="The folder of spark.tamis.history.location; else the history of this user.",
+        ),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table", metavar="TEXT", help="Only tables with this in their name; repeatable."
         ),
     ] = None,
     output: Annotated[
@@ -44,7 +53,7 @@ def report(
         raise TamisError(f"{folder} is no folder: give that of spark.tamis.history.location")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = findings(read(folder))
+        found = findings(_of_tables(read(folder), table or []))
     for each in caught:
         typer.echo(str(each.message), err=True)
     if as_json:
@@ -55,3 +64,20 @@ def report(
     except OSError as error:
         raise TamisError(f"the report cannot be written: {error}") from error
     typer.echo(output)
+
+
+def _of_tables(history: pa.Table, wanted: list[str]) -> pa.Table:
+    """The scans of tables with one of the texts in their name. TamisError: there are none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = history.column("table")
+    chosen = [each for each in names.unique().to_pylist() if any(t in each for t in wanted)]
+    if not wanted:
+        return history
+    if not chosen:
+        raise TamisError(
+            f"no table of the history has {' or '.join(wanted)} in its name: "
+            "SELECT DISTINCT table FROM tamis_history() lists them"
+        )
+    return history.filter(pc.is_in(names, pa.array(chosen, names.type)))
