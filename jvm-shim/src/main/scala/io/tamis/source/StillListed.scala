@@ -10,7 +10,8 @@ import io.tamis.bridge.Warnings
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 
 /** Looks whether files are still as Spark listed them, where that costs little: up to a thousand
-  * files on a local disk, a few microseconds each.
+  * files on a local disk, a few microseconds each. What is mounted there may be slow: a look ends
+  * after a while, and the next one waits for longer.
   *
   * Spark keeps a listing until somebody refreshes it, and reads what lies at its paths by then. A
   * file that was overwritten in place holds other rows than its statistics tell, so nothing is
@@ -19,6 +20,9 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 object StillListed {
   private val MostFiles = 1000
   private val FreshNanos = 20L * 1000 * 1000 // one planning asks many times
+  private val MostNanos = 50L * 1000 * 1000
+  private val SlowNanos = 25L * 1000 * 1000
+  private val Rest = 4 // after a slow look, so many times as long
 
   /** The listing, or the same one that knows which files are not what they were. */
   def in(listing: Listing, relation: HadoopFsRelation): Listing =
@@ -36,28 +40,33 @@ object StillListed {
   private[source] final class Watch(listed: Listing) {
     private lazy val paths: Array[Path] =
       listed.files.map(f => new File(f.getPath.toUri.getPath).toPath)
-    private var looked = 0L
+    private var next = System.nanoTime()
     private var latest = listed
 
     def current(relation: HadoopFsRelation): Listing = synchronized {
-      val now = System.nanoTime()
-      if (looked == 0L || now - looked > FreshNanos) {
-        val changed = changes
+      val started = System.nanoTime()
+      if (started - next >= 0) {
+        val changed = changes(started + MostNanos)
         if (changed != latest.changed) {
           latest = if (changed.isEmpty) listed else listed.knowing(changed)
           if (changed.nonEmpty) say(relation, changed.size)
         }
-        looked = System.nanoTime()
+        val ended = System.nanoTime()
+        val took = ended - started
+        next = ended + (if (took < SlowNanos) FreshNanos else Rest * took)
       }
       latest
     }
 
-    private def changes: Set[Int] = paths.indices.filterNot { i =>
+    private def changes(deadline: Long): Set[Int] =
+      paths.indices.iterator.takeWhile(_ => System.nanoTime() - deadline < 0).filter(isOther).toSet
+
+    private def isOther(i: Int): Boolean = {
       val file = listed.files(i)
-      Try(Files.readAttributes(paths(i), classOf[BasicFileAttributes])).toOption.exists(now =>
+      !Try(Files.readAttributes(paths(i), classOf[BasicFileAttributes])).toOption.exists(now =>
         now.size == file.getLen && now.lastModifiedTime.toMillis == file.getModificationTime
       )
-    }.toSet
+    }
 
     private def say(relation: HadoopFsRelation, count: Int): Unit = {
       val root = relation.location.rootPaths.headOption.fold("a table")(_.toString)
