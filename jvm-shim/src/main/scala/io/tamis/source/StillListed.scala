@@ -38,8 +38,9 @@ object StillListed {
 
   /** Of one listing of Spark's. Gives the same listing as long as nothing changes. */
   private[source] final class Watch(listed: Listing) {
-    private lazy val paths: Array[Path] =
-      listed.files.map(f => new File(f.getPath.toUri.getPath).toPath)
+    // a name that this JVM cannot spell is no path
+    private lazy val paths: Array[Try[Path]] =
+      listed.files.map(f => Try(new File(f.getPath.toUri.getPath).toPath))
     private var next = System.nanoTime()
     private var latest = listed
 
@@ -58,13 +59,17 @@ object StillListed {
       latest
     }
 
+    /** A file that the look does not come to is what it was found to be before. */
     private def changes(deadline: Long): Set[Int] =
-      paths.indices.iterator.takeWhile(_ => System.nanoTime() - deadline < 0).filter(isOther).toSet
+      paths.indices.filter { i =>
+        if (System.nanoTime() - deadline < 0) isOther(i) else latest.changed(i)
+      }.toSet
 
     private def isOther(i: Int): Boolean = {
       val file = listed.files(i)
-      !Try(Files.readAttributes(paths(i), classOf[BasicFileAttributes])).toOption.exists(now =>
-        now.size == file.getLen && now.lastModifiedTime.toMillis == file.getModificationTime
+      val now = paths(i).flatMap(p => Try(Files.readAttributes(p, classOf[BasicFileAttributes])))
+      !now.toOption.exists(n =>
+        n.size == file.getLen && n.lastModifiedTime.toMillis == file.getModificationTime
       )
     }
 
