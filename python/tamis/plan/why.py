@@ -11,10 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from tamis.evaluate import verdicts
 from tamis.evaluate.bounds import Flags
 from tamis.evaluate.functions import TAUGHT, Knowledge
-from tamis.evaluate.interpreter import truth
-from tamis.evaluate.ranges import narrowed_conjuncts
 from tamis.evaluate.recorded import members_in
 from tamis.expr.nodes import (
     Call,
@@ -31,11 +30,14 @@ from tamis.expr.nodes import (
 from tamis.expr.sql import to_sql
 from tamis.files.table import dotted
 from tamis.plan.effects import MOST_TOGETHER
-from tamis.plan.scan import Segment, blocks, together
+from tamis.plan.scan import Segment
 from tamis.plan.without import Without
 from tamis.reasons import Reason, reason
 
 __all__ = ["better_reason"]
+
+#: Of `verdicts`.
+_NONE, _ALL = 0, 2
 
 #: The reasons that say no more than that some files are neither ruled out nor proven.
 _COARSE: Final = frozenset({"RANGES_OVERLAP", "VALUES_MIXED"})
@@ -111,27 +113,18 @@ class _Verdicts:
 
 
 def _verdicts(conjunct: Expr, segments: Sequence[Segment], files: int) -> _Verdicts:
-    may, every, told = (
-        np.ones(files, np.bool_),
-        np.zeros(files, np.bool_),
-        np.zeros(files, np.bool_),
-    )
-    asked = narrowed_conjuncts([conjunct])
-    whole = together(conjunct)
-    has_index = False
+    may = np.ones(files, np.bool_)
+    every, told = np.zeros(files, np.bool_), np.zeros(files, np.bool_)
     for segment in segments:
-        knows = segment.statistics.empty() is not None
-        has_index = has_index or knows
-        numbers = np.arange(files)[segment.ordinals]
-        told[numbers] |= knows
-        for place, block in blocks(segment.statistics):
-            here = numbers[place]
-            for each in asked:
-                may[here] &= truth(each, block).can_be_true
-            truths = truth(whole, block)
-            every[here] |= ~(truths.can_be_false | truths.can_be_null)
-    unknown = may & ~every & ~told if has_index else np.zeros(files, np.bool_)
-    return _Verdicts(may, may & ~every & ~unknown, unknown)
+        codes = verdicts(conjunct, segment.statistics)
+        may[segment.ordinals] &= codes != _NONE
+        every[segment.ordinals] |= codes == _ALL
+        # an index knows which files are empty; directories do not
+        if segment.statistics.empty() is not None:
+            told[segment.ordinals] = True
+    mixed = may & ~every
+    unknown = mixed & ~told if told.any() else np.zeros(files, np.bool_)
+    return _Verdicts(may, mixed & ~unknown, unknown)
 
 
 def _is_of_single_values(conjunct: Expr) -> bool:

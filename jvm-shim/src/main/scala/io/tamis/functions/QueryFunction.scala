@@ -20,7 +20,6 @@ private[functions] abstract class QueryFunction(name: String)
     val parsed = session.sessionState.sqlParser.parsePlan(query)
     // SKIP: a command in the text is planned and not run
     val planned = session.sessionState.executePlan(parsed, CommandExecutionMode.SKIP)
-    planned.executedPlan // planned by the session that the query asks, before it becomes the active one
     val found = session.withActive(rows(planned))
     LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(schema), found)
   }

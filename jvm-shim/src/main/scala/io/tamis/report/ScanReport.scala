@@ -108,7 +108,7 @@ object ScanReport {
       }
   }
 
-  /** Of these the planner finds out more when it looks at all files. */
+  /** Of these the planner finds out more when it looks at all files (tamis.plan.why). */
   private val Coarse = Set("RANGES_OVERLAP", "VALUES_MIXED")
 
   private def putShare(out: ObjectNode, name: String, share: Option[Share]): Unit = {
