@@ -42,8 +42,8 @@ from tamis.index.listing import (
     storage_settings,
 )
 from tamis.index.reading import FILE as READING
-from tamis.index.reading import reading_in, refusal
-from tamis.index.recorded import Parts, encode, load, recording_of
+from tamis.index.reading import Reading, reading_in, refusal
+from tamis.index.recorded import Parts, Recording, encode, load, recording_of
 from tamis.index.recorded import merge as merge_parts
 from tamis.index.row_harvest import CHANGED
 from tamis.index.row_leaves import is_of_reader, readable_schema, row_leaves
@@ -114,13 +114,10 @@ class Index:
         listing = self._list()
         selected, more = asked_of(columns, expressions)
         store = self._store(listing)
-        try:
-            old = store.pointer()
-            recording = recording_of(store, old)
-        except IndexUnusable as problem:
-            if problem.code in ("index.missing", "index.damaged"):
-                return self._build(listing, selected, more)
-            raise
+        found = _held_by(store)
+        if found is None:
+            return self._build(listing, selected, more)
+        old, recording, _ = found
         self._entries(listing, more)  # of what is new, a column that is not there is an error
         selected_leaves(_leaves_of(listing), selected)
         if selected is not None and old.selected is not None:
@@ -156,14 +153,10 @@ class Index:
         listing = self._list()
         _require_indexable(listing, self._target)
         store = self._store(listing)
-        try:
-            old = store.pointer()
-            recording = recording_of(store, old)
-            reading = reading_in(store, old)
-        except IndexUnusable as problem:
-            if problem.code in ("index.missing", "index.damaged"):
-                return self.build()
-            raise
+        found = _held_by(store)
+        if found is None:
+            return self.build()
+        old, recording, reading = found
         selected = old.selected
         asked = Asked() if recording is None else recording.asked
         leaves = selected_leaves(_leaves_of(listing), selected, missing_is_error=False)
@@ -320,6 +313,20 @@ class Index:
             ) from problem
         store.remove_old_generations(but=before)
         invalidate(self._spark, listing.root)
+
+
+def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] | None:
+    """What the index holds; None: there is none, or it is damaged.
+
+    Raises IndexUnusable for what is not to be overwritten, as an index of a later tamis.
+    """
+    try:
+        pointer = store.pointer()
+        return pointer, recording_of(store, pointer), reading_in(store, pointer)
+    except IndexUnusable as problem:
+        if problem.code in ("index.missing", "index.damaged"):
+            return None
+        raise
 
 
 def _require_indexable(listing: TableListing, target: str) -> None:
