@@ -71,10 +71,10 @@ def _of_tables(history: pa.Table, wanted: list[str]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = history.column("table")
-    chosen = [each for each in names.unique().to_pylist() if any(t in each for t in wanted)]
     if not wanted:
         return history
+    names = history.column("table")
+    chosen = [each for each in names.unique().to_pylist() if any(t in each for t in wanted)]
     if not chosen:
         raise TamisError(
             f"no table of the history has {' or '.join(wanted)} in its name: "

@@ -119,14 +119,16 @@ def only_what_did_not(document: dict[str, Any]) -> dict[str, Any]:
         goals = [each for each in scan.get("goals", []) if each["reason"]]
         if left or goals or scan["fallback"]:
             scans.append(scan | {"conjuncts": left, "goals": goals, "implied": []})
-    had_scans = document["scans"] or document.get("answered")
-    has_filter = any(scan["conjuncts"] for scan in document["scans"])
-    nothing = (
-        "every filter is exact, or but for a few files" if has_filter else "there is no filter"
-    )
-    if not had_scans:
-        nothing = "no scan of this query is tamis's"
-    return {"scans": scans, "left_alone": document["left_alone"], "nothing": nothing}
+    return {"scans": scans, "left_alone": document["left_alone"], "nothing": _nothing(document)}
+
+
+def _nothing(document: dict[str, Any]) -> str:
+    """What to say where no scan is left to speak of."""
+    if not document["scans"] and not document.get("answered"):
+        return "no scan of this query is tamis's"
+    if document.get("answered") or any(scan["conjuncts"] for scan in document["scans"]):
+        return "every filter is exact, or but for a few files"
+    return "there is no filter"
 
 
 def _is_news(conjunct: dict[str, Any]) -> bool:
