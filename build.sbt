@@ -18,6 +18,16 @@ val sparkScalaVersion = {
     .getOrElse(sys.error(s"no scala-library jar in $sparkJars"))
 }
 
+// The version of Spark in those jars.
+lazy val sparkVersion = {
+  val Core = """spark-core_2\.13-(.+)\.jar""".r
+  sparkJars
+    .list()
+    .toSeq
+    .collectFirst { case Core(version) => version }
+    .getOrElse(sys.error(s"no spark-core jar in $sparkJars"))
+}
+
 // The one place of the version; pyproject.toml reads the same file.
 val tamisVersion = {
   val Line = """__version__ = "(.+)"""".r
@@ -125,4 +135,41 @@ lazy val shim = project
       s"-Dspark.sql.warehouse.dir=${target.value / "warehouse"}",
       s"-Dderby.system.home=${target.value / "derby"}"
     )
+  )
+
+lazy val writeClasspath = taskKey[File]("Writes the classpath of Spark's own test suites to a file")
+
+// Spark's own test suites with the extension: see tests/spark_suites/README.md. The root project does
+// not aggregate it, so that only `make spark-suites` downloads the test jars.
+lazy val sparkSuites = project
+  .in(file("tests/spark_suites"))
+  .settings(
+    name := "tamis-spark-suites",
+    publishMavenStyle := false, // "intransitive" is Ivy's
+    publish / skip := true,
+    target := (ThisBuild / baseDirectory).value / "build" / "spark_suites" / "target",
+    Compile / unmanagedSourceDirectories := Seq(baseDirectory.value / "scala"),
+    Compile / unmanagedResourceDirectories := Seq(baseDirectory.value / "resources"),
+    Compile / unmanagedJars ++= (sparkJars * "*.jar").classpath,
+    scalacOptions ++= Seq("-encoding", "utf-8", "-release", "17", "-deprecation", "-feature"),
+    libraryDependencies ++= Seq("sql", "catalyst", "core", "sql-api", "common-utils", "tags").map {
+      module =>
+        ("org.apache.spark" %% s"spark-$module" % sparkVersion classifier "tests").intransitive()
+    },
+    libraryDependencies ++= Seq(
+      "org.scalatest" %% "scalatest" % "3.2.19",
+      "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0",
+      "org.scalatestplus" %% "mockito-5-12" % "3.2.19.0",
+      ("org.apache.parquet" % "parquet-avro" % "1.16.0").intransitive(),
+      ("org.apache.parquet" % "parquet-column" % "1.16.0" classifier "tests").intransitive()
+    ),
+    // Classes first, then jars, one path a line. The jars of pyspark are not among them.
+    writeClasspath := {
+      val compiled = (Compile / products).value
+      val file = target.value.getParentFile / s"classpath-$sparkVersion.txt"
+      val jars =
+        (Compile / managedClasspath).value.files.filterNot(_.getName == "scala-library.jar")
+      IO.writeLines(file, (compiled ++ jars).map(_.getAbsolutePath))
+      file
+    }
   )
