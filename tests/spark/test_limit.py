@@ -42,7 +42,6 @@ LIMITS = [
     ),
     ("SELECT id FROM (SELECT id FROM events WHERE id >= 300 LIMIT 20) WHERE id > 0", [1]),
     ("SELECT id FROM events WHERE id > (SELECT min(id + 1) FROM events) LIMIT 5", [10, 10]),
-    ("SELECT id FROM events WHERE id < 0 LIMIT 5", []),
 ]
 
 
@@ -50,12 +49,18 @@ LIMITS = [
 def test_enough_files(events: DataFrame, statement: str, files: list[int]) -> None:
     spark = events.sparkSession
     frame = spark.sql(statement)
-    assert sorted(kept(frame)) == sorted(files) or (files == [] and kept(frame) in ([], [0]))
+    assert sorted(kept(frame)) == sorted(files)
     found = rows(frame)
     spark.conf.set("spark.tamis.enabled", "false")
     assert len(found) == len(rows(spark.sql(statement)))
     if statement.count(" LIMIT ") == 1 and not statement.endswith("> 0"):
         assert set(found) <= set(rows(spark.sql(statement.partition(" LIMIT ")[0])))
+
+
+def test_a_filter_that_rules_out_every_file_leaves_none_for_a_limit(events: DataFrame) -> None:
+    frame = events.where("id < 0").limit(5)
+    assert frame.collect() == []
+    assert sum(kept(frame)) == 0
 
 
 def test_rows_are_of_the_table_and_no_row_comes_twice(events: DataFrame) -> None:

@@ -133,3 +133,19 @@ def test_partition_types(spark: SparkSession, folder: str, same: Same, kind: str
             same(f"SELECT * FROM p WHERE v {operator} CAST('{value}' AS {kind})")
             same(f"SELECT * FROM p WHERE v {operator} CAST('{value}' AS {kind}) OR id = 0")
     same("SELECT * FROM p WHERE v IS NULL OR id = 1")
+
+
+@pytest.mark.parametrize("clustered", ["", "CLUSTERED BY (id) INTO 2 BUCKETS"])
+def test_a_partition_filter_that_raises_fails_as_in_plain_spark(
+    spark: SparkSession, clustered: str
+) -> None:
+    from pyspark.errors import PySparkException
+
+    spark.sql(f"CREATE TABLE p (id BIGINT, v INT) USING parquet PARTITIONED BY (v) {clustered}")
+    spark.sql("INSERT INTO p VALUES (1, 5), (2, 1995)")
+    before = list(spark._jvm.io.tamis.Tamis.warnings())
+    for enabled in ("false", "true"):
+        spark.conf.set("spark.tamis.enabled", enabled)
+        with pytest.raises(PySparkException, match="CAST_OVERFLOW"):
+            spark.sql("SELECT id FROM p WHERE CAST(v AS TINYINT) > 3").collect()
+    assert list(spark._jvm.io.tamis.Tamis.warnings()) == before

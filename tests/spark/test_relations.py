@@ -182,7 +182,8 @@ def test_off_and_observe(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set("spark.tamis.mode", "observe")
     frame = events.where("id = 5")
     assert frame.count() == 1
-    assert "Files: 10 of 10" in frame._jdf.queryExecution().executedPlan().toString()
+    assert len(frame.inputFiles()) == 10
+    assert "10 of 10 files are read" in frame._jdf.queryExecution().executedPlan().toString()
 
 
 def test_no_row_survives(spark: SparkSession, events: DataFrame, same: Same) -> None:

@@ -1,27 +1,34 @@
 package io.tamis.rules
 
+import java.util.Locale
+
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.tamis.bridge.Warnings
 import io.tamis.conf.TamisConf
-import io.tamis.source.{Conjunct, Decision, PlannedFiles, ScanDetail, SwappedFiles}
+import io.tamis.source._
 import io.tamis.wire.PredicateParser
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, IsNotNull}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  HadoopFsRelation,
+  LogicalRelation
+}
 import org.apache.spark.sql.internal.SQLConf
 
 /** A query that a guard refuses. PySpark raises it as UnsupportedOperationException. */
 final class QueryRefused(message: String) extends UnsupportedOperationException(message)
 
-/** Refuses queries by what was decided of their scans, where somebody asked for that:
+/** Refuses queries by what was decided of their scans, where a conf asks for it:
   *
-  *   - `spark.tamis.requireFilter`: scans of these tables want a predicate that statistics or
-  *     partitions can use;
+  *   - `spark.tamis.requireFilter`: scans of these tables have to leave out some file or row group;
   *   - `spark.tamis.assertPruned`: these conjuncts, wherever a query has them, have to prune.
   *
   * A strategy that plans nothing: it sees every logical plan, subqueries and cached ones included,
@@ -33,13 +40,12 @@ final class Guards(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
     val conf = SQLConf.get
     val (tables, asserted) = (TamisConf.requireFilter(conf), TamisConf.assertPruned(conf))
-    val asked = tables.nonEmpty || asserted.nonEmpty
-    if (asked && TamisConf.enabled(conf) && TamisConf.mode(conf) == "apply")
+    val guarded = tables.nonEmpty || asserted.nonEmpty
+    if (guarded && TamisConf.enabled(conf) && TamisConf.mode(conf) == "apply")
       try {
-        plan.foreach { node =>
-          if (tables.nonEmpty) RequiredFilter.check(node, tables)
-          if (asserted.nonEmpty) AssertedPruning.check(classic, node, asserted)
-        }
+        if (tables.nonEmpty) new RequiredFilter(classic, tables).check(plan)
+        if (asserted.nonEmpty) plan.foreach(AssertedPruning.check(classic, _, asserted))
+        GuardNames.check(classic, plan, tables, asserted)
       } catch {
         case refused: QueryRefused               => throw refused
         case e @ (NonFatal(_) | _: LinkageError) =>
@@ -54,7 +60,7 @@ final class Guards(session: SparkSession) extends SparkStrategy {
 }
 
 /** What was decided of a scan, whoever reads its files. */
-private object DecidedScan {
+private[rules] object DecidedScan {
   def unapply(node: LogicalPlan): Option[(PlannedFiles, Decision)] = node match {
     case TamisScanRelation(scan)   => Some((scan.table, scan.decision))
     case relation: LogicalRelation =>
@@ -66,42 +72,116 @@ private object DecidedScan {
   }
 }
 
-private object RequiredFilter {
-  def check(node: LogicalPlan, tables: Seq[String]): Unit = node match {
-    case DecidedScan(table, decision) =>
-      // of a planner that could not be asked nobody knows what it would have said
-      if (decision.fallback.isEmpty && !readsAPart(table, decision) && names(tables, table))
-        refuse(table.name(), decision.conjuncts)
-    case relation: LogicalRelation if Eligibility.swapRefusal(relation).isEmpty =>
-      val files = relation.relation.asInstanceOf[HadoopFsRelation]
-      val table = SwappedFiles(files.sparkSession, files, relation.catalogTable)
-      if (names(tables, table)) refuse(table.name(), Nil)
-    case _ => ()
+/** A table as `spark.tamis.requireFilter` names it: by its name in the catalog, with or without the
+  * database, or by the path of one of its directories.
+  */
+private[rules] final case class GuardedTable(written: String) {
+  val isEvery: Boolean = written == "*"
+  val isPath: Boolean = written.contains("/")
+  private val lower = written.toLowerCase(Locale.ROOT)
+
+  def names(session: ClassicSession, files: PlannedFiles): Boolean = isEvery || {
+    val name = files.catalogTable.map(_.identifier.unquotedString.toLowerCase(Locale.ROOT))
+    name.exists(n => n == lower || n.endsWith("." + lower)) ||
+    (isPath && {
+      val spellings = Seq(Some(new Path(written)), qualified(session)).flatten.map(_.toString).toSet
+      files.relation.location.rootPaths.exists(p => spellings(p.toString))
+    })
   }
 
-  /** IS NOT NULL is what Spark infers of every comparison and join. What rules confined a scan to
-    * (a LIMIT, keys of a join, the other part of a split scan) is as good as a predicate.
+  /** The path with its scheme and authority; None: its file system is not known. */
+  def qualified(session: ClassicSession): Option[Path] = Try {
+    val path = new Path(written)
+    path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path)
+  }.toOption
+}
+
+private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]) {
+  private val tables = guarded.map(GuardedTable(_))
+
+  def check(plan: LogicalPlan): Unit = {
+    val scans = plan.collect { case DecidedScan(table, decision) => (table, decision) }
+    plan.foreach {
+      case DecidedScan(table, decision) =>
+        // what a planner that cannot be asked would have said is not known
+        if (decision.fallback.isEmpty && isGuarded(table) && !readsAPart(table, decision, scans))
+          refuse(table.name(), decision)
+      case relation: LogicalRelation if Eligibility.swapRefusal(relation).isEmpty =>
+        val files = relation.relation.asInstanceOf[HadoopFsRelation]
+        val table = SwappedFiles(files.sparkSession, files, relation.catalogTable)
+        if (isGuarded(table)) refuse(table.name(), ScanPlanner.everything(table))
+      case _ => ()
+    }
+  }
+
+  private def isGuarded(table: PlannedFiles): Boolean = tables.exists(_.names(session, table))
+
+  /** Whether some file or row group of the table is not read: by a predicate, or as rules confined
+    * the scan (a LIMIT, keys of a join, statistics that answer an aggregate).
     */
-  private def readsAPart(table: PlannedFiles, decision: Decision): Boolean =
-    table.purpose.within.exists(!_.isAll) || decision.conjuncts.exists { c =>
-      c.pushdown != "unsupported" && !c.expression.isInstanceOf[IsNotNull]
-    }
-
-  /** By its name, with or without the database, or by the path of one of its directories. */
-  private def names(tables: Seq[String], files: PlannedFiles): Boolean = {
-    val name = files.catalogTable.map(_.identifier.unquotedString.toLowerCase)
-    val paths = files.relation.location.rootPaths.map(_.toString)
-    tables.exists { table =>
-      val (lower, path) = (table.toLowerCase, table.stripSuffix("/"))
-      table == "*" || name.exists(n => n == lower || n.endsWith("." + lower)) ||
-      paths.exists(p => p == path || p == "file:" + path)
-    }
+  private def readsAPart(
+      table: PlannedFiles,
+      decision: Decision,
+      scans: Seq[(PlannedFiles, Decision)]
+  ): Boolean = {
+    val kept = decision.kept
+    kept.count == 0 || !kept.ranges.isEmpty ||
+    allOf(table, decision, scans).cardinality < kept.listing.size ||
+    leavesOutPartitions(table, decision) || hasNoChoice(decision)
   }
 
-  private def refuse(name: String, conjuncts: Seq[Conjunct]): Nothing = {
-    val tried = conjuncts
-      .filterNot(_.expression.isInstanceOf[IsNotNull])
-      .map(c => c.sql + c.reason.fold("")(r => s" (${r.sentence})"))
+  /** The files that the scan reads, and those that its twin reads where SplitResidual made two of
+    * one: together they may well read the whole table.
+    */
+  private def allOf(
+      table: PlannedFiles,
+      decision: Decision,
+      scans: Seq[(PlannedFiles, Decision)]
+  ): java.util.BitSet = {
+    val files = decision.kept.ordinals
+    if (SplitResidual.isPart(table.purpose))
+      scans.foreach { case (other, its) =>
+        val isTwin = SplitResidual.isPart(other.purpose) &&
+          (its.kept.listing eq decision.kept.listing) &&
+          its.conjuncts.map(_.sql).toSet == decision.conjuncts.map(_.sql).toSet
+        if (isTwin) files.or(its.kept.ordinals)
+      }
+    files
+  }
+
+  /** The metastore lists only the partitions that match. To know whether there are others, their
+    * names are enough.
+    */
+  private def leavesOutPartitions(table: PlannedFiles, decision: Decision): Boolean =
+    (table.relation.location, table.catalogTable) match {
+      case (_: CatalogFileIndex, Some(metadata)) =>
+        val schema = table.relation.partitionSchema
+        decision.conjuncts.exists { c =>
+          isPredicate(c) && PartitionPredicate.isPartitionOnly(c.expression, schema)
+        } && {
+          val every = session.sessionState.catalog.listPartitionNames(metadata.identifier).size
+          decision.kept.listing.groups.size < every
+        }
+      case _ => false
+    }
+
+  /** Of a table with one file and one row group no predicate can leave out a part: there one is
+    * enough that statistics can use, and that is not true of every row.
+    */
+  private def hasNoChoice(decision: Decision): Boolean =
+    decision.kept.listing.size == 1 &&
+      decision.rowGroups.flatMap(_.total).forall(_ <= 1) &&
+      decision.conjuncts.exists(c => c.pushdown == "inexact" && isPredicate(c))
+
+  /** IS NOT NULL is what Spark infers of every comparison and join. */
+  private def isPredicate(c: Conjunct): Boolean = !c.expression.isInstanceOf[IsNotNull]
+
+  private def refuse(name: String, decision: Decision): Nothing = {
+    val files = decision.kept.listing.size
+    val tried = decision.conjuncts.filter(isPredicate).map { c =>
+      val why = c.reason.map(_.sentence).getOrElse("it is true of every row")
+      s"${c.sql} (it rules out none of the $files files: $why)"
+    }
     throw new QueryRefused(
       s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), and has " +
         (if (tried.isEmpty)
@@ -149,7 +229,7 @@ private object AssertedPruning {
   private def isAbout(c: Conjunct, column: Expression): Boolean =
     !c.expression.isInstanceOf[IsNotNull] && c.expression.exists(_.semanticEquals(column))
 
-  /** Of each conjunct the files that it prunes on its own (None: nobody knows), of how many. */
+  /** Of each conjunct the files that it prunes on its own (None: not known), of how many. */
   private def prunedAlone(
       table: PlannedFiles,
       decision: Decision

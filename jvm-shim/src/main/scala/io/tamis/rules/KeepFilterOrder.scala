@@ -4,6 +4,7 @@ import io.tamis.source.TamisScan
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.{
   And,
+  DynamicPruning,
   Expression,
   ScalarSubquery,
   SubqueryExpression
@@ -37,9 +38,11 @@ object KeepFilterOrder {
     override protected def rewritten(plan: LogicalPlan): LogicalPlan =
       plan.transformDownWithSubqueries {
         case filter @ Filter(condition, relation @ TamisRelation(table)) =>
-          // IN and EXISTS become joins above the filter, with tamis and without
+          // IN and EXISTS become joins above the filter, with tamis and without; run-time filters
+          // are moved to the scan
           val order = ExpressionWriter
             .conjuncts(condition)
+            .filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
             .filter(c => isScalar(c) || !SubqueryExpression.hasSubquery(c))
             .map(isScalar)
           if (order == order.sorted) filter // the subqueries come last as it is

@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeMap,
   AttributeReference,
-  Expression
+  Expression,
+  Literal
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans._
@@ -25,18 +26,28 @@ import org.apache.spark.sql.types.{
   TimestampType
 }
 
+import scala.util.Try
+
 /** A child that a key comes from.
   *
   * @param child
   *   its place among the children
   * @param key
-  *   the key over the output of the child. Every value that the key has above, it has in some row
-  *   of the child, but for NULLs of outer joins
+  *   the key over the output of the child. Every value that the key has above is NULL, one of
+  *   `added`, or the value of `key` in some row of the child
   * @param mayLose
   *   rows of the child may be left out, by any condition that is a function of the key: above, the
   *   rows with such keys are then missing, and no other
+  * @param added
+  *   values of the key, never NULL, in rows that no row of the child leads to: the rows that an
+  *   outer join extends with NULLs
   */
-final case class KeyBelow(child: Int, key: Expression, mayLose: Boolean)
+final case class KeyBelow(
+    child: Int,
+    key: Expression,
+    mayLose: Boolean,
+    added: Seq[Any] = Nil
+)
 
 /** One step down, from a key over the output of a plan to where its values come from. */
 object KeyLineage {
@@ -96,9 +107,14 @@ object KeyLineage {
     if (steps.forall(_.mayLose)) steps else Nil
   }
 
-  /** A key that comes from one side. A row of that side that goes takes the rows that it is joined
-    * into with it, all of which have its key. Where rows of the other side are kept without a
-    * partner, new ones of these appear, and so it may not go.
+  /** A key that comes from one side. Dropping a row of that side drops the rows that it is joined
+    * into, all of which have its key. Where the join preserves unmatched rows of the other side,
+    * dropping a row may create new ones, so nothing may be dropped.
+    *
+    * A side that the join extends with NULLs does not supply all rows above it: in an unmatched row
+    * of the other side every column of this side is NULL, and the key has the value that it has
+    * over such a row. Where that is NULL, as for a plain column, nothing is added;
+    * `coalesce(x, -1)` adds -1. A key whose value over NULLs cannot be computed is not followed.
     */
   private def ofJoin(key: Expression, join: Join): Seq[KeyBelow] = {
     val ofLeft = key.references.subsetOf(join.left.outputSet)
@@ -113,11 +129,28 @@ object KeyLineage {
       case _: InnerLike | LeftOuter | RightOuter | FullOuter | LeftSemi | LeftAnti => true
       case _                                                                       => false
     }
+    val isNullExtended = join.joinType match {
+      case LeftOuter  => ofRight
+      case RightOuter => ofLeft
+      case FullOuter  => true
+      case _          => false
+    }
     // rand() in a condition would give other numbers to the rows after one that is missing
     val repeats = join.condition.forall(_.deterministic)
     if (!isKnown || ofLeft == ofRight) Nil
-    else Seq(KeyBelow(if (ofLeft) 0 else 1, key, mayLose && repeats))
+    else {
+      val added = if (isNullExtended) valuesOverNulls(key) else Some(Nil)
+      added.toSeq.map(KeyBelow(if (ofLeft) 0 else 1, key, mayLose && repeats, _))
+    }
   }
+
+  /** The value of a key in a row whose columns are all NULL: none where it is NULL. None: it is not
+    * known, because evaluation fails or because equal values of the type are not one value.
+    */
+  private[rules] def valuesOverNulls(key: Expression): Option[Seq[Any]] =
+    Try(key.transform { case a: Attribute => Literal(null, a.dataType) }.eval()).toOption
+      .map(Option(_).toSeq)
+      .filter(values => values.isEmpty || isOneValue(key.dataType))
 
   /** The key over the child of a list of expressions; None: it is not made of that child alone. */
   private def replaced(key: Expression, list: Seq[Expression]): Option[Expression] = {

@@ -39,6 +39,9 @@ object KeyRange {
   /** Rows of a VALUES list; more of them are data. */
   private val MostRows = 1000
 
+  private def points(dataType: DataType, values: Seq[Any]): KeyRange =
+    KeyRange(dataType, values.map(v => (v, v)))
+
   /** Left(None): it does not come from scans of tamis alone; Left(Some): the planner says why. */
   def of(key: Expression, plan: LogicalPlan): Either[Option[Reason], KeyRange] = plan match {
     case Filter(condition, relation @ TamisRelation(table)) =>
@@ -49,7 +52,9 @@ object KeyRange {
       ofTable(key, scan.table.within(scan.decision.kept), conjuncts)
     case local: LocalRelation if KeyLineage.isKey(key) => ofRows(key, local)
     case _                                             =>
-      val below = KeyLineage.step(key, plan).map(b => of(b.key, plan.children(b.child)))
+      val below = KeyLineage.step(key, plan).map { b =>
+        of(b.key, plan.children(b.child)).map(_.and(KeyRange.points(key.dataType, b.added)))
+      }
       below match {
         case Nil => Left(None)
         case all => all.reduce((a, b) => for { x <- a; y <- b } yield x.and(y))
@@ -82,6 +87,6 @@ object KeyRange {
       case dataType                        =>
         val bound = BindReferences.bindReference(key, AttributeSeq(local.output))
         val values = local.data.map(bound.eval).filter(_ != null).distinct
-        Right(KeyRange(dataType, values.map(v => (v, v))))
+        Right(points(dataType, values))
     }
 }

@@ -36,7 +36,8 @@ object PruneAtRunTime extends GoalRule {
 
   private val scalarSubqueries: PartialFunction[LogicalPlan, LogicalPlan] = {
     case filter @ Filter(condition, TamisRelation(table))
-        if SubqueryExpression.hasSubquery(condition) && condition.deterministic =>
+        if SubqueryExpression.hasSubquery(condition) && condition.deterministic &&
+          !table.purpose.inRecursion =>
       val conjuncts = ExpressionWriter.conjuncts(condition)
       val added = conjuncts.filter(awaitsOneValue).filterNot(hasCondition(conjuncts, _))
       val pays = added.filter(columnsPay(table, PlainConjuncts.of(condition), _))
@@ -90,19 +91,20 @@ object PruneAtRunTime extends GoalRule {
       else join.withNewChildren(Seq(left, right))
     case filter @ Filter(condition, child)
         if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
-      val plain = PlainConjuncts.of(condition).reduceOption[Expression](And(_, _))
-      val told = plain.fold(child)(Filter(_, child))
-      val left = ExpressionWriter.conjuncts(condition).foldLeft(told) { (left, conjunct) =>
+      // run-time conditions of an earlier run belong to the scan: RuntimeKeys sees what it has
+      val conjuncts = ExpressionWriter.conjuncts(condition)
+      val (ofScan, others) = conjuncts.partition { c =>
+        PlainConjuncts.isPlain(c) || c.isInstanceOf[RuntimeCondition]
+      }
+      val told = ofScan.reduceOption[Expression](And(_, _)).fold(child)(Filter(_, child))
+      val left = conjuncts.foldLeft(told) { (left, conjunct) =>
         SubqueryJoin.of(conjunct, left).filter(_.sides.left).fold(left) { join =>
           RuntimeKeys.of(join.plan, left, join.keys.map(_.swap), mayBroadcast = true)
         }
       }
       if (left eq told) filter
-      else {
-        // what was put on the scan may stand in the filter that was made for `told`
-        val others = ExpressionWriter.conjuncts(condition).filterNot(PlainConjuncts.isPlain)
-        others.reduceOption[Expression](And(_, _)).fold(left)(above(_, left))
-      }
+      // what was put on the scan may stand in the filter that was made for `told`
+      else others.reduceOption[Expression](And(_, _)).fold(left)(above(_, left))
   }
 
   /** One filter right on a scan: Spark hands only the first one to it. */

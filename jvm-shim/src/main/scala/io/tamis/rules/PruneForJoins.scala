@@ -28,16 +28,27 @@ import org.apache.spark.sql.internal.SQLConf
   * equal, and is no such key.
   *
   * A range travels from any scan to any other: from the bottom up each join confines its sides, and
-  * from the top down what was learned above reaches the joins below.
+  * from the top down what was learned above reaches the joins below. Passes alternate until one of
+  * them leaves out no file: then every exchange of ranges has been tried on the files that are
+  * left, and running the rule again changes nothing.
   */
 object PruneForJoins extends GoalRule {
   override val ruleName: String = "io.tamis.rules.PruneForJoins"
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.joinsEnabled(conf)
 
-  override protected def rewritten(plan: LogicalPlan): LogicalPlan = {
-    val once = plan.transformUp(exchange)
-    // where nothing was left out below, nothing new is known above
-    if (filesOf(once) < filesOf(plan)) once.transformDown(exchange) else once
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan =
+    confined(plan, MostPasses)(_.transformUp(exchange), _.transformDown(exchange))
+
+  /** Chains of joins longer than this are rare, and each pass costs questions. */
+  private val MostPasses = 6
+
+  private def confined(plan: LogicalPlan, passes: Int)(
+      pass: LogicalPlan => LogicalPlan,
+      other: LogicalPlan => LogicalPlan
+  ): LogicalPlan = {
+    val passed = pass(plan)
+    if (passes > 1 && filesOf(passed) < filesOf(plan)) confined(passed, passes - 1)(other, pass)
+    else passed
   }
 
   /** How many files all scans may read; of what was never confined, more than of anything else. */

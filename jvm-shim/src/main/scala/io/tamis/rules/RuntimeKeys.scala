@@ -68,11 +68,11 @@ object RuntimeKeys {
   private final case class KeyedScan(key: Expression, table: TamisTable, conjuncts: Seq[Expression])
 
   /** Not a scan that was built already: nobody can tell it of values of the run time. */
-  private def scanAt(key: Expression, plan: LogicalPlan): Option[KeyedScan] = plan match {
+  private def scanAt(key: Expression, plan: LogicalPlan): Option[KeyedScan] = (plan match {
     case Filter(told, TamisRelation(table)) => Some(KeyedScan(key, table, PlainConjuncts.of(told)))
     case TamisRelation(table)               => Some(KeyedScan(key, table, Nil))
     case _                                  => None
-  }
+  }).filterNot(_.table.purpose.inRecursion)
 
   private def isClustered(scan: KeyedScan): Boolean =
     ScanPlanner.hasChoice(scan.table, scan.conjuncts) &&
@@ -111,6 +111,8 @@ object RuntimeKeys {
     val distinct = keys.groupBy(column)(column).limit(Literal(RuntimeValues.Most + 1))
     val list = Alias(new CollectList(column).toAggregateExpression(), "keys")()
     val optimized = session.sessionState.optimizer.execute(distinct.groupBy()(list))
+    // plan, outer attributes, id, join conditions, hint and two flags of decorrelation: the same
+    // parameters on 4.0.5, 4.1.3, 4.2.1 and 4.3.0
     ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
   }
 

@@ -48,12 +48,12 @@ final case class ScanBelow(
       files: Option[Kept],
       implied: Seq[Expression] = Nil
   ): LogicalPlan = {
-    val goals = table.purpose.goals :+ GoalOutcome(text, reason)
-    val purpose = table.purpose.copy(
-      within = files.orElse(table.purpose.within),
-      goals = goals,
-      implied = table.purpose.implied ++ implied
-    )
+    val purpose = table.purpose
+      .withGoal(GoalOutcome(text, reason))
+      .copy(
+        within = files.orElse(table.purpose.within),
+        implied = table.purpose.implied ++ implied
+      )
     plan.transformDown {
       case r if r eq relation => TamisRelation.of(table.scannedFor(purpose), relation.output)
     }

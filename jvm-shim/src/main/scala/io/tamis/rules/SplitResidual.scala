@@ -1,7 +1,7 @@
 package io.tamis.rules
 
 import io.tamis.conf.TamisConf
-import io.tamis.source.{GoalAnswer, Kept, ScanPlanner}
+import io.tamis.source.{GoalAnswer, Kept, Purpose, ScanPlanner}
 import io.tamis.wire.{ExpressionWriter, GoalReader, SplitGoal}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -75,6 +75,10 @@ object SplitResidual extends GoalRule {
   }
 
   private val Text = "filter only files that need it"
+
+  /** Whether a scan with this purpose is one of the two that were made of one. */
+  private[rules] def isPart(purpose: Purpose): Boolean =
+    purpose.goals.exists(g => g.text == Text && g.reason.isEmpty)
 
   private def inTwo(
       project: Project,

@@ -79,7 +79,10 @@ object SwapFileIndex extends GoalRule {
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
               val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
               ask(asked, told)
-                .filterOrElse(pays(files, _), Some(Reasons("NOTHING_GAINED")))
+                .filterOrElse(
+                  pays(files, _),
+                  Some(Reasons("NOTHING_GAINED", "table" -> PlannedFiles.target(asked)))
+                )
                 .map(
                   new TamisFileIndex(asked, _)
                 )
@@ -160,7 +163,7 @@ object SwapFileIndex extends GoalRule {
   ): LogicalPlan = {
     val exact = index.decision.conjuncts.filter(_.isExact).map(_.expression)
     val (gone, left) = ExpressionWriter.conjuncts(condition).partition(c => exact.exists(_ eq c))
-    val listing = SwappedRelation.of(relation, index, gone)
+    val listing = SwappedRelation.of(relation, index)
     if (gone.isEmpty) Filter(condition, listing)
     else left.reduceLeftOption(And(_, _)).fold[LogicalPlan](listing)(Filter(_, listing))
   }

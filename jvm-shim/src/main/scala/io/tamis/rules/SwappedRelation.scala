@@ -1,10 +1,8 @@
 package io.tamis.rules
 
-import io.tamis.source.{PlanningMetrics, TamisFileIndex}
+import io.tamis.source.{KeptStatistics, PlanningMetrics, TamisFileIndex}
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
-import org.apache.spark.sql.catalyst.expressions.{And, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.FilterEstimation
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /** A V1 relation with another file index in it.
@@ -13,43 +11,36 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
   */
 object SwappedRelation {
 
-  /** @param exact
-    *   the conjuncts that have left the filter over it
-    */
-  def of(relation: LogicalRelation, index: TamisFileIndex, exact: Seq[Expression]): LogicalPlan = {
+  /** The relation with that index; statistics of the catalog become those of the kept files. */
+  def of(relation: LogicalRelation, index: TamisFileIndex): LogicalPlan = {
     val files = relation.relation.asInstanceOf[HadoopFsRelation]
     val swapped = relation.copy(
       relation = files.copy(location = index)(files.sparkSession),
-      catalogTable = relation.catalogTable.map(ofKept(_, relation, index, exact))
+      catalogTable = relation.catalogTable.map(ofKept(_, relation, index))
     )
     swapped.copyTagsFrom(relation)
     if (SwapFileIndex.unapply(files).isEmpty) PlanningMetrics.planned(index.decision)
     swapped
   }
 
-  /** Statistics of the catalog are of the whole table, and go before the sizes of files. As when
-    * Spark prunes partitions (PruneFileSourcePartitions), what is left has the size of its files,
-    * and the rows that the estimate leaves of what is no longer filtered.
+  /** Statistics of the catalog describe the whole table, and Spark prefers them to the sizes of
+    * files. As when Spark prunes partitions (PruneFileSourcePartitions), what is left has the size
+    * of its files, and the rows and columns that [[KeptStatistics]] estimates.
     */
   private def ofKept(
       table: CatalogTable,
       relation: LogicalRelation,
-      index: TamisFileIndex,
-      exact: Seq[Expression]
+      index: TamisFileIndex
   ): CatalogTable = table.stats.fold(table) { whole =>
-    val estimated = exact
-      .reduceLeftOption(And(_, _))
-      .flatMap(gone => FilterEstimation(Filter(gone, relation)).estimate)
-    val counted =
-      index.decision.keptRecords.filter(_ => index.decision.residual.isEmpty).map(BigInt(_))
-    val columns = estimated.map(_.attributeStats.map { case (a, s) =>
+    val kept = KeptStatistics.of(whole, relation.output, index.decision, confined = false)
+    val columns = kept.map(_.attributeStats.map { case (a, s) =>
       a.name -> s.toCatalogColumnStat(a.name, a.dataType)
     })
     withStatistics(
       table,
       CatalogStatistics(
         BigInt(index.sizeInBytes),
-        counted.orElse(estimated.flatMap(_.rowCount)).orElse(whole.rowCount),
+        kept.flatMap(_.rowCount),
         columns.getOrElse(whole.colStats)
       )
     )

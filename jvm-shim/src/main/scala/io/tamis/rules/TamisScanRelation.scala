@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.{GoalOutcome, Kept, TamisScan}
+import io.tamis.source.{GoalOutcome, Kept, Purpose, TamisScan}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
@@ -32,6 +32,12 @@ object TamisScanRelation {
     val purpose = scan.table.purpose.withGoal(goal).copy(within = Some(kept))
     val confined = new TamisScan(scan.table.scannedFor(purpose), decision, scan.required)
     copied(relation, confined, relation.output)
+  }
+
+  /** The relation with the same scan, scanned for another purpose. */
+  def scannedFor(relation: LogicalPlan, scan: TamisScan, purpose: Purpose): LogicalPlan = {
+    val same = new TamisScan(scan.table.scannedFor(purpose), scan.decision, scan.required)
+    copied(relation, same, relation.output)
   }
 
   /** The relation with another scan of its table, and as output the columns of that. */

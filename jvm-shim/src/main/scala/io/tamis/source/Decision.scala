@@ -42,6 +42,9 @@ final case class Timing(listing: Double, question: Double, planner: Option[Spent
   *   why the planner was not asked or its answer not used
   * @param implied
   *   ranges of columns that follow from the residual, with which row groups and pages are skipped
+  * @param observed
+  *   in the mode `observe`: what would have been decided. The scan reads what plain Spark would,
+  *   and everything but this field says so
   */
 final case class Decision(
     kept: Kept,
@@ -52,8 +55,13 @@ final case class Decision(
     fallbackReason: Option[Reason],
     implied: Seq[Expression] = Nil,
     rowGroups: Option[RowGroupCounts] = None,
-    timing: Option[Timing] = None
+    timing: Option[Timing] = None,
+    observed: Option[Decision] = None
 ) {
+  def isObserved: Boolean = observed.isDefined
+
+  /** What people are shown: of a scan that only observes, what would have been decided. */
+  def shown: Decision = observed.getOrElse(this)
   def fallback: Option[String] = fallbackReason.map(_.text)
   def residual: Seq[Expression] = conjuncts.filterNot(_.isExact).map(_.expression)
   def exactSql: Seq[String] = conjuncts.filter(_.isExact).map(_.sql)

@@ -1,5 +1,6 @@
 package io.tamis.source
 
+import io.tamis.wire.Messages
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
@@ -24,6 +25,21 @@ trait PlannedFiles {
     s"$relation " + roots.headOption.map(_.toString).getOrElse("") +
       (if (roots.size > 1) s" and ${roots.size - 1} more" else "")
   }
+}
+
+object PlannedFiles {
+
+  /** What `tamis.index(spark, …)` takes for these files, as Python source. */
+  def target(files: PlannedFiles): String = {
+    val roots = files.relation.location.rootPaths
+    files.catalogTable.map(table => quoted(table.identifier.unquotedString)).getOrElse {
+      val path = if (roots.size == 1) quoted(roots.head.toString) else "path"
+      // a path alone is read as Parquet
+      if (FileFormats.ofRows(files.relation).isDefined) s"$path, reader=…" else path
+    }
+  }
+
+  private def quoted(text: String): String = Messages.mapper.writeValueAsString(text)
 }
 
 /** Files that stay in Spark's own V1 relation, of which only the file index is another one. */

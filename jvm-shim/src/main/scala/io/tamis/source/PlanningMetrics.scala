@@ -10,6 +10,22 @@ import org.apache.spark.SparkContext
 
 /** What was decided since this driver started, for whatever Spark reports its metrics to. */
 object PlanningMetrics {
+  private val Counters = Seq(
+    "scans.planned",
+    "scans.fallback",
+    "scans.observed",
+    "files.total",
+    "files.kept",
+    "files.observed",
+    "bytes.total",
+    "bytes.kept",
+    "bytes.observed",
+    "audits.passed",
+    "audits.disagreement",
+    "audits.failed",
+    "audits.files"
+  )
+
   private lazy val registry: MetricRegistry = {
     val made = new MetricRegistry
     made.register(
@@ -18,8 +34,7 @@ object PlanningMetrics {
         override def getValue: Int = if (SidecarSupervisor.current.exists(_.isAlive)) 1 else 0
       }
     )
-    Seq("scans.planned", "scans.fallback", "files.total", "files.kept", "bytes.total", "bytes.kept")
-      .foreach(made.counter(_)) // 0 of them is a number too
+    Counters.foreach(made.counter(_)) // 0 of them is a number too
     made.histogram("planning.ms")
     made
   }
@@ -35,12 +50,28 @@ object PlanningMetrics {
   def planned(decision: Decision): Unit = quietly {
     val kept = decision.kept
     registry.counter("scans.planned").inc()
-    if (decision.fallbackReason.isDefined) registry.counter("scans.fallback").inc()
+    decision.observed match {
+      case Some(would) =>
+        registry.counter("scans.observed").inc()
+        registry.counter("files.observed").inc(would.kept.count.toLong)
+        registry.counter("bytes.observed").inc(would.kept.bytes)
+      case None => if (decision.fallbackReason.isDefined) registry.counter("scans.fallback").inc()
+    }
     registry.counter("files.total").inc(kept.listing.size.toLong)
     registry.counter("files.kept").inc(kept.count.toLong)
     registry.counter("bytes.total").inc(kept.listing.totalBytes)
     registry.counter("bytes.kept").inc(kept.bytes)
     registry.histogram("planning.ms").update(math.round(decision.planningMillis))
+  }
+
+  /** A scan was audited (spark.tamis.audit), and so many files were read again. Never throws.
+    *
+    * @param result
+    *   passed, disagreement or failed
+    */
+  def audited(result: String, files: Long): Unit = quietly {
+    registry.counter(s"audits.$result").inc()
+    registry.counter("audits.files").inc(files)
   }
 
   private def quietly(act: => Unit): Unit =

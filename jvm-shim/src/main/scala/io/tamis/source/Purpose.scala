@@ -15,23 +15,29 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   * @param implied
   *   every row that is needed passes these: the reader may leave out others. Columns are what
   *   counts in them, and not the ids of attributes
-  * @param tellsOthers
-  *   its rows are joined, so that they may tell another scan what to read when the query runs
+  * @param inRecursion
+  *   it is part of a recursive query, whose steps Spark plans one by one from the optimized plan:
+  *   it takes no run-time filters
+  * @param filterUses
+  *   the rules of Spark that may look for a filter over the scan once it is built
   */
 final case class Purpose(
     within: Option[Kept],
     goals: Seq[GoalOutcome],
     subqueryAt: Seq[Boolean] = Nil,
     implied: Seq[Expression] = Nil,
-    tellsOthers: Boolean = false
+    inRecursion: Boolean = false,
+    filterUses: Seq[FilterUse] = Nil
 ) {
 
-  /** A goal that was tried before is told once, as what came of it last. */
+  /** With the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
+    * runs twice leaves the plan as it is; one that was reached stays reached.
+    */
   def withGoal(goal: GoalOutcome): Purpose =
-    goals.find(_.text == goal.text) match {
-      case Some(before) if before.reason.isEmpty => this // it was reached, and was tried again
-      case _                                     =>
-        copy(goals = goals.filterNot(_.text == goal.text) :+ goal)
+    goals.indexWhere(_.text == goal.text) match {
+      case -1                           => copy(goals = goals :+ goal)
+      case i if goals(i).reason.isEmpty => this
+      case i                            => copy(goals = goals.updated(i, goal))
     }
 }
 

@@ -4,6 +4,9 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
 
 /** What the SQL tab shows on the scan node. Spark makes the classes anew by name, hence one class
   * each.
+  *
+  * A scan in the mode `observe` has metrics of other names for what it would have kept, so that
+  * nobody takes them for what was read.
   */
 object ScanMetrics {
 
@@ -11,35 +14,58 @@ object ScanMetrics {
     * none.
     */
   def shown(decision: Decision): Array[CustomMetric] =
-    Array[CustomMetric](
-      new FilesTotal,
-      new FilesKept,
-      new FilesRead,
-      new BytesTotal,
-      new BytesKept,
-      new PlanningTime
-    ) ++ counted(decision).map(_._1)
+    values(decision, decision.kept.count).map(_._1).toArray
 
-  private def counted(decision: Decision): Seq[(CustomMetric, Long)] = {
-    val groups = decision.rowGroups
-    Seq(
+  /** @param filesRead
+    *   what run-time filters left of the files that are kept
+    */
+  def of(decision: Decision, filesRead: Int): Array[CustomTaskMetric] =
+    values(decision, filesRead).map { case (metric, value) =>
+      Value(metric.name, value): CustomTaskMetric
+    }.toArray
+
+  private def values(decision: Decision, filesRead: Int): Seq[(CustomMetric, Long)] = {
+    val shown = decision.shown
+    val (kept, listing) = (shown.kept, shown.kept.listing)
+    val groups = shown.rowGroups
+    val names = if (decision.isObserved) Observed else Kept
+    val sizes = Seq(
+      new FilesTotal -> listing.size.toLong,
+      names.files -> kept.count.toLong,
+      new FilesRead -> filesRead.toLong,
+      new BytesTotal -> listing.totalBytes,
+      names.bytes -> kept.bytes,
+      new PlanningTime -> math.round(shown.planningMillis)
+    )
+    val counted = Seq(
       new RowGroupsTotal -> groups.flatMap(_.total),
-      new RowGroupsKept -> groups.flatMap(_.kept),
-      new RowsTotal -> decision.totalRecords,
-      new RowsKept -> decision.keptRecords
+      names.rowGroups -> groups.flatMap(_.kept),
+      new RowsTotal -> shown.totalRecords,
+      names.rows -> shown.keptRecords
     ).collect { case (metric, Some(value)) => metric -> value }
+    sizes ++ counted
   }
 
-  def of(decision: Decision, runtimeFiles: Option[Int]): Array[CustomTaskMetric] = Array[
-    CustomTaskMetric
-  ](
-    Value("tamisFilesTotal", decision.kept.listing.size.toLong),
-    Value("tamisFilesKept", decision.kept.count.toLong),
-    Value("tamisFilesRead", runtimeFiles.getOrElse(decision.kept.count).toLong),
-    Value("tamisBytesTotal", decision.kept.listing.totalBytes),
-    Value("tamisBytesKept", decision.kept.bytes),
-    Value("tamisPlanningMs", math.round(decision.planningMillis))
-  ) ++ counted(decision).map { case (metric, value) => Value(metric.name, value) }
+  private sealed trait Names {
+    def files: CustomMetric
+    def bytes: CustomMetric
+    def rowGroups: CustomMetric
+    def rows: CustomMetric
+  }
+
+  private object Kept extends Names {
+    def files = new FilesKept
+    def bytes = new BytesKept
+    def rowGroups = new RowGroupsKept
+    def rows = new RowsKept
+  }
+
+  private object Observed extends Names {
+    def files = new FilesObserved
+    def bytes = new BytesObserved
+    def rowGroups = new RowGroupsObserved
+    def rows = new RowsObserved
+  }
 
   private final case class Value(name: String, value: Long) extends CustomTaskMetric
 }
@@ -49,6 +75,10 @@ class FilesTotal extends CustomSumMetric {
 }
 class FilesKept extends CustomSumMetric {
   def name: String = "tamisFilesKept"; def description: String = "tamis: files kept"
+}
+class FilesObserved extends CustomSumMetric {
+  def name: String = "tamisFilesObserved";
+  def description: String = "tamis: files that would be kept (observed, not applied)"
 }
 class FilesRead extends CustomSumMetric {
   def name: String = "tamisFilesRead";
@@ -61,17 +91,29 @@ class RowGroupsTotal extends CustomSumMetric {
 class RowGroupsKept extends CustomSumMetric {
   def name: String = "tamisRowGroupsKept"; def description: String = "tamis: row groups kept"
 }
+class RowGroupsObserved extends CustomSumMetric {
+  def name: String = "tamisRowGroupsObserved";
+  def description: String = "tamis: row groups that would be kept (observed, not applied)"
+}
 class RowsTotal extends CustomSumMetric {
   def name: String = "tamisRowsTotal"; def description: String = "tamis: rows in the table"
 }
 class RowsKept extends CustomSumMetric {
   def name: String = "tamisRowsKept"; def description: String = "tamis: rows in what is kept"
 }
+class RowsObserved extends CustomSumMetric {
+  def name: String = "tamisRowsObserved";
+  def description: String = "tamis: rows in what would be kept (observed, not applied)"
+}
 class BytesTotal extends CustomSumMetric {
   def name: String = "tamisBytesTotal"; def description: String = "tamis: bytes in the table"
 }
 class BytesKept extends CustomSumMetric {
   def name: String = "tamisBytesKept"; def description: String = "tamis: bytes kept"
+}
+class BytesObserved extends CustomSumMetric {
+  def name: String = "tamisBytesObserved";
+  def description: String = "tamis: bytes that would be kept (observed, not applied)"
 }
 class PlanningTime extends CustomSumMetric {
   def name: String = "tamisPlanningMs"; def description: String = "tamis: planning (ms)"

@@ -6,6 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
 
+import scala.util.control.NonFatal
+
 /** Decides a scan: Spark's listing and partition pruning first, then the planner's answer on top.
   *
   * Whatever goes wrong with the planner, the decision is the one plain Spark would have made: the
@@ -51,9 +53,7 @@ object ScanPlanner {
     ).ask()
     val answeredAt = System.nanoTime()
     asked match {
-      case Left(why)                                            => asSparkWould(why)
-      case Right(_) if TamisConf.mode(SQLConf.get) == "observe" =>
-        asSparkWould(Reasons("OBSERVING"))
+      case Left(why)     => asSparkWould(why)
       case Right(answer) =>
         val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
         val kept = Kept.of(listed, answer.kept, ranges)
@@ -68,7 +68,7 @@ object ScanPlanner {
         // exact was proven for every file that the answer keeps; a part of them keeps the proof, and loses the row count
         val both = if (matching.isAll) kept else kept.and(matching)
         both.directories // the list of files is made here, so that its cost is in the planning time
-        Decision(
+        val found = Decision(
           both,
           conjuncts,
           answer.keptRecords.filter(_ => both.count == kept.count),
@@ -82,6 +82,8 @@ object ScanPlanner {
           ),
           Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
         )
+        if (TamisConf.mode(SQLConf.get) != "observe") found
+        else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(found))
     }
   }
 
@@ -163,10 +165,20 @@ object ScanPlanner {
     val listed = table.relation.location match {
       case index: PartitioningAwareFileIndex => ListingCache.of(index, schema)
       case catalog: CatalogFileIndex         =>
-        ListingCache.of(catalog.filterPartitions(onPartitions), schema)
+        ListingCache.of(partitionsOf(catalog, onPartitions), schema)
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
     }
     StillListed.in(listed, table.relation)
   }
+
+  /** The partitions that match; all of them where a filter raises for one, so that the error comes
+    * from Spark's own evaluation, as for other relations.
+    */
+  private def partitionsOf(
+      catalog: CatalogFileIndex,
+      filters: Seq[Expression]
+  ): PartitioningAwareFileIndex =
+    try catalog.filterPartitions(filters)
+    catch { case NonFatal(_) if filters.nonEmpty => catalog.filterPartitions(Nil) }
 }

@@ -2,41 +2,95 @@ package io.tamis.source
 
 import io.tamis.wire.Reasons
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.InjectRuntimeFilter
 import org.apache.spark.sql.internal.SQLConf
 
-/** Which filters of one side of a join make Spark prune the other side by what it broadcasts.
+/** Whether Spark expects a predicate to drop many rows.
   *
-  * Its rule PartitionPruning looks for a filter in the plan that compares something, which a
-  * boolean column, for one, does not (PredicateHelper.isLikelySelective, seen on 4.1). A filter
-  * that is gone because it is exact is not seen either, and then every partition of the other side
-  * is read.
+  * Spark's own answer, so that both agree on every version: InjectRuntimeFilter inherits
+  * isLikelySelective from PredicateHelper, as PartitionPruning does (a public method with the same
+  * body on 4.0 to 4.3).
   */
 object SeemsSelective {
+  def apply(predicate: Expression): Boolean = InjectRuntimeFilter.isLikelySelective(predicate)
+}
 
-  def apply(e: Expression): Boolean = e match {
-    case Not(child)                                  => apply(child)
-    case And(left, right)                            => apply(left) || apply(right)
-    case Or(left, right)                             => apply(left) && apply(right)
-    case _: BinaryComparison | _: In | _: InSet      => true
-    case _: StringPredicate                          => true
-    case _: StringRegexExpression | _: MultiLikeBase => true
-    case _                                           => false
+/** One rule of Spark that looks for a filter over a scan, and the scans that are of use to it.
+  * [[io.tamis.rules.KeepUsedFilters]] lists the rules and decides where they apply.
+  *
+  * @param above
+  *   the kept files have more bytes than this
+  * @param upTo
+  *   the kept files have at most this many bytes
+  * @param simpleOnly
+  *   the rule evaluates the whole filter once more, and so accepts cheap predicates only
+  * @param anyPredicate
+  *   every predicate counts but IS NOT NULL; false: those that [[SeemsSelective]]
+  */
+final case class FilterUse(
+    above: Long,
+    upTo: Long,
+    simpleOnly: Boolean = false,
+    anyPredicate: Boolean = false
+) {
+  def covers(bytes: Long): Boolean = above < bytes && bytes <= upTo
+
+  /** Whether a filter of these conjuncts is what the rule looks for. */
+  def isServedBy(conjuncts: Seq[Expression]): Boolean =
+    conjuncts.exists(isServedBy) && (!simpleOnly || conjuncts.forall(UsedFilters.isSimple))
+
+  private def isServedBy(conjunct: Expression): Boolean =
+    if (anyPredicate) !conjunct.isInstanceOf[IsNotNull] else SeemsSelective(conjunct)
+}
+
+/** Leaves one exact conjunct in the plan where a rule of Spark would find no filter without it.
+  *
+  * The conjunct is true of every row that is read, so the result is the same. It costs what plain
+  * Spark pays for it, and never more: plain Spark evaluates the whole filter.
+  */
+object UsedFilters {
+  def leftIn(decision: Decision, uses: Seq[FilterUse], conf: SQLConf = SQLConf.get): Decision = {
+    // Spark estimates the size of a V1 relation as this multiple of its files
+    val bytes = (decision.kept.bytes * conf.fileCompressionFactor).toLong
+    uses.filter(_.covers(bytes)).foldLeft(decision)(leftFor)
   }
 
-  /** The decision with one such filter left to Spark, though it is true of every row, where all of
-    * them are exact, and the rows are few enough to be broadcast.
-    */
-  def leftIn(decision: Decision): Decision = {
-    val conf = SQLConf.get
-    val exact = decision.conjuncts.indexWhere(c => c.isExact && apply(c.expression))
-    if (
-      exact < 0 || decision.residual.exists(apply) || !conf.dynamicPartitionPruningEnabled ||
-      decision.kept.bytes > conf.autoBroadcastJoinThreshold
-    ) decision
-    else {
-      val left =
-        decision.conjuncts(exact).copy(pushdown = "inexact", reason = Some(Reasons("TELLS_OTHERS")))
-      decision.copy(conjuncts = decision.conjuncts.updated(exact, left))
+  private def leftFor(decision: Decision, use: FilterUse): Decision = {
+    val residual = decision.residual
+    if (use.isServedBy(residual)) decision
+    else
+      decision.conjuncts.zipWithIndex
+        .filter { case (c, _) => c.isExact && use.isServedBy(residual :+ c.expression) }
+        .minByOption { case (c, _) => cost(c.expression) }
+        .fold(decision) { case (c, i) =>
+          val left = c.copy(pushdown = "inexact", reason = Some(Reasons("TELLS_OTHERS")))
+          decision.copy(conjuncts = decision.conjuncts.updated(i, left))
+        }
+  }
+
+  /** Whether a conjunct is true of every row that is read, in the plan or not. */
+  def isProven(c: Conjunct): Boolean =
+    c.isExact || c.reason.exists(r => Set("TELLS_OTHERS", "CHOOSES_BUCKETS")(r.code))
+
+  /** The cheapest conjunct is left: a comparison of a number, else a list, else text. */
+  private def cost(e: Expression): (Int, Int) = {
+    val kind = e match {
+      case b: BinaryComparison if b.left.dataType.defaultSize <= 8 => 0
+      case _: BinaryComparison                                     => 1
+      case _: In | _: InSet                                        => 2
+      case _                                                       => 3
     }
+    (kind, e.collect { case part => part }.size)
   }
+
+  /** InjectRuntimeFilter.isSimpleExpression: a private method, which is public in the bytecode of
+    * 4.0 to 4.3 under a mangled name. Without it every conjunct counts as simple: one that is left
+    * in vain costs what plain Spark pays.
+    */
+  private lazy val spark = InjectRuntimeFilter.getClass.getMethods.find { m =>
+    m.getName.endsWith("$$isSimpleExpression") && m.getParameterCount == 1
+  }
+
+  def isSimple(e: Expression): Boolean =
+    spark.forall(_.invoke(InjectRuntimeFilter, e).asInstanceOf[Boolean])
 }

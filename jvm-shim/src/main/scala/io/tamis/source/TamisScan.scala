@@ -45,18 +45,40 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     */
   private[source] lazy val readers: PartitionReaderFactory = new ReadersWhenRun(native)
 
-  /** Of the size, what Spark takes of its V1 relation when it projects these columns out of these
-    * files: strategies of joins hang on it. Spark's V2 scan counts a narrow projection as less, and
-    * would broadcast what is shuffled without tamis.
+  /** What Spark takes for the statistics of its V1 relation over these files, projected to these
+    * columns, so that joins keep their strategies.
+    *
+    * With an estimate of rows these are what ANALYZE TABLE found, for the rows that are kept. Spark
+    * uses it under `spark.sql.cbo.enabled` and `spark.sql.cbo.planStats.enabled` only. Without row
+    * counts in the catalog it then estimates sizes only, so that none are reported either.
     */
   override def estimateStatistics(): Statistics = {
+    val conf = SQLConf.get
+    if (conf.cboEnabled || conf.planStatsEnabled) analyzed.getOrElse(ofFiles(None))
+    else ofFiles(decision.keptRecords)
+  }
+
+  /** Spark's V2 scan counts a narrow projection as less, and would broadcast what is shuffled
+    * without tamis.
+    */
+  private def ofFiles(rows: Option[Long]): Statistics = {
     val factor = SQLConf.get.fileCompressionFactor * rowSize(readSchema()) / rowSize(table.schema)
     val bytes = (index.sizeInBytes * factor).toLong
     new Statistics {
       override def sizeInBytes(): OptionalLong = OptionalLong.of(bytes)
-      override def numRows(): OptionalLong =
-        decision.keptRecords.fold(OptionalLong.empty())(OptionalLong.of)
+      override def numRows(): OptionalLong = rows.fold(OptionalLong.empty())(OptionalLong.of)
     }
+  }
+
+  /** None: the catalog has no row count. Computed once: Spark asks again for each copy of a plan.
+    */
+  private lazy val analyzed: Option[Statistics] = for {
+    whole <- table.catalogTable.flatMap(_.stats)
+    columns = table.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+    kept <- KeptStatistics.of(whole, columns, decision, table.purpose.within.isDefined)
+  } yield {
+    val names = readSchema().fieldNames.toSet
+    ReportedStatistics(kept, columns.filter(c => names(c.name)))
   }
 
   /** As Spark counts a row of which it knows the types only (EstimationUtils.getSizePerRow). */
@@ -65,9 +87,12 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   // ---- run-time filters ----
 
   /** Partition columns, as Spark's V1 scan has them, and columns that the files are clustered by.
-    * For others Spark would evaluate a subquery that rules no file out.
+    * For others Spark would evaluate a subquery that rules no file out. None in a recursive query,
+    * where Spark cannot plan run-time filters.
     */
-  override def filterAttributes(): Array[NamedReference] = {
+  override def filterAttributes(): Array[NamedReference] = if (table.purpose.inRecursion)
+    Array.empty
+  else {
     val partitions = table.relation.partitionSchema.fieldNames.toSet
     val (ofPartitions, ofFiles) = native.readSchema().fields.partition(f => partitions(f.name))
     val clustered =
@@ -86,18 +111,20 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     * may share a scan.
     */
   private val runtimeScan = new ThreadLocal[ParquetScan]
-  @volatile private var runtimeFiles: Option[Int] = None
+  @volatile private var ranWith: Option[Kept] = None
 
   override def filter(predicates: Array[V2Predicate]): Unit = {
     val kept = new RuntimePruning(table, decision.kept)(predicates.toSeq)
-    runtimeFiles = Some(kept.count)
+    ranWith = Some(kept)
     if (kept.count < decision.kept.count)
       runtimeScan.set(nativeOver(new FixedFileIndex(table, kept)))
     else runtimeScan.remove()
   }
 
-  /** What run-time filters left of the files that were kept, when they were last applied. */
-  def filesRead: Int = runtimeFiles.getOrElse(decision.kept.count)
+  /** What run-time filters left of the files that were kept, when they were last applied; None:
+    * none has been applied.
+    */
+  def runtimeKept: Option[Kept] = ranWith
 
   private def takeRuntimeScan(): Option[ParquetScan] = {
     val scan = Option(runtimeScan.get)
@@ -115,43 +142,53 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
       Set("ReadSchema", "PushedFilters", "Format")(key)
     } ++ metadata
 
-  private def metadata: Seq[(String, String)] = Seq(
-    "Files" -> s"${decision.kept.count} of ${decision.kept.listing.size}"
-  ) ++ rowGroups ++ rows ++ Seq(
-    "Bytes" -> s"${decision.kept.bytes} of ${decision.kept.listing.totalBytes}",
-    "Exact" -> decision.exactSql.mkString("[", ", ", "]"),
-    "Residual" -> decision.residualSql.mkString("[", ", ", "]"),
-    "Implied" -> decision.impliedSql.mkString("[", ", ", "]"),
-    "Planning" -> f"${decision.planningMillis}%.1f ms"
-  ) ++
-    goals ++ decision.fallback.map("Fallback" -> _)
+  private def metadata: Seq[(String, String)] = {
+    val shown = decision.shown
+    observed.toSeq ++ Seq("Files" -> s"${shown.kept.count} of ${shown.kept.listing.size}") ++
+      rowGroups(shown) ++ rows(shown) ++ Seq(
+        "Bytes" -> s"${shown.kept.bytes} of ${shown.kept.listing.totalBytes}",
+        "Exact" -> shown.exactSql.mkString("[", ", ", "]"),
+        "Residual" -> shown.residualSql.mkString("[", ", ", "]"),
+        "Implied" -> shown.impliedSql.mkString("[", ", ", "]"),
+        "Planning" -> f"${shown.planningMillis}%.1f ms"
+      ) ++ goals ++ decision.fallback.map("Fallback" -> _)
+  }
+
+  /** In the mode `observe` everything that follows is what would have been. */
+  private def observed: Option[(String, String)] = Option.when(decision.isObserved) {
+    val kept = decision.kept
+    "Observed" -> s"not applied and ${kept.count} of ${kept.listing.size} files are read"
+  }
 
   private def goals: Option[(String, String)] = {
     val texts = table.purpose.goals.map(g => g.text + g.reason.fold("")(r => s": no, ${r.text}"))
     if (texts.isEmpty) None else Some("Goals" -> texts.mkString("[", "; ", "]"))
   }
 
-  private def rowGroups: Option[(String, String)] = for {
-    counts <- decision.rowGroups
+  private def rowGroups(shown: Decision): Option[(String, String)] = for {
+    counts <- shown.rowGroups
     kept <- counts.kept
     total <- counts.total
   } yield "RowGroups" -> s"$kept of $total"
 
-  private def rows: Option[(String, String)] = for {
-    kept <- decision.keptRecords
-    total <- decision.totalRecords
+  private def rows(shown: Decision): Option[(String, String)] = for {
+    kept <- shown.keptRecords
+    total <- shown.totalRecords
   } yield "Rows" -> s"$kept of $total"
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.shown(decision)
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
-    ScanMetrics.of(decision, runtimeFiles)
+    ScanMetrics.of(decision, ranWith.getOrElse(decision.kept).count)
 
   /** Two scans read the same rows when they read the same files and columns with the same residual;
-    * what was exact is true for every row of the files and makes no difference.
+    * what was exact is true for every row of the files and makes no difference. A scan that takes
+    * no run-time filters is another one: the optimizer keeps the old node where a rule gives an
+    * equal one.
     */
   override def equals(other: Any): Boolean = other match {
-    case scan: TamisScan => native == scan.native
-    case _               => false
+    case scan: TamisScan =>
+      native == scan.native && table.purpose.inRecursion == scan.table.purpose.inRecursion
+    case _ => false
   }
   override def hashCode(): Int = native.hashCode()
 }

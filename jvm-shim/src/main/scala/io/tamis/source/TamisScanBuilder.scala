@@ -23,8 +23,7 @@ final class TamisScanBuilder(table: TamisTable)
 
   /** @return the conjuncts that Spark applies to the rows of the scan */
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
-    val found = ScanPlanner.decide(table, filters)
-    val decided = if (table.purpose.tellsOthers) SeemsSelective.leftIn(found) else found
+    val decided = UsedFilters.leftIn(ScanPlanner.decide(table, filters), table.purpose.filterUses)
     decision = Some(decided)
     decided.residual
   }
