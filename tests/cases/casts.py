@@ -177,4 +177,14 @@ CASES = (
     # Numbers as moments.
     Case(l, data=(-1, 2), misses=(is_("<", cast(l, TIMESTAMP), -1_000_000),)),
     Case(n, data=(Decimal("-1.50"),), full=(is_("=", cast(n, TIMESTAMP), -1_500_000),)),
+    # A text that is not a boolean is NULL, whatever its characters.
+    Case(s, data=("abc", "abc"), hits=(IsNull(cast(s, BOOLEAN)),)),
+    Case(s, data=("a", "z"), hits=(is_("=", cast(s, BOOLEAN), True), IsNull(cast(s, BOOLEAN)))),
+    Case(
+        s,
+        data=("yes", "yes"),
+        misses=(is_("=", cast(s, BOOLEAN), False),),
+        full=(cast(s, BOOLEAN),),
+    ),
+    Case(s, data=("F", "F"), misses=(cast(s, BOOLEAN),), full=(Not(cast(s, BOOLEAN)),)),
 )

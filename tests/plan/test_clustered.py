@@ -9,7 +9,7 @@ import pytest
 from tamis.expr.nodes import Column
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType
 from tamis.files.table import ArrowStatistics
-from tamis.plan.clustered import depth_of_files
+from tamis.plan.clustered import depth_of_files, is_clustered
 from tamis.plan.scan import Segment
 
 Ranges = list[tuple[object, object]]
@@ -36,6 +36,28 @@ DEPTHS: list[tuple[str, Ranges, float]] = [
 @pytest.mark.parametrize(("name", "ranges", "expected"), DEPTHS, ids=[each[0] for each in DEPTHS])
 def test_depth(name: str, ranges: Ranges, expected: float) -> None:
     assert depth(ranges) == pytest.approx(expected)
+
+
+# ranges of files, whether single values lie in few of them
+CLUSTERED: list[tuple[str, Ranges, bool]] = [
+    ("two files apart", [(0, 9), (10, 19)], True),
+    ("two files that overlap", [(-99, 99), (-98, 98)], False),
+    ("two files that share one value", [(0, 9), (9, 19)], False),
+    ("three files apart", [(0, 9), (10, 19), (20, 29)], True),
+    ("all files the same", [(0, 9)] * 10, False),
+    ("ten files, each meets its neighbours", [(i * 10, i * 10 + 12) for i in range(10)], True),
+    ("one file", [(0, 9)], False),
+]
+
+
+@pytest.mark.parametrize(("name", "ranges", "expected"), CLUSTERED, ids=[c[0] for c in CLUSTERED])
+def test_clustered_files_hold_few_values_in_common(
+    name: str, ranges: Ranges, expected: bool
+) -> None:
+    lower, upper = zip(*ranges, strict=True)
+    table = pa.table({"min.c": list(lower), "max.c": list(upper)})
+    whole = [Segment(slice(0, len(ranges)), ArrowStatistics(table))]
+    assert is_clustered(Column(("c",), LONG), whole, np.ones(len(ranges), np.bool_)) == expected
 
 
 def test_a_file_of_which_nothing_is_known_may_share_values_with_all() -> None:

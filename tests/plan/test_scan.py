@@ -27,6 +27,7 @@ from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG
 from tamis.files.table import ArrowStatistics
 from tamis.plan import scan
 from tamis.plan.implied import implied_ranges
+from tamis.plan.reader_losses import loss_of
 from tamis.plan.scan import Segment, decide
 from tests.cases.case import FALSE, TRUE, compare, is_in
 from tests.differential.generate import random_case, random_predicate
@@ -164,7 +165,7 @@ def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:
     assert not (kept & (codes == NONE).any(axis=0)).any()
     np.testing.assert_array_equal(decision.kept, kept)
     for conjunct, outcome, code in zip(conjuncts, decision.conjuncts, codes, strict=True):
-        is_full = bool((code[kept] == ALL).all()) and not (kept.any() and scan.names_zero(conjunct))
+        is_full = bool((code[kept] == ALL).all()) and not (kept.any() and loss_of(conjunct))
         assert (outcome.pushdown is Pushdown.EXACT) == is_full
         assert outcome.pruned_files == int((code == NONE).sum())
         assert (outcome.reason is None) == (outcome.pushdown is Pushdown.EXACT)

@@ -21,7 +21,7 @@ import pytest
 import tamis
 from tamis.expr.nodes import Call, Column, Compare, Expr, Literal, Opaque, walk
 from tamis.expr.sql import to_sql
-from tamis.plan.scan import names_zero
+from tamis.plan.reader_losses import ReaderLoss, loss_of
 from tests.cases.case import arrow_type
 from tests.cases.test_cases import CASES
 
@@ -193,10 +193,14 @@ def test_misses_are_not_read(answers: list[Answer]) -> None:
 def test_what_is_full_is_exact(answers: list[Answer]) -> None:
     full = [a for a in answers if a.question.kind == "full" and not a.question.is_of_floats]
     assert [str(a.question) for a in full if len(a.rows) != len(CASES[a.question.case].data)] == []
-    assert [str(a.question) for a in full if a.files is not None and not a.is_exact] == []
+    # what Spark's reader may lose rows of stays in the plan
+    left = [a for a in full if a.files is not None and loss_of(a.question.predicate) is None]
+    assert [str(a.question) for a in left if not a.is_exact] == []
 
 
 def test_zeros_of_floats_are_applied_again(answers: list[Answer]) -> None:
-    zeros = [a for a in answers if a.files and names_zero(a.question.predicate)]
+    zeros = [
+        a for a in answers if a.files and loss_of(a.question.predicate) is ReaderLoss.SIGNED_ZERO
+    ]
     assert zeros
     assert not any(a.is_exact for a in zeros)

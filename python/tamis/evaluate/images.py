@@ -90,6 +90,9 @@ class Images:
                 ([None if q is None else answered.get(q, _FAILED) for q in questions], codes)
             )
         failed = any_of(_is_failed(values)[codes] for values, codes in ends)
+        if self.result_type.name in _WRAPPING:
+            # beyond an end that is not known the result may wrap around to anywhere
+            failed = any_of((failed, *(_is_unknown(values)[codes] for values, codes in ends)))
         lower, upper = ends if self._contract.increasing else reversed(ends)
         return self._bounds(bounds, lower, upper, failed)
 
@@ -242,6 +245,14 @@ class Images:
     def _arguments(self, varying: Any) -> tuple[Any, ...]:
         place = self._contract.argument
         return (*self.constants[:place], varying, *self.constants[place:])
+
+
+#: Spark cuts a whole number that a Python function gives to the bits of these types.
+_WRAPPING: Final = ("byte", "short", "integer")
+
+
+def _is_unknown(values: list[Any]) -> Flags:
+    return np.array([each is None for each in values], np.bool_)
 
 
 def _is_failed(values: list[Any]) -> Flags:

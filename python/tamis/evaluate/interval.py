@@ -25,7 +25,6 @@ __all__ = [
     "decimal_edge",
     "decimal_parts",
     "interval",
-    "is_numeric_form",
     "result",
 ]
 
@@ -48,17 +47,6 @@ class Interval:
     can_be_null: Flags
     can_be_nan: Flags
     can_be_value: Flags
-
-    @property
-    def is_point(self) -> Flags:
-        """Where every ordinary value is the same one."""
-        flags: Flags = self.known & (self.lower == self.upper)
-        return flags
-
-
-def is_numeric_form(data_type: DataType) -> bool:
-    """Whether the values of the type are numbers here: all types but strings and binary."""
-    return not data_type.is_text
 
 
 def interval(bounds: Bounds | None) -> Interval | None:

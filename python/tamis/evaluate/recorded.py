@@ -13,7 +13,7 @@ where it is no, and always says yes to the second. Nothing known: yes to both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
@@ -47,6 +47,10 @@ class Members(Protocol):
 
     def may_miss(self, options: Edge) -> Flags:
         """False where every ordinary value equals one of the options."""
+        ...
+
+    def parts(self) -> Mapping[str, Members]:
+        """By the kind of what was recorded ("values", "bloom") the members that rest on it."""
         ...
 
     def slice(self, start: int, stop: int) -> Members: ...

@@ -65,12 +65,14 @@ def answer(
     matching: Flags,
     num_records: Longs,
     keys: npt.NDArray[np.intp] | None,
+    raising: Flags | None = None,
 ) -> Answered:
     """What statistics answer of aggregates, grouped by keys, over the rows that pass the filters.
 
     kept: the files that may hold such rows.  matching: those of them that hold nothing else.
     num_records: rows of every file, -1 where not known.  keys: the group of every file; None: there
-    is one group, also of no row.
+    is one group, also of no row.  raising: files that are read even if they cannot change the
+    answer, because a filter may raise in them.
     """
     key_of = np.zeros(len(kept), np.intp) if keys is None else keys
     covered = np.zeros(len(kept), np.bool_)
@@ -88,6 +90,8 @@ def answer(
     if left.any() and not any(each.function is Function.COUNT for each in aggregates):
         known = Known(matching, num_records, key_of, keys is not None, combined)
         skipped = cannot_improve(aggregates, segments, left, known)
+        if raising is not None:
+            skipped &= ~raising
     return Answered(
         left & ~skipped,
         int(np.count_nonzero(covered)),

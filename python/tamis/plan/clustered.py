@@ -89,8 +89,10 @@ def _sample(kept: Flags) -> Flags:
 def is_clustered(key: Expr, segments: Sequence[Segment], kept: Flags) -> bool:
     """Whether it pays to look up values of the key at run time.
 
-    Of two files whose ranges do not meet, one is spared; the share of each is a half.
+    With few files the share is coarse. Of two files whose ranges do not meet, one is skipped,
+    though each holds half of the values; where the ranges overlap, every other edge lies in both
+    files, which makes 1.5 files a value, and hardly any value skips one.
     """
     count = int(np.count_nonzero(kept))
     share = share_of_files(key, segments, kept) if count > 1 else 1.0
-    return share <= _PAYS or (share < 1 and share * count <= 1.5)
+    return share <= _PAYS or (share < 1 and share * count < 1.5)

@@ -10,6 +10,7 @@ import numpy as np
 from tamis.evaluate.bounds import Flags
 from tamis.evaluate.ranges import narrowed_conjuncts
 from tamis.expr.nodes import Expr
+from tamis.plan.kinds import deciding_kinds
 from tamis.plan.scan import Order, Segment, narrow
 
 __all__ = ["MOST_TOGETHER", "Effect", "effects"]
@@ -21,10 +22,12 @@ MOST_TOGETHER = 32
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
     """One flag a file. `alone`: the conjunct rules it out, or it holds no row. `added`: the
-    conjuncts up to this one do, and those before it do not; None: nobody looked."""
+    conjuncts up to this one do, and those before it do not; None: too many conjuncts to find out.
+    `kinds`: the statistics by which the conjunct rules out files (tamis.plan.kinds)."""
 
     alone: Flags
     added: Flags | None
+    kinds: tuple[str, ...] = ()
 
 
 def effects(conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int) -> list[Effect]:
@@ -55,5 +58,5 @@ def effects(conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int) 
             for segment in segments:
                 narrow(left, segment, Order(narrowed_conjuncts(conjuncts[: number + 1])))
             added = before & ~left
-        found.append(Effect(~alone, added))
+        found.append(Effect(~alone, added, deciding_kinds(conjunct, segments, ~alone)))
     return found

@@ -17,7 +17,8 @@ from tamis.evaluate.bounds import Flags
 from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
 from tamis.expr.nodes import Expr
-from tamis.plan.scan import Segment, kept_blocks, names_zero, together
+from tamis.plan.reader_losses import loss_of
+from tamis.plan.scan import Segment, kept_blocks, together
 
 __all__ = ["can_match_fully", "fully_matching", "fully_matching_blocks"]
 
@@ -25,10 +26,10 @@ __all__ = ["can_match_fully", "fully_matching", "fully_matching_blocks"]
 def can_match_fully(conjunct: Expr) -> bool:
     """Whether that is ever believed of a conjunct.
 
-    Not of what rests on the word of a person, and not of what plain Spark may answer otherwise for
-    a row (`names_zero`): a row that counts as passing has to come out of Spark's own reader.
+    Not of what rests on the word of a person, and not of what Spark's reader may lose rows of
+    (plan.reader_losses): a row that counts as passing has to come out of that reader.
     """
-    return not (relies_on_declaration(conjunct) or names_zero(conjunct))
+    return not relies_on_declaration(conjunct) and loss_of(conjunct) is None
 
 
 def fully_matching(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> Flags:

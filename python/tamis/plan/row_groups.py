@@ -36,6 +36,7 @@ from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.sql import to_sql
 from tamis.files.intersection import contradict
 from tamis.files.table import dotted
+from tamis.plan.reader_losses import loss_of
 from tamis.plan.scan import (
     BLOCK,
     Order,
@@ -43,7 +44,6 @@ from tamis.plan.scan import (
     ScanDecision,
     Segment,
     all_true,
-    names_zero,
     proven,
     rule_out,
 )
@@ -287,7 +287,7 @@ class _Progress:
         among = proven([self.conjuncts[i] for i in chosen], segments, self.whole)
         exact = {chosen[i] for i in among}
         if self.kept.any():
-            exact = {i for i in exact if not names_zero(self.conjuncts[i])}
+            exact = {i for i in exact if loss_of(self.conjuncts[i]) is None}
         outcomes = tuple(
             Outcome(Pushdown.EXACT, None, each.pruned_files)
             if i in exact

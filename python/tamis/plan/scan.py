@@ -22,9 +22,10 @@ from tamis.evaluate.declared import relies_on_declaration
 from tamis.evaluate.interpreter import truth
 from tamis.evaluate.ranges import is_long, narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
-from tamis.expr.nodes import And, Expr, In, Literal, Not, Or, type_of, walk
+from tamis.expr.nodes import And, Expr, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
+from tamis.plan.reader_losses import loss_of, loss_reason
 from tamis.reasons import Reason, reason
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
     "blocks",
     "decide",
     "kept_blocks",
-    "names_zero",
     "narrow",
     "proven",
     "rule_out",
@@ -222,8 +222,7 @@ def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
     exact = {
         ordinal
         for ordinal, each in candidates
-        if not (kept.any() and (names_zero(each) or is_long(each)))
-        and not relies_on_declaration(each)
+        if not (kept.any() and (loss_of(each) or is_long(each))) and not relies_on_declaration(each)
     }
     forms = {ordinal: together(conjuncts[ordinal]) for ordinal in exact}
     for segment in segments:
@@ -253,27 +252,6 @@ def _chosen(block: Statistics, asked: Flags) -> tuple[Statistics, Flags]:
 def together(conjunct: Expr) -> Expr:
     """The conjunct with its ranges put together, if it has more than one."""
     return narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct
-
-
-def names_zero(expr: Expr) -> bool:
-    """Whether a floating-point zero is compared with something, which is never exact.
-
-    Spark's readers hand comparisons to Parquet, which takes -0.0 for less than 0.0 when it skips
-    row groups by their statistics and dictionaries, and so loses rows of which `c >= 0.0` is true.
-    Without the filter they would come back: the answer would be right, and another one.
-    """
-    return any(_is_zero(node) for node in walk(expr))
-
-
-def _is_zero(node: Expr) -> bool:
-    match node:
-        case Literal(value=value, type=data_type):
-            return data_type.is_floating and value == 0
-        case In(value=value, options=options):
-            listed = type_of(value)
-            return listed is not None and listed.is_floating and 0 in options
-        case _:
-            return False
 
 
 def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
@@ -309,6 +287,7 @@ def _static(conjunct: Expr, segments: Sequence[Segment], pruned: int | None) -> 
         # A constant, and files without statistics: these it did not rule out.
         why = reason("FILES_WITHOUT_STATISTICS", predicate=to_sql(conjunct))
         return Outcome(Pushdown.INEXACT, why, pruned)
-    if classified.pushdown is Pushdown.INEXACT and names_zero(conjunct):
-        return Outcome(Pushdown.INEXACT, reason("SIGNED_ZERO", predicate=to_sql(conjunct)), pruned)
+    loss = loss_of(conjunct)
+    if classified.pushdown is Pushdown.INEXACT and loss is not None:
+        return Outcome(Pushdown.INEXACT, loss_reason(conjunct, loss), pruned)
     return Outcome(classified.pushdown, classified.reason, pruned)

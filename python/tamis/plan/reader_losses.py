@@ -1,0 +1,143 @@
+"""Predicates that Spark's Parquet reader applies wrongly, so that plain Spark loses rows.
+
+Spark pushes comparisons of a column with a constant to the Parquet reader, which skips row groups
+and pages by them. In a few cases the pushed comparison is not the one that the query asks for:
+
+    constant                    what the reader does with it             query that loses rows
+    a floating-point zero       orders -0.0 below 0.0                    c >= 0.0, rows with -0.0
+    a timestamp finer than a    cuts it to milliseconds where the file   ts < …00.0015, rows at
+    millisecond                 holds TIMESTAMP_MILLIS                   …00.001
+    a decimal of more than 31   cuts it to the 32 or 64 bits in which    d < 21474836.48, where the
+    bits                        a file of fewer digits holds it          file holds DECIMAL(9,2)
+    a moment that the Julian    moves it past the days that the change   ts > 1582-10-14 22:00,
+    calendar does not have      of calendars left out                    rows of 1582-10-15
+
+Seen on Spark 4.1.3. A conjunct with such a constant is never exact: without the filter the reader
+would not get the comparison, and the query would return rows that plain Spark loses. That answer
+would be right, but tamis does not change answers. For the same reason rows that pass such a
+conjunct are not counted, for LIMIT, ORDER BY and aggregates. Files are still skipped by it.
+
+NaN is not in the table. Writers other than Spark leave NaN out of the bounds of a row group, so
+that plain Spark loses the rows of `c > 2.0` in a row group with 2.0 and NaN. But a conjunct that is
+true of every row of the file is true of the ordinary values too, and the bounds of the row group
+then let it through; a row group of nothing but NaN has no bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final
+
+from tamis.expr.nodes import Expr, In, Literal, Value, type_of, walk
+from tamis.expr.sql import to_sql
+from tamis.expr.types import DataType
+from tamis.reasons import Reason, reason
+
+__all__ = ["ReaderLoss", "loses_within", "loss_of", "loss_reason"]
+
+
+class ReaderLoss(StrEnum):
+    """Which kind of constant makes the Parquet reader lose rows."""
+
+    SIGNED_ZERO = "signed zero"
+    SUBMILLISECOND = "finer than a millisecond"
+    WIDE_DECIMAL = "wide decimal"
+    CALENDAR_GAP = "gap of the calendar"
+
+
+_MICROSECONDS_PER_DAY: Final = 86_400_000_000
+#: Days since 1970. The Julian calendar ended on 1582-10-04, the Gregorian began on 1582-10-15; one
+#: more day on either side covers every time zone.
+_GAP: Final = range(
+    date(1582, 10, 3).toordinal() - date(1970, 1, 1).toordinal(),
+    date(1582, 10, 17).toordinal() - date(1970, 1, 1).toordinal(),
+)
+
+
+def loss_of(expr: Expr) -> ReaderLoss | None:
+    """Why Spark's Parquet reader may lose rows that pass the predicate; None: it does not.
+
+    >>> from tamis.expr.nodes import Column, Compare, Comparison
+    >>> from tamis.expr.types import DOUBLE
+    >>> d = Column(("d",), DOUBLE)
+    >>> loss_of(Compare(Comparison.GREATER_EQUAL, d, Literal(0.0, DOUBLE)))
+    <ReaderLoss.SIGNED_ZERO: 'signed zero'>
+    >>> loss_of(Compare(Comparison.GREATER_EQUAL, d, Literal(0.5, DOUBLE)))
+    """
+    for node in walk(expr):
+        for constant, data_type in _constants(node):
+            loss = _loss(constant, data_type)
+            if loss is not None:
+                return loss
+    return None
+
+
+def loses_within(lower: Value, upper: Value, data_type: DataType, upper_open: bool = False) -> bool:
+    """Whether the reader may lose values of an interval that tamis itself would push to it.
+
+    A timestamp cut to milliseconds makes `>=` wider, and `<=` and `=` keep all milliseconds that
+    they should: v <= t holds for a whole millisecond v just when v <= floor(t) does. Only `<`
+    loses one.
+
+    >>> from tamis.expr.types import TIMESTAMP
+    >>> loses_within(None, 1_500, TIMESTAMP), loses_within(None, 1_500, TIMESTAMP, upper_open=True)
+    (False, True)
+    """
+    if data_type.is_decimal:
+        return any(_is_cut(lower, upper, data_type, 1 << bits) for bits in (31, 63))
+    losses = {_loss(lower, data_type), _loss(upper, data_type)} - {None}
+    if not upper_open or _loss(upper, data_type) is not ReaderLoss.SUBMILLISECOND:
+        losses -= {ReaderLoss.SUBMILLISECOND}
+    return bool(losses)
+
+
+def _is_cut(lower: Value, upper: Value, data_type: DataType, limit: int) -> bool:
+    """Whether an interval of decimals has a bound beyond the limit and values below it.
+
+    A file that holds unscaled values of so many bits gets that bound cut to garbage, and its values
+    that lie in the interval are lost. An interval beyond the limit as a whole has no values there.
+    """
+    scale = data_type.scale or 0
+    low = lower.scaleb(scale) if isinstance(lower, Decimal) else None
+    high = upper.scaleb(scale) if isinstance(upper, Decimal) else None
+    if (low is not None and low >= limit) or (high is not None and high < -limit):
+        return False
+    return (low is not None and low < -limit) or (high is not None and high >= limit)
+
+
+def loss_reason(expr: Expr, loss: ReaderLoss) -> Reason:
+    """The reason to give for a conjunct that stays because of the loss."""
+    if loss is ReaderLoss.SIGNED_ZERO:
+        return reason("SIGNED_ZERO", predicate=to_sql(expr))
+    return reason("READER_LOSES_ROWS", predicate=to_sql(expr), format="Parquet")
+
+
+def _constants(node: Expr) -> Iterator[tuple[Value, DataType]]:
+    match node:
+        case Literal(value=value, type=data_type) if data_type is not None:
+            yield value, data_type
+        case In(value=value, options=options):
+            listed = type_of(value)
+            if listed is not None:
+                for option in options:
+                    yield option, listed
+
+
+def _loss(constant: Value, data_type: DataType) -> ReaderLoss | None:
+    if data_type.is_floating:
+        return ReaderLoss.SIGNED_ZERO if constant == 0 else None
+    if data_type.is_decimal and isinstance(constant, Decimal | int):
+        unscaled = abs(Decimal(constant).scaleb(data_type.scale or 0))
+        return ReaderLoss.WIDE_DECIMAL if unscaled >= 1 << 31 else None
+    if not isinstance(constant, int):
+        return None
+    if data_type.name == "date":
+        return ReaderLoss.CALENDAR_GAP if constant in _GAP else None
+    if data_type.name in ("timestamp", "timestamp_ntz"):
+        if constant % 1000:
+            return ReaderLoss.SUBMILLISECOND
+        return ReaderLoss.CALENDAR_GAP if constant // _MICROSECONDS_PER_DAY in _GAP else None
+    return None

@@ -1,0 +1,92 @@
+"""An error that a filter raises is raised with tamis as without, unless the filter rules the file out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import tamis
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def table(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """a is 0 .. 9, one file each; s is a as text, and 'x' where a is 6. Beside it `five`: one row."""
+    path = str(tmp_path_factory.mktemp("errors") / "t")
+    rows = spark_session.range(10).selectExpr(
+        "CAST(id AS INT) AS a",
+        "CAST(id % 3 AS INT) AS b",
+        "if(id = 6, 'x', CAST(id AS STRING)) AS s",
+    )
+    rows.repartitionByRange(10, "a").write.parquet(path)
+    tamis.index(spark_session, path).build()
+    # Spark infers nothing from a value that lies in a file
+    spark_session.range(5, 6).selectExpr("CAST(id AS INT) AS a").write.parquet(f"{path}5")
+    tamis.index(spark_session, f"{path}5").build()
+    return path
+
+
+@pytest.fixture
+def views(spark: SparkSession, table: str) -> SparkSession:
+    spark.read.parquet(table).createOrReplaceTempView("t")
+    spark.read.parquet(f"{table}5").createOrReplaceTempView("five")
+    return spark
+
+
+def outcome(spark: SparkSession, enabled: bool, statement: str) -> Any:
+    """The rows, or the class of the error."""
+    from pyspark.errors import PySparkException
+
+    spark.conf.set("spark.tamis.enabled", str(enabled).lower())
+    try:
+        return sorted(tuple(row) for row in spark.sql(statement).collect())
+    except PySparkException as error:
+        return error.getCondition() or str(error).splitlines()[0]
+
+
+# Plain Spark fails in each of them: a filter raises for a row that a goal has no use for.
+RAISING = [
+    "SELECT max(a) FROM t WHERE 10 / (a - 3) > 1",
+    "SELECT min(a) FROM t WHERE 10 / (a - 8) < 0",
+    "SELECT min(a), max(a) FROM t WHERE CAST(s AS INT) >= 0",
+    "SELECT a FROM t WHERE 10 / (a - 3) > 1 ORDER BY a DESC LIMIT 1",
+    "SELECT a FROM t WHERE CAST(s AS INT) < 100 ORDER BY a LIMIT 2",
+    "SELECT t.a FROM t JOIN five ON t.a = five.a WHERE 10 / (t.a - 3) > 1",
+    "SELECT t.a FROM t JOIN five ON t.a = five.a AND 10 / (t.a - 3) > 1",
+    "SELECT a FROM t WHERE 10 / (a - 3) > 1 AND a IN (SELECT a FROM five)",
+    "SELECT count(*) FROM t WHERE 10 / (a - 3) > 1",
+    "SELECT 1 FROM t WHERE 10 / (a - 3) > 1 HAVING 1 < 2",
+    "SELECT b, max(a) FROM t WHERE 10 / (a - 3) > 1 GROUP BY b",
+]
+
+# The filter itself rules out the file, or proves that no row raises.
+ANSWERED = [
+    "SELECT max(a) FROM t WHERE a > 4 AND 10 / (a - 3) > 1",
+    "SELECT a FROM t WHERE 10 / (a + 1) > 1 ORDER BY a DESC LIMIT 1",
+    "SELECT max(a) FROM t WHERE a + 1 > 3",
+    "SELECT t.a FROM t JOIN five ON t.a = five.a WHERE 10 / (t.a + 1) > 1",
+    "SELECT max(a) FROM t WHERE try_divide(10, a - 3) > 1",
+]
+
+
+@pytest.mark.parametrize("statement", RAISING)
+def test_an_error_of_a_filter_is_raised(views: SparkSession, statement: str) -> None:
+    # run-time filters leave out files as Spark's own dynamic pruning does, whatever a filter raises
+    views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
+    off = outcome(views, False, statement)
+    assert off in ("DIVIDE_BY_ZERO", "CAST_INVALID_INPUT")
+    assert outcome(views, True, statement) == off
+
+
+@pytest.mark.parametrize("statement", ANSWERED)
+def test_a_filter_that_raises_nothing_is_answered(views: SparkSession, statement: str) -> None:
+    assert outcome(views, True, statement) == outcome(views, False, statement)
+
+
+def test_a_file_that_the_filter_rules_out_raises_nothing(views: SparkSession) -> None:
+    # plain Spark evaluates both conjuncts on the row with a = 3
+    statement = "SELECT a FROM t WHERE 10 / (a - 3) > 1 AND a > 4"
+    assert outcome(views, True, statement) == [(5,), (6,), (7,), (8,), (9,)]
