@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,10 +21,12 @@ from tamis.index.asked import Entry
 from tamis.index.handle import Index
 from tamis.index.harvest import files_table, harvest, row_groups_table
 from tamis.index.hashing import hashes_of
+from tamis.index.layout import POINTER, VISIBLE_FORMAT, VISIBLE_POINTER, seal, unseal
 from tamis.index.leaves import Leaf, arrow_type
 from tamis.index.listing import TableListing
 from tamis.index.rows import Columns, RowStatistics
 from tamis.index.snapshot import open_snapshot
+from tamis.index.specification import SpecificationFile
 from tamis.index.store import Store
 
 # What java.net.URI leaves as it is in a path, beside letters and digits.
@@ -93,6 +96,20 @@ def write_snapshot(
     return fingerprint, len(files)
 
 
+def to_visible_layout(root: Path) -> Path:
+    """Turns the index of a table into one of format 1, whose names are not hidden."""
+    folder = root / "_tamis"
+    pointer = unseal((folder / POINTER).read_bytes())
+    (folder / POINTER).unlink()
+    generation = pointer.generation.removeprefix("_")
+    (folder / pointer.generation).rename(folder / generation)
+    for path in (folder / generation).iterdir():
+        path.rename(path.with_name(path.name.removeprefix("_")))
+    visible = msgspec.structs.replace(pointer, format=VISIBLE_FORMAT, generation=generation)
+    (folder / VISIBLE_POINTER).write_bytes(seal(visible))
+    return folder / generation
+
+
 class LocalIndex(Index):
     """`tamis.index(spark, root)` of a directory of this machine, without Spark."""
 
@@ -125,6 +142,9 @@ class LocalIndex(Index):
 
     def _store(self, listing: TableListing) -> Store:
         return self.store()
+
+    def _specification(self, listing: TableListing | None = None) -> SpecificationFile:
+        return SpecificationFile.at(uri_of(self.root), self.location, {})
 
     def _read(
         self, listing: TableListing, ordinals: np.ndarray, leaves: Sequence[Leaf]

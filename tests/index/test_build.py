@@ -116,7 +116,7 @@ def test_under_the_location_of_the_session(
     spark.conf.set("spark.tamis.index.location", f"file:{tmp_path}/indexes")
     tamis.index(spark, str(table)).build()
     assert not (table / "_tamis").exists()
-    assert len(list((tmp_path / "indexes").glob("*/index.json"))) == 1
+    assert len(list((tmp_path / "indexes").glob("*/_index.json"))) == 1
 
 
 def test_two_builds_at_once(spark: SparkSession, table: Path) -> None:

@@ -17,7 +17,7 @@ from tamis.errors import StatisticsIndexError
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.index import store as stores
-from tamis.index.layout import FILES, POINTER, unseal
+from tamis.index.layout import FILES, POINTER, hidden, unseal
 from tamis.index.reader import Indexes, OpenIndex, open_index
 from tamis.index.unusable import IndexMissing, IndexUnusable
 from tests.index.local import LocalIndex, spark_schema, uri_of
@@ -193,7 +193,7 @@ class TestRefresh:
     def test_leaves_a_newer_index_alone(self, index: LocalIndex, root: Path) -> None:
         index.build()
         pointer = root / "_tamis" / POINTER
-        pointer.write_text(pointer.read_text().replace('"format": 1', '"format": 99'))
+        pointer.write_text(pointer.read_text().replace('"format": 2', '"format": 99'))
         with pytest.raises(StatisticsIndexError, match="written by a later tamis"):
             index.refresh()
 
@@ -281,13 +281,13 @@ class TestConcurrency:
             with pytest.raises(KeyboardInterrupt):
                 index.build()
         assert opened().pointer == before
-        assert len(list((root / "_tamis").glob("2*"))) == 2
+        assert len(list((root / "_tamis").glob("_2*"))) == 2
 
     def test_old_generations_go_when_they_are_not_young(
         self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def generations() -> int:
-            return len(list((root / "_tamis").glob("2*")))
+            return len(list((root / "_tamis").glob("_2*")))
 
         for _ in range(3):
             index.build()
@@ -334,22 +334,22 @@ class TestDamage:
     @pytest.mark.parametrize("keep", [0, 100, -1])
     def test_truncated(self, index: LocalIndex, root: Path, tmp_path: Path, keep: int) -> None:
         index.build()
-        path = next((root / "_tamis").rglob(FILES))
+        path = next((root / "_tamis").rglob(hidden(FILES)))
         path.write_bytes(path.read_bytes()[:keep])
         found = self.outcome(index, tmp_path / "cache")
         assert isinstance(found, IndexUnusable)
         assert found.code == "index.damaged"
-        assert "python -m tamis index build file:" in found.text
+        assert "python -m tamis index refresh" in found.text
 
     def test_generation_gone(self, index: LocalIndex, root: Path, tmp_path: Path) -> None:
         index.build()
-        next((root / "_tamis").rglob(FILES)).unlink()
+        next((root / "_tamis").rglob(hidden(FILES))).unlink()
         assert self.outcome(index, tmp_path / "cache").code == "index.damaged"
 
     def test_newer_format(self, index: LocalIndex, root: Path, tmp_path: Path) -> None:
         index.build()
         pointer = root / "_tamis" / POINTER
-        pointer.write_text(pointer.read_text().replace('"format": 1', '"format": 99'))
+        pointer.write_text(pointer.read_text().replace('"format": 2', '"format": 99'))
         assert self.outcome(index, tmp_path / "cache").code == "index.newer_format"
 
     def test_none(self, index: LocalIndex, tmp_path: Path) -> None:

@@ -362,7 +362,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"expressions": ["explode(array(id))"]}, "it is an aggregate, window"),
     ({"expressions": ["id + (SELECT 1)"]}, "it holds a subquery"),
     ({"expressions": ["1 + 1"]}, "it names no column"),
-    ({"expressions": ["id"]}, "is a column: ask for it with columns="),
+    ({"expressions": ["id"]}, "is a column: name it in columns="),
     ({"expressions": ["id > 5"]}, "is a comparison"),
     ({"expressions": ["array(id)"]}, "has type array<bigint>"),
     ({"expressions": ["CAST(kind AS INT)"]}, "the rows cannot be aggregated"),

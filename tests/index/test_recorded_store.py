@@ -17,6 +17,7 @@ from tamis.expr.types import LONG, STRING
 from tamis.index import recorded
 from tamis.index import store as stores
 from tamis.index.blooms import BloomMembers
+from tamis.index.layout import hidden
 from tamis.index.reader import Indexes, OpenIndex, open_index
 from tamis.index.unusable import IndexUnusable
 from tests.index.local import LocalIndex, spark_schema, uri_of
@@ -136,7 +137,8 @@ def test_refresh_reads_the_rows_that_changed(index: LocalIndex, root: Path, tmp_
 def test_refresh_where_the_schema_has_changed(index: LocalIndex, tmp_path: Path) -> None:
     index.build(**ASKED)
     index.schema = spark_schema(a="long", t="string")  # s is gone
-    index.refresh()
+    with pytest.warns(UserWarning, match="is to hold s, which the table does not have"):
+        index.refresh()
     assert [e["of"] for e in index.describe().to_dict()["recorded"]][:3] == ["a", "a", "twice(a)"]
     index.build()
     assert index.describe().to_dict()["recorded"] == []
@@ -169,12 +171,12 @@ class TestDamage:
         recorded_files = [
             path
             for path in sorted((root / "_tamis").rglob("*"))
-            if path.name.startswith(("recorded.", "0.", "1.", "3.", "5."))
+            if path.name.startswith(("_recorded.", "_0.", "_1.", "_3.", "_5."))
         ]
         assert {path.name for path in recorded_files} >= {
-            "recorded.json",
-            "recorded.stats",
-            "0.bits",
+            "_recorded.json",
+            "_recorded.stats",
+            "_0.bits",
         }
         for path in recorded_files:
             size = path.stat().st_size
@@ -199,7 +201,7 @@ class TestDamage:
     @pytest.mark.parametrize("name", ["recorded.json", "recorded.stats", "0.bits", "1.values"])
     def test_gone_or_cut(self, index: LocalIndex, root: Path, tmp_path: Path, name: str) -> None:
         index.build(**ASKED)
-        path = next((root / "_tamis").rglob(name))
+        path = next((root / "_tamis").rglob(hidden(name)))
         content = path.read_bytes()
         for damage in (b"", content[: len(content) // 2], None):
             if damage is None:
@@ -208,7 +210,7 @@ class TestDamage:
                 path.write_bytes(damage)
             found, trouble = self.outcome(index, tmp_path / "cache" / str(damage)[:5])
             assert trouble is not None
-            assert "python -m tamis index build file:" in trouble.text
+            assert "python -m tamis index refresh file:" in trouble.text
             self.is_weaker(found)
             assert found is not None
             assert found[0] == [SOME, SOME, NONE, NONE]  # by footers
@@ -251,7 +253,7 @@ class TestDamage:
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
         index.build(**ASKED)
-        next((root / "_tamis").rglob("1.values")).write_bytes(b"")
+        next((root / "_tamis").rglob("_1.values")).write_bytes(b"")
         index.refresh()
         assert asked(opened(index, tmp_path / "cache")) == WHOLE
 

@@ -287,7 +287,7 @@ def test_errors_say_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
         tamis.index(spark, path, reader=text).build()
     with pytest.raises(StatisticsIndexError, match="another session"):
         tamis.index(spark, path, reader=spark.newSession().read.format("csv")).build()
-    with pytest.raises(StatisticsIndexError, match="cannot be read by the reader"):
+    with pytest.raises(StatisticsIndexError, match="cannot be read"):
         tamis.index(spark, path, reader=spark.read.format("nonsense")).build()
     overlapping = str(tmp_path / "o")
     spark.range(3).write.json(f"{overlapping}/id=1")
@@ -428,7 +428,7 @@ def test_a_damaged_description_of_the_reading(spark: SparkSession, tmp_path: Pat
     path = written(spark, "csv", str(tmp_path / "t"))
     reader = reader_of(spark, "csv")
     index = tamis.index(spark, path, reader=reader).build()
-    (file,) = Path(path, "_tamis").rglob("reading.json")
+    (file,) = Path(path, "_tamis").rglob("_reading.json")
     file.write_bytes(file.read_bytes().replace(b'"csv"', b'"orc"'))
     found = ask(spark, reader.load(path), "id < 0")
     assert found.kept_files == FILES

@@ -322,12 +322,13 @@ class TestTrouble:
         assert lowers(scan) == [None] * 4
         (warning,) = scan.warnings
         assert warning.code.startswith("index.")
-        assert f"python -m tamis index build {uri_of(scene.root)}" in warning.text
+        command = "build" if warning.code == "index.newer_format" else "refresh"
+        assert f"python -m tamis index {command} {uri_of(scene.root)}" in warning.text
 
     def test_of_a_column_is_found_when_it_is_read(self, scene: Scene) -> None:
         scan = scene.open()
         assert scan.warnings == []
-        data = next((scene.root / "_tamis").rglob("files.stats"))
+        data = next((scene.root / "_tamis").rglob("_files.stats"))
         data.write_bytes(b"short")
         assert kept(scan, less(A, 4)) == [True] * 4
         (warning,) = scan.warnings
@@ -337,7 +338,7 @@ class TestTrouble:
         from tamis.index import columns
 
         scan = scene.open()
-        data = next((scene.root / "_tamis").rglob("files.stats"))
+        data = next((scene.root / "_tamis").rglob("_files.stats"))
         content = data.read_bytes()
         data.write_bytes(b"short")
         assert lowers(scan) == [None] * 4

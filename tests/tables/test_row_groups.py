@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.index.layout import ROW_GROUPS
+from tamis.index.layout import ROW_GROUPS, hidden
 from tamis.index.store import Store
 from tamis.serve.planning import plan
 from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
@@ -218,7 +218,7 @@ def test_column_of_which_row_groups_say_nothing(
 
 
 def _damage(scene: Scene) -> Path:
-    (file,) = (scene.root / "_tamis").glob(f"*/{ROW_GROUPS}")
+    (file,) = (scene.root / "_tamis").glob(f"*/{hidden(ROW_GROUPS)}")
     content = bytearray(file.read_bytes())
     for i in range(4, len(content) - 4):
         content[i] ^= 0x55

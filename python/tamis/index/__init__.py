@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import os
+
     from pyspark.sql import SparkSession
     from pyspark.sql.readwriter import DataFrameReader
 
@@ -23,12 +25,15 @@ __all__ = ["Index", "index"]
 
 
 def index(
-    spark: SparkSession, path_or_table: str, *, reader: DataFrameReader | None = None
+    spark: SparkSession,
+    path_or_table: str | os.PathLike[str],
+    *,
+    reader: DataFrameReader | None = None,
 ) -> Index:
     """The statistics index of a directory of files, or of a table over one.
 
-    `path_or_table`: a path or URI, or the name of a table. Nothing happens before one of `build`,
-    `refresh`, `describe` or `drop` is called.
+    `path_or_table`: a path or URI, or the name of a table; a `pathlib.Path` is a path. Nothing
+    happens before one of `build`, `refresh`, `describe` or `drop` is called.
 
     `reader`: how Spark reads the files of a path that are ORC, CSV or JSON; without one they are
     Parquet. The index serves queries that read in the same way: of the same format, schema and

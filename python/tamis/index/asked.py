@@ -164,34 +164,57 @@ Parse: TypeAlias = Callable[[str, str], dict[str, Any]]
 
 
 def entries_of(
-    asked: Asked, leaves: Sequence[Leaf], schema: Schema, parse: Parse, lenient: bool = False
+    asked: Asked,
+    leaves: Sequence[Leaf],
+    schema: Schema,
+    parse: Parse,
+    gone: list[str] | None = None,
 ) -> tuple[Entry, ...]:
     """What is recorded, one entry for each kind of each column and expression.
 
-    Raises StatisticsIndexError for what cannot be; `lenient`: leaves out columns that are gone.
+    Args:
+        gone: takes the columns and expressions that cannot be recorded of this schema. None: they
+            are an error.
+
+    Raises:
+        StatisticsIndexError: one of them cannot be recorded.
     """
     entries: dict[tuple[object, ...], Entry] = {}
-    for name, kinds in asked.columns.items():
-        for leaf in _leaves(name, leaves, schema, lenient):
-            for kind in kinds:
-                entry = Entry(
-                    kind,
-                    leaf.name,
-                    identifier(leaf.path),
-                    leaf.type,
-                    path=leaf.path,
-                    guards=guards_of([leaf.path], schema, leaf.name),
-                )
+
+    def collect(subject: str, found: Iterator[Entry]) -> None:
+        try:
+            for entry in [*found]:
                 entries.setdefault(entry.meaning, entry)
+        except StatisticsIndexError:
+            if gone is None:
+                raise
+            gone.append(subject)
+
+    for name, kinds in asked.columns.items():
+        collect(name, _of_column(name, kinds, leaves, schema))
     for sql, kinds in asked.expressions.items():
-        for entry in _of_expression(sql, kinds, schema, parse):
-            entries.setdefault(entry.meaning, entry)
+        collect(sql, _of_expression(sql, kinds, schema, parse))
     return tuple(entries.values())
 
 
-def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema, lenient: bool) -> list[Leaf]:
+def _of_column(
+    name: str, kinds: Sequence[str], leaves: Sequence[Leaf], schema: Schema
+) -> Iterator[Entry]:
+    for leaf in _leaves(name, leaves, schema):
+        for kind in kinds:
+            yield Entry(
+                kind,
+                leaf.name,
+                identifier(leaf.path),
+                leaf.type,
+                path=leaf.path,
+                guards=guards_of([leaf.path], schema, leaf.name),
+            )
+
+
+def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema) -> list[Leaf]:
     found = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
-    if not found and not lenient:
+    if not found:
         if name in schema.partitions:
             raise StatisticsIndexError(
                 f"columns: {name} is a partition column, whose values are known from the "
@@ -221,7 +244,8 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
     expr = decode(parsed["document"])
     if isinstance(expr, Column):
         raise StatisticsIndexError(
-            f"expressions: {sql} is a column: ask for it with columns={{{sql!r}: 'bounds'}}"
+            f"expressions: {sql} is a column: name it in columns={{{sql!r}: 'bounds'}}",
+            shell=f"--expression: {sql} is a column: give --bounds {sql}",
         )
     if not is_known(parsed["type"]):
         raise StatisticsIndexError(

@@ -11,7 +11,7 @@ filters for as many values as a file may have, and they are folded to what they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -156,6 +156,9 @@ class BloomMembers:
 
     def may_miss(self, options: Edge) -> Flags:
         return YES  # a filter never says that a value is there
+
+    def parts(self) -> Mapping[str, Members]:
+        return {"bloom": self}
 
     def slice(self, start: int, stop: int) -> Members:
         return BloomMembers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -9,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark import cloudpickle
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
@@ -154,7 +156,30 @@ def own_session(settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("tamis index").config("spark.ui.enabled", "false")
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return cast(SparkSession, tamis.configure(builder).getOrCreate())
+    return tamis.configure(builder).getOrCreate()
+
+
+@contextmanager
+def unlogged_errors() -> Iterator[None]:
+    """Keeps PySpark from logging the errors of this thread, each with the stack of the JVM.
+
+    `pyspark.errors.exceptions.base` (seen in 4.1) logs what it raises to one of two loggers.
+    """
+    own = threading.get_ident()
+
+    def is_of_another_thread(record: logging.LogRecord) -> bool:
+        return record.thread != own
+
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    for logger in loggers:
+        logger.addFilter(is_of_another_thread)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_of_another_thread)
 
 
 def empty_harvest(columns: Sequence[Leaf]) -> Harvest:

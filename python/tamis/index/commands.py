@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import logging
+import signal
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from tamis.errors import StatisticsIndexError
+from tamis.index.causes import causes
+
 if TYPE_CHECKING:
+    from types import FrameType
+
     from pyspark.sql import SparkSession
     from pyspark.sql.readwriter import DataFrameReader
 
@@ -22,6 +30,8 @@ app = typer.Typer(
     help="The statistics index of a directory of files, or of a table over one.",
     no_args_is_help=True,
 )
+
+_INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
 
 Target = Annotated[str, typer.Argument(metavar="PATH_OR_TABLE", help="A path, a URI or a table.")]
 Confs = Annotated[
@@ -167,6 +177,38 @@ def drop(
         index.drop()
 
 
+@app.command(name="list")
+def list_indexes(
+    location: Annotated[
+        str | None,
+        typer.Option(
+            "--location", metavar="URI", help="The directory that spark.tamis.index.location names."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the tables that were indexed by this user, or below a location."""
+    from tamis.index.specification import SpecificationFile
+
+    found = [
+        {
+            "root": each.root,
+            "written": written.isoformat(timespec="seconds"),
+            "columns": None if each.selected is None else list(each.selected),
+            "recorded": {k: list(v) for k, v in each.recorded.columns.items()},
+            "expressions": list(each.recorded.expressions),
+        }
+        for each, written in SpecificationFile.all(location)
+    ]
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    for entry in found:
+        typer.echo(f"{entry['written']}  {entry['root']}")
+    if not found:
+        typer.echo("no index was built by this user" if location is None else "no index there")
+
+
 def _show(index: Index, as_json: bool) -> None:
     description = index.describe()
     if as_json:
@@ -190,20 +232,78 @@ class _Reads:
                 raise typer.BadParameter("give --format as well", param_hint="--schema, --option")
             return None
         reader = spark.read.format(self.format).options(**_pairs(self.options))
-        return reader if self.schema is None else reader.schema(self.schema)
+        if self.schema is None:
+            return reader
+        from tamis.index.build import unlogged_errors
+
+        try:
+            with unlogged_errors():
+                return reader.schema(self.schema)
+        except Exception as problem:  # PySpark's own, or py4j's
+            raise typer.BadParameter(causes(problem), param_hint="--schema") from None
 
 
 @contextmanager
 def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Index]:
-    """The index of a target, in a session of its own that ends with the command."""
-    from tamis.index import index
-    from tamis.index.build import own_session
+    """The index of a target, in a session of its own that ends with the command.
 
-    spark = own_session(_pairs(confs))
+    Ctrl-C ends the command with the exit code of an interrupted program, and errors are put in the
+    terms of the command line.
+    """
+    # what the broken connection to the JVM has to say of Ctrl-C
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    logging.getLogger("py4j").propagate = False
+    spark, opened = None, None
+    interrupts: list[int] = []
     try:
-        yield index(spark, target, reader=reads.reader(spark))
+        with _warnings_as_lines():
+            from tamis.index import index
+            from tamis.index.build import own_session
+
+            spark = own_session(_pairs(confs))
+            with _noticed_interrupts(interrupts):
+                opened = index(spark, target, reader=reads.reader(spark))
+                yield opened
+    except (StatisticsIndexError, KeyboardInterrupt) as problem:
+        if isinstance(problem, StatisticsIndexError) and not interrupts:
+            raise StatisticsIndexError(problem.shell) from problem
+        is_changed = opened is not None and opened.is_changed
+        state = "changed already" if is_changed else "unchanged"
+        typer.echo(f"tamis: interrupted: the index is {state}", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
     finally:
-        spark.stop()
+        if spark is not None:
+            with suppress(Exception, KeyboardInterrupt):  # the JVM may be gone
+                spark.stop()
+
+
+@contextmanager
+def _noticed_interrupts(arrived: list[int]) -> Iterator[None]:
+    """Adds SIGINT signals to a list as they arrive.
+
+    PySpark's handler cancels all jobs before it raises KeyboardInterrupt, and the call that waits
+    for a job may return with the error of the cancelled job first.
+    """
+    before = signal.getsignal(signal.SIGINT)
+
+    def notice(number: int, frame: FrameType | None) -> None:
+        arrived.append(number)
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Prints warnings as sentences, without a place in the source."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: typer.echo(f"tamis: {message}", err=True)
+        yield
 
 
 def _pairs(texts: list[str] | None) -> dict[str, str]:

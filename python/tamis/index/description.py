@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tamis.index.asked import Entry
 from tamis.index.layout import Pointer
 from tamis.index.reading import Reading, difference
 from tamis.index.row_sql import FLOATING
+from tamis.index.unusable import restore
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -136,6 +139,13 @@ class Description:
             recorded.add_row(*entry)
         return Group(table, recorded)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the same text and tables."""
+        head = "".join(f"<p>{escape(line)}</p>" for line in self._head())
+        columns = _html_table(_COLUMNS, self._rows())
+        recorded = _html_table(_RECORDED, self._recorded()) if self.recorded else ""
+        return f"<div>{head}{columns}{recorded}</div>"
+
     def _head(self) -> list[str]:
         pointer, totals, staleness = self.pointer, self.pointer.totals, self.staleness
         parts = f"{totals.row_groups:,} row groups"
@@ -155,7 +165,7 @@ class Description:
         if staleness.is_stale:
             head.append(
                 f"stale: {staleness.changed:,} files changed, {staleness.added:,} added, "
-                f"{staleness.gone:,} gone since (python -m tamis index refresh {pointer.root})"
+                f"{staleness.gone:,} gone since ({restore(pointer.root)})"
             )
         return head
 
@@ -183,3 +193,11 @@ class Description:
             )
             for column in self.pointer.columns
         ]
+
+
+def _html_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def row(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(row("td", each) for each in rows)
+    return f"<table><thead>{row('th', names)}</thead><tbody>{body}</tbody></table>"

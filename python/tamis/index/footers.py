@@ -182,8 +182,6 @@ def _leaf_paths(kind: pa.DataType, path: Path | None) -> Iterable[Path | None]:
     elif pa.types.is_nested(kind):  # lists and maps
         for i in range(kind.num_fields):
             yield from _leaf_paths(kind.field(i).type, None)
-        if pa.types.is_map(kind):
-            return
     else:
         yield path
 
@@ -191,8 +189,9 @@ def _leaf_paths(kind: pa.DataType, path: Path | None) -> Iterable[Path | None]:
 def _entry(
     leaf: Leaf, schema: pq.ParquetSchema, paths: list[Path | None], case_sensitive: bool
 ) -> Reader | Absent | None:
-    ordinals = [i for i, path in enumerate(paths) if path == leaf.path]
-    if not case_sensitive:
+    if case_sensitive:
+        ordinals = [i for i, path in enumerate(paths) if path == leaf.path]
+    else:
         # Spark's reader refuses a file with two matches, exact spelling or not
         folded = _fold(leaf.path)
         ordinals = [i for i, p in enumerate(paths) if p is not None and _fold(p) == folded]

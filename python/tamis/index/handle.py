@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -48,8 +51,11 @@ from tamis.index.recorded import merge as merge_parts
 from tamis.index.row_harvest import CHANGED
 from tamis.index.row_leaves import is_of_reader, readable_schema, row_leaves
 from tamis.index.rows import RowStatistics, timed
+from tamis.index.specification import FORMAT as SPECIFICATION_FORMAT
+from tamis.index.specification import Specification, SpecificationFile
+from tamis.index.storage import StorageUnreachableError
 from tamis.index.store import Store
-from tamis.index.unusable import IndexUnusable
+from tamis.index.unusable import IndexMissing, IndexUnusable, overwritten
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,6 +63,8 @@ if TYPE_CHECKING:
 
 #: Columns whose footers are read; None: all.
 Selected: TypeAlias = Sequence[str] | None
+#: Builds of other processes that may be put in force while a specification is written.
+_ATTEMPTS: Final = 10
 
 
 class Index:
@@ -66,11 +74,20 @@ class Index:
     """
 
     def __init__(
-        self, spark: SparkSession, path_or_table: str, reader: DataFrameReader | None = None
+        self,
+        spark: SparkSession,
+        path_or_table: str | os.PathLike[str],
+        reader: DataFrameReader | None = None,
     ) -> None:
         self._spark = spark
-        self._target = path_or_table
+        self._target = _text_of(path_or_table)
         self._reader = reader
+        self._is_changed = False
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether this object has put another index in force, or dropped it."""
+        return self._is_changed
 
     def __repr__(self) -> str:
         return f"tamis.index(spark, {self._target!r})"
@@ -107,33 +124,39 @@ class Index:
     def add(self, columns: Columns | None = None, expressions: Expressions | None = None) -> Index:
         """Builds the index anew, with what it holds already and with this, in the terms of `build`.
 
-        Builds it where there is none, and where it is damaged.
+        Builds it where there is none, and where it is damaged. After the table was overwritten it
+        holds what it held before as well.
 
             add(columns={"id": "bloom"})
         """
         listing = self._list()
         selected, more = asked_of(columns, expressions)
-        store = self._store(listing)
-        found = _held_by(store)
+        found = self._requested(listing)
         if found is None:
             return self._build(listing, selected, more)
-        old, recording, _ = found
+        before, asked = found
         self._entries(listing, more)  # of what is new, a column that is not there is an error
         selected_leaves(_leaves_of(listing), selected)
-        if selected is not None and old.selected is not None:
-            selected = [*old.selected, *(each for each in selected if each not in old.selected)]
+        if selected is not None and before is not None:
+            selected = [*before, *(each for each in selected if each not in before)]
         else:
             selected = None
-        asked = more if recording is None else together(recording.asked, more)
-        return self._build(listing, selected, asked, lenient=True)
+        return self._build(listing, selected, together(asked, more), lenient=True)
 
     def _build(
         self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False
     ) -> Index:
-        """lenient: columns that are gone are no error."""
+        """Builds the index anew.
+
+        Args:
+            lenient: what the table does not have is a warning instead of an error.
+        """
         _require_indexable(listing, self._target)
-        leaves = selected_leaves(_leaves_of(listing), selected, missing_is_error=not lenient)
-        entries = self._entries(listing, asked, lenient)
+        gone: list[str] | None = [] if lenient else None
+        leaves = selected_leaves(_leaves_of(listing), selected, gone)
+        if gone and not leaves:  # none of the selected columns is left
+            leaves, selected = _leaves_of(listing), None
+        entries = self._entries(listing, asked, gone)
         everything = np.arange(len(listing.snapshot.files))
         read = self._read(listing, everything, leaves)
         content = assemble(listing.snapshot.files, leaves, *read)
@@ -142,25 +165,40 @@ class Index:
             rows = self._aggregate(listing, everything, content.files, entries)
             parts = encode(asked, timed(entries, rows), rows.parts, len(everything))
         self._commit(listing, selected, content, parts)
+        self._warn_of(gone, stacklevel=4)
         return self
+
+    def _warn_of(self, gone: Sequence[str] | None, stacklevel: int) -> None:
+        if gone:
+            names = ", ".join(dict.fromkeys(gone))
+            warnings.warn(
+                f"the index of {self._target} is to hold {names}, which the table does not have, "
+                "or of which nothing can be recorded now: the rest is in force. build() with other "
+                "arguments changes what it is to hold",
+                stacklevel=stacklevel,
+            )
 
     def refresh(self) -> Index:
         """Reads new and changed files only, and forgets files that are gone.
 
-        Keeps what the build was asked for. Builds the index where there is none, where it is
-        damaged, and where the table has gained columns or changed their types.
+        Keeps what the build was asked for, also when the table was overwritten since, and the index
+        was deleted with its files. Builds the index where there is none, where it is damaged, and
+        where the table has gained columns or changed their types. Columns that the table does not
+        have any more are a warning.
         """
         listing = self._list()
         _require_indexable(listing, self._target)
         store = self._store(listing)
         found = _held_by(store)
         if found is None:
-            return self.build()
+            selected, asked = self._requested(listing) or (None, Asked())
+            return self._build(listing, selected, asked, lenient=True)
         old, recording, reading = found
         selected = old.selected
         asked = Asked() if recording is None else recording.asked
-        leaves = selected_leaves(_leaves_of(listing), selected, missing_is_error=False)
-        entries = self._entries(listing, asked, lenient=True)
+        gone: list[str] = []
+        leaves = selected_leaves(_leaves_of(listing), selected, gone)
+        entries = self._entries(listing, asked, gone)
         before = () if recording is None else recording.entries
         if (
             reading != listing.reading
@@ -191,13 +229,20 @@ class Index:
             ]
             parts = encode(asked, timed(entries, fresh), both, len(rows))
         self._commit(listing, selected, content, parts)
+        self._warn_of(gone, stacklevel=3)
         return self
 
     def describe(self) -> Description:
         """What the index holds, and how far it is behind the files of now."""
         listing = self._list()
         store = self._store(listing)
-        pointer = store.pointer()
+        try:
+            pointer = store.pointer()
+        except IndexMissing as problem:
+            specification = self._specification(listing)
+            if specification is not None and specification.exists():
+                raise overwritten(listing.root) from problem
+            raise
         recording = recording_of(store, pointer)
         return Description(
             store.uri,
@@ -209,9 +254,16 @@ class Index:
         )
 
     def drop(self) -> None:
-        """Removes the index. Dropping an index that is not there is no error."""
+        """Removes the index, and forgets what it is to hold.
+
+        Dropping an index that does not exist is not an error.
+        """
         listing = self._list()
+        self._is_changed = True
         self._store(listing).drop()
+        specification = self._specification(listing)
+        if specification is not None:
+            specification.forget()
         invalidate(self._spark, listing.root)
 
     def _list(self) -> TableListing:
@@ -219,6 +271,64 @@ class Index:
 
     def _store(self, listing: TableListing) -> Store:
         return Store.at(listing.root, index_location(self._spark), storage_settings(self._spark))
+
+    def _specification(self, listing: TableListing) -> SpecificationFile | None:
+        """Where the specification of this index is kept; None: out of reach."""
+        try:
+            return SpecificationFile.at(
+                listing.root, index_location(self._spark), storage_settings(self._spark)
+            )
+        except StorageUnreachableError:
+            return None
+
+    def _requested(self, listing: TableListing) -> tuple[Selected, Asked] | None:
+        """What the index is to hold: as it says itself, else as it was kept. None: not known.
+
+        Raises IndexUnusable for an index that is not to be overwritten.
+        """
+        store = self._store(listing)
+        held = _held_by(store)
+        if held is not None:
+            return _request_of(*held[:2])
+        specification = self._specification(listing)
+        kept = None if specification is None else specification.read()
+        if kept is not None:
+            return kept.selected, kept.recorded
+        try:
+            return store.pointer().selected, Asked()  # only what was recorded is damaged
+        except IndexUnusable:
+            return None
+
+    def _keep_specification(self, listing: TableListing, store: Store) -> None:
+        """Keeps what the index in force holds, whoever built it.
+
+        Of concurrent builds the one that ends last finds the generation in force and keeps that.
+        """
+        file = self._specification(listing)
+        if file is None:
+            return
+        try:
+            for _ in range(_ATTEMPTS):
+                held = _held_by(store)
+                if held is None:
+                    return
+                pointer = held[0]
+                selected, asked = _request_of(*held[:2])
+                columns = None if selected is None else tuple(selected)
+                file.write(
+                    Specification(
+                        SPECIFICATION_FORMAT, file.root, pointer.generation, columns, asked
+                    )
+                )
+                if store.generation_in_force() == pointer.generation:
+                    return
+        except (OSError, StatisticsIndexError) as problem:
+            warnings.warn(
+                f"what the index of {listing.root} holds cannot be kept in {file.path} ({problem}):"
+                " after an overwrite of the table, build the index with the same arguments again, "
+                "or set spark.tamis.index.location",
+                stacklevel=5,
+            )
 
     def _read(
         self, listing: TableListing, ordinals: np.ndarray, leaves: Sequence[Leaf]
@@ -240,13 +350,13 @@ class Index:
         return found.files, found.row_groups
 
     def _entries(
-        self, listing: TableListing, asked: Asked, lenient: bool = False
+        self, listing: TableListing, asked: Asked, gone: list[str] | None = None
     ) -> tuple[Entry, ...]:
-        """What is recorded of rows. Raises StatisticsIndexError for what cannot be."""
+        """What is recorded of rows; see `entries_of`."""
         if not asked:
             return ()
         schema, leaves = _schema_of(listing), _leaves_of(listing)
-        entries = entries_of(asked, leaves, schema, self._parse, lenient)
+        entries = entries_of(asked, leaves, schema, self._parse, gone)
         if listing.reading is None:
             return entries
         for entry in entries:
@@ -311,7 +421,9 @@ class Index:
                 f"the index cannot be written to {store.uri} ({problem}): make it writable, or set "
                 "spark.tamis.index.location to a directory that is"
             ) from problem
+        self._is_changed = True
         store.remove_old_generations(but=before)
+        self._keep_specification(listing, store)
         invalidate(self._spark, listing.root)
 
 
@@ -327,6 +439,17 @@ def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] |
         if problem.code in ("index.missing", "index.damaged"):
             return None
         raise
+
+
+def _text_of(path_or_table: str | os.PathLike[str]) -> str:
+    """As Spark takes it. A path is made absolute: without a slash it would be a table."""
+    if isinstance(path_or_table, PurePath):
+        return os.path.abspath(path_or_table)
+    return os.fspath(path_or_table)
+
+
+def _request_of(pointer: Pointer, recording: Recording | None) -> tuple[Selected, Asked]:
+    return pointer.selected, Asked() if recording is None else recording.asked
 
 
 def _require_indexable(listing: TableListing, target: str) -> None:

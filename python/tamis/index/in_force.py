@@ -21,15 +21,21 @@ __all__ = ["keys_in_force", "load_generation", "reusable_rows", "selected_leaves
 
 
 def selected_leaves(
-    leaves: Sequence[Leaf], columns: Sequence[str] | None, missing_is_error: bool = True
+    leaves: Sequence[Leaf], columns: Sequence[str] | None, gone: list[str] | None = None
 ) -> tuple[Leaf, ...]:
-    """The columns of these names: dots for fields, a struct for all of its own. None: all."""
+    """The columns of these names: dots for fields, a struct for all of its own. None: all.
+
+    Args:
+        gone: takes the names that the table does not have. None: they are an error.
+    """
     if columns is None:
         return tuple(leaves)
     chosen: list[Leaf] = []
     for name in columns:
         found = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
-        if not found and missing_is_error:
+        if not found and gone is not None:
+            gone.append(name)
+        elif not found:
             near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
             hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
             raise StatisticsIndexError(f"no column {name} of which footers hold statistics: {hint}")

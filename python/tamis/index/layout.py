@@ -1,11 +1,17 @@
 """The durable form of an index: names, the pointer, and where an index lies.
 
-    <root>/_tamis/index.json                          the pointer: which generation is in force
-    <root>/_tamis/<generation>/files.stats            Parquet, one row a file, in listing order
-    <root>/_tamis/<generation>/rowgroups.stats        Parquet, one row a row group
-    <root>/_tamis/<generation>/checksums.json         of every column chunk of the two
+    <root>/_tamis/_index.json                         the pointer: which generation is in force
+    <root>/_tamis/_<generation>/_files.stats          Parquet, one row a file, in listing order
+    <root>/_tamis/_<generation>/_rowgroups.stats      Parquet, one row a row group
+    <root>/_tamis/_<generation>/_checksums.json       of every column chunk of the two
 
-Spark and other engines pass over names that begin with `_`, and no name ends in `.parquet`.
+Every name is hidden, at every level. Spark (`HadoopFSUtils.shouldFilterOutPathName`, 4.0 to 4.3)
+ignores names that begin with `_` or `.` in the directories that it lists, but not in the paths that
+a glob yields: for `<root>/*` it lists the content of `_tamis`, for `<root>/*/*` the content of a
+generation. Exceptions of that rule are not used here: names that contain `=`, or begin with
+`_metadata` or `_common_metadata`. No name ends in `.parquet`, for engines that hide nothing.
+
+Format 1 had the same names without the underscore. It is read, and replaced by the next build.
 """
 
 from __future__ import annotations
@@ -20,8 +26,11 @@ import msgspec
 from tamis.errors import StatisticsIndexError
 from tamis.index.leaves import Leaf
 
-FORMAT = 1
-POINTER = "index.json"
+FORMAT = 2
+#: The format whose names are not hidden.
+VISIBLE_FORMAT = 1
+POINTER = "_index.json"
+VISIBLE_POINTER = "index.json"
 FILES = "files.stats"
 ROW_GROUPS = "rowgroups.stats"
 CHECKSUMS = "checksums.json"
@@ -62,7 +71,11 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Pointer(msgspec.Struct, frozen=True):
-    """The content of index.json. `checksum` is the CRC-32 of the rest, see `sealed`."""
+    """The content of the pointer file. `checksum` is the CRC-32 of the rest, see `seal`.
+
+    generation: the name of its directory.  data: its files, by the names of the constants above;
+    `place` gives the name in storage.
+    """
 
     format: int
     tamis: str
@@ -91,15 +104,30 @@ class Checksums(msgspec.Struct, frozen=True):
     chunks: dict[str, tuple[Range, ...]]
 
 
+def place(pointer: Pointer, name: str) -> str:
+    """Where a file of a generation lies below the directory of the index."""
+    stored = name if pointer.format == VISIBLE_FORMAT else hidden(name)
+    return f"{pointer.generation}/{stored}"
+
+
+def hidden(name: str) -> str:
+    """The name in storage of a file of a generation.
+
+    >>> hidden(FILES)
+    '_files.stats'
+    """
+    return f"_{name}"
+
+
 def seal(pointer: Pointer) -> bytes:
-    """The pointer as the bytes of index.json, with its checksum."""
+    """The pointer as the bytes of its file, with its checksum."""
     bare = msgspec.structs.replace(pointer, checksum=0)
     sealed = msgspec.structs.replace(bare, checksum=zlib.crc32(msgspec.json.encode(bare)))
     return msgspec.json.format(msgspec.json.encode(sealed), indent=1)
 
 
 def unseal(content: bytes) -> Pointer:
-    """The pointer from the bytes of index.json.
+    """The pointer from the bytes of its file.
 
     Raises NewerFormatError where a later version wrote it, ValueError where it is damaged.
     """
@@ -111,7 +139,7 @@ def unseal(content: bytes) -> Pointer:
     except (msgspec.DecodeError, msgspec.ValidationError) as problem:
         raise ValueError(f"not an index pointer ({problem})") from problem
     bare = msgspec.structs.replace(pointer, checksum=0)
-    if written != FORMAT or zlib.crc32(msgspec.json.encode(bare)) != pointer.checksum:
+    if written < VISIBLE_FORMAT or zlib.crc32(msgspec.json.encode(bare)) != pointer.checksum:
         raise ValueError("its checksum does not match")
     return pointer
 
@@ -138,17 +166,37 @@ def index_uri(root: str, location: str | None) -> str:
     root = root.rstrip("/")
     if location is None:
         return f"{root}/{FOLDER}"
-    return f"{location.rstrip('/')}/{hashlib.sha256(root.encode()).hexdigest()[:16]}"
+    return f"{location.rstrip('/')}/{digest_of(root)}"
+
+
+def digest_of(root: str) -> str:
+    """The name that stands for a root, a URI without a trailing slash, outside of it.
+
+    >>> digest_of("file:/data/t")
+    '2d6f6c3c4fa7af9c'
+    """
+    return hashlib.sha256(root.encode()).hexdigest()[:16]
 
 
 def new_generation() -> str:
-    """A name that no other generation has, and that tells when it was given."""
-    return f"{datetime.now(UTC).strftime(_STAMP)}-{secrets.token_hex(4)}"
+    """A unique directory name that tells when it was made."""
+    return f"_{datetime.now(UTC).strftime(_STAMP)}-{secrets.token_hex(4)}"
 
 
 def born_at(generation: str) -> datetime | None:
-    """When a generation got its name; None: it is no such name."""
+    """When a generation was named, in the format of any version; None: it is another name.
+
+    >>> born_at("_20240102T030405000006Z-0a1b2c3d") == born_at("20240102T030405000006Z-0a1b2c3d")
+    True
+    """
     try:
-        return datetime.strptime(generation.partition("-")[0], _STAMP).replace(tzinfo=UTC)
+        stamp = generation.removeprefix("_").partition("-")[0]
+        return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
     except ValueError:
         return None
+
+
+def is_later(one: Pointer, other: Pointer) -> bool:
+    """Whether a generation was started after another."""
+    born, before = born_at(one.generation), born_at(other.generation)
+    return born is not None and before is not None and born > before

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from tamis.errors import StatisticsIndexError
+from tamis.index.causes import causes
 from tamis.index.reading import Reading, reading_of
 from tamis.index.snapshot import Snapshot, open_snapshot
 
@@ -22,9 +26,15 @@ _NO_SHIM = (
 )
 
 
-_NOT_PARQUET = (
-    " (where its files are ORC, CSV or JSON, say how they are read: tamis.index(spark, path, "
-    'reader=spark.read.format("csv").schema(…)))'
+# Of the errors that Spark raises where it finds files of another format, or none.
+_NOT_PARQUET: Final = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file")
+_READER: Final = (
+    ": files of ORC, CSV or JSON need a reader: tamis.index(spark, path, "
+    'reader=spark.read.format("csv").schema("id LONG, day DATE"))'
+)
+_READER_IN_SHELL: Final = (
+    ": files of ORC, CSV or JSON need options that say how they are read: --format csv --schema "
+    '"id LONG, day DATE"'
 )
 
 
@@ -70,6 +80,7 @@ def list_table(
             )
         # stays readable when the directory is gone: it is mapped
         snapshot = open_snapshot(directory, document["fingerprint"])
+    require_directory(path_or_table, roots[0].rstrip("/"), snapshot)
     return TableListing(
         roots[0].rstrip("/"),
         snapshot,
@@ -83,6 +94,21 @@ def list_table(
     )
 
 
+def require_directory(target: str, root: str, snapshot: Snapshot) -> None:
+    """Refuses a single file, whose index would lie below it.
+
+    Raises:
+        StatisticsIndexError: the root is a file.
+    """
+    directories = snapshot.files.directories
+    if directories and not any(d == root or d.startswith(f"{root}/") for d in directories):
+        directory = unquote(directories[0])
+        raise StatisticsIndexError(
+            f"{target} is a file, and an index describes the files of a directory: give "
+            f"{directory}. Queries over the file use that index"
+        )
+
+
 def export_listing(
     spark: SparkSession, path_or_table: str, directory: str, loaded: DataFrame | None = None
 ) -> dict[str, Any]:
@@ -94,19 +120,37 @@ def export_listing(
     if shim is None:
         raise StatisticsIndexError(_NO_SHIM)
     try:
-        answer = (
-            shim.exportListing(_java_session(spark), path_or_table, directory)
-            if loaded is None
-            else shim.exportListing(loaded._jdf, path_or_table, directory)
-        )
+        with _unlogged():
+            answer = (
+                shim.exportListing(_java_session(spark), path_or_table, directory)
+                if loaded is None
+                else shim.exportListing(loaded._jdf, path_or_table, directory)
+            )
     except Exception as problem:  # PySpark's own, or py4j's
-        first_line = str(problem).strip().partition("\n")[0]
-        hint = "" if loaded is not None else _NOT_PARQUET
-        raise StatisticsIndexError(
-            f"{path_or_table} cannot be listed: {first_line}{hint}"
-        ) from problem
+        raise not_listed(path_or_table, problem, reads_parquet=loaded is None) from None
     document: dict[str, Any] = json.loads(answer)
     return document
+
+
+def not_listed(target: str, problem: Exception, reads_parquet: bool) -> StatisticsIndexError:
+    """The error for a table that Spark cannot list, with its cause.
+
+    Args:
+        reads_parquet: no reader was given, so that a path is read as Parquet.
+    """
+    text = f"{target} cannot be listed ({causes(problem)})"
+    if reads_parquet and any(mark in str(problem) for mark in _NOT_PARQUET):
+        return StatisticsIndexError(text + _READER, shell=text + _READER_IN_SHELL)
+    return StatisticsIndexError(text)
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keeps Spark's errors out of its log while they become ours."""
+    from tamis.index.build import unlogged_errors
+
+    with unlogged_errors():
+        yield
 
 
 def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFrame:
@@ -119,13 +163,16 @@ def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFram
             "reader=spark.read… of the session that is given"
         )
     try:
-        return reader.load(path)
+        with _unlogged():
+            return reader.load(path)
     except Exception as problem:  # PySpark's own, or py4j's
-        first_line = str(problem).strip().partition("\n")[0]
+        text = f"{path} cannot be read ({causes(problem)})"
+        if "UNABLE_TO_INFER_SCHEMA" not in str(problem):
+            raise StatisticsIndexError(text) from None
         raise StatisticsIndexError(
-            f"{path} cannot be read by the reader ({first_line}): give one that reads it, such as "
-            'spark.read.format("csv").schema(…)'
-        ) from problem
+            f'{text}: give the reader a schema, spark.read.format("csv").schema("id LONG")',
+            shell=f'{text}: give its columns, --schema "id LONG"',
+        ) from None
 
 
 def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
@@ -137,13 +184,12 @@ def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
     if shim is None:
         raise StatisticsIndexError(_NO_SHIM)
     try:
-        answer = shim.parseValue(_java_session(spark), sql, schema)
+        with _unlogged():
+            answer = shim.parseValue(_java_session(spark), sql, schema)
     except Exception as problem:  # PySpark's own, or py4j's
-        lines = [line for line in str(problem).splitlines() if line.strip()]
-        first = lines[0].strip() if lines else type(problem).__name__
         raise StatisticsIndexError(
-            f"expressions: {sql} is not understood ({first}): write it as in a SELECT"
-        ) from problem
+            f"expressions: {sql} is not understood ({causes(problem)}): write it as in a SELECT"
+        ) from None
     document: dict[str, Any] = json.loads(answer)
     return document
 

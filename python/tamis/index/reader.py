@@ -27,8 +27,9 @@ from tamis.index.reading import Reading, reading_in
 from tamis.index.recorded import recording_of
 from tamis.index.row_groups import RowGroups
 from tamis.index.snapshot import FileKeys
-from tamis.index.store import Store
-from tamis.index.unusable import IndexMissing, IndexUnusable, unreachable
+from tamis.index.specification import SpecificationFile
+from tamis.index.store import Stamp, Store
+from tamis.index.unusable import IndexMissing, IndexUnusable, overwritten, unreachable
 
 _RECHECK = 1.0  # seconds
 # A storage that did not answer is not asked again for so long: asking may take seconds itself.
@@ -114,7 +115,7 @@ def _listing(store: Store, pointer: Pointer) -> pa.Table:
 @dataclass(frozen=True, slots=True)
 class _Entry:
     store: Store | None
-    stamp: tuple[int, int] | None
+    stamp: Stamp | None
     outcome: OpenIndex | IndexUnusable
     checked: float
     epoch: int
@@ -193,7 +194,7 @@ class Indexes:
             store = store or Store.at(root, location, settings)
             stamp = store.stamp()
             if stamp is None:
-                outcome = IndexMissing("index.missing", f"no index at {store.uri}", "build one")
+                outcome = _missing(store, location)
             elif entry is not None and entry.stamp == stamp and not _is_superseded(entry, store):
                 outcome = entry.outcome
             else:
@@ -204,6 +205,14 @@ class Indexes:
             outcome = unreachable(f"of {root}", f"{type(problem).__name__}: {problem}")
         # after the work: a slow storage is not asked again at once
         return _Entry(store, stamp, outcome, self._clock(), epoch)
+
+
+def _missing(store: Store, location: str | None) -> IndexUnusable:
+    """IndexMissing, or a warning where the index was deleted with the files of its table."""
+    # at a location of its own an overwrite does not reach it
+    if location is None and SpecificationFile.at(store.root, None, {}).exists():
+        return overwritten(store.root)
+    return IndexMissing("index.missing", f"no index at {store.uri}", "build one")
 
 
 def _is_superseded(entry: _Entry, store: Store) -> bool:

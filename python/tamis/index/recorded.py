@@ -27,7 +27,7 @@ from tamis.index.layout import Checksums, Pointer
 from tamis.index.leaves import arrow_type
 from tamis.index.rows import Columns
 from tamis.index.store import Store
-from tamis.index.unusable import IndexUnusable
+from tamis.index.unusable import IndexUnusable, rebuild
 
 __all__ = [
     "ENTRIES",
@@ -79,7 +79,7 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
                 "index.newer_format",
                 f"what the index {store.uri} recorded of rows was written by a later tamis "
                 f"(format {written}, this tamis reads {FORMAT})",
-                f"install that version, or build it anew: {store.mend()}",
+                f"install that version, or build it anew: {rebuild(store.root)}",
             )
         return msgspec.json.decode(content, type=Recording)
     except msgspec.MsgspecError as problem:

@@ -186,6 +186,9 @@ class _Together:
     def may_miss(self, options: Edge) -> Flags:
         return self.listed.may_miss(options)
 
+    def parts(self) -> Mapping[str, Members]:
+        return {**self.listed.parts(), **self.filtered.parts()}
+
     def slice(self, start: int, stop: int) -> Members:
         return _Together(self.listed.slice(start, stop), self.filtered.slice(start, stop))
 

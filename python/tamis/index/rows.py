@@ -12,6 +12,7 @@ timestamps are so old that the calendar in which Spark reads them depends on the
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ import pyarrow as pa
 from tamis.errors import StatisticsIndexError
 from tamis.index import blooms, values
 from tamis.index.asked import Entry
+from tamis.index.causes import causes
 from tamis.index.gathered import Gathered
 from tamis.index.row_bounds import bounds_at, no_bounds
 from tamis.index.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql
@@ -33,7 +35,16 @@ from tamis.index.snapshot import FileKeys
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Columns", "Job", "RowStatistics", "Watch", "aggregate", "failed", "timed"]
+__all__ = [
+    "Columns",
+    "Job",
+    "RowStatistics",
+    "Watch",
+    "aggregate",
+    "failed",
+    "timed",
+    "unambiguous",
+]
 
 #: Groups of the second job that are gathered at a time, about 60 bytes each.
 _MAX_GROUPS: Final = 2_000_000
@@ -69,23 +80,9 @@ def aggregate(
 
 def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
     """Spark could not aggregate the rows."""
-    why = _causes(str(problem)) or type(problem).__name__
-    return StatisticsIndexError(f"the rows cannot be aggregated for {subject} ({why}): {fix}")
-
-
-def _causes(text: str) -> str:
-    """What failed, and why in the end, of an error of Spark's with its stack.
-
-    >>> _causes("An error occurred while calling o1.f.\\n: A: no\\n\\tat x\\nCaused by: C: c")
-    'A: no; C: c'
-    """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(("An error occurred", "at ", "... "))]
-    causes = [line for line in said if line.startswith("Caused by: ")]
-    # which file it was is told on the way
-    files = [line for line in said if "reading file" in line]
-    told = (*said[:1], *files[:1], *causes[-1:])
-    return "; ".join(dict.fromkeys(t.removeprefix(": ").removeprefix("Caused by: ") for t in told))
+    return StatisticsIndexError(
+        f"the rows cannot be aggregated for {subject} ({causes(problem)}): {fix}"
+    )
 
 
 def _nothing(entry: Entry) -> Columns:
@@ -188,8 +185,7 @@ class Job:
             )
         ids = table.column("id").to_pylist()
         place, row = self.matched(table)
-        twice = {each for each in ids if ids.count(each) > 1} if len(set(ids)) < len(ids) else set()
-        names = {ids[r]: p for p, r in zip(place, row, strict=True) if ids[r] not in twice}
+        names = unambiguous(ids, zip(place, row, strict=True))
         at = np.full(len(self.uris), -1, np.int64)
         at[place] = row
         return [bounds_at(k, entry, table, at) for k, entry in enumerate(entries)], names
@@ -249,6 +245,20 @@ class Job:
             groups += needed
         if batch:
             yield batch
+
+
+def unambiguous(ids: Sequence[int], places_and_rows: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """The place of the file that an id stands for; ids that two files share are left out.
+
+    Args:
+        ids: by row, the hash that stands for a file.
+        places_and_rows: of the files that count, the place in the listing and the row.
+
+    >>> unambiguous([7, 8, 7], [(0, 0), (1, 1), (2, 2)])
+    {8: 1}
+    """
+    counts = Counter(ids)
+    return {ids[row]: place for place, row in places_and_rows if counts[ids[row]] == 1}
 
 
 def _spellings(uris: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ of this package, because it also runs on executors, which may have nothing but p
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -199,3 +200,21 @@ def replace_file(file_system: pafs.FileSystem, source: str, target: str) -> None
         # and nothing else.
         file_system.delete_file(target)
         file_system.move(source, target)
+
+
+def write_whole(file_system: pafs.FileSystem, content: bytes, path: str) -> None:
+    """Writes a small file so that readers find all of it or what was there before.
+
+    Raises:
+        OSError: the file system refuses.
+    """
+    if not isinstance(file_system, pafs.LocalFileSystem | pafs.HadoopFileSystem):
+        # an object appears whole or not at all
+        with file_system.open_output_stream(path) as sink:
+            sink.write(content)
+        return
+    folder, _, name = path.rpartition("/")
+    draft = f"{folder}/.{name}.{secrets.token_hex(4)}"
+    with file_system.open_output_stream(draft) as sink:
+        sink.write(content)
+    replace_file(file_system, draft, path)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -25,13 +26,17 @@ from tamis.index.layout import (
     FILES,
     POINTER,
     ROW_GROUPS,
+    VISIBLE_POINTER,
     Checksums,
     DataFile,
     NewerFormatError,
     Pointer,
     born_at,
+    hidden,
     index_uri,
+    is_later,
     new_generation,
+    place,
     seal,
     unseal,
 )
@@ -41,11 +46,13 @@ from tamis.index.parquet_form import (
     open_verified,
     write_parquet,
 )
-from tamis.index.storage import StorageUnreachableError, open_file_system, replace_file
-from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild, unreachable
+from tamis.index.storage import StorageUnreachableError, open_file_system, write_whole
+from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild, restore, unreachable
 
 # A generation that is not in force may be one that a build is writing now, until it is this old.
 YOUNG = timedelta(hours=1)
+#: Size and modification time (ns) of each pointer file; None: it does not exist.
+Stamp: TypeAlias = tuple[tuple[int, int] | None, ...]
 _PIECE = 1 << 22  # bytes
 
 
@@ -72,41 +79,62 @@ class Store:
 
     # --- reading ------------------------------------------------------------------------------
 
-    def stamp(self) -> tuple[int, int] | None:
-        """Size and modification time (ns) of the pointer; None: there is none."""
-        info = self.file_system.get_file_info(self._inside(POINTER))
-        return (info.size, info.mtime_ns or 0) if info.type == pafs.FileType.File else None
+    def stamp(self) -> Stamp | None:
+        """What tells one state of the pointers from another; None: there is no index."""
+        names = [self._inside(name) for name in (POINTER, VISIBLE_POINTER)]
+        stamps = tuple(
+            (info.size, info.mtime_ns or 0) if info.type == pafs.FileType.File else None
+            for info in self.file_system.get_file_info(names)
+        )
+        return stamps if any(stamps) else None
 
     def pointer(self) -> Pointer:
-        """The pointer in force. Raises IndexMissing, IndexUnusable."""
+        """The pointer in force: the later one, where an older tamis has written one as well.
+
+        Raises IndexMissing, IndexUnusable.
+        """
+        pointer = self._pointer_in(POINTER)
+        if pointer is None:
+            visible = self._pointer_in(VISIBLE_POINTER)
+            if visible is None:
+                raise IndexMissing("index.missing", f"no index at {self.uri}", rebuild(self.root))
+            return visible
         try:
-            return unseal(self._read(POINTER))
-        except FileNotFoundError as problem:
-            raise IndexMissing("index.missing", f"no index at {self.uri}", self.mend()) from problem
+            visible = self._pointer_in(VISIBLE_POINTER)
+        except IndexUnusable:
+            return pointer
+        return visible if visible is not None and is_later(visible, pointer) else pointer
+
+    def _pointer_in(self, name: str) -> Pointer | None:
+        """The content of one pointer file; None: it does not exist. Raises IndexUnusable."""
+        try:
+            return unseal(self._read(name))
+        except FileNotFoundError:
+            return None
         except NewerFormatError as problem:
             raise IndexUnusable(
                 "index.newer_format",
                 f"the index {self.uri} was written by a later tamis ({problem})",
-                f"install that version, or build it anew: {self.mend()}",
+                f"install that version, or build it anew: {rebuild(self.root)}",
             ) from problem
         except (OSError, ValueError) as problem:
-            raise self._trouble(POINTER, problem) from problem
+            raise self._trouble(name, problem) from problem
 
     def checksums(self, pointer: Pointer) -> dict[str, Checksums]:
         """Checksums of the generation. Raises IndexUnusable."""
         try:
-            content = self._read(pointer.generation, CHECKSUMS)
+            content = self._read(place(pointer, CHECKSUMS))
             if zlib.crc32(content) != pointer.data[CHECKSUMS].checksum:
                 raise ValueError("its checksum does not match")
             return msgspec.json.decode(content, type=dict[str, Checksums])
         except (OSError, ValueError, KeyError, msgspec.MsgspecError) as problem:
-            raise self._trouble(f"{pointer.generation}/{CHECKSUMS}", problem) from problem
+            raise self._trouble(place(pointer, CHECKSUMS), problem) from problem
 
     def pieces(self, pointer: Pointer, name: str) -> Iterator[bytes]:
         """A data file, piece by piece. Believe them after the last: IndexUnusable where wrong."""
         checksum = size = 0
         try:
-            where = self._inside(pointer.generation, name)
+            where = self._inside(place(pointer, name))
             with self.file_system.open_input_stream(where) as source:
                 while piece := source.read(_PIECE):
                     size += len(piece)
@@ -115,7 +143,7 @@ class Store:
             if DataFile(size, checksum) != pointer.data[name]:
                 raise ValueError("its checksum does not match")
         except (OSError, ValueError, KeyError) as problem:
-            raise self._trouble(f"{pointer.generation}/{name}", problem) from problem
+            raise self._trouble(place(pointer, name), problem) from problem
 
     def columns(
         self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
@@ -144,11 +172,11 @@ class Store:
         """A data file of which the chunks of some columns are there, and which of them it has."""
         present = [column for column in wanted if column in checksums.chunks]
         try:
-            with self.file_system.open_input_file(self._inside(pointer.generation, name)) as file:
+            with self.file_system.open_input_file(self._inside(place(pointer, name))) as file:
                 parquet = open_verified(file, pointer.data[name].size, checksums, present)
             yield parquet, present
         except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
-            raise self._trouble(f"{pointer.generation}/{name}", problem) from problem
+            raise self._trouble(place(pointer, name), problem) from problem
 
     def _trouble(self, name: str, problem: Exception) -> IndexUnusable:
         if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
@@ -161,8 +189,8 @@ class Store:
         )
 
     def mend(self) -> str:
-        """The command that builds the index anew."""
-        return rebuild(self.root)
+        """The command that builds the index anew and keeps what it recorded."""
+        return restore(self.root)
 
     def _read(self, *parts: str) -> bytes:
         with self.file_system.open_input_file(self._inside(*parts)) as file:
@@ -194,25 +222,38 @@ class Store:
                 local = Path(folder, name)
                 write_parquet(table, local)
                 checksums[name] = checksums_of(local)
-                data[name] = self._upload(local, generation, name)
+                data[name] = self._upload(local, generation, hidden(name))
         for name, piece in (raw or {}).items():
-            self._write(piece, generation, name)
+            self._write(piece, generation, hidden(name))
             data[name] = DataFile(piece.nbytes, zlib.crc32(piece))
         content = msgspec.json.encode(checksums)
-        self._write(content, generation, CHECKSUMS)
+        self._write(content, generation, hidden(CHECKSUMS))
         data[CHECKSUMS] = DataFile(len(content), zlib.crc32(content))
         return data
 
     def commit(self, pointer: Pointer) -> None:
         """Puts a generation in force, in one step."""
-        content = seal(pointer)
-        if isinstance(self.file_system, pafs.LocalFileSystem | pafs.HadoopFileSystem):
-            draft = f".{POINTER}.{pointer.generation}"
-            self._write(content, draft)
-            replace_file(self.file_system, self._inside(draft), self._inside(POINTER))
-        else:
-            # an object appears whole or not at all
-            self._write(content, POINTER)
+        write_whole(self.file_system, seal(pointer), self._inside(POINTER))
+        self._remove_visible_index()
+
+    def _remove_visible_index(self) -> None:
+        """Removes what an older tamis has put in force: a glob over the table would read it.
+
+        A generation that it is writing now stays, so that its build does not fail.
+        """
+        try:
+            visible = unseal(self._read(VISIBLE_POINTER))
+        except (OSError, ValueError, StatisticsIndexError):
+            visible = None
+        with suppress(OSError):
+            if self._exists(VISIBLE_POINTER):
+                self.file_system.delete_file(self._inside(VISIBLE_POINTER))
+            if visible is not None:
+                self.file_system.delete_dir(self._inside(visible.generation))
+
+    def _exists(self, name: str) -> bool:
+        info = self.file_system.get_file_info(self._inside(name))
+        return bool(info.type == pafs.FileType.File)
 
     def generation_in_force(self) -> str | None:
         """None: there is no index, or none that can be read."""
@@ -243,9 +284,10 @@ class Store:
             return  # what is left over costs space; the next build tries again
 
     def drop(self) -> None:
-        """Removes the index: first the pointer, so that no query meets half of it."""
-        if self.stamp() is not None:
-            self.file_system.delete_file(self._inside(POINTER))
+        """Removes the index: first the pointers, so that no query meets half of it."""
+        for name in (POINTER, VISIBLE_POINTER):
+            if self._exists(name):
+                self.file_system.delete_file(self._inside(name))
         if self.file_system.get_file_info(self.path).type == pafs.FileType.Directory:
             self.file_system.delete_dir(self.path)
 

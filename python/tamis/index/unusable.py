@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from urllib.parse import unquote
+
 from tamis.errors import StatisticsIndexError
 
 
@@ -23,12 +26,34 @@ class IndexMissing(IndexUnusable):
 
 
 def rebuild(root: str) -> str:
-    """The command that mends the index of a directory.
+    """The command that builds the index of a directory anew.
+
+    Args:
+        root: URL-encoded. Spark, and so the command, takes a path as it is.
 
     >>> rebuild("file:/data/t")
     'python -m tamis index build file:/data/t'
     """
-    return f"python -m tamis index build {root}"
+    return f"python -m tamis index build {shlex.quote(unquote(root))}"
+
+
+def restore(root: str) -> str:
+    """The command that builds it anew, with all that it recorded before.
+
+    >>> restore("file:/data/my%20t")
+    "python -m tamis index refresh 'file:/data/my t'"
+    """
+    return f"python -m tamis index refresh {shlex.quote(unquote(root))}"
+
+
+def overwritten(root: str) -> IndexUnusable:
+    """The index has disappeared with the former content of the directory."""
+    return IndexUnusable(
+        "index.overwritten",
+        f"the index of {root} is gone, as after an overwrite of the table",
+        f"restore it with what it recorded: {restore(root)} (or forget it: python -m tamis index "
+        f"drop {shlex.quote(unquote(root))})",
+    )
 
 
 def unreachable(index: str, what: str) -> IndexUnusable:

@@ -7,7 +7,7 @@ up once, and a file is asked for numbers.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -133,6 +133,9 @@ class ValueMembers:
         # The values of a list are distinct, and so are the options that they equal.
         flags: Flags = (self.counts == UNKNOWN) | (self._matched(options) < self.counts)
         return flags
+
+    def parts(self) -> Mapping[str, Members]:
+        return {"values": self}
 
     def _matched(self, options: Edge) -> Longs:
         """How many of the values of each container are options; the values are distinct."""

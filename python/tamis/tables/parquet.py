@@ -6,11 +6,13 @@ are left with what their directories say.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +37,8 @@ _MAX_MATCHES = 16
 _MAX_MATCHED_FILES = 3_000_000
 # Segments that an index falls into: evaluating one more costs about as much as gathering 4k files.
 _MAX_RUNS = 32
+# Roots of a scan, such as a glob yields, of which the tables are looked for.
+_MAX_NAMED_ROOTS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +47,8 @@ class ScanInput:
 
     num_records: rows of every file in listing order, -1 where not known; None: known of none.
     total_records: their sum; None: not known.  parts: one a segment.  directories: of every file,
-    its directory in the snapshot.  sizes: of every file, bytes.
+    its directory in the snapshot.  sizes: of every file, bytes.  tables: the directories of which
+    an index would describe the files; empty: too many were read to say.
     """
 
     segments: Sequence[Segment]
@@ -54,6 +59,7 @@ class ScanInput:
     indexes: tuple[OpenIndex, ...]
     directories: npt.NDArray[np.int32]
     sizes: pa.ChunkedArray
+    tables: frozenset[str] = frozenset()
 
     @property
     def warnings(self) -> list[Warning_]:
@@ -119,7 +125,7 @@ class ParquetTables:
     def open_scan(self, request: PlanRequest) -> ScanInput:
         """The files that a request asks about. Raises OSError where the snapshot is not there."""
         snapshot = self._snapshot(request)
-        found, problems = self._usable_indexes(request, snapshot)
+        found, problems = self.usable_indexes(request, snapshot)
         match = self._match(snapshot, found)
         table = request.table
         partitions = DirectoryStatistics(
@@ -144,6 +150,7 @@ class ParquetTables:
             found,
             group,
             snapshot.files.size,
+            _tables(table.roots, snapshot, found),
         )
 
     def _snapshot(self, request: PlanRequest) -> Snapshot:
@@ -166,9 +173,14 @@ class ParquetTables:
                 self._snapshots.popitem(last=False)
             return snapshot
 
-    def _usable_indexes(
+    def usable_indexes(
         self, request: PlanRequest, snapshot: Snapshot
     ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
+        """The indexes that describe files of a snapshot, and what keeps others from being used.
+
+        Files are matched afterwards by path, size and modification time: an index may be stale. The
+        runs of Spark's own test suites override this method to index tables as they are read.
+        """
         found: dict[int, OpenIndex] = {}
         problems: list[IndexUnusable] = []
         options = request.index
@@ -193,7 +205,8 @@ class ParquetTables:
                         problems.append(_other_case(candidate, options.location))
                     elif outcome.reading != reading:
                         where = index_uri(candidate, options.location)
-                        problems.append(_other_reading(where, outcome.reading, reading))
+                        root = outcome.pointer.root
+                        problems.append(_other_reading(root, where, outcome.reading, reading))
                     else:
                         found[id(outcome)] = outcome
                 else:
@@ -283,6 +296,16 @@ def _candidates(root: str, snapshot: Snapshot) -> Iterator[str]:
         yield root
 
 
+def _tables(
+    roots: Sequence[str], snapshot: Snapshot, indexes: Sequence[OpenIndex]
+) -> frozenset[str]:
+    if indexes:
+        return frozenset(each.pointer.root for each in indexes)
+    if len(roots) > _MAX_NAMED_ROOTS:
+        return frozenset()
+    return frozenset([*_candidates(root, snapshot)][-1] for root in roots)
+
+
 def _other_case(root: str, location: str | None) -> IndexUnusable:
     return IndexUnusable(
         "index.case_sensitivity",
@@ -291,16 +314,25 @@ def _other_case(root: str, location: str | None) -> IndexUnusable:
     )
 
 
-def _other_reading(where: str, built: Reading | None, now: Reading | None) -> IndexUnusable:
+def _other_reading(
+    root: str, where: str, built: Reading | None, now: Reading | None
+) -> IndexUnusable:
     what = "" if built is None or now is None else f" ({difference(built, now)})"
     return IndexUnusable(
         "index.other_reading",
         f"the index {where} is of the same files read in another way{what}, and is not used",
-        "read them as they were, or build it anew: tamis.index(spark, path, reader=…).build()",
+        "read them as they were, or build it anew: tamis.index(spark, "
+        f"{json.dumps(unquote(root), ensure_ascii=False)}, reader=…).build()",
     )
 
 
-_TABLES = ParquetTables()
+_open = ParquetTables()
+
+
+def use_tables(tables: ParquetTables) -> None:
+    """Answer the requests of this process from these tables from now on."""
+    global _open
+    _open = tables
 
 
 def open_scan(request: PlanRequest) -> ScanInput:
@@ -309,4 +341,4 @@ def open_scan(request: PlanRequest) -> ScanInput:
     Raises OSError or ValueError where the snapshot of the listing cannot be read; an index that
     cannot be used is a warning. Ask for `warnings` after deciding.
     """
-    return _TABLES.open_scan(request)
+    return _open.open_scan(request)

@@ -1,0 +1,51 @@
+"""Spark overwrites a table, and `refresh` restores what its index held."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tamis
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def rows(spark: SparkSession) -> DataFrame:
+    """Keys that every file holds some of, so that only a bloom filter tells the files apart."""
+    return spark.range(1000).selectExpr("id", "id * 7919 % 1000 AS key").repartition(10, "id")
+
+
+def kept(frame: DataFrame) -> int:
+    """Files that are read for one key."""
+    (scan,) = tamis.explain(frame.where("key = 5")).to_dict()["scans"]
+    return int(scan["files_kept"])
+
+
+def test_overwrite_of_a_path(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    rows(spark).write.parquet(path)
+    index = tamis.index(spark, path).build(columns={"key": "bloom"})
+    expected = kept(spark.read.parquet(path))
+    assert expected < 3
+    rows(spark).write.mode("overwrite").parquet(path)
+    assert not (tmp_path / "t" / "_tamis").exists()
+    assert spark.read.parquet(path).where("key = 5").count() == 1
+    assert [w for w in spark._jvm.io.tamis.Tamis.warnings() if "index refresh" in w and path in w]
+    index.refresh()
+    assert kept(spark.read.parquet(path)) == expected
+
+
+def test_insert_overwrite_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    rows(spark).createOrReplaceTempView("rows_to_insert")
+    spark.sql(f"CREATE TABLE overwritten (id LONG, key LONG) USING csv LOCATION '{tmp_path}/t'")
+    try:
+        spark.sql("INSERT INTO overwritten TABLE rows_to_insert")
+        index = tamis.index(spark, "overwritten").build(columns={"key": "bloom"})
+        expected = kept(spark.table("overwritten"))
+        assert expected < 3
+        spark.sql("INSERT OVERWRITE overwritten TABLE rows_to_insert")
+        index.refresh()
+        assert kept(spark.table("overwritten")) == expected
+    finally:
+        spark.sql("DROP TABLE overwritten")

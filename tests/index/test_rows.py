@@ -1,0 +1,37 @@
+"""Files that Spark tells apart by a hash."""
+
+from __future__ import annotations
+
+from tamis.index.rows import unambiguous
+
+
+class Counted(int):
+    """An id that counts how often it is compared."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.comparisons += 1
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+def test_ids_of_one_file_name_its_place() -> None:
+    assert unambiguous([30, 10, 20], [(0, 2), (1, 0)]) == {20: 0, 30: 1}
+
+
+def test_an_id_of_two_files_names_neither() -> None:
+    assert unambiguous([1, 2, 1], [(0, 0), (1, 1), (2, 2)]) == {2: 1}
+
+
+def test_an_id_of_two_files_names_neither_where_only_one_counts() -> None:
+    assert unambiguous([1, 2, 1], [(0, 0), (1, 1)]) == {2: 1}
+
+
+def test_collisions_are_found_in_linear_time() -> None:
+    files = 5000
+    ids = [Counted(k // 2) for k in range(files)]  # every id belongs to two files
+    Counted.comparisons = 0
+    assert unambiguous(ids, [(k, k) for k in range(files)]) == {}
+    assert Counted.comparisons < 10 * files

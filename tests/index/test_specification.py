@@ -1,0 +1,344 @@
+"""What an index is to hold survives an overwrite of its table."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from tamis.errors import StatisticsIndexError
+from tamis.index import specification as specifications
+from tamis.index import storage
+from tamis.index.commands import app
+from tamis.index.layout import POINTER, hidden
+from tamis.index.reader import Indexes
+from tamis.index.specification import SpecificationFile
+from tamis.index.unusable import IndexMissing, IndexUnusable
+from tests.index.local import LocalIndex, spark_schema, uri_of
+
+SCHEMA = spark_schema(a="long", b="long")
+RICH: dict[str, Any] = {
+    "columns": {"a": ["bloom", "values"], "b": "bounds"},
+    "expressions": ["twice(a)"],
+}
+
+
+def write(root: Path, first: int = 0) -> None:
+    root.mkdir(parents=True, exist_ok=True)
+    for k in range(2):
+        values = [first + 10 * k, first + 10 * k + 1]
+        pq.write_table(pa.table({"a": values, "b": values}), root / f"{first}-{k}.parquet")
+
+
+def overwrite(root: Path) -> None:
+    """As `df.write.mode("overwrite")`, which deletes the directory first."""
+    shutil.rmtree(root)
+    write(root, first=100)
+
+
+def held(index: LocalIndex) -> list[tuple[str, str]]:
+    return sorted((entry.name, entry.kind) for entry in index.describe().recorded)
+
+
+ALL = [
+    ("a", "bloom"),
+    ("a", "values"),
+    ("b", "bounds"),
+    ("twice(a)", "bounds"),
+    ("twice(a)", "values"),
+]
+
+
+@pytest.fixture(autouse=True)
+def no_warnings() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write(tmp_path / "table")
+    return tmp_path / "table"
+
+
+@pytest.fixture
+def index(root: Path, tmp_path: Path) -> LocalIndex:
+    return LocalIndex(root, SCHEMA, tmp_path / "scratch")
+
+
+class TestOverwrite:
+    def test_refresh_restores_what_was_recorded(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        overwrite(root)
+        index.refresh()
+        assert held(index) == ALL
+
+    def test_refresh_restores_the_selected_columns(self, index: LocalIndex, root: Path) -> None:
+        index.build(columns=["b"])
+        overwrite(root)
+        index.refresh()
+        assert [c["name"] for c in index.describe().to_dict()["columns"]] == ["b"]
+
+    def test_what_was_added_is_restored(self, index: LocalIndex, root: Path) -> None:
+        index.build(columns={"b": "bounds"})
+        index.add(columns={"a": "bloom"})
+        overwrite(root)
+        index.refresh()
+        assert held(index) == [("a", "bloom"), ("b", "bounds")]
+
+    def test_add_restores_the_rest(self, index: LocalIndex, root: Path) -> None:
+        index.build(columns={"b": "bounds"})
+        overwrite(root)
+        index.add(columns={"a": "bloom"})
+        assert held(index) == [("a", "bloom"), ("b", "bounds")]
+
+    def test_build_replaces_what_was_kept(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        index.build(columns={"b": "bounds"})
+        overwrite(root)
+        index.refresh()
+        assert held(index) == [("b", "bounds")]
+
+    def test_twice(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        for _ in range(2):
+            overwrite(root)
+            index.refresh()
+        assert held(index) == ALL
+
+    def test_drop_forgets(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        index.drop()
+        index.refresh()
+        assert held(index) == []
+
+    def test_drop_after_an_overwrite_forgets(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        overwrite(root)
+        index.drop()
+        assert not index._specification().exists()
+        with pytest.raises(IndexMissing):
+            index.describe()
+
+    def test_another_table_keeps_its_own(self, index: LocalIndex, tmp_path: Path) -> None:
+        index.build(**RICH)
+        write(tmp_path / "other")
+        other = LocalIndex(tmp_path / "other", SCHEMA, tmp_path / "scratch2")
+        other.refresh()
+        assert held(other) == []
+
+    def test_describe_names_the_command(self, index: LocalIndex, root: Path) -> None:
+        index.build()
+        overwrite(root)
+        with pytest.raises(StatisticsIndexError, match=r"overwrite.*python -m tamis index refresh"):
+            index.describe()
+
+    def test_queries_warn_with_the_command(
+        self, index: LocalIndex, root: Path, tmp_path: Path
+    ) -> None:
+        def find() -> Any:
+            return Indexes().find(uri_of(root), None, {}, str(tmp_path / "cache"), 0)
+
+        index.build()
+        overwrite(root)
+        found = find()
+        assert isinstance(found, IndexUnusable)
+        assert found.code == "index.overwritten"
+        assert f"python -m tamis index refresh {uri_of(root)}" in found.text
+        index.drop()
+        assert isinstance(find(), IndexMissing)
+
+
+class TestDamage:
+    def test_a_damaged_pointer(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        (root / "_tamis" / POINTER).write_text("{")
+        index.refresh()
+        assert held(index) == ALL
+
+    @pytest.mark.parametrize("name", ["recorded.json", "recorded.stats", "files.stats"])
+    def test_a_damaged_generation(self, index: LocalIndex, root: Path, name: str) -> None:
+        index.build(**RICH)
+        next((root / "_tamis").rglob(hidden(name))).write_bytes(b"?")
+        index.refresh()
+        assert held(index) == ALL
+
+    def test_a_damaged_recording_keeps_the_selected_columns(
+        self, index: LocalIndex, root: Path
+    ) -> None:
+        index.build(columns=["b"])
+        index._specification().forget()
+        next((root / "_tamis").rglob(hidden("files.stats"))).write_bytes(b"?")
+        index.refresh()
+        assert [c["name"] for c in index.describe().to_dict()["columns"]] == ["b"]
+
+    @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"format": 99}', b"[]"])
+    def test_of_the_specification(self, index: LocalIndex, root: Path, content: bytes) -> None:
+        index.build(**RICH)
+        Path(index._specification().path).write_bytes(content)
+        overwrite(root)
+        index.refresh()
+        assert held(index) == []
+
+
+class TestAnotherSchema:
+    def test_columns_that_are_gone_are_named(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        overwrite(root)
+        index.schema = spark_schema(a="long")
+        with pytest.warns(UserWarning, match=r"is to hold b, which the table does not have"):
+            index.refresh()
+        assert held(index) == [entry for entry in ALL if entry[0] != "b"]
+
+    def test_columns_that_come_back_are_restored(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        overwrite(root)
+        index.schema = spark_schema(a="long")
+        with pytest.warns(UserWarning, match="is to hold b"):
+            index.refresh()
+        overwrite(root)
+        index.schema = SCHEMA
+        index.refresh()
+        assert held(index) == ALL
+
+    def test_expressions_that_are_not_understood_are_named(
+        self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        index.build(**RICH)
+        overwrite(root)
+
+        def refuse(sql: str, schema: str) -> dict[str, Any]:
+            raise StatisticsIndexError(f"expressions: {sql} is not understood")
+
+        monkeypatch.setattr(index, "_parse", refuse)
+        with pytest.warns(UserWarning, match=r"is to hold twice\(a\), which"):
+            index.refresh()
+        assert held(index) == ALL[:3]
+
+    def test_where_no_selected_column_is_left_all_are_described(
+        self, index: LocalIndex, root: Path
+    ) -> None:
+        index.build(columns=["b"])
+        overwrite(root)
+        index.schema = spark_schema(a="long")
+        with pytest.warns(UserWarning, match="is to hold b"):
+            index.refresh()
+        assert [c["name"] for c in index.describe().to_dict()["columns"]] == ["a"]
+
+
+class TestPrecedence:
+    def test_an_index_that_can_be_read_wins(self, index: LocalIndex, root: Path) -> None:
+        index.build(**RICH)
+        kept = Path(index._specification().path).read_bytes()
+        index.build(columns={"b": "bounds"})
+        Path(index._specification().path).write_bytes(kept)
+        index.refresh()
+        assert held(index) == [("b", "bounds")]
+        overwrite(root)
+        index.refresh()
+        assert held(index) == [("b", "bounds")]
+
+    def test_an_index_of_another_user_is_kept_by_refresh(
+        self, index: LocalIndex, root: Path
+    ) -> None:
+        index.build(**RICH)
+        index._specification().forget()
+        index.refresh()
+        overwrite(root)
+        index.refresh()
+        assert held(index) == ALL
+
+    def test_concurrent_builds_keep_what_is_in_force(self, root: Path, tmp_path: Path) -> None:
+        requests: list[dict[str, Any]] = [RICH, {"columns": {"b": "bounds"}}]
+        indexes = [LocalIndex(root, SCHEMA, tmp_path / f"scratch{k}") for k in range(2)]
+        failures: list[BaseException] = []
+
+        def build(k: int) -> None:
+            try:
+                for _ in range(4):
+                    indexes[k].build(**requests[k])
+            except BaseException as problem:
+                failures.append(problem)
+
+        threads = [threading.Thread(target=build, args=(k,)) for k in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        in_force = held(indexes[0])
+        overwrite(root)
+        indexes[0].refresh()
+        assert held(indexes[0]) == in_force
+
+
+class TestPlaces:
+    def test_at_a_location_it_lies_beside_the_index(self, root: Path, tmp_path: Path) -> None:
+        location = uri_of(tmp_path / "indexes")
+        index = LocalIndex(root, SCHEMA, tmp_path / "scratch", location=location)
+        index.build(**RICH)
+        path = Path(index._specification().path)
+        assert path.parent == tmp_path / "indexes"
+        assert path.name.startswith("_")
+        shutil.rmtree(next(p for p in path.parent.iterdir() if p.is_dir()))
+        index.refresh()
+        assert held(index) == ALL
+
+    def test_a_directory_that_cannot_be_written_is_a_warning(
+        self, index: LocalIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "file").write_text("")
+        monkeypatch.setattr(specifications, "_directory", lambda: tmp_path / "file" / "no")
+        with pytest.warns(UserWarning, match=r"cannot be kept in .*spark\.tamis\.index\.location"):
+            index.build(**RICH)
+        assert held(index) == ALL
+
+    def test_an_interrupted_write_leaves_the_former_one(
+        self, index: LocalIndex, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        index.build(**RICH)
+        before = index._specification().read()
+        assert before is not None
+
+        def interrupted(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(storage, "replace_file", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            index._specification().write(msgspec.structs.replace(before, selected=("b",)))
+        assert index._specification().read() == before
+
+
+def test_all_specifications_are_listed(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        write(tmp_path / name)
+        LocalIndex(tmp_path / name, SCHEMA, tmp_path / f"scratch-{name}").build(**RICH)
+    # what is not a specification is left out
+    (home,) = {Path(SpecificationFile.at(uri_of(tmp_path), None, {}).path).parent}
+    (home / "_0123.json").write_text("{")
+    (home / "_4567.json").write_text('{"format": 99}')
+    found = [
+        (each.root, dict(each.recorded.columns))
+        for each, _ in SpecificationFile.all(None)
+        if each.root.startswith(uri_of(tmp_path))
+    ]
+    assert [root for root, _ in found] == [uri_of(tmp_path / "a"), uri_of(tmp_path / "b")]
+    assert found[0][1] == {"a": ("bloom", "values"), "b": ("bounds",)}
+    listed = CliRunner().invoke(app, ["list", "--json"])
+    assert {entry["root"] for entry in json.loads(listed.output)} >= {root for root, _ in found}
+
+
+def test_a_location_without_an_index_lists_none(tmp_path: Path) -> None:
+    assert SpecificationFile.all(tmp_path.as_uri()) == []
+    listed = CliRunner().invoke(app, ["list", "--location", tmp_path.as_uri()])
+    assert listed.output == "no index there\n"
