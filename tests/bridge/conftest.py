@@ -35,13 +35,19 @@ def shim(spark: SparkSession) -> Iterator[object]:
     shim.restart()
 
 
+def requests_of(folder: Path) -> Path:
+    """A line for each plan request that a fake sidecar of the test was sent."""
+    return folder / "requests"
+
+
 @pytest.fixture
 def use_fake(spark: SparkSession, tmp_path: Path) -> Callable[[str], None]:
     """Make the fake sidecar of this mode the session's Python."""
 
     def use(mode: str) -> None:
         script = tmp_path / f"python-{mode}"
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" {mode}\n')
+        log = requests_of(tmp_path)
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" {mode} "{log}"\n')
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         spark.conf.set("spark.tamis.python", str(script))
 

@@ -9,9 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.bridge.conftest import requests_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,15 +63,17 @@ def test_a_misbehaving_sidecar_changes_no_row_and_is_warned_of_once(
     shim: Any,
     table: str,
     use_fake: Callable[[str], None],
+    tmp_path: Path,
     mode: str,
     says: str,
 ) -> None:
     use_fake(mode)
     spark.conf.set("spark.tamis.timeoutMs", "4000")
     before = len(shim.warnings())
-    started = time.monotonic()
     assert query(spark, table) == ROWS
-    assert time.monotonic() - started < 40  # one deadline, not one for every planning
+    # one question waits for its deadline, not one for every time that the scan is planned
+    log = requests_of(tmp_path)
+    assert (len(log.read_text().splitlines()) if log.exists() else 0) <= 1
     warnings = list(shim.warnings())[before:]
     assert len(warnings) == 1, warnings
     assert any(part in warnings[0] for part in says.split("|")), warnings
@@ -119,10 +124,9 @@ def test_a_stopped_sidecar_costs_one_deadline(spark: SparkSession, shim: Any, ta
     shim.invalidate("")
     spark.conf.set("spark.tamis.timeoutMs", "1000")
     before = len(shim.warnings())
-    started = time.monotonic()
     assert query(spark, table) == ROWS
-    assert time.monotonic() - started < 15
-    assert len(list(shim.warnings())[before:]) == 1
+    (warning,) = list(shim.warnings())[before:]
+    assert "no answer within 1000 ms" in warning
     deadline = time.monotonic() + 20
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -134,6 +138,7 @@ def test_a_kill_during_the_call(
 ) -> None:
     use_fake("hanging")
     spark.conf.set("spark.tamis.timeoutMs", "60000")
+    before = len(shim.warnings())
 
     def kill() -> None:
         pid = _pid(spark)
@@ -142,10 +147,11 @@ def test_a_kill_during_the_call(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    started = time.monotonic()
     assert query(spark, table) == ROWS
     killer.join()
-    assert time.monotonic() - started < 45, "the call ended with the process, not at its deadline"
+    # the call ended with the process, not at its deadline
+    (warning,) = list(shim.warnings())[before:]
+    assert "died" in warning
 
 
 def test_many_queries_at_once(spark: SparkSession, shim: Any, table: str) -> None:

@@ -56,6 +56,37 @@ def test_folder_is_of_this_user_only(log: Log) -> None:
     assert stat.S_IMODE(log.folder.stat().st_mode) == 0o700
 
 
+PASSED = {"result": "passed", "files": 4, "text": None}
+
+
+def audit(number: int) -> dict[str, object]:
+    """The row of an audit, as the sidecar appends it."""
+    return {"id": f"scan-{number}", "time": scan(number)["time"], "audit": PASSED}
+
+
+def test_an_audit_is_told_with_its_scan(log: Log) -> None:
+    log.append(lived(audit(2)))  # before its scan, or long after it
+    log.append(lived(scan(1), scan(2), scan(3)))
+    log.append(lived(audit(1), audit(9)))  # of scan 9 nothing is known
+    found = tamis.history(log.folder).to_pylist()
+    assert [(row["id"], row["audit"]) for row in found] == [
+        ("scan-1", PASSED),
+        ("scan-2", PASSED),
+        ("scan-3", None),
+    ]
+
+
+def test_putting_files_together_keeps_audits(log: Log) -> None:
+    for number in range(20):
+        log.append(lived(scan(number)))
+        log.append(lived(audit(number + 1)))
+    log.tidy(YEARS, 64)
+    assert len(list(log.folder.iterdir())) == 1
+    assert [row["audit"] for row in tamis.history(log.folder).to_pylist()] == [None] + [PASSED] * 19
+    log.append(lived(scan(20)))  # its audit was there before
+    assert tamis.history(log.folder).to_pylist()[-1]["audit"] == PASSED
+
+
 def test_a_scan_that_lies_in_two_files_counts_once(log: Log) -> None:
     log.append(lived(scan(1), scan(2)))
     log.append(lived(scan(2), scan(3)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -202,3 +203,51 @@ def test_a_connect_dataframe_is_told_what_to_use() -> None:
     for asked in (explain, why_not):
         with pytest.raises(TamisError, match="use EXPLAIN"):
             asked(frame)
+
+
+def observed_scan(**more: Any) -> dict[str, Any]:
+    """A scan of two files of ten, decided and not applied."""
+    return {
+        "table": "t", "files_kept": 2, "files_total": 10, "bytes_kept": 20, "bytes_total": 100,
+        "rows_kept": None, "rows_total": None, "planning_ms": 1.0,
+        "fallback": "spark.tamis.mode is observe", "observed": True, "files_read": 10,
+        "fallback_reason": {"code": "OBSERVING", "text": "…", "fix": "SET spark.tamis.mode = apply"},
+        "conjuncts": [conjunct("(a = 1)", "inexact", pruned_files=8, pruned_by=["bounds", "bloom"],
+                               reason={"code": "X", "text": "because", "fix": None})],
+    } | more  # fmt: skip
+
+
+def texts(scan: dict[str, Any]) -> list[str]:
+    explanation = Explanation({"scans": [scan], "left_alone": []})
+    return [str(explanation), unescape(re.sub("<[^>]*>", "", explanation._repr_html_()))]
+
+
+def test_what_was_only_observed_says_so() -> None:
+    for text in texts(observed_scan()):
+        assert "t: would keep 2 of 10 files, 20 of 100 bytes" in text
+        assert "observed, not applied: 10 of 10 files are read" in text
+        assert "SET spark.tamis.mode = apply" in text
+        assert "because" in text
+        assert "read as plain Spark would" not in text
+
+
+def test_the_statistics_that_decided_are_named() -> None:
+    for text in texts(observed_scan()):
+        assert "prunes 8 of 10 files on its own, by bounds and bloom filters" in text
+    for kinds in ([], ["bounds"]):
+        for text in texts(observed_scan(conjuncts=[conjunct("(a = 1)", "inexact", pruned_files=8, pruned_by=kinds)])):  # fmt: skip
+            assert "on its own" in text
+            assert ", by " not in text
+
+
+def test_conditions_that_are_known_at_run_time_are_listed() -> None:
+    prunes = {"sql": "(ts >= (SELECT …))", "prunes": True}
+    filters = {"sql": "(b = (SELECT …))", "prunes": False}
+    told = {"observed": False, "fallback": None, "fallback_reason": None, "files_kept": 10}
+    for text in texts(observed_scan(**told, runtime=[prunes, filters], files_read=None)):
+        assert "(ts >= (SELECT …))" in text
+        assert "and then rules out files" in text
+        assert "is applied to the rows" in text
+        assert "ran:" not in text
+    for text in texts(observed_scan(**told, runtime=[prunes], files_read=1)):
+        assert "ran: 1 of 10 files were read after run-time filters" in text

@@ -198,3 +198,31 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
     assert dom.count('class="dot"') > 50
     assert "<script" not in dom
     assert "What was read, and what need not have been" in dom
+
+
+def test_audits_are_shown() -> None:
+    passed = {"result": "passed", "files": 4, "text": None}
+    wrong = {"result": "disagreement", "files": 2, "text": f"5 rows of {NASTY}"}
+    page = "".join(parsed(to_html(findings(lived(scan(0, audit=passed))), "here")).text)
+    assert "1 of 1 audited scan passed; 4 files were read again. No row was missed." in page
+    both = findings(lived(scan(0, audit=passed), scan(1, audit=wrong)))
+    page = "".join(parsed(to_html(both, "here")).text)
+    assert "1 scan with a wrong result." in page
+    assert f"5 rows of {NASTY}" in page
+    assert "audited" not in to_html(findings(lived(scan(0))), "here")
+
+
+def test_what_is_observed_mended_and_opened_is_shown() -> None:
+    pruned = [conjunct("(user = 9L)", ["user"], pruned_files=98)]
+    found = findings(
+        lived(
+            scan(0),
+            scan(1, conjuncts=pruned, files_kept=2, observed=True, bytes_read=100_000_000,
+                 bytes_kept=2_000_000, fallback="spark.tamis.mode is observe"),
+            scan(2, conjuncts=[conjunct("(day = 1)", ["day"])]),
+        )
+    )  # fmt: skip
+    page = " ".join("".join(parsed(to_html(found, "here")).text).split())
+    assert "1 predicate of earlier scans prunes now and is left out." in page
+    assert "and 99 files opened, in 1 scan" in page
+    assert "1 scan only observed: would have read 2.00 MB instead of 100 MB" in page

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tamis.report.findings import findings
-from tamis.report.quality import Cause, lost_bytes, shape, suspects
+from tamis.report.findings import Audits, findings
+from tamis.report.quality import Cause, lost_bytes, lost_files, shape, suspects
 from tests.report.histories import conjunct, lived, scan
 
 SOME = [conjunct("(user = 5L)", ["user"])]
@@ -181,3 +181,108 @@ def test_a_scan_with_two_suspects_is_lost_once() -> None:
     found = findings(lived(scan(0, conjuncts=both)))
     assert [each.lost_bytes for each in found.predicates] == [99_000_000] * 2
     assert found.lost_bytes == 99_000_000
+
+
+FILES_LOST = [
+    # what is different of the scan, files that a perfect layout would not have opened
+    ({}, 99),
+    ({"rows_passed": 0}, 100),
+    ({"rows_passed": 1_000_000}, 0),
+    ({"rows_passed": 10_001}, 98),  # of 10,000 rows a file
+    ({"rows_read": 8_000, "rows_passed": 8_000}, 99),  # the reader skipped the other rows
+    ({"files_read": 3}, 2),  # run-time filters left out the others
+    ({"rows_total": None, "rows_passed": 500_000}, 50),
+    ({"rows_passed": None}, None),
+    ({"observed": True, "files_kept": 2, "rows_kept": 20_000}, 1),
+]
+
+
+@pytest.mark.parametrize(("told", "lost"), FILES_LOST)
+def test_lost_files(told, lost) -> None:
+    assert lost_files(scan(**told)) == lost
+
+
+def test_opening_files_is_a_cost() -> None:
+    """The reader skips nearly all rows of each file, so that hardly a byte is read for nothing."""
+    opened = scan(
+        rows_read=8_000,
+        rows_passed=8_000,
+        rows_kept=3_000_000,
+        rows_total=3_000_000,
+        bytes_kept=3_000_000,
+        bytes_total=3_000_000,
+        conjuncts=[conjunct("(a = 5L)", ["a"])],
+        files_kept=300,
+        files_read=300,
+        files_total=300,
+        table="t",
+    )
+    read = scan(1, conjuncts=[conjunct("(b = 5L)", ["b"])], table="t")
+    found = findings(lived(opened, read))
+    assert [(c.column, c.lost_bytes, c.lost_files) for c in found.columns] == [
+        ("a", 0, 299),
+        ("b", 99_000_000, 99),
+    ]
+
+
+def test_a_bloom_filter_is_proposed_where_few_files_hold_a_value() -> None:
+    equality = [conjunct("(user = 5L)", ["user"], reason="VALUE_WITHIN_RANGES")]
+    for told, expected in (
+        ({"rows_passed": 20}, "--bloom user"),
+        ({"rows_passed": 51}, "cluster the table by user"),  # half of the files may hold one
+        ({"conjuncts": SOME, "rows_passed": 20}, "cluster the table by user"),  # a range
+    ):
+        (predicate,) = findings(lived(scan(**{"conjuncts": equality} | told))).predicates
+        assert expected in predicate.fix
+        assert ("bloom" in predicate.fix) == ("bloom" in expected)
+
+
+def test_a_predicate_that_prunes_by_now_is_not_listed() -> None:
+    before = [scan(number, conjuncts=SOME) for number in range(2)]
+    other = scan(2, conjuncts=[conjunct("(day = 1)", ["day"])])
+    pruned = [conjunct("(user = 9L)", ["user"], pruned_files=98)]
+    now = scan(3, conjuncts=pruned, files_kept=2, files_read=2, bytes_kept=2_000_000)
+    found = findings(lived(*before, other, now))
+    assert [each.predicate for each in found.predicates] == ["(day = ?)"]
+    assert found.mended == 1
+    assert found.lost_bytes == 99_000_000
+    assert {c.column: c.lost_files for c in found.columns} == {"user": 1, "day": 99}
+    # what prunes no more is listed again, with the scans since then
+    again = findings(lived(*before, other, now, scan(4, conjuncts=SOME)))
+    assert [(p.predicate, p.scans) for p in again.predicates] == [
+        ("(day = ?)", 1),
+        ("(user = ?)", 1),
+    ]
+    # and of another table it is another predicate
+    elsewhere = findings(lived(*before, now | {"table": "elsewhere"}))
+    assert [each.scans for each in elsewhere.predicates] == [2]
+
+
+def test_observed_scans() -> None:
+    would = {
+        "observed": True,
+        "fallback": "spark.tamis.mode is observe",
+        "bytes_read": 100_000_000,
+    }
+    prunes = scan(0, files_kept=2, bytes_kept=2_000_000, rows_kept=20_000, **would)
+    does_not = scan(1, conjuncts=[conjunct("(day = 1)", ["day"])], **would)
+    found = findings(lived(prunes, does_not))
+    (table,) = found.tables
+    assert (table.observed, table.fallbacks) == (2, 0)
+    assert (table.bytes_read, table.observed_bytes) == (200_000_000, 200_000_000)
+    assert table.would_read == 102_000_000
+    assert [point.files_kept for point in table.points] == [100, 100]
+    assert [each.predicate for each in found.predicates] == ["(day = ?)"]
+
+
+def test_audits() -> None:
+    found = findings(
+        lived(
+            scan(0, audit={"result": "passed", "files": 4, "text": None}),
+            scan(1, audit={"result": "disagreement", "files": 2, "text": "5 rows of t"}),
+            scan(2, audit={"result": "failed", "files": 0, "text": "gone"}),
+            scan(3),
+        )
+    )
+    assert found.audits == Audits(1, 1, 1, 6, ["5 rows of t"])
+    assert findings(lived(scan(0))).audits == Audits()

@@ -175,16 +175,39 @@ def test_histories_are_kept_apart(tmp_path: Path) -> None:
         assert found == [which, which + 2]
 
 
-def test_taking_waits_for_nobody(folder: Path) -> None:
-    """While a batch is written, others are taken; of too many the oldest are left out."""
+def test_records_are_taken_while_a_batch_is_written(folder: Path) -> None:
+    """Of too many records the oldest are left out."""
     recorder = Recorder(seconds=3600)
-    with recorder._writing:
-        started = time.monotonic()
+
+    def take() -> None:
         for number in range(3000):
             recorder.take(record(folder, number))
-        assert time.monotonic() - started < 5
+
+    with recorder._writing:
+        taking = threading.Thread(target=take, daemon=True)
+        taking.start()
+        taking.join(300)  # for ever, if it waited for the batch
+        assert not taking.is_alive()
         assert threading.active_count() < 50
     recorder.flush()
     found = tamis.history(folder).column("execution").to_pylist()
     assert found[-1] == 2999
     assert len(found) <= 1024 + 256
+
+
+def test_an_audit_is_recorded_with_its_scan(folder: Path) -> None:
+    audit = {
+        "version": 1, "kind": "audit", "id": "s1", "time": 1_770_000_000_999,
+        "history": {"location": str(folder), "max_age_days": 90000, "max_megabytes": 64},
+        "audit": {"result": "disagreement", "files": 3, "text": "2 rows"},
+    }  # fmt: skip
+    recorder = Recorder(seconds=3600)
+    for text in (
+        record(folder, 1, kind="scan", observed=True, bytes_read=12000),
+        json.dumps(audit),
+    ):
+        assert recorder.take(text) == ""
+    assert recorder.flush() == ""
+    (row,) = tamis.history(folder).to_pylist()
+    assert row["audit"] == {"result": "disagreement", "files": 3, "text": "2 rows"}
+    assert (row["observed"], row["bytes_read"], row["files_kept"]) == (True, 12000, 3)

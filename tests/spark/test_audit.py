@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tamis
+from tests.spark.test_metrics import counters
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,6 +51,86 @@ def test_nothing_is_wrong(audited: SparkSession, events: DataFrame, query: str) 
     assert found(audited) == before
     if query.endswith("id = 5"):
         assert audited._jvm.io.tamis.Tamis.auditedFiles() >= checks + 4  # 3 left out, 1 read
+
+
+def executions(spark: SparkSession) -> dict[int, tuple[int, int]]:
+    """By the number of each execution of the SQL tab: when it was submitted, how many jobs it had."""
+    listed = spark._jsparkSession.sharedState().statusStore().executionsList()
+    found = [listed.apply(i) for i in range(listed.size())]
+    return {each.executionId(): (each.submissionTime(), each.jobs().size()) for each in found}
+
+
+def test_the_sql_tab_is_as_without_an_audit(audited: SparkSession, events: DataFrame) -> None:
+    """Jobs of an audit belong to no query: not to an execution, a job group or a tag of it."""
+    context = audited.sparkContext
+    context.setJobGroup("mine", "my own description")
+    context.setLocalProperty("spark.scheduler.pool", "mine")
+    try:
+        for number in (3, 4):
+            audited.sql(f"SELECT name FROM events WHERE id = {number}").collect()
+            audited.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
+            before = executions(audited)
+            found(audited)
+            context._jsc.sc().listenerBus().waitUntilEmpty(60_000)
+            assert executions(audited) == before
+        assert all(submitted > 0 for submitted, _ in before.values())
+        listed = context._jsc.sc().statusStore().jobsList(None)
+        jobs = [listed.apply(i) for i in range(listed.size())]
+        audits = [j for j in jobs if "tamis audit of" in j.description().toString()]
+    finally:
+        for key in ("spark.jobGroup.id", "spark.job.description", "spark.scheduler.pool"):
+            context.setLocalProperty(key, None)
+    assert audits
+    for job in audits:
+        assert job.jobGroup().isEmpty()
+        assert job.jobTags().isEmpty()
+
+
+def test_audits_are_counted(audited: SparkSession, events: DataFrame) -> None:
+    found(audited)
+    before = counters(audited)
+    audited.sql("SELECT name FROM events WHERE id = 5").collect()
+    found(audited)
+    more = {name: count - before[name] for name, count in counters(audited).items()}
+    assert (more["audits.passed"], more["audits.files"]) == (1, 4)
+    assert (more["audits.disagreement"], more["audits.failed"]) == (0, 0)
+
+
+def test_the_history_shows_a_passed_audit(
+    audited: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    bridge = audited._jvm.io.tamis.Tamis
+    bridge.flushHistory(audited._jsparkSession)
+    audited.conf.set("spark.tamis.history.enabled", "true")
+    audited.conf.set("spark.tamis.history.location", str(tmp_path / "history"))
+    audited.sql("SELECT name FROM events WHERE id = 5").collect()
+    audited.sql("SELECT name FROM events").collect()  # nothing to audit
+    found(audited)
+    bridge.flushHistory(audited._jsparkSession)
+    passed, nothing = tamis.history(tmp_path / "history").to_pylist()
+    assert passed["audit"] == {"result": "passed", "files": 4, "text": None}
+    assert nothing["audit"] is None
+    assert [row.audit and row.audit.result for row in audited.sql(
+        "SELECT audit FROM tamis_history() ORDER BY time"
+    ).collect()] == ["passed", None]  # fmt: skip
+
+
+def test_what_an_observed_scan_would_have_left_out_is_audited(
+    audited: SparkSession, tmp_path: Path
+) -> None:
+    """The index is trusted, and wrong; all files are read, so that the query is right."""
+    changed = tmp_path / "b.parquet"
+    write(tmp_path / "a.parquet", 0)
+    write(changed, 10)
+    tamis.index(audited, str(tmp_path)).build()
+    before, known = os.stat(changed), found(audited)
+    write(changed, 0)
+    os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
+    audited.conf.set("spark.tamis.mode", "observe")
+    assert len(audited.read.parquet(str(tmp_path)).where("c < 5").collect()) == 10
+    (text,) = [text for text in found(audited) if text not in known]
+    assert "5 rows of" in text
+    assert "would not have been read that pass" in text
 
 
 def write(path: Path, first: int) -> None:

@@ -79,6 +79,8 @@ def test_rows_and_files(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     predicate, files = PREDICATES[name]
+    # under spark.testing Spark fails where it warns otherwise
+    events.sparkSession.conf.set("spark.sql.optimizer.maxIterations", "1000")
     frame = same(f"SELECT id FROM events WHERE {predicate}")
     (scan,) = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
     with capsys.disabled():

@@ -232,7 +232,8 @@ ALL_OF_IT = "SELECT * FROM tamis_files('SELECT name FROM events WHERE id < 50') 
 def test_observing(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set("spark.tamis.mode", "observe")
     found = spark.sql(ALL_OF_IT).collect()
-    assert all(row.kept for row in found)
+    assert all(row.read for row in found)
+    assert [row.kept for row in found] == [True] + [False] * 9
     assert [row.verdict for row in found] == ["some"] + ["none"] * 9
     assert {row.decided_by for row in found[1:]} == {"(id < 50L)"}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import UnsupportedOperationException
 
+import tamis
 from tests.spark.conftest import rows
 
 if TYPE_CHECKING:
@@ -23,11 +24,14 @@ NEED_A_FILTER = [
     "SELECT name FROM events WHERE rand() < 2",
     "SELECT a.name FROM events a JOIN events b ON a.name <> b.name WHERE a.id = 5",
     "SELECT id FROM events WHERE id = (SELECT max(length(name)) FROM events)",
+    "SELECT name FROM events WHERE id >= 0",  # true of every row, and known to be
+    "SELECT name FROM events WHERE id <> 5",  # statistics may use it, and it rules out no file
+    "SELECT name FROM events WHERE id < 5000 AND name > ''",
 ]
 
 HAVE_ONE = [
     "SELECT count(name) FROM events WHERE id = 5",
-    "SELECT count(name) FROM events WHERE id >= 0",  # true of every row, and known to be
+    "SELECT count(name) FROM events WHERE id >= 0",  # answered from statistics
     "SELECT count(name) FROM events WHERE year(day) = 1995 OR id = 3",
     "SELECT a.id FROM events a JOIN events b ON a.id = b.id WHERE a.id < 50",  # b by the keys of a
     "SELECT name FROM events LIMIT 5",
@@ -63,6 +67,126 @@ def test_a_scan_with_one_is_not(spark: SparkSession, events: DataFrame, query: s
     spark.conf.set("spark.tamis.enabled", "true")
     spark.conf.set(REQUIRE, "*")
     assert len(rows(spark.sql(query))) == expected
+
+
+def test_a_filter_that_splits_a_scan_and_reads_all_of_it_is_refused(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    """One part of the files is read without the filter, and the others with it."""
+    spark.conf.set("spark.tamis.residualSplit.minSavedMs", "0")
+    query = "SELECT sum(item.sku) FROM events WHERE upper(name) >= 'N0050' OR name LIKE '%x%'"
+    assert "UNION" in str(spark.sql(f"EXPLAIN {query}").first()[0]).upper()
+    spark.conf.set(REQUIRE, "*")
+    with pytest.raises(UnsupportedOperationException, match="requireFilter"):
+        spark.sql(query).collect()
+
+
+def test_ruling_out_row_groups_is_enough(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path)
+    one = spark.range(4000).coalesce(1)
+    one.write.mode("overwrite").option("parquet.block.size", 4096).option(
+        "parquet.block.size.row.check.min", 10
+    ).parquet(path)
+    tamis.index(spark, path).build()
+    spark.conf.set(REQUIRE, "*")
+    assert spark.read.parquet(path).where("id = 17").count() == 1
+    with pytest.raises(UnsupportedOperationException, match="requireFilter"):
+        spark.read.parquet(path).where("id >= 0").collect()
+
+
+def test_a_table_of_one_file_needs_a_predicate_that_statistics_can_use(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path)
+    spark.range(10).coalesce(1).write.mode("overwrite").parquet(path)
+    tamis.index(spark, path).build()
+    spark.conf.set(REQUIRE, "*")
+    frame = spark.read.parquet(path)
+    assert frame.where("id >= 3").count() == 7
+    for condition in ("hash(id) <> 0", "id IS NOT NULL"):
+        with pytest.raises(UnsupportedOperationException, match="requireFilter"):
+            frame.where(condition).collect()
+
+
+def test_partitions_that_the_metastore_leaves_out_are_a_part(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE apart (id BIGINT, p INT) USING parquet PARTITIONED BY (p)")
+    spark.sql("INSERT INTO apart SELECT id, id % 4 FROM range(40)")
+    spark.conf.set(REQUIRE, "apart")
+    assert spark.sql("SELECT id FROM apart WHERE p = 1").count() == 10
+    with pytest.raises(UnsupportedOperationException, match="requireFilter"):
+        spark.sql("SELECT id FROM apart WHERE p >= 0").collect()
+
+
+def warned(spark: SparkSession, text: str) -> list[str]:
+    return [each for each in spark._jvm.io.tamis.Tamis.warnings() if text in each]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("evnets_of_mine", "a table that does not exist"),
+        ("default.evnets_too", "a table that does not exist"),
+        ("no_such_database.events", "a table that does not exist"),
+        ("elsewhere.default.events", "not of Spark's own catalog"),
+        ("/no/such/path", "a path that does not exist"),
+        ("events", "a view"),
+        ("seen", "a view"),
+    ],
+)
+def test_a_name_that_guards_nothing_is_a_warning(
+    spark: SparkSession, events: DataFrame, events_path: str, name: str, problem: str
+) -> None:
+    spark.sql(f"CREATE VIEW seen AS SELECT * FROM parquet.`{events_path}`")
+    spark.conf.set(REQUIRE, name)
+    for _ in range(2):
+        assert len(spark.sql("SELECT name FROM events").collect()) == 1000
+    (text,) = warned(spark, f"requireFilter names '{name}'")
+    assert problem in text
+
+
+def test_a_table_that_is_not_scanned_now_is_no_warning(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    spark.sql("CREATE TABLE kept_for_later USING parquet AS SELECT * FROM events")
+    names = f"kept_for_later, DEFAULT.kept_for_later, {tmp_path}"
+    spark.conf.set(REQUIRE, names)
+    assert len(spark.sql("SELECT name FROM events").collect()) == 1000
+    for name in names.split(", "):
+        assert warned(spark, f"requireFilter names '{name}'") == []
+
+
+def test_paths_are_compared_as_spark_spells_them(
+    spark: SparkSession, events: DataFrame, events_path: str
+) -> None:
+    for spelling in (f"file://{events_path}", f"file:{events_path}", events_path + "//"):
+        spark.conf.set(REQUIRE, spelling)
+        with pytest.raises(UnsupportedOperationException, match="requireFilter"):
+            spark.sql("SELECT name FROM events").collect()
+
+
+def test_a_column_that_no_scanned_table_has_is_a_warning(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    spark.conf.set(ASSERT, "idd; item.sku = 3; item.colour")
+    for _ in range(2):
+        assert len(spark.sql("SELECT name FROM events WHERE id = 5").collect()) == 1
+    assert len(warned(spark, "assertPruned names 'idd'")) == 1
+    assert len(warned(spark, "assertPruned names 'item.colour'")) == 1
+    assert warned(spark, "assertPruned names 'item.sku = 3'") == []
+
+
+def test_names_are_compared_as_in_english(spark: SparkSession, events: DataFrame) -> None:
+    """In Turkish the small letter of I is another one."""
+    locale = spark._jvm.java.util.Locale
+    before = locale.getDefault()
+    spark.sql("CREATE TABLE listed_items USING parquet AS SELECT * FROM events")
+    try:
+        locale.setDefault(locale.forLanguageTag("tr"))
+        spark.conf.set(REQUIRE, "LISTED_ITEMS")
+        with pytest.raises(UnsupportedOperationException, match="listed_items"):
+            spark.sql("SELECT name FROM listed_items").collect()
+    finally:
+        locale.setDefault(before)
 
 
 def test_other_tables_are_not_guarded(spark: SparkSession, events: DataFrame) -> None:

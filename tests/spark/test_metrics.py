@@ -17,6 +17,13 @@ COUNTERS = (
     "files.kept",
     "bytes.total",
     "bytes.kept",
+    "scans.observed",
+    "files.observed",
+    "bytes.observed",
+    "audits.passed",
+    "audits.disagreement",
+    "audits.failed",
+    "audits.files",
 )
 
 
@@ -65,6 +72,16 @@ def test_fallbacks(spark: SparkSession, events: DataFrame, no_sidecar: None) -> 
     assert more["scans.fallback"] == more["scans.planned"] > 0
     assert more["files.kept"] == more["files.total"]
     assert registry(spark).getGauges().get("sidecar.alive").getValue() == 0
+
+
+def test_observed_scans_are_counted_apart(spark: SparkSession, events: DataFrame) -> None:
+    spark.conf.set("spark.tamis.mode", "observe")
+    before = counters(spark)
+    assert len(events.where("id < 150").select("name").collect()) == 150
+    more = {name: count - before[name] for name, count in counters(spark).items()}
+    assert (more["scans.planned"], more["scans.observed"], more["scans.fallback"]) == (1, 1, 0)
+    assert (more["files.total"], more["files.kept"], more["files.observed"]) == (10, 10, 2)
+    assert 0 < more["bytes.observed"] < more["bytes.kept"] == more["bytes.total"]
 
 
 def test_other_sessions_count_in_the_same_place(spark: SparkSession, events: DataFrame) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 import tamis
 from tests.spark.conftest import sql_tab
@@ -105,3 +108,73 @@ def test_what_conjuncts_add_is_what_the_scan_leaves_out(
         added = sum(conjunct[f"added_{what}"] for conjunct in scan["conjuncts"])
         assert added == scan[f"{what}_total"] - scan[f"{what}_kept"]
         assert all(c[f"added_{what}"] <= added for c in scan["conjuncts"])
+
+
+LATE = "SELECT name FROM events WHERE id >= (SELECT max(id) - 5 FROM events WHERE hash(id) <> 0)"
+
+
+def scan_of(frame: DataFrame) -> dict[str, Any]:
+    """Of the outer scan, which comes first."""
+    return dict(tamis.explain(frame).to_dict()["scans"][0])
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_conditions_that_are_known_when_the_query_runs(
+    spark: SparkSession, events: DataFrame, adaptive: str
+) -> None:
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    frame = spark.sql(LATE)
+    before = scan_of(frame)
+    assert before["runtime"] == [{"sql": "(id >= (SELECT …))", "prunes": True}]
+    assert (before["files_kept"], before["files_read"], before["bytes_read"]) == (10, None, None)
+    assert "run time    (id >= (SELECT …))" in str(tamis.explain(frame))
+    assert len(frame.collect()) == 6
+    after = scan_of(frame)
+    assert (after["files_kept"], after["files_read"], after["files_total"]) == (10, 1, 10)
+    assert 0 < after["bytes_read"] < after["bytes_kept"]
+    assert "ran: 1 of 10 files were read after run-time filters" in str(tamis.explain(frame))
+
+
+def test_keys_of_a_join_are_known_when_the_query_runs(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    few = spark.range(3).selectExpr("id + 500 AS id").localCheckpoint().where("hash(id) <> 0")
+    frame = events.join(few, "id").select("name")
+    assert {"sql": "(id IN (keys of the join))", "prunes": True} in scan_of(frame)["runtime"]
+    assert len(frame.collect()) == 3
+    assert scan_of(frame)["files_read"] == 1
+
+
+def test_a_condition_that_cannot_prune_is_listed_all_the_same(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    """Values of the column lie in all of the files, as far as statistics tell."""
+    query = "SELECT id FROM events WHERE hash(item) = (SELECT max(hash(item)) FROM events)"
+    scan = scan_of(spark.sql(query))
+    assert [each["prunes"] for each in scan["runtime"]] == [False]
+    assert scan["files_read"] == 10
+    rows = spark.sql(f"SELECT * FROM tamis_explain('{query}') WHERE what = 'run time'").collect()
+    assert [row.reason for row in rows] == ["known when the query runs, and applied to the rows"]
+
+
+def test_the_kind_of_statistics_that_decided(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    spark.range(400).selectExpr(
+        "id", "(id * 7919) % 400 AS key", "concat('N', id % 7) AS name", "id % 40 AS kind"
+    ).repartitionByRange(8, "id").write.parquet(path)
+    tamis.index(spark, path).build(
+        columns={"key": "bloom", "kind": "values"}, expressions=["hash(key)"]
+    )
+    frame = spark.read.parquet(path)
+
+    def kinds(condition: str) -> list[list[str]]:
+        conjuncts = scan_of(frame.where(condition))["conjuncts"]
+        return [c["pruned_by"] for c in conjuncts if "IS NOT NULL" not in c["sql"]]
+
+    assert kinds("id = 3") == [["bounds"]]
+    assert kinds("key = 77") == [["bloom"]]
+    assert kinds("kind NOT IN (0, 1)") == [[]]
+    (recorded,) = kinds("hash(key) > 2147483646")
+    assert recorded[0] == "expression"
+    text = str(tamis.explain(frame.where("key = 77")))
+    assert "on its own, by bloom filters" in text

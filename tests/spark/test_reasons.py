@@ -692,10 +692,13 @@ def reasons(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def files(document: dict[str, Any]) -> float:
-    """How many are read. Of what tamis left alone: all, and nobody knows how many these are."""
+    """How many are read by plan. Of what tamis left alone: all, and their number is not known."""
     if document["left_alone"]:
         return float("inf")
-    return float(sum(scan["files_kept"] for scan in document["scans"]))
+    read = (
+        scan["files_read"] if scan["observed"] else scan["files_kept"] for scan in document["scans"]
+    )
+    return float(sum(read))
 
 
 @pytest.mark.parametrize(
@@ -715,6 +718,7 @@ def test_reason(spark: SparkSession, tmp_path: Path, code: str, made: Case) -> N
         assert fix is None
         return
     assert why["fix"]
+    assert "(spark, path" not in why["fix"]  # a path or table that can be pasted
     assert fix is not None, "a fix is offered, and no test applies it"
     fix()
     frame = query()

@@ -119,7 +119,7 @@ class Log:
                 tables[path] = _read(path)
             except (OSError, pa.ArrowException, ValueError):
                 continue  # gone, or damaged: that is for the reader to say
-        whole = _once(list(tables.values()))
+        whole = _once(list(tables.values()), keep_audits=True)
         recent = whole.filter(pc.greater_equal(whole.column("time").cast(pa.int64()), oldest_ms))
         if len(recent):
             self.append(recent)
@@ -150,14 +150,44 @@ def _read(path: Path) -> pa.Table:
     return pa.table(columns, schema=SCHEMA)
 
 
-def _once(tables: list[pa.Table]) -> pa.Table:
-    """Every scan once, the oldest first."""
+def _once(tables: list[pa.Table], *, keep_audits: bool = False) -> pa.Table:
+    """Every scan once, the oldest first, with its audit.
+
+    The audit of a scan ends later. It is a row of its own, with the id of the scan and no table.
+
+    Args:
+        keep_audits: also the rows of audits whose scan is not in these tables.
+    """
     whole = pa.concat_tables([SCHEMA.empty_table(), *tables])
-    ids = whole.column("id").to_pylist()
+    is_audit = whole.column("table").is_null()
+    scans, audits = whole.filter(pc.invert(is_audit)), whole.filter(is_audit)
+    scans = _first_of_each(scans)
+    if len(audits):
+        audits = _first_of_each(audits)
+        scans = _with_audits(scans, audits)
+        if keep_audits:
+            known = scans.column("id").combine_chunks()
+            orphans = pc.invert(pc.is_in(audits.column("id"), value_set=known))
+            scans = pa.concat_tables([scans, audits.filter(orphans)])
+    order = pc.sort_indices(scans, sort_keys=[("time", "ascending"), ("id", "ascending")])
+    return scans.take(order)
+
+
+def _first_of_each(table: pa.Table) -> pa.Table:
+    ids = table.column("id").to_pylist()
     first = dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
-    once = whole.take(pa.array(sorted(first.values()), pa.int64()))
-    order = pc.sort_indices(once, sort_keys=[("time", "ascending"), ("id", "ascending")])
-    return once.take(order)
+    return table.take(pa.array(sorted(first.values()), pa.int64()))
+
+
+def _with_audits(scans: pa.Table, audits: pa.Table) -> pa.Table:
+    by_id = dict(
+        zip(audits.column("id").to_pylist(), audits.column("audit").to_pylist(), strict=True)
+    )
+    own = zip(scans.column("id").to_pylist(), scans.column("audit").to_pylist(), strict=True)
+    found = [by_id.get(name) or audit for name, audit in own]
+    place = scans.schema.get_field_index("audit")
+    field = SCHEMA.field("audit")
+    return scans.set_column(place, field, pa.array(found, field.type))
 
 
 def _newest_ms(path: Path) -> int:

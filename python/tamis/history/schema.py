@@ -32,6 +32,14 @@ _COLUMN: Final = pa.struct(
     ]
 )
 
+_AUDIT: Final = pa.struct(
+    [
+        ("result", pa.string()),  # passed, disagreement, failed
+        ("files", pa.int64()),  # read again
+        ("text", pa.string()),  # which rows disagree, or why the audit failed
+    ]
+)
+
 SCHEMA: Final = pa.schema(
     [
         ("id", pa.string()),  # unique
@@ -40,7 +48,7 @@ SCHEMA: Final = pa.schema(
         ("execution", pa.int64()),  # the number of the query in the SQL tab
         ("table", pa.string()),
         ("roots", pa.list_(pa.string())),
-        ("files_kept", pa.int64()),
+        ("files_kept", pa.int64()),  # where only observed: that would have been
         ("files_read", pa.int64()),  # what run-time filters left of them
         ("files_total", pa.int64()),
         ("bytes_kept", pa.int64()),
@@ -60,6 +68,9 @@ SCHEMA: Final = pa.schema(
         # of the files that were kept, those that no index in force describes
         ("files_without_index", pa.int64()),
         ("tamis", pa.string()),
+        ("observed", pa.bool_()),  # decided and not applied: spark.tamis.mode = observe
+        ("bytes_read", pa.int64()),  # of the files that were read
+        ("audit", _AUDIT),
     ]
 )
 

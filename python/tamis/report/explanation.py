@@ -31,10 +31,11 @@ class Explanation:
 
         `{"scans": [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept",
         "rows_total", "row_groups_kept", "row_groups_total", "planning_ms", "timing", "fallback",
-        "fallback_reason", "implied", "goals": [{"goal", "reason"}], "conjuncts": [{"sql",
-        "pushdown", "reason", "pruned_files", "pruned_bytes", "pruned_rows", "added_files",
-        "added_bytes", "added_rows"}]}], "left_alone": [{"table", "reason", "reasons"}],
-        "answered": [{"table", "goal", "files"}]}`.
+        "fallback_reason", "observed", "files_read", "bytes_read", "runtime": [{"sql", "prunes"}],
+        "implied", "goals": [{"goal", "reason"}], "conjuncts": [{"sql", "pushdown", "reason",
+        "pruned_by", "pruned_files", "pruned_bytes", "pruned_rows", "added_files", "added_bytes",
+        "added_rows"}]}], "left_alone": [{"table", "reason", "reasons"}], "answered": [{"table",
+        "goal", "files"}]}`.
 
         Sizes are bytes. None: not known; of row groups also that nobody had to look at them. Bytes
         and rows kept are those of the row groups that are read, files kept those that are opened.
@@ -45,6 +46,16 @@ class Explanation:
         "listing_ms", "question_ms", and of the question "planner_ms" and "opening_ms", None where
         an earlier answer was remembered. `answered` is what the statistics of so many files gave,
         so that no scan is in the plan.
+
+        `pruned_by` names the statistics that rule out files for the conjunct: "bounds" of columns,
+        "values", "bloom" and "expression", as the index records them.
+
+        `runtime` lists conditions whose values are known only when the query runs; by those that
+        have "prunes" the scan then rules out files. `files_read` and `bytes_read` are what the scan
+        reads: with such a condition None before the query ran, and afterwards what was read.
+
+        In the mode `observe` a scan is `observed`: what is kept, and what becomes of conjuncts, is
+        what would have been, and `files_read` is what plain Spark reads.
         """
         return self._document
 

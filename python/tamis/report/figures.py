@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["added", "effect", "of", "scan_figures", "timing"]
+__all__ = [
+    "added",
+    "effect",
+    "known_when_run",
+    "of",
+    "pruned_by",
+    "read_figures",
+    "scan_figures",
+    "timing",
+]
 
 
 def of(part: int | None, whole: int | None, what: str) -> str:
@@ -19,7 +28,39 @@ def of(part: int | None, whole: int | None, what: str) -> str:
 
 
 def scan_figures(scan: dict[str, Any]) -> str:
-    """What the scan reads."""
+    """What tamis keeps of the table; in the mode `observe`, what it would keep."""
+    prefix = "would keep " if scan.get("observed") else ""
+    return prefix + _kept(scan)
+
+
+def read_figures(scan: dict[str, Any]) -> str:
+    """What the scan reads, where that is not what tamis keeps; else empty.
+
+    >>> scan = {"files_read": 10, "files_kept": 2, "files_total": 10, "observed": True}
+    >>> read_figures(scan)
+    'observed, not applied: 10 of 10 files are read'
+    >>> read_figures(scan | {"observed": False, "files_read": 1, "runtime": [{"prunes": True}]})
+    'ran: 1 of 10 files were read after run-time filters'
+    """
+    files = of(scan.get("files_read"), scan["files_total"], "files")
+    if scan.get("observed"):
+        return f"observed, not applied: {files} are read"
+    if files and any(each["prunes"] for each in scan.get("runtime") or []):
+        return f"ran: {files} were read after run-time filters"
+    return ""
+
+
+def known_when_run(condition: dict[str, Any]) -> str:
+    """What a condition of `runtime` does."""
+    if condition["prunes"]:
+        return "its value is known when the query runs, and then rules out files"
+    return (
+        "its value is known when the query runs, and is applied to the rows: as far as statistics "
+        "tell, single values lie in many of the files"
+    )
+
+
+def _kept(scan: dict[str, Any]) -> str:
     found = [of(scan["files_kept"], scan["files_total"], "files")]
     groups = scan.get("row_groups_kept"), scan.get("row_groups_total")
     if None not in groups:
@@ -32,6 +73,26 @@ def scan_figures(scan: dict[str, Any]) -> str:
 def effect(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
     """What a conjunct prunes on its own; empty where nobody counted."""
     return _share(conjunct, scan, "pruned")
+
+
+_KINDS = {
+    "bounds": "bounds",
+    "expression": "recorded bounds of the expression",
+    "values": "recorded values",
+    "bloom": "bloom filters",
+}
+
+
+def pruned_by(conjunct: dict[str, Any]) -> str:
+    """The kinds of statistics that rule out files; empty where only bounds do.
+
+    >>> pruned_by({"pruned_by": ["bounds", "bloom"]}), pruned_by({"pruned_by": ["bounds"]})
+    (', by bounds and bloom filters', '')
+    """
+    kinds = conjunct.get("pruned_by") or []
+    if set(kinds) <= {"bounds"}:
+        return ""
+    return ", by " + " and ".join(_KINDS.get(kind, kind) for kind in kinds)
 
 
 def added(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:

@@ -10,9 +10,22 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tamis.report.quality import Cause, Scan, is_opaque, lost_bytes, residual, shape, suspects
+from tamis.report.quality import (
+    Cause,
+    Scan,
+    Suspect,
+    cost,
+    is_mend,
+    is_opaque,
+    lost_bytes,
+    lost_files,
+    recording_helps,
+    residual,
+    shape,
+    suspects,
+)
 
-__all__ = ["ColumnUse", "Findings", "Point", "Predicate", "TableUse", "findings"]
+__all__ = ["Audits", "ColumnUse", "Findings", "Point", "Predicate", "TableUse", "findings"]
 
 #: Of more scans than that, the latest.
 _MOST_SCANS: Final = 100_000
@@ -36,7 +49,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """What was read of one table. `points` are the scans with a filter, or a goal that was met."""
+    """What was read of one table. `points` are the scans with a filter, or a goal that was met.
+
+    `observed`: scans in the mode `observe`, which would have read `would_read` of the
+    `observed_bytes` that they read.
+    """
 
     table: str
     scans: int
@@ -46,6 +63,9 @@ class TableUse:
     bytes_total: int
     planning_ms: float | None
     points: list[Point] = field(repr=False)
+    observed: int = 0
+    observed_bytes: int = 0
+    would_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +85,8 @@ class Predicate:
     columns: list[str]
     files_unknown: int | None
     fix: str
+    #: Opened, and not needed in a perfect layout.
+    lost_files: int = 0
 
     @property
     def share_passed(self) -> float:
@@ -84,11 +106,23 @@ class ColumnUse:
     lost_bytes: int
     lost_alone: int
     measured: int
+    lost_files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Audits:
+    """Scans whose files Spark read again (spark.tamis.audit). `texts`: of the disagreements."""
+
+    passed: int = 0
+    disagreements: int = 0
+    failed: int = 0
+    files: int = 0
+    texts: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that a report tells."""
+    """All that a report tells. `mended`: predicates that are not listed, for they prune now."""
 
     first: float | None
     last: float | None
@@ -99,6 +133,9 @@ class Findings:
     tables: list[TableUse]
     predicates: list[Predicate]
     columns: list[ColumnUse]
+    lost_files: int = 0
+    mended: int = 0
+    audits: Audits = Audits()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON. Sizes are bytes, times seconds since 1970."""
@@ -119,49 +156,108 @@ def findings(history: pa.Table) -> Findings:
         by_table[scan["table"]].append(scan)
     times = [scan["time"].timestamp() for scan in scans]
     tables = [_table(name, its) for name, its in by_table.items()]
-    columns = [use for name, its in by_table.items() for use in _columns(name, its)]
+    mends = _mends(scans)
+    columns = [use for name, its in by_table.items() for use in _columns(name, its, mends)]
+    let_down = [(scan, found) for scan in scans if (found := _suspects(scan, mends))]
+    every = {_key(scan, each.conjunct) for scan in scans for each in suspects(scan)}
+    listed = {_key(scan, each.conjunct) for scan, found in let_down for each in found}
     return Findings(
         min(times, default=None),
         max(times, default=None),
         len(scans),
         len(history) - len(scans),
-        sum(lost_bytes(scan) or 0 for scan in scans if any(suspects(scan))),
+        sum(lost_bytes(scan) or 0 for scan, _ in let_down),
         sorted(tables, key=lambda each: (-each.bytes_read, each.table)),
-        _predicates(scans),
-        sorted(columns, key=lambda each: (-each.lost_bytes, each.table, each.column)),
+        _predicates(let_down),
+        sorted(columns, key=lambda each: (-_cost(each), each.table, each.column)),
+        sum(lost_files(scan) or 0 for scan, _ in let_down),
+        len(every - listed),
+        _audits(scans),
+    )
+
+
+_Key = tuple[str, str]
+
+
+def _key(scan: Scan, conjunct: Any) -> _Key:
+    return scan["table"], shape(conjunct["sql"])
+
+
+def _mends(scans: Sequence[Scan]) -> dict[_Key, Any]:
+    """When each predicate was last seen to rule out files."""
+    return {
+        _key(scan, conjunct): scan["time"]
+        for scan in scans  # the oldest first
+        for conjunct in scan["conjuncts"] or []
+        if is_mend(conjunct, scan)
+    }
+
+
+def _is_mended(scan: Scan, conjunct: Any, mends: dict[_Key, Any]) -> bool:
+    mended = mends.get(_key(scan, conjunct))
+    return mended is not None and bool(scan["time"] < mended)
+
+
+def _suspects(scan: Scan, mends: dict[_Key, Any]) -> list[Suspect]:
+    """Without what has been mended since, as by an index that was built after the scan."""
+    return [each for each in suspects(scan) if not _is_mended(scan, each.conjunct, mends)]
+
+
+def _cost(each: Predicate | ColumnUse) -> int:
+    return cost(each.lost_bytes, each.lost_files)
+
+
+def _audits(scans: Sequence[Scan]) -> Audits:
+    found = [scan["audit"] for scan in scans if scan["audit"]]
+    results = [each["result"] for each in found]
+    return Audits(
+        results.count("passed"),
+        results.count("disagreement"),
+        results.count("failed"),
+        sum(each["files"] or 0 for each in found),
+        [each["text"] for each in found if each["result"] == "disagreement"],
     )
 
 
 def _table(name: str, scans: Sequence[Scan]) -> TableUse:
     chosen = [s for s in scans if s["conjuncts"] or s["files_kept"] < s["files_total"]]
+    observed = [s for s in scans if s["observed"]]
     times = [s["planning_ms"] for s in scans if s["planning_ms"] is not None and s["conjuncts"]]
     return TableUse(
         name,
         len(scans),
         len(scans) - len(chosen),
-        sum(s["fallback"] is not None for s in scans),
-        sum(s["bytes_kept"] for s in scans),
+        sum(s["fallback"] is not None and not s["observed"] for s in scans),
+        sum(map(_bytes_read, scans)),
         sum(s["bytes_total"] for s in scans),
         statistics.median(times) if times else None,
         [
             Point(
                 s["time"].timestamp(),
-                s["files_kept"],
+                (s["files_read"] if s["observed"] else s["files_kept"]) or 0,
                 s["files_total"],
-                s["bytes_kept"],
+                _bytes_read(s),
                 s["bytes_total"],
             )
             for s in chosen
         ],
+        len(observed),
+        sum(map(_bytes_read, observed)),
+        sum(s["bytes_kept"] for s in observed),
     )
 
 
-def _predicates(scans: Sequence[Scan]) -> list[Predicate]:
+def _bytes_read(scan: Scan) -> int:
+    """Run-time filters leave out some of what is kept; a scan that only observes reads more."""
+    read: int | None = scan["bytes_read"]
+    return int(scan["bytes_kept"]) if read is None else read
+
+
+def _predicates(let_down: Sequence[tuple[Scan, list[Suspect]]]) -> list[Predicate]:
     groups: dict[tuple[str, str, Cause], list[tuple[Scan, Any]]] = defaultdict(list)
-    for scan in scans:
-        for each in suspects(scan):
-            key = (scan["table"], shape(each.conjunct["sql"]), each.cause)
-            groups[key].append((scan, each.conjunct))
+    for scan, its_suspects in let_down:
+        for each in its_suspects:
+            groups[*_key(scan, each.conjunct), each.cause].append((scan, each.conjunct))
     found = []
     for (table, predicate, cause), its in groups.items():
         scan, conjunct = its[-1]
@@ -183,9 +279,10 @@ def _predicates(scans: Sequence[Scan]) -> list[Predicate]:
                 columns,
                 unknown,
                 _fix(cause, scan, conjunct, columns),
+                sum(lost_files(s) or 0 for s, _ in its),
             )
         )
-    return sorted(found, key=lambda each: (-each.lost_bytes, each.table, each.predicate))
+    return sorted(found, key=lambda each: (-_cost(each), each.table, each.predicate))
 
 
 def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str:
@@ -196,16 +293,22 @@ def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str
         case Cause.MISSING:
             build = f"build the index: python -m tamis index build {root}"
             return conjunct["fix"] or build
+        case Cause.COARSE if columns and recording_helps(conjunct, scan):
+            return (
+                f"record what files hold, for few of them hold a value: python -m tamis index add "
+                f"{root} --bloom {columns[0]}; no row has to move, as it would to cluster the "
+                f"table by {columns[0]}"
+            )
         case Cause.COARSE:
             return f"cluster the table by {', '.join(columns)}" if columns else "cluster the table"
         case Cause.OPAQUE:
             return conjunct["fix"] or "no statistics would help: write the predicate another way"
 
 
-def _columns(table: str, scans: Sequence[Scan]) -> list[ColumnUse]:
+def _columns(table: str, scans: Sequence[Scan], mends: dict[_Key, Any]) -> list[ColumnUse]:
     used: dict[str, int] = defaultdict(int)
     depths: dict[str, tuple[float | None, int]] = {}
-    lost: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+    lost: dict[str, list[tuple[int, int, bool]]] = defaultdict(list)
     for scan in scans:  # the oldest first: the last word is the latest
         of_scan = {name for each in scan["conjuncts"] or [] for name in each["columns"] or []}
         for name in of_scan:
@@ -213,23 +316,27 @@ def _columns(table: str, scans: Sequence[Scan]) -> list[ColumnUse]:
             depths.setdefault(name, (None, scan["files_total"]))
         for each in scan["columns"] or []:
             depths[each["name"]] = (each["depth"], scan["files_total"])
-        loss = lost_bytes(scan)
+        loss, files = lost_bytes(scan), lost_files(scan)
         # of columns whose predicates all hold for what was read, no order would spare more
         open_columns = {
-            name for each in residual(scan) if not is_opaque(each) for name in each["columns"] or []
+            name
+            for each in residual(scan)
+            if not is_opaque(each) and not _is_mended(scan, each, mends)
+            for name in each["columns"] or []
         }
         if loss is not None:
             for name in open_columns:
-                lost[name].append((loss, len(open_columns) == 1))
+                lost[name].append((loss, files or 0, len(open_columns) == 1))
     return [
         ColumnUse(
             table,
             name,
             count,
             *depths[name],
-            sum(loss for loss, _ in lost[name]),
-            sum(loss for loss, alone in lost[name] if alone),
+            sum(loss for loss, _, _ in lost[name]),
+            sum(loss for loss, _, alone in lost[name] if alone),
             len(lost[name]),
+            sum(files for _, files, _ in lost[name]),
         )
         for name, count in used.items()
     ]

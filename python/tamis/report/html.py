@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from tamis.report.figures import added, effect, of, scan_figures, timing
+from tamis.report.figures import (
+    added,
+    effect,
+    known_when_run,
+    of,
+    pruned_by,
+    read_figures,
+    scan_figures,
+    timing,
+)
 
 __all__ = ["to_html"]
 
@@ -69,8 +78,12 @@ def _scan(scan: dict[str, Any]) -> str:
         if (kept := scan[f"{what}_kept"]) is not None and (total := scan[f"{what}_total"])
     ]
     fallback = ""
-    if scan["fallback"]:
-        why = _fix(scan.get("fallback_reason"))
+    why = _fix(scan.get("fallback_reason"))
+    read = read_figures(scan)
+    if read:
+        kind = "unsupported" if scan.get("observed") else "exact"
+        fallback = f'<p class="{kind}">{escape(read)}{why}</p>'
+    elif scan["fallback"]:
         fallback = (
             f'<p class="unsupported">read as plain Spark would: {escape(scan["fallback"])}{why}</p>'
         )
@@ -78,6 +91,7 @@ def _scan(scan: dict[str, Any]) -> str:
     for implied in scan.get("implied", []):
         lines.append(f"<tr><td>implied</td><td><code>{escape(implied)}</code></td><td></td></tr>")
     lines += map(_goal, scan.get("goals", []))
+    lines += map(_runtime, scan.get("runtime", []))
     return (
         f"<section><b>{escape(scan['table'])}</b>: {scan_figures(scan)}{fallback}"
         f"<table>{''.join(rows)}</table><table>{''.join(lines)}</table>"
@@ -92,11 +106,11 @@ def _conjunct(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
     if pruned is not None and total:
         if pruned:  # a full bar beside "prunes 0" would look like success
             told.append(f"{_bar(total - pruned, total)} left")
-        told.append(f"prunes {effect(conjunct, scan)} on its own")
+        told.append(f"prunes {effect(conjunct, scan)} on its own{pruned_by(conjunct)}")
     more = added(conjunct, scan)
     if more:
         told.append(f"adds {more} to the conjuncts before it")
-    if conjunct["reason"] and not scan["fallback"]:
+    if conjunct["reason"] and (scan.get("observed") or not scan["fallback"]):
         told.append(f"{escape(conjunct['reason']['text'])}{_fix(conjunct['reason'])}")
     return (
         f'<tr><td class="{kind}">{kind}</td><td><code>{escape(conjunct["sql"])}</code></td>'
@@ -108,6 +122,13 @@ def _goal(goal: dict[str, Any]) -> str:
     reason = goal["reason"]
     told = f"no: {escape(reason['text'])}{_fix(reason)}" if reason else "yes"
     return f"<tr><td>goal</td><td><code>{escape(goal['goal'])}</code></td><td>{told}</td></tr>"
+
+
+def _runtime(condition: dict[str, Any]) -> str:
+    return (
+        f"<tr><td>run time</td><td><code>{escape(condition['sql'])}</code></td>"
+        f"<td>{escape(known_when_run(condition))}</td></tr>"
+    )
 
 
 def _fix(reason: dict[str, Any] | None) -> str:

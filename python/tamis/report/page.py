@@ -12,10 +12,11 @@ from importlib import resources
 from typing import Final
 
 from tamis._version import __version__
-from tamis.report.findings import ColumnUse, Findings, Predicate, TableUse
+from tamis.report.findings import Audits, ColumnUse, Findings, Predicate, TableUse
 from tamis.report.markup import bar, cut, grid, name, row, short, tag
 from tamis.report.numbers import count, milliseconds, moment, percent, size
 from tamis.report.plot import pruning_over_time
+from tamis.report.quality import OPEN_COST, cost
 
 __all__ = ["to_html"]
 
@@ -69,8 +70,9 @@ def _body(found: Findings, source: str) -> Iterator[str]:
         f"{moment(first)} to {moment(last)} UTC.</p>"
     )
     yield _figures(found)
+    yield _audits(found.audits)
     yield "<h2>Selective, and yet nothing is pruned</h2>"
-    yield _predicates(found.predicates)
+    yield _predicates(found.predicates, found.mended)
     yield "<h2>Columns worth clustering by</h2>"
     yield _worth(found.columns)
     yield "<h2>How well the filtered columns are clustered</h2>"
@@ -93,11 +95,31 @@ def _figures(found: Findings) -> str:
     shown = [
         (percent(1 - read / total) if total else "–", f"not read, of {size(total)}"),
         (size(read), "read"),
-        (size(found.lost_bytes), "read for selective predicates that prune nothing"),
+        (
+            size(found.lost_bytes),
+            f"read, and {count(found.lost_files, 'file')} opened, for selective predicates that "
+            "prune nothing",
+        ),
         (milliseconds(max(planned, default=None)), "median planning, of the slowest table"),
         (f"{fallbacks:,}", f"of {count(found.scans, 'scan')} read as plain Spark would"),
     ]
     return tag("div", "figures", *(f"<div><b>{a}</b>{b}</div>" for a, b in shown))
+
+
+def _audits(audits: Audits) -> str:
+    """Nothing where no scan was audited."""
+    scans = audits.passed + audits.disagreements + audits.failed
+    if not scans:
+        return ""
+    told = [f"{audits.passed:,} of {count(scans, 'audited scan')} passed"]
+    if audits.failed:
+        told.append(f"{audits.failed:,} could not be audited")
+    text = f"{', '.join(told)}; {count(audits.files, 'file')} were read again."
+    if not audits.disagreements:
+        return f'<h2>The audit</h2><p class="soft">{text} No row was missed.</p>'
+    wrong = f"<b>{count(audits.disagreements, 'scan')} with a wrong result.</b> {text}"
+    items = "".join(f"<li>{escape(each)}</li>" for each in audits.texts[:_MOST_ROWS])
+    return f'<h2>The audit</h2><p class="wrong">{wrong}</p><ul>{items}</ul>'
 
 
 _CAUSES: Final = (
@@ -108,11 +130,16 @@ _CAUSES: Final = (
 )
 
 
-def _predicates(predicates: Sequence[Predicate]) -> str:
+def _predicates(predicates: Sequence[Predicate], mended: int) -> str:
     about = (
         '<p class="soft">Scans whose filters let at most 10 % of the rows pass, and ruled out less '
         "than 10 % of the files. Rows are as Spark counted them, after all filters of the scan.</p>"
     )
+    if mended:
+        now = "prunes now and is" if mended == 1 else "prune now and are"
+        about += (
+            f'<p class="soft">{count(mended, "predicate")} of earlier scans {now} left out.</p>'
+        )
     if not predicates:
         return f'{about}<p class="empty">None: what was selective did prune.</p>'
     rows = (
@@ -123,7 +150,8 @@ def _predicates(predicates: Sequence[Predicate]) -> str:
             f"<small>{escape(_because(each))}</small>{escape(each.fix)}</td>",
             f'<td class="n">{each.files_kept:,} of {each.files_total:,}'
             f"<small>{percent(each.share_passed)} of the rows pass</small></td>",
-            f'<td class="n">{size(each.lost_bytes)}<small>{count(each.scans, "scan")}</small></td>',
+            f'<td class="n">{size(each.lost_bytes)}<small>{_opened(each.lost_files)}in '
+            f"{count(each.scans, 'scan')}</small></td>",
         )
         for each in predicates[:_MOST_ROWS]
     )
@@ -131,6 +159,11 @@ def _predicates(predicates: Sequence[Predicate]) -> str:
     shown = grid(heads, rows)
     causes = "".join(f'<dt class="cause {a}">{a}</dt><dd>{b}</dd>' for a, b in _CAUSES)
     return f"{about}{shown}{cut(len(predicates), _MOST_ROWS)}<dl>{causes}</dl>"
+
+
+def _opened(files: int) -> str:
+    """Files that were opened for nothing."""
+    return f"and {count(files, 'file')} opened, " if files else ""
 
 
 def _breakable(table: str) -> str:
@@ -166,26 +199,38 @@ def _worth(columns: Sequence[ColumnUse]) -> str:
         '<p class="soft">By what was read and dropped again by filters on the column: a perfect '
         "layout has the rows that pass in files of their own, and reads at least one. Columns that "
         "a scan filters by together each bear its whole loss; what the column bears by itself is "
-        "told apart.</p>"
+        f"told apart. Opening a file counts as much as reading {size(OPEN_COST)}.</p>"
     )
-    worth = [each for each in columns if each.lost_bytes > 0]
+    worth = [each for each in columns if _cost(each) > 0]
     if not worth:
         measured = any(each.measured for each in columns)
         why = "nothing was read that a filter dropped" if measured else "no filter was measured"
         return f'{about}<p class="empty">None: {why}.</p>'
-    most = worth[0].lost_bytes
+    most = max(map(_cost, worth))
     rows = (
         row(
             name(each.table),
             f'<td class="code"><code>{escape(each.column)}</code></td>',
-            f'<td class="n">{size(each.lost_bytes)}{bar(each.lost_bytes / most)}</td>',
+            f'<td class="n">{size(each.lost_bytes)}{bar(_cost(each) / most)}</td>',
+            f'<td class="n">{each.lost_files:,}</td>',
             f'<td class="n">{size(each.lost_alone)}</td>',
             f'<td class="n">{each.measured:,} of {each.scans:,}</td>',
         )
         for each in worth[:_MOST_ROWS]
     )
-    heads = ("table", "column", "#read for nothing", "#of it by itself", "#scans measured")
+    heads = (
+        "table",
+        "column",
+        "#read for nothing",
+        "#files opened for nothing",
+        "#bytes by itself",
+        "#scans measured",
+    )
     return about + grid(heads, rows) + cut(len(worth), _MOST_ROWS)
+
+
+def _cost(each: ColumnUse) -> int:
+    return cost(each.lost_bytes, each.lost_files)
 
 
 def _depths(columns: Sequence[ColumnUse]) -> str:
@@ -231,6 +276,11 @@ def _table(table: TableUse, first: float, last: float) -> str:
         told.append(f"{count(table.unfiltered, 'scan')} without a filter")
     if table.fallbacks:
         told.append(f"{table.fallbacks:,} read as plain Spark would")
+    if table.observed:
+        told.append(
+            f"{count(table.observed, 'scan')} only observed: would have read "
+            f"{size(table.would_read)} instead of {size(table.observed_bytes)}"
+        )
     path = f"<small>{escape(whole)}</small>" if whole != called else ""
     plot = pruning_over_time(table.points, first, last)
     told_as = f"<small>{escape(' · '.join(told))}</small>"

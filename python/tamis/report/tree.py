@@ -11,7 +11,15 @@ from rich.console import Console, Group
 from rich.text import Text
 from rich.tree import Tree
 
-from tamis.report.figures import added, effect, scan_figures, timing
+from tamis.report.figures import (
+    added,
+    effect,
+    known_when_run,
+    pruned_by,
+    read_figures,
+    scan_figures,
+    timing,
+)
 
 __all__ = ["as_text", "tree"]
 
@@ -76,11 +84,18 @@ def _trees(document: dict[str, Any]) -> Iterator[Tree]:
 
 def _scan(scan: dict[str, Any]) -> Tree:
     branch = Tree(Text.assemble((scan["table"], "bold"), f": {scan_figures(scan)}"))
-    if scan["fallback"]:
+    if scan["fallback"] and not scan.get("observed"):
         why = branch.add(Text(f"read as plain Spark would: {scan['fallback']}", "red"))
         _fix(why, scan.get("fallback_reason"))
+    read = read_figures(scan)
+    if read:
+        node = branch.add(Text(read, "red" if scan.get("observed") else "green"))
+        _fix(node, scan.get("fallback_reason"))
     for conjunct in scan["conjuncts"]:
         _conjunct(branch, conjunct, scan)
+    for condition in scan.get("runtime", []):
+        node = branch.add(Text.assemble((f"{'run time':<11} ", "yellow"), condition["sql"]))
+        node.add(Text(known_when_run(condition)))
     for implied in scan.get("implied", []):
         branch.add(Text.assemble(f"{'implied':<11} {implied}"))
     for goal in scan.get("goals", []):
@@ -99,10 +114,10 @@ def _conjunct(branch: Tree, conjunct: dict[str, Any], scan: dict[str, Any]) -> N
     node = branch.add(Text.assemble((f"{kind:<11} ", _STYLES[kind]), conjunct["sql"]))
     alone, more = effect(conjunct, scan), added(conjunct, scan)
     if alone:
-        node.add(Text(f"prunes {alone} on its own"))
+        node.add(Text(f"prunes {alone} on its own{pruned_by(conjunct)}"))
     if more:
         node.add(Text(f"adds {more} to the conjuncts before it"))
-    if conjunct["reason"] and not scan["fallback"]:
+    if conjunct["reason"] and (scan.get("observed") or not scan["fallback"]):
         node.add(Text(conjunct["reason"]["text"]))
         _fix(node, conjunct["reason"])
 

@@ -14,6 +14,7 @@ from tamis.expr.sql import to_sql
 from tamis.plan.aggregate import answer
 from tamis.plan.contributions import Aggregate, Function
 from tamis.plan.fully_matching import fully_matching
+from tamis.plan.unraised_errors import files_that_may_raise
 from tamis.serve.asked import Asked, nothing
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.goals import (
@@ -40,9 +41,9 @@ def answer_aggregates(goal: AggregateGoal, asked: Asked) -> GoalAnswer:
     records = found.num_records
     if records is None:  # and no file is kept
         records = np.zeros(len(kept), np.int64)
-    answered = answer(
-        aggregates, found.segments, kept, matching, records, _keys(goal, found.directories)
-    )
+    raising = files_that_may_raise(asked.conjuncts, found.segments, kept & ~matching)
+    keys = _keys(goal, found.directories)
+    answered = answer(aggregates, found.segments, kept, matching, records, keys, raising)
     if answered.covered + answered.skipped == 0 and kept.any():
         return _not_certain(aggregates)
     try:

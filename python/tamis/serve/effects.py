@@ -37,6 +37,7 @@ def with_effects(
             answer,
             pruned=share(each.alone),
             added=None if each.added is None else share(each.added),
+            pruned_by=list(each.kinds),
         )
         for answer, each in zip(
             answers, effects(conjuncts, found.segments, request.snapshot.files), strict=True

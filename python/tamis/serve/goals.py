@@ -8,22 +8,24 @@ from typing import Any, Final
 import numpy as np
 
 from tamis.classify.pushdown import Pushdown
-from tamis.expr.nodes import Column, Expr, walk
+from tamis.expr.nodes import Column, Expr, type_of, walk
 from tamis.expr.sql import to_sql
 from tamis.plan.clustered import is_clustered
 from tamis.plan.fully_matching import fully_matching, fully_matching_blocks
 from tamis.plan.key_ranges import key_ranges
 from tamis.plan.keys_of_files import constant_of_edge, key_of_files, matching_files
 from tamis.plan.limit import enough_files
+from tamis.plan.reader_losses import loses_within
 from tamis.plan.scan import ScanDecision, decide
 from tamis.plan.sort_keys import Group, SortKey
 from tamis.plan.split import saved_by_splitting
 from tamis.plan.topk import boundary, first_files
+from tamis.plan.unraised_errors import files_that_may_raise
 from tamis.serve.aggregates import answer_aggregates
 from tamis.serve.asked import Asked, nothing, reason_document
 from tamis.tables.parquet import ScanInput
 from tamis.wire.catalyst import decode, decode_conjuncts
-from tamis.wire.constants import constant
+from tamis.wire.constants import constant, value_of
 from tamis.wire.goals import (
     AggregateGoal,
     ClusteredAnswer,
@@ -73,12 +75,28 @@ def _topk(goal: TopKGoal, asked: Asked) -> GoalAnswer:
     last = boundary(goal.rows, key, of, matching, found.num_records)
     if last is None:
         return nothing("TOPK_NOT_COVERED", key=name, rows=goal.rows)
-    files = first_files(key, of, last, kept)
+    raising = files_that_may_raise(asked.conjuncts, found.segments, kept)
+    files = first_files(key, of, last, kept) | raising
     if files.sum() == kept.sum() > 1:
         if of.may_be[Group.NAN].all():
             return nothing("TOPK_MAY_BE_NAN", key=name)
         return nothing("TOPK_RANGES_OVERLAP", key=name, rows=goal.rows)
-    return FilesAnswer(encode_kept(files), constant_of_edge(last.value, key.expr))
+    # the reader must not skip rows for which a filter would raise
+    until = None if raising.any() else _until(last.value, key.expr)
+    return FilesAnswer(encode_kept(files), until)
+
+
+def _until(edge: Any, key: Expr) -> int | str | None:
+    """The boundary as a constant that the reader may compare with; None: there is none."""
+    until = constant_of_edge(edge, key)
+    data_type = type_of(key)
+    if (
+        until is None
+        or data_type is None
+        or loses_within(None, value_of(until, data_type), data_type)
+    ):
+        return None
+    return until
 
 
 def _split(goal: SplitGoal, asked: Asked) -> GoalAnswer:
@@ -114,6 +132,7 @@ def _confine(goal: ConfineGoal, asked: Asked) -> GoalAnswer:
     confined = decide(
         asked.conjuncts, asked.found.segments, len(kept), consequences=[predicate], among=kept
     ).kept
+    confined |= files_that_may_raise(asked.conjuncts, asked.found.segments, kept & ~confined)
     if np.array_equal(confined, kept):
         columns = [".".join(node.path) for node in walk(predicate) if isinstance(node, Column)]
         return nothing("KEY_RANGE_COVERS", column=columns[0] if columns else to_sql(predicate))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from tamis.classify.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, walk
 from tamis.plan import implied as plan
+from tamis.plan.reader_losses import loses_within
 from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.constants import optional
@@ -32,7 +33,8 @@ def imply(text: str) -> str:
         depth_of(request.conjuncts),
         lambda: plan.implied_ranges(decode_conjuncts(request.conjuncts, DEEPEST)),
     )
-    return write_answer(ImpliedAnswer(request.id, [_document(each) for each in ranges]))
+    documents = [_document(each) for each in ranges if _is_safe_for_readers(each)]
+    return write_answer(ImpliedAnswer(request.id, documents))
 
 
 def found_ranges(conjuncts: Sequence[Expr]) -> tuple[plan.ImpliedRange, ...]:
@@ -61,8 +63,18 @@ def ranges_of_residual(
     return [
         _document(each)
         for each in found
-        if each.column.path in named and each.column.path[0] not in partitions
+        if each.column.path in named
+        and each.column.path[0] not in partitions
+        and _is_safe_for_readers(each)
     ]
+
+
+def _is_safe_for_readers(found: plan.ImpliedRange) -> bool:
+    """Whether a Parquet reader that is given the range keeps every row that lies in it."""
+    data_type = found.column.type
+    return not any(
+        loses_within(each.lower, each.upper, data_type, each.upper_open) for each in found.intervals
+    )
 
 
 def _document(found: plan.ImpliedRange) -> ImpliedRange:

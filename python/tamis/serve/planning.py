@@ -26,6 +26,7 @@ from tamis.serve.declarations import in_force
 from tamis.serve.effects import with_effects
 from tamis.serve.goals import answer_goal, reason_document
 from tamis.serve.implied import found_ranges, ranges_of_residual
+from tamis.serve.located import located
 from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.tables.row_groups import counted, grouped_files
@@ -72,6 +73,7 @@ def _plan(request: PlanRequest, started: float) -> str:
             *(Warning_(code, text) for code, text in watch.warnings.items()),
         ],
     )
+    answer = located(answer, request, found)
     seconds = time.perf_counter() - started
     return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from msgspec import structs
 
 from tamis._version import __version__
 from tamis.evaluate.bounds import Flags
@@ -24,14 +25,16 @@ from tamis.history.schema import SCHEMA
 from tamis.plan.clustered import depth_of_files
 from tamis.plan.edges import files_without_bounds
 from tamis.plan.scan import decide
+from tamis.plan.why import better_reason
+from tamis.reasons import Reason
 from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
-from tamis.wire.history import RecordedConjunct, ScanRecord
+from tamis.wire.history import AuditRecord, RecordedConjunct, ScanRecord
 from tamis.wire.kept import decode_kept
 from tamis.wire.messages import PlanRequest
 
-__all__ = ["row_of"]
+__all__ = ["audit_row_of", "row_of"]
 
 #: Beyond them it takes long to count what each conjunct rules out.
 _MOST_FILES: Final = 200_000
@@ -50,6 +53,8 @@ class _Conjunct:
     columns: list[str]
     pruned_files: int | None
     files_without_bounds: int | None
+    #: Finer than what was known when the scan was planned; None: no such reason.
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +87,19 @@ def row_of(record: ScanRecord) -> dict[str, Any]:
     return row | {"tamis": __version__}
 
 
+def audit_row_of(record: AuditRecord) -> dict[str, Any]:
+    """The row of an audit, which `tamis.history` puts to the scan with this id."""
+    audit = structs.asdict(record.audit)
+    audit["text"] = audit["text"] and audit["text"][:_LONGEST_SQL]
+    return {"id": record.id, "time": record.time, "audit": audit}
+
+
 def _conjunct(told: RecordedConjunct, found: _Conjunct | None) -> dict[str, Any]:
-    why = told.reason
+    why = (found and found.reason) or told.reason
     return {
         "sql": told.sql[:_LONGEST_SQL],
         "pushdown": told.pushdown,
-        "reason": why and why.code,
+        "reason": why and str(why.code),
         "text": why and why.text[:_LONGEST_SQL],
         "fix": why and why.fix and why.fix[:_LONGEST_SQL],
         "columns": found and found.columns,
@@ -117,20 +129,34 @@ def _asked_again(question: PlanRequest, kept: Flags) -> _Found:
     conjuncts = [simplify(each) for each in decode_conjuncts(question.conjuncts, DEEPEST)]
     short = files <= _MOST_FILES and len(conjuncts) <= _MOST_CONJUNCTS
     pruned: list[int | None] = [None] * len(conjuncts)
+    reasons: list[Reason | None] = [None] * len(conjuncts)
     if short and not question.declarations:
         decision = decide(conjuncts, scan.segments, files, detail=True)
         pruned = [each.pruned_files for each in decision.conjuncts]
+        reasons = [
+            _finer(conjunct, each.reason, scan, files)
+            for conjunct, each in zip(conjuncts, decision.conjuncts, strict=True)
+        ]
     named = {each: None for c in conjuncts for each in walk(c) if isinstance(each, Column)}
     unknown = {each.path: files_without_bounds(each, scan.segments, kept) for each in named}
     return _Found(
         [
-            _Conjunct(_names(each), count, _most_unknown(each, unknown))
-            for each, count in zip(conjuncts, pruned, strict=True)
+            _Conjunct(_names(each), count, _most_unknown(each, unknown), why)
+            for each, count, why in zip(conjuncts, pruned, reasons, strict=True)
         ],
         {dotted(each.path): _depth(each, scan, files) for each in named},
         bool(scan.indexes),
         _without_index(scan, kept),
     )
+
+
+#: Reasons with a fix of their own, which the report gives.
+_FINER: Final = frozenset({"VALUE_WITHIN_RANGES", "KNOWN_OF_SINGLE_VALUES"})
+
+
+def _finer(conjunct: Expr, why: Reason | None, scan: ScanInput, files: int) -> Reason | None:
+    found = better_reason(conjunct, why, scan.segments, files)
+    return found if found is not None and found.code in _FINER else None
 
 
 def _names(conjunct: Expr) -> list[str]:

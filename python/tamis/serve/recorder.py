@@ -86,15 +86,16 @@ def _append(records: list[str]) -> str:
     from tamis.history import Log, default_location
     from tamis.history.schema import rows_to_table
     from tamis.index.memory import give_back
-    from tamis.serve.recorded_scan import row_of
-    from tamis.wire.history import HistorySettings, read_record
+    from tamis.serve.recorded_scan import audit_row_of, row_of
+    from tamis.wire.history import AuditRecord, HistorySettings, read_record
 
     rows: dict[HistorySettings, list[dict[str, Any]]] = {}
     trouble = ""
     for text in records:
         try:
             record = read_record(text)
-            rows.setdefault(record.history, []).append(row_of(record))
+            row = audit_row_of(record) if isinstance(record, AuditRecord) else row_of(record)
+            rows.setdefault(record.history, []).append(row)
         except Exception as error:  # one that cannot be read does not keep out the others
             traceback.print_exc(file=sys.stderr)
             trouble = f"a scan could not be recorded in the history ({error}). {_OFF}"

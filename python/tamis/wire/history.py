@@ -1,4 +1,4 @@
-"""A scan that ran, as the shim tells of it: `record` of io.tamis.bridge.Planner.
+"""What the shim records: a scan that ran, or its audit: `record` of io.tamis.bridge.Planner.
 
 Versioned as the other messages are. Field for field what io.tamis.report.ScanRecords writes.
 """
@@ -11,7 +11,9 @@ from tamis.wire.file_sets import Kept
 from tamis.wire.messages import PlanRequest, read_versioned
 
 __all__ = [
+    "AuditRecord",
     "HistorySettings",
+    "RecordedAudit",
     "RecordedConjunct",
     "RecordedGoal",
     "RecordedReason",
@@ -47,10 +49,30 @@ class RecordedConjunct(msgspec.Struct, frozen=True):
     reason: RecordedReason | None = None
 
 
-class ScanRecord(msgspec.Struct, frozen=True):
-    """`question`: the plan request of the scan, to be asked again for what it did not ask.
+class RecordedAudit(msgspec.Struct, frozen=True):
+    """`result`: passed, disagreement or failed. `files`: how many were read again."""
 
-    `kept`: what was decided, of the files of its snapshot. `time`: milliseconds since 1970.
+    result: str
+    files: int
+    text: str | None = None
+
+
+class AuditRecord(msgspec.Struct, frozen=True):
+    """The audit of a scan, which ends after the scan was recorded. `id` is that of the scan."""
+
+    version: int
+    id: str
+    time: int
+    audit: RecordedAudit
+    history: HistorySettings = HistorySettings()
+
+
+class ScanRecord(msgspec.Struct, frozen=True):
+    """A scan that ran.
+
+    `question`: the plan request of the scan, to be asked again for what it did not ask.
+    `kept`: what was decided, of the files of its snapshot; where `observed`, it was not applied.
+    `time`: milliseconds since 1970.
     """
 
     version: int
@@ -63,7 +85,9 @@ class ScanRecord(msgspec.Struct, frozen=True):
     bytes_total: int
     application: str | None = None
     execution: int | None = None
+    observed: bool = False
     files_read: int | None = None
+    bytes_read: int | None = None
     rows_kept: int | None = None
     rows_total: int | None = None
     row_groups_kept: int | None = None
@@ -79,14 +103,22 @@ class ScanRecord(msgspec.Struct, frozen=True):
     question: PlanRequest | None = None
 
 
-_record = msgspec.json.Decoder(ScanRecord)
+class _Kind(msgspec.Struct, frozen=True):
+    kind: str = "scan"
 
 
-def read_record(text: str) -> ScanRecord:
+_kind = msgspec.json.Decoder(_Kind)
+_scan = msgspec.json.Decoder(ScanRecord)
+_audit = msgspec.json.Decoder(AuditRecord)
+
+
+def read_record(text: str) -> ScanRecord | AuditRecord:
     """Read a record; WireVersionError if it is of another version, WireError if malformed.
 
     >>> read_record('{"version": 1}')
     Traceback (most recent call last):
     tamis.errors.WireError: the record of a scan cannot be read: Object missing required field `id`
     """
-    return read_versioned(_record, text, "the record of a scan")
+    if read_versioned(_kind, text, "the record of a scan").kind == "audit":
+        return read_versioned(_audit, text, "the record of an audit")
+    return read_versioned(_scan, text, "the record of a scan")

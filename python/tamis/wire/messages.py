@@ -110,7 +110,8 @@ class ConjunctAnswer(msgspec.Struct, frozen=True):
     """What became of the conjunct at the same place of the request.
 
     Where `detail` was asked for: `pruned`, what the conjunct rules out on its own; `added`, what of
-    all files is ruled out by the conjuncts up to this one, and not by those before it.
+    all files is ruled out by the conjuncts up to this one, and not by those before it; `pruned_by`,
+    the kinds of statistics by which it rules out files.
     """
 
     pushdown: str
@@ -118,6 +119,7 @@ class ConjunctAnswer(msgspec.Struct, frozen=True):
     pruned_files: int | None = None
     pruned: Share | None = None
     added: Share | None = None
+    pruned_by: list[str] = []
 
 
 class ImpliedInterval(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """A sidecar that misbehaves: `python sidecar.py MODE`, run in place of `python -m tamis.serve`.
 
-The process, the handshake and the token are the real ones; only what MODE names is not.
+The process, the handshake and the token are the real ones; only what MODE names is not. Each plan
+request adds a line to `requests` beside the script that started the process.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 
 from tamis.serve import handler, process
 
-MODE = sys.argv[1]
+MODE, LOG = sys.argv[1:3]
 real_plan = handler.Handler.plan
 
 
@@ -90,5 +91,11 @@ elif MODE == "silent":
 elif MODE == "ending":
     sys.exit("cannot start today")
 else:
-    handler.Handler.plan = PLANS[MODE]
+
+    def counted(self, request):
+        with open(LOG, "a") as log:
+            log.write("plan\n")
+        return PLANS[MODE](self, request)
+
+    handler.Handler.plan = counted
 process.main()

@@ -98,11 +98,6 @@ class LogicalType:
         return _RANGES.get(self.id, self.data_type.domain)
 
     @property
-    def is_exact(self) -> bool:
-        """Whether its values are whole numbers of steps, and every one of them is told apart."""
-        return self.step is not None and self.id != "TIMESTAMP_NS"
-
-    @property
     def is_floating(self) -> bool:
         return self.id in ("FLOAT", "DOUBLE")
 

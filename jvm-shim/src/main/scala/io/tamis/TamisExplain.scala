@@ -29,16 +29,20 @@ class TamisExplain extends ExtendedExplainGenerator {
 }
 
 private object TamisExplain {
-  def of(number: Int, table: PlannedFiles, d: Decision): String = {
+  def of(number: Int, table: PlannedFiles, decision: Decision): String = {
+    val d = decision.shown
     val conjuncts = d.conjuncts.map(c => s"${c.pushdown}: ${c.sql}${why(c.reason)}")
     val goals = table.purpose.goals.map(g =>
       s"goal ${g.text}: ${g.reason.fold("the files are chosen for it")(r => "no" + why(Some(r)))}"
     )
-    val failed = d.fallbackReason.map(r => "as plain Spark" + why(Some(r)))
-    (s"scan $number of ${table.name()}: ${sizes(d)}" +: (conjuncts ++ goals ++ failed).map(
-      "  " + _
-    ))
-      .mkString("", "\n", "\n")
+    val failed = decision.fallbackReason.map(r => "as plain Spark" + why(Some(r)))
+    val observed = Option.when(decision.isObserved) {
+      val kept = decision.kept
+      s"observed, not applied: ${kept.count} of ${kept.listing.size} files are read"
+    }
+    val would = if (decision.isObserved) "would read " else ""
+    (s"scan $number of ${table.name()}: $would${sizes(d)}" +:
+      (observed ++ conjuncts ++ goals ++ failed).map("  " + _).toSeq).mkString("", "\n", "\n")
   }
 
   private def sizes(d: Decision): String = {

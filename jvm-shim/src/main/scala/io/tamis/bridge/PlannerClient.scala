@@ -30,10 +30,7 @@ object PlannerClient {
     30,
     TimeUnit.SECONDS,
     new SynchronousQueue[Runnable],
-    (task: Runnable) => {
-      val thread = new Thread(task, s"tamis-call-${names.incrementAndGet()}");
-      thread.setDaemon(true); thread
-    }
+    (task: Runnable) => Daemons.thread(s"tamis-call-${names.incrementAndGet()}")(task)
   )
 
   /** Which files a scan needs. */

@@ -172,19 +172,15 @@ object Sidecar {
   /** Reads the error stream to its end, logs it, and remembers the last lines for the warning. */
   private final class LastLines(process: Process) {
     private val lines = new java.util.ArrayDeque[String]()
-    private val reader = new Thread(
-      () => {
-        val in = new BufferedReader(new InputStreamReader(process.getErrorStream, UTF_8))
-        try
-          Iterator.continually(in.readLine()).takeWhile(_ != null).foreach { line =>
-            log.info(line)
-            lines.synchronized { lines.add(line); if (lines.size > 20) lines.removeFirst() }
-          }
-        catch { case _: IOException => } // the process is gone
-      },
-      "tamis-sidecar-stderr"
-    )
-    reader.setDaemon(true)
+    private val reader = Daemons.thread("tamis-sidecar-stderr") { () =>
+      val in = new BufferedReader(new InputStreamReader(process.getErrorStream, UTF_8))
+      try
+        Iterator.continually(in.readLine()).takeWhile(_ != null).foreach { line =>
+          log.info(line)
+          lines.synchronized { lines.add(line); if (lines.size > 20) lines.removeFirst() }
+        }
+      catch { case _: IOException => } // the process is gone
+    }
     reader.start()
 
     def text: String = {

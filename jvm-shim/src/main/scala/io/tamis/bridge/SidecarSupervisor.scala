@@ -5,7 +5,9 @@ import java.util.concurrent._
 
 import scala.util.Try
 
+import io.tamis.conf.TamisConf
 import org.apache.hadoop.util.ShutdownHookManager
+import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
 /** Keeps one sidecar running, and knows when not to ask it.
@@ -21,16 +23,18 @@ object SidecarSupervisor {
   private val PingMs = 1000L
   private val HangsBeforeRestart = 3
   private val DeathsBeforePause = 3
-  private val StartMs = 20000L
   private val LastWordsMs = 2000L
   private val LateHook = 1 // Spark's are of priority 40 and more
 
-  private val background: ExecutorService = Executors.newCachedThreadPool { (task: Runnable) =>
-    val thread = new Thread(task, "tamis-supervisor"); thread.setDaemon(true); thread
-  }
+  private val background: ExecutorService =
+    Executors.newCachedThreadPool(Daemons.factory("tamis-supervisor"))
 
   /** One start of the sidecar: done when it is ready, or failed. */
-  private final case class Run(python: String, future: CompletableFuture[Sidecar]) {
+  private final case class Run(
+      python: String,
+      startTimeoutMs: Long,
+      future: CompletableFuture[Sidecar]
+  ) {
     def sidecar: Option[Sidecar] = Try(future.getNow(null)).toOption.flatMap(Option(_))
     def isUsable: Boolean = !future.isDone || sidecar.exists(_.isAlive)
   }
@@ -60,11 +64,14 @@ object SidecarSupervisor {
   }
 
   /** Starts the sidecar in the background, so that it is ready before the first query is planned.
+    *
+    * @param conf
+    *   the confs that the application was started with
     */
-  def warmUp(): Unit = background.execute { () =>
+  def warmUp(conf: SQLConf): Unit = background.execute { () =>
     privateDirectory
-    val python = SidecarPython.choose(SidecarPython.sparkConf("spark.tamis.python"))
-    synchronized(if (run.isEmpty) launch(python, StartMs))
+    val python = SidecarPython.choose(TamisConf.python(conf))
+    synchronized(if (run.isEmpty) launch(python, TamisConf.startTimeoutMs(conf)))
   }
 
   /** Forgets every failure and starts anew: for whoever mended what was wrong. */
@@ -116,7 +123,7 @@ object SidecarSupervisor {
       else math.min(LongestPauseMs, FirstPauseMs << math.min(failures - 1, 6))
     val died = asked.exists(!_.isAlive)
     if (!died || failures >= DeathsBeforePause) closedUntil = System.nanoTime() + pauseMs * 1000000L
-    if (died) run.filter(_.sidecar == asked).foreach(r => launch(r.python, StartMs))
+    if (died) run.filter(_.sidecar == asked).foreach(r => launch(r.python, r.startTimeoutMs))
   }
 
   /** A call did not end in time. A process that does not even answer a ping is ended; a slow one is
@@ -141,6 +148,7 @@ object SidecarSupervisor {
   private def launch(python: String, timeoutMs: Long): Run = {
     val started = Run(
       python,
+      timeoutMs,
       CompletableFuture.supplyAsync[Sidecar](() => Sidecar.start(python, timeoutMs), background)
     )
     run = Some(started)

@@ -1,6 +1,7 @@
 package io.tamis.conf
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.internal.SQLConf
@@ -52,6 +53,18 @@ object TamisConf {
 
   private def list(conf: SQLConf, key: String, separator: Char): Seq[String] =
     string(conf, key).toSeq.flatMap(_.split(separator)).map(_.trim).filter(_.nonEmpty)
+
+  /** The confs that an application was started with, for what happens before there is a session. A
+    * value that is not allowed counts as not set: the session reports it.
+    *
+    * @param valueOf
+    *   the text of a conf
+    */
+  def ofApplication(valueOf: String => Option[String]): SQLConf = {
+    val conf = new SQLConf
+    defaults.keys.foreach(key => Try(valueOf(key).foreach(conf.setConfString(key, _))))
+    conf
+  }
 
   def enabled(conf: SQLConf): Boolean =
     string(conf, "spark.tamis.enabled").forall(_.toBoolean) && mode(conf) != "off"

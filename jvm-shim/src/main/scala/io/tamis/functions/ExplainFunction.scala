@@ -10,11 +10,13 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.types.StructType
 
 /** What tamis decides of a query, which is planned and not run: of every scan a row for itself, for
-  * each of its goals and for each conjunct of its filter; a row for each relation that was left
-  * alone and for each answer from statistics.
+  * each of its goals, for each conjunct of its filter and for each condition that is known only
+  * when the query runs; a row for each relation that was left alone and for each answer from
+  * statistics.
   *
   * Columns: `scan` counts from 1 and is NULL of what is not scanned by tamis; `what` is scan, goal,
-  * exact, inexact, unsupported, left alone or answered; `files_pruned` is of the conjunct alone.
+  * exact, inexact, unsupported, run time, left alone or answered; `files_pruned` is of the conjunct
+  * alone.
   */
 object ExplainFunction extends QueryFunction("tamis_explain") {
   override def usage: String =
@@ -23,7 +25,7 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
   override protected val schema: StructType = StructType.fromDDL(
     "scan INT, table STRING, what STRING NOT NULL, sql STRING, files_kept BIGINT, " +
       "files_total BIGINT, bytes_kept BIGINT, bytes_total BIGINT, rows_kept BIGINT, " +
-      "rows_total BIGINT, files_pruned BIGINT, reason STRING, fix STRING"
+      "rows_total BIGINT, files_pruned BIGINT, reason STRING, fix STRING, files_read BIGINT"
   )
 
   override protected def rows(planned: QueryExecution): Seq[Row] = {
@@ -52,9 +54,18 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
 
   private def ofScan(scan: JsonNode, number: Int): Seq[Row] = {
     val head = Seq("scan" -> number, "table" -> text(scan, "table"))
-    val itself = head ++ Seq("what" -> "scan", "reason" -> text(scan, "fallback")) ++ Sizes.map(
-      name => name -> this.number(scan, name)
+    val itself = head ++ Seq("what" -> "scan") ++ fallback(scan) ++ Sizes.map(name =>
+      name -> this.number(scan, name)
     )
+    val runtime = scan.path("runtime").elements.asScala.map { condition =>
+      head ++ Seq(
+        "what" -> "run time",
+        "sql" -> text(condition, "sql"),
+        "reason" ->
+          (if (condition.path("prunes").asBoolean) "known when the query runs, and rules out files"
+           else "known when the query runs, and applied to the rows")
+      )
+    }
     val goals = scan.path("goals").elements.asScala.map { goal =>
       head ++ Seq("what" -> "goal", "sql" -> text(goal, "goal")) ++ why(goal)
     }
@@ -65,11 +76,27 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
         "files_pruned" -> this.number(c, "pruned_files")
       ) ++ why(c)
     }
-    (Iterator(itself) ++ goals ++ conjuncts).map(cells => row(cells: _*)).toSeq
+    (Iterator(itself) ++ goals ++ conjuncts ++ runtime).map(cells => row(cells: _*)).toSeq
   }
 
-  private val Sizes =
-    Seq("files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept", "rows_total")
+  private val Sizes = Seq(
+    "files_kept",
+    "files_total",
+    "bytes_kept",
+    "bytes_total",
+    "rows_kept",
+    "rows_total",
+    "files_read"
+  )
+
+  private def fallback(scan: JsonNode): Seq[(String, Any)] = {
+    val reason = text(scan, "fallback")
+    val observed = s"observed, not applied: $reason"
+    Seq(
+      "reason" -> (if (scan.path("observed").asBoolean) observed else reason),
+      "fix" -> text(scan.path("fallback_reason"), "fix")
+    )
+  }
 
   private def why(node: JsonNode): Seq[(String, Any)] = {
     val reason = node.path("reason")

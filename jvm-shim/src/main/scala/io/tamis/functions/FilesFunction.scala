@@ -13,10 +13,11 @@ import org.apache.spark.sql.types.StructType
 /** Every file of every scan of a query, which is planned and not run: whether it is read, what left
   * it out, and the statistics that say so, as anyone may evaluate them again.
   *
-  * Columns: `scan` as `tamis_explain` counts; `verdict` is that of statistics over all conjuncts
-  * (none, some, all), and NULL where nothing is known of the file; `decided_by` is the first
-  * conjunct that on its own leaves the file out, or what else did; `statistics` holds cells of the
-  * public `files` table as literals of SQL.
+  * Columns: `scan` as `tamis_explain` counts; `kept`: tamis keeps the file, in the mode `observe`
+  * would keep it; `read`: the query reads it, as far as that is known before it runs; `verdict` is
+  * that of statistics over all conjuncts (none, some, all), and NULL where nothing is known of the
+  * file; `decided_by` is the first conjunct that on its own leaves the file out, or what else did;
+  * `statistics` holds cells of the public `files` table as literals of SQL.
   */
 object FilesFunction extends QueryFunction("tamis_files") {
   override def usage: String =
@@ -25,7 +26,7 @@ object FilesFunction extends QueryFunction("tamis_files") {
   override protected val schema: StructType = StructType.fromDDL(
     "scan INT NOT NULL, table STRING, file STRING NOT NULL, size BIGINT NOT NULL, " +
       "modified TIMESTAMP NOT NULL, rows BIGINT, kept BOOLEAN NOT NULL, verdict STRING, " +
-      "decided_by STRING, statistics MAP<STRING, STRING>"
+      "decided_by STRING, statistics MAP<STRING, STRING>, read BOOLEAN NOT NULL"
   )
 
   override protected def rows(planned: QueryExecution): Seq[Row] =
@@ -34,7 +35,8 @@ object FilesFunction extends QueryFunction("tamis_files") {
     }
 
   private def ofScan(number: Int, table: PlannedFiles, decision: Decision): Seq[Row] = {
-    val detail = new ScanDetail(table, decision)
+    val detail = new ScanDetail(table, decision.shown)
+    val isRead = if (decision.isObserved) new ScanDetail(table, decision).isKept else detail.isKept
     val evidence = detail.evidence().toOption // without it the files are told all the same
     val name = table.name()
     detail.listing.files.indices.map { i =>
@@ -49,7 +51,8 @@ object FilesFunction extends QueryFunction("tamis_files") {
         detail.isKept(i),
         found.flatMap(_.verdict).orNull,
         detail.decidedBy(i, found).orNull,
-        found.map(_.statistics).orNull
+        found.map(_.statistics).orNull,
+        isRead(i)
       )
     }
   }

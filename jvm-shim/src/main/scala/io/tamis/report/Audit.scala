@@ -1,27 +1,27 @@
 package io.tamis.report
 
-import java.lang.{Boolean => JBoolean}
-import java.util.{Collections, WeakHashMap}
-import java.util.concurrent.{Executors, ThreadFactory, TimeUnit}
-import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
+import java.util.concurrent.{Executors, TimeUnit}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}
 
-import scala.util.Random
+import scala.util.{Random, Try}
 import scala.util.control.NonFatal
 
-import io.tamis.bridge.Warnings
+import io.tamis.bridge.{Daemons, Warnings}
 import io.tamis.conf.TamisConf
 import io.tamis.rules.PlainConjuncts
-import io.tamis.source.{Decision, FixedFileIndex, Kept, PlannedFiles}
-import org.apache.spark.sql.SparkSession
+import io.tamis.source.{FixedFileIndex, Kept, PlannedFiles, PlanningMetrics}
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.Filter
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.util.QueryExecutionListener
 import org.slf4j.LoggerFactory
 
 /** Reads again some of what a query did not read, and says so loudly if a row was missed.
@@ -29,51 +29,72 @@ import org.slf4j.LoggerFactory
   * After a query that ended well, of each of its scans: some files that its filters left out, in
   * which no row may pass the filters; and some files that it read, in which every row passes the
   * filters that left the plan. Spark itself reads them, without tamis. It happens beside later
-  * queries, one audit after another, and changes none of them.
+  * queries, one audit after another, and changes none of them. What a scan in the mode `observe`
+  * would have read is audited in the same way.
+  *
+  * The jobs of an audit belong to no SQL execution: they run after their query has ended, in a
+  * thread that inherits nothing of any query ([[Daemons]]).
   */
 object Audit {
   private val log = LoggerFactory.getLogger("io.tamis")
   private val waiting = new AtomicInteger()
   private val MostWaiting = 100
   private val read = new AtomicLong()
+  private val listening = new AtomicReference[SparkContext]()
+
+  /** Marks cached plans whose scans were audited: they run once, and stand in every plan that reads
+    * them.
+    */
+  private val Audited = TreeNodeTag[Boolean]("io.tamis.audited")
 
   /** How many files were read again so far. */
   def files: Long = read.get
 
-  private val thread = Executors.newSingleThreadExecutor(new ThreadFactory {
-    override def newThread(task: Runnable): Thread = {
-      val made = new Thread(task, "tamis-audit")
-      made.setDaemon(true)
-      made
+  private val thread = Executors.newSingleThreadExecutor(Daemons.factory("tamis-audit"))
+
+  /** Audits the queries of every session of this context whose conf asks for it. */
+  def listenTo(context: SparkContext): Unit =
+    if (listening.getAndSet(context) ne context)
+      try context.addSparkListener(new Listener)
+      catch { case NonFatal(e) => cannot("this application", e) }
+
+  private final class Listener extends SparkListener {
+    override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+      case e: SparkListenerSQLExecutionEnd if e.errorMessage.forall(_.isEmpty) =>
+        Option(SparkEvents.planOf(e)).foreach(ended(_, e.executionId, e.time))
+      case _ =>
     }
-  })
-
-  private val sessions = Collections.newSetFromMap(new WeakHashMap[ClassicSession, JBoolean])
-
-  /** From now on; asked twice, once. */
-  def listenTo(session: ClassicSession): Unit = sessions.synchronized {
-    if (sessions.add(session)) session.listenerManager.register(new Listener(session))
   }
 
-  /** Hears of the queries of one session. */
-  private final class Listener(session: ClassicSession) extends QueryExecutionListener {
-    override def onSuccess(funcName: String, planned: QueryExecution, nanos: Long): Unit = {
-      val files = TamisConf.auditFiles(session.sessionState.conf)
-      // an audit that cannot keep up leaves queries out rather than memory full
-      if (files > 0 && waiting.get < MostWaiting)
-        try {
-          val scans = ScanReport.decisions(planned.executedPlan)
-          if (scans.nonEmpty) {
-            waiting.incrementAndGet()
-            thread.execute { () =>
-              try scans.foreach { case (table, decision) => audit(session, table, decision, files) }
-              finally waiting.decrementAndGet()
-            }
+  private def ended(ran: QueryExecution, execution: Long, time: Long): Unit = {
+    val most = Try(TamisConf.auditFiles(ran.sparkSession.sessionState.conf)).getOrElse(0)
+    // an audit that cannot keep up leaves queries out rather than filling the memory
+    if (most > 0 && waiting.get < MostWaiting)
+      try {
+        val every = ScanNodes.of(ran.executedPlan, _ => true).map(_.node)
+        val scans = ScanNodes.once(ScanNodes.of(ran.executedPlan, isNew))(_.decision)
+        if (scans.nonEmpty) {
+          waiting.incrementAndGet()
+          thread.execute { () =>
+            try
+              scans.foreach { scan =>
+                val number = every.indexWhere(_ eq scan.node)
+                audit(ran.sparkSession, scan, most).foreach { found =>
+                  PlanningMetrics.audited(found.result, found.files)
+                  ScanHistory.audited(ran, execution, number, time, found)
+                }
+              }
+            catch { case e @ (NonFatal(_) | _: LinkageError) => cannot("the query", e) }
+            finally waiting.decrementAndGet()
           }
-        } catch { case NonFatal(e) => cannot("the query", e) }
-    }
+        }
+      } catch { case e @ (NonFatal(_) | _: LinkageError) => cannot("the query", e) }
+  }
 
-    override def onFailure(funcName: String, planned: QueryExecution, e: Exception): Unit = ()
+  private def isNew(cachedPlan: SparkPlan): Boolean = {
+    val seen = cachedPlan.getTagValue(Audited).isDefined
+    cachedPlan.setTagValue(Audited, true)
+    !seen
   }
 
   /** Waits for the audits that were asked for; false: some go on. */
@@ -83,28 +104,29 @@ object Audit {
     waiting.get == 0
   }
 
-  private def audit(
-      session: ClassicSession,
-      table: PlannedFiles,
-      decision: Decision,
-      most: Int
-  ): Unit = {
+  /** None: the scan has nothing to audit, such as one without a filter. */
+  private def audit(session: ClassicSession, scan: ScanNode, most: Int): Option[AuditResult] = {
+    val (table, decision) = (scan.files, scan.decision.shown)
     val universe = table.purpose.within.getOrElse(Kept.all(decision.kept.listing))
     val left = sample(universe, most)(i => !decision.kept.contains(i))
     val passing = decision.conjuncts.map(_.expression).filter(PlainConjuncts.isPlain)
-    check(session, table, left, passing)(_.reduce(And(_, _))) { rows =>
-      s"$rows rows of ${table.name()} were not read that pass ${sql(passing)}: they are in " +
+    val (unread, gone) =
+      if (scan.decision.isObserved) ("would not have been read", "would have left")
+      else ("were not read", "left")
+    val missed = check(session, table, left, passing)(_.reduce(And(_, _))) { rows =>
+      s"$rows rows of ${table.name()} $unread that pass ${sql(passing)}: they are in " +
         s"${paths(left)}"
     }
     // of a file that is read in part, only that part was proven
     val read = if (decision.kept.ranges.isEmpty) sample(decision.kept, most)(_ => true) else None
     val exact = decision.conjuncts.filter(_.isExact).map(_.expression)
-    check(session, table, read, exact)(c =>
+    val unfiltered = check(session, table, read, exact)(c =>
       Not(Coalesce(Seq(c.reduce(And(_, _)), Literal.FalseLiteral)))
     ) { rows =>
-      s"$rows rows of ${table.name()} were read that do not pass ${sql(exact)}, which left the " +
+      s"$rows rows of ${table.name()} were read that do not pass ${sql(exact)}, which $gone the " +
         s"plan: they are in ${paths(read)}"
     }
+    AuditResult.of(Seq(missed, unfiltered).flatten)
   }
 
   /** Some of the files for which this is true; None: there is none. */
@@ -121,17 +143,29 @@ object Audit {
       table: PlannedFiles,
       files: Option[Kept],
       conjuncts: Seq[Expression]
-  )(condition: Seq[Expression] => Expression)(found: Long => String): Unit =
-    if (files.nonEmpty && conjuncts.nonEmpty)
+  )(condition: Seq[Expression] => Expression)(found: Long => String): Option[AuditResult] =
+    Option.when(files.nonEmpty && conjuncts.nonEmpty) {
+      val count = files.get.count.toLong
       try {
-        val rows = count(session, table, files.get, condition(conjuncts))
-        read.addAndGet(files.get.count.toLong)
-        if (rows > 0) disagreement(found(rows))
-        else log.info(s"tamis audit: ${files.get.count} files of ${table.name()} agree")
-      } catch { case NonFatal(e) => cannot(table.name(), e) }
+        val rows = rowsOf(session, table, files.get, condition(conjuncts))
+        read.addAndGet(count)
+        if (rows > 0) {
+          val text = found(rows)
+          disagreement(text)
+          AuditResult(AuditResult.Disagreement, count, Some(text))
+        } else {
+          log.info(s"tamis audit: $count files of ${table.name()} agree")
+          AuditResult(AuditResult.Passed, count, None)
+        }
+      } catch {
+        case e @ (NonFatal(_) | _: LinkageError) =>
+          cannot(table.name(), e)
+          AuditResult(AuditResult.Failed, 0L, Some(firstLine(e)))
+      }
+    }
 
   /** By Spark alone. An error that the filter raises of a row that was not read is none of ours. */
-  private def count(
+  private def rowsOf(
       session: ClassicSession,
       table: PlannedFiles,
       files: Kept,
@@ -149,11 +183,25 @@ object Audit {
     val rows = LogicalRelation(relation)
     val plain = session.sessionState.conf.clone()
     plain.setConfString("spark.tamis.enabled", "false")
-    SQLConf.withExistingConf(plain) {
+    session.withActive(SQLConf.withExistingConf(plain) {
       val found = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
       val counted = Filter(over(condition, rows.output), rows).groupBy()(found)
-      session.sessionState.executePlan(counted).executedPlan.executeCollect().head.getLong(0)
-    }
+      val planned = session.sessionState.executePlan(counted).executedPlan
+      withLocalProperties(session.sparkContext, table, plain) {
+        planned.executeCollect().head.getLong(0)
+      }
+    })
+  }
+
+  /** What tasks see: the confs of the session, as in a query; and what the job is for. */
+  private def withLocalProperties[A](context: SparkContext, table: PlannedFiles, conf: SQLConf)(
+      body: => A
+  ): A = {
+    val properties = conf.getAllConfs.filter(_._1.startsWith("spark")) +
+      ("spark.job.description" -> s"tamis audit of ${table.name()}")
+    properties.foreach { case (key, value) => context.setLocalProperty(key, value) }
+    try body
+    finally properties.keys.foreach(context.setLocalProperty(_, null))
   }
 
   private def over(condition: Expression, columns: Seq[Attribute]): Expression = {
@@ -169,6 +217,9 @@ object Audit {
   private def cannot(what: String, e: Throwable): Unit =
     log.info(s"tamis audit: $what could not be audited (${e.getMessage})")
 
+  private def firstLine(e: Throwable): String =
+    String.valueOf(e.getMessage).linesIterator.nextOption().getOrElse(e.getClass.getName)
+
   private def sql(conjuncts: Seq[Expression]): String =
     conjuncts.map(io.tamis.wire.ExpressionWriter.sqlOf).mkString(" AND ")
 
@@ -176,16 +227,26 @@ object Audit {
     files.toSeq.flatMap(_.files).map(f => f.fileStatus.getPath.toString).mkString(", ")
 }
 
-/** Gives a session its listener when the first of its queries is planned that wants to be audited.
-  * Spark makes a strategy anew for every plan.
+/** What came of the audit of one scan.
+  *
+  * @param result
+  *   passed, disagreement or failed: it could not be made
+  * @param files
+  *   how many were read again
+  * @param text
+  *   which rows disagree, or why it failed
   */
-final class ListenForAudits(session: SparkSession) extends SparkStrategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
-    session match {
-      case classic: ClassicSession if TamisConf.auditFiles(SQLConf.get) > 0 =>
-        Audit.listenTo(classic)
-      case _ => ()
-    }
-    Nil
-  }
+final case class AuditResult(result: String, files: Long, text: Option[String])
+
+object AuditResult {
+  val Passed = "passed"
+  val Disagreement = "disagreement"
+  val Failed = "failed"
+
+  /** Of the checks of one scan the worst one counts. */
+  def of(checks: Seq[AuditResult]): Option[AuditResult] =
+    Seq(Disagreement, Failed, Passed)
+      .flatMap(result => checks.find(_.result == result))
+      .headOption
+      .map(_.copy(files = checks.map(_.files).sum))
 }

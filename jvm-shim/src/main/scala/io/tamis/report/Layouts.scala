@@ -31,7 +31,7 @@ object Layouts {
     ScanNodes.decided(planned.executedPlan)
 
   private def write(out: ObjectNode, scan: ScanNode): Unit = {
-    val d = scan.decision
+    val d = scan.decision.shown
     out.put("table", scan.files.name())
     // of a catalog table a scan lists only the partitions that match
     val whole = ScanPlanner.everything(scan.files).kept.listing

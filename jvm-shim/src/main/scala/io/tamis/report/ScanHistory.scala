@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicReference
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import io.tamis.bridge.{SidecarSupervisor, Warnings}
+import io.tamis.bridge.{Daemons, SidecarSupervisor, Warnings}
 import io.tamis.conf.TamisConf
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler._
@@ -32,21 +32,8 @@ final class ScanHistory private (application: String) extends SparkListener {
 
   override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = drain()
 
-  private def isRecorded(ran: QueryExecution): Boolean = {
-    val conf = ran.sparkSession.sessionState.conf
-    Try(TamisConf.historyEnabled(conf) && TamisConf.enabled(conf)).getOrElse(false)
-  }
-
-  private def send(ran: QueryExecution, execution: Long, time: Long): Unit = quietly {
-    // nobody who could write it down: that was said when the query was planned
-    SidecarSupervisor.current.filter(_.isAlive).foreach { sidecar =>
-      ran.sparkSession.withActive {
-        ScanRecords.of(ran, application, execution, time).foreach { record =>
-          complain(sidecar.planner.record(record))
-        }
-      }
-    }
-  }
+  private def send(ran: QueryExecution, execution: Long, time: Long): Unit =
+    record(ran)(ScanRecords.of(ran, application, execution, time))
 }
 
 object ScanHistory {
@@ -62,9 +49,7 @@ object ScanHistory {
     30,
     TimeUnit.SECONDS,
     new ArrayBlockingQueue[Runnable](MostWaiting),
-    (task: Runnable) => {
-      val thread = new Thread(task, "tamis-history"); thread.setDaemon(true); thread
-    },
+    Daemons.factory("tamis-history"),
     new ThreadPoolExecutor.DiscardPolicy
   )
   sending.allowCoreThreadTimeOut(true)
@@ -74,6 +59,30 @@ object ScanHistory {
     if (listening.getAndSet(context) ne context) quietly {
       context.addSparkListener(new ScanHistory(context.applicationId))
     }
+
+  /** The audit of a scan that ran has ended; it takes long, so it is a record of its own. */
+  def audited(
+      ran: QueryExecution,
+      execution: Long,
+      scan: Int,
+      time: Long,
+      found: AuditResult
+  ): Unit =
+    if (isRecorded(ran)) record(ran)(Seq(ScanRecords.ofAudit(execution, scan, time, found)))
+
+  private def isRecorded(ran: QueryExecution): Boolean = {
+    val conf = ran.sparkSession.sessionState.conf
+    Try(TamisConf.historyEnabled(conf) && TamisConf.enabled(conf)).getOrElse(false)
+  }
+
+  private def record(ran: QueryExecution)(records: => Seq[String]): Unit = quietly {
+    // a sidecar that does not run was reported when the query was planned
+    SidecarSupervisor.current.filter(_.isAlive).foreach { sidecar =>
+      ran.sparkSession.withActive {
+        records.foreach(each => complain(sidecar.planner.record(each)))
+      }
+    }
+  }
 
   /** Waits until the listener was told of all that has ended. */
   def delivered(context: SparkContext): Unit = quietly(SparkEvents.delivered(context, DeliveredMs))

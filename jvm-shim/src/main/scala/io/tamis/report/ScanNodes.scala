@@ -2,6 +2,7 @@ package io.tamis.report
 
 import io.tamis.rules.SwapFileIndex
 import io.tamis.source.{Decision, PlannedFiles, TamisScan}
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
@@ -9,18 +10,26 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** A scan of tamis in a physical plan.
   *
-  * @param filesRead
-  *   what run-time filters left of the files that are kept
+  * @param conditions
+  *   predicates whose values are known only when the query runs
+  * @param read
+  *   what the scan reads; None: that is known only when the query has run
   * @param filter
   *   the filter right above it, whose rows are those that passed
   */
 final case class ScanNode(
     files: PlannedFiles,
     decision: Decision,
-    filesRead: Long,
+    conditions: Seq[KnownWhenRun],
+    read: Option[SizeRead],
     node: SparkPlan,
     filter: Option[FilterExec]
 )
+
+/** @param bytes
+  *   None: not known
+  */
+final case class SizeRead(files: Long, bytes: Option[Long])
 
 object ScanNodes extends AdaptiveSparkPlanHelper {
 
@@ -34,14 +43,25 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
     val found = collectWithSubqueries(plan) {
       case b: BatchScanExec =>
         b.scan match {
-          case s: TamisScan => Seq(ScanNode(s.table, s.decision, s.filesRead.toLong, b, above(b)))
-          case _            => Nil
+          case s: TamisScan =>
+            val conditions = RuntimeConditions.of(b.runtimeFilters, above(b).map(_.condition))
+            val planned = Option.when(!conditions.exists(_.prunes))(s.decision.kept)
+            val read = s.runtimeKept.orElse(planned).map(k => SizeRead(k.count, Some(k.bytes)))
+            Seq(ScanNode(s.table, s.decision, conditions, read, b, above(b)))
+          case _ => Nil
         }
       case f: FileSourceScanExec =>
         f.relation match {
           case SwapFileIndex(index) =>
-            val kept = index.decision.kept.count.toLong
-            Seq(ScanNode(index.files, index.decision, kept, f, above(f)))
+            val kept = index.decision.kept
+            val conditions = RuntimeConditions.of(
+              f.partitionFilters.filter(isDynamic),
+              above(f).map(_.condition)
+            )
+            val read =
+              if (!conditions.exists(_.prunes)) Some(SizeRead(kept.count, Some(kept.bytes)))
+              else countedBySpark(f)
+            Seq(ScanNode(index.files, index.decision, conditions, read, f, above(f)))
           case _ => Nil
         }
       case m: InMemoryTableScanExec =>
@@ -49,6 +69,14 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
         if (cached(plan)) of(plan, cached) else Nil
     }.flatten
     once(found)(_.node)
+  }
+
+  private def isDynamic(e: Expression): Boolean = e.exists(_.isInstanceOf[DynamicPruning])
+
+  /** Spark counts files when the scan runs, after dynamic pruning. */
+  private def countedBySpark(scan: FileSourceScanExec): Option[SizeRead] = {
+    def metric(name: String) = scan.metrics.get(name).map(_.value).filter(_ > 0)
+    metric("numFiles").map(SizeRead(_, metric("filesSize")))
   }
 
   /** What was decided, each decision once; those below all cached plans among them. */

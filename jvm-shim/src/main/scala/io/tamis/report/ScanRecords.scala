@@ -1,5 +1,6 @@
 package io.tamis.report
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -17,17 +18,22 @@ object ScanRecords {
   /** On cached plans that were recorded: they run once, and stand in every plan that reads them. */
   private val Recorded = TreeNodeTag[Boolean]("io.tamis.recorded")
 
-  def of(ran: QueryExecution, application: String, execution: Long, time: Long): Seq[String] =
+  /** Names this driver in ids: applications may be called the same. Executions are counted by the
+    * driver, over all of its contexts.
+    */
+  private val driver = UUID.randomUUID()
+
+  def of(ran: QueryExecution, application: String, execution: Long, time: Long): Seq[String] = {
+    val every = ScanNodes.of(ran.executedPlan, _ => true).map(_.node)
     ScanNodes.of(ran.executedPlan, isNew).map { scan =>
-      val out = Messages.mapper.createObjectNode()
-      out.put("version", Messages.Version).put("id", UUID.randomUUID().toString)
-      out.put("time", time).put("application", application).put("execution", execution)
-      writeSettings(out.putObject("history"))
+      val number = every.indexWhere(_ eq scan.node)
+      val out = document("scan", execution, number, time)
+      out.put("application", application).put("execution", execution)
       out.put("table", scan.files.name())
       writeSizes(out, scan)
       writeReasons(out, scan)
       // what statistics say of each conjunct is for the sidecar to find out, at its leisure
-      val d = scan.decision
+      val d = scan.decision.shown
       Messages.writeKept(d.kept.ordinals, d.kept.listing.size, out.putObject("kept"))
       val filters = d.conjuncts.map(_.expression)
       val question =
@@ -35,6 +41,27 @@ object ScanRecords {
       out.set[ObjectNode]("question", Messages.mapper.readTree(question.document()))
       Messages.mapper.writeValueAsString(out)
     }
+  }
+
+  /** What came of the audit of a scan, with the id of its record.
+    *
+    * @param scan
+    *   its number among all scans of the plan
+    */
+  def ofAudit(execution: Long, scan: Int, time: Long, found: AuditResult): String = {
+    val out = document("audit", execution, scan, time)
+    val audit = out.putObject("audit").put("result", found.result).put("files", found.files)
+    audit.put("text", found.text.orNull)
+    Messages.mapper.writeValueAsString(out)
+  }
+
+  private def document(kind: String, execution: Long, scan: Int, time: Long): ObjectNode = {
+    val id = UUID.nameUUIDFromBytes(s"$driver $execution $scan".getBytes(UTF_8))
+    val out = Messages.mapper.createObjectNode()
+    out.put("version", Messages.Version).put("kind", kind).put("id", id.toString).put("time", time)
+    writeSettings(out.putObject("history"))
+    out
+  }
 
   private def isNew(cachedPlan: SparkPlan): Boolean = {
     val seen = cachedPlan.getTagValue(Recorded).isDefined
@@ -50,9 +77,11 @@ object ScanRecords {
   }
 
   private def writeSizes(out: ObjectNode, scan: ScanNode): Unit = {
-    val d = scan.decision
+    val d = scan.decision.shown
+    out.put("observed", scan.decision.isObserved)
     out.put("files_kept", d.kept.count).put("files_total", d.kept.listing.size)
-    out.put("files_read", scan.filesRead)
+    putLong(out, "files_read", scan.read.map(_.files))
+    putLong(out, "bytes_read", scan.read.flatMap(_.bytes))
     out.put("bytes_kept", d.kept.bytes).put("bytes_total", d.kept.listing.totalBytes)
     putLong(out, "rows_kept", d.keptRecords)
     putLong(out, "rows_total", d.totalRecords)
@@ -60,7 +89,7 @@ object ScanRecords {
     putLong(out, "row_groups_total", d.rowGroups.flatMap(_.total))
     val read = rowsOf(scan.node)
     putLong(out, "rows_read", read)
-    val unfiltered = read.filter(_ => d.residual.isEmpty)
+    val unfiltered = read.filter(_ => scan.decision.residual.isEmpty)
     putLong(out, "rows_passed", scan.filter.flatMap(rowsOf).orElse(unfiltered))
     out.put("planning_ms", d.planningMillis)
   }
@@ -72,7 +101,7 @@ object ScanRecords {
       putReason(goals.addObject().put("goal", g.text), g.reason)
     }
     val conjuncts = out.putArray("conjuncts")
-    scan.decision.conjuncts.foreach { c =>
+    scan.decision.shown.conjuncts.foreach { c =>
       putReason(conjuncts.addObject().put("sql", c.sql).put("pushdown", c.pushdown), c.reason)
     }
   }

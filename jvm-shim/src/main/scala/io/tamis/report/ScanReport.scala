@@ -50,8 +50,11 @@ object ScanReport {
       .foreach(a => out.addObject().put("table", a.table).put("goal", a.text).put("files", a.files))
 
   private def write(out: ObjectNode, scan: ScanNode): Unit = {
-    val d = scan.decision
+    val d = scan.decision.shown
     out.put("table", scan.files.name())
+    out.put("observed", scan.decision.isObserved)
+    putLong(out, "files_read", scan.read.map(_.files))
+    putLong(out, "bytes_read", scan.read.flatMap(_.bytes))
     out.put("files_kept", d.kept.count).put("files_total", d.kept.listing.size)
     out.put("bytes_kept", d.kept.bytes).put("bytes_total", d.kept.listing.totalBytes)
     putLong(out, "rows_kept", d.keptRecords)
@@ -60,14 +63,16 @@ object ScanReport {
     putLong(out, "row_groups_total", d.rowGroups.flatMap(_.total))
     out.put("planning_ms", d.planningMillis)
     write(out.putObject("timing"), d.timing)
-    out.put("fallback", d.fallback.orNull)
-    putReason(out, d.fallbackReason, "fallback_reason")
+    out.put("fallback", scan.decision.fallback.orNull)
+    putReason(out, scan.decision.fallbackReason, "fallback_reason")
     val implied = out.putArray("implied")
     d.impliedSql.foreach(implied.add)
     val goals = out.putArray("goals")
     scan.files.purpose.goals.foreach { g =>
       putReason(goals.addObject().put("goal", g.text), g.reason)
     }
+    val runtime = out.putArray("runtime")
+    scan.conditions.foreach(c => runtime.addObject().put("sql", c.sql).put("prunes", c.prunes))
     val conjuncts = out.putArray("conjuncts")
     d.conjuncts.foreach(c => write(conjuncts.addObject(), c))
   }
@@ -90,19 +95,22 @@ object ScanReport {
   /** A catalog table lists only the partitions that match; its totals are those of all partitions.
     */
   private def addDetail(out: ObjectNode, scan: ScanNode): Unit = {
-    val detail = new ScanDetail(scan.files, scan.decision)
+    val decision = scan.decision.shown
+    val detail = new ScanDetail(scan.files, decision)
     out.put("files_total", detail.listing.size).put("bytes_total", detail.listing.totalBytes)
     detail
       .effects()
       .foreach { answer =>
         putLong(out, "rows_total", answer.totalRecords)
-        if (scan.decision.rowGroups.isDefined)
+        if (decision.rowGroups.isDefined)
           putLong(out, "row_groups_total", answer.rowGroups.flatMap(_.total))
         answer.outcomes.zipWithIndex.foreach { case (outcome, i) =>
           val node = out.get("conjuncts").get(i).asInstanceOf[ObjectNode]
           putShare(node, "pruned", outcome.pruned)
           putShare(node, "added", outcome.added)
-          if (scan.decision.conjuncts(i).reason.exists(r => Coarse(r.code)))
+          val kinds = node.putArray("pruned_by")
+          outcome.prunedBy.foreach(kinds.add(_: String))
+          if (decision.conjuncts(i).reason.exists(r => Coarse(r.code)))
             putReason(node, outcome.reason)
         }
       }

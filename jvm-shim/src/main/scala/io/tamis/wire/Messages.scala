@@ -78,13 +78,16 @@ final case class Share(files: Long, bytes: Option[Long], rows: Option[Long])
   *   what the conjunct rules out on its own; asked for with `detail`
   * @param added
   *   what of it none of those before it rules out
+  * @param prunedBy
+  *   the kinds of statistics that rule it out
   */
 final case class Outcome(
     pushdown: String,
     reason: Option[Reason],
     prunedFiles: Option[Long],
     pruned: Option[Share] = None,
-    added: Option[Share] = None
+    added: Option[Share] = None,
+    prunedBy: Seq[String] = Nil
 )
 
 /** Where the planner's time went, in milliseconds. */
@@ -277,7 +280,8 @@ object Messages {
       reason(node.path("reason")),
       long(node, "pruned_files"),
       share(node.path("pruned")),
-      share(node.path("added"))
+      share(node.path("added")),
+      node.path("pruned_by").elements.asScala.map(_.asText).toSeq
     )
   }
 

@@ -97,7 +97,10 @@ object PredicateParser {
     session.withActive {
       session.sessionState.sqlParser.parseExpression(sql) match {
         case UnresolvedAttribute(parts) =>
-          Schema(columns).resolve(parts, session.sessionState.conf.resolver) match {
+          // fails where a column has no such field
+          Try(
+            Schema(columns).resolve(parts, session.sessionState.conf.resolver)
+          ).toOption.flatten match {
             case Some(Alias(field, _)) => AColumn(field) // of a struct
             case Some(column)          => AColumn(column)
             case None                  => OfOtherColumns

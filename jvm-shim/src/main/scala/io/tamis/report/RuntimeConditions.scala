@@ -1,0 +1,64 @@
+package io.tamis.report
+
+import io.tamis.source.{Awaited, InKeys, RuntimeCondition, ToldWhenRun}
+import io.tamis.wire.ExpressionWriter
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.InSubqueryExec
+import org.apache.spark.sql.types.DataType
+
+/** A predicate whose value is known only when the query runs.
+  *
+  * @param prunes
+  *   the scan gets the value, and rules out files by it. Else it is applied to the rows alone:
+  *   single values lie in many of the files, as far as statistics tell
+  */
+final case class KnownWhenRun(sql: String, prunes: Boolean)
+
+/** Predicates of a scan whose values are known only when the query runs, as SQL for people. Before
+  * the query runs, and adaptive execution plans them, they look different from then on.
+  */
+private[report] object RuntimeConditions {
+
+  /** @param filters
+    *   what Spark hands to the scan at run time
+    * @param above
+    *   the condition of the filter right above the scan
+    */
+  def of(filters: Seq[Expression], above: Option[Expression]): Seq[KnownWhenRun] = {
+    val handed = filters.flatMap(conditionOf).distinct
+    val others = above.toSeq
+      .flatMap(ExpressionWriter.conjuncts)
+      .filter(_.exists(_.isInstanceOf[PlanExpression[_]]))
+      .map(text)
+      .distinct
+    handed.map(KnownWhenRun(_, prunes = true)) ++
+      others.filterNot(handed.contains).map(KnownWhenRun(_, prunes = false))
+  }
+
+  private def conditionOf(filter: Expression): Option[String] = filter match {
+    case DynamicPruningExpression(child) => conditionOf(child)
+    case RuntimeCondition(condition)     => Some(text(condition))
+    case in: ToldWhenRun                 => Some(text(in.condition))
+    case in: InSubqueryExec              => Some(isKey(in.child))
+    case d: DynamicPruningSubquery       => Some(isKey(d.pruningKey))
+    case Literal.TrueLiteral             => None // nothing will be known after all
+    case other                           => Some(text(other))
+  }
+
+  private def isKey(column: Expression): String =
+    s"(${ExpressionWriter.sqlOf(column)} IN (keys of the join))"
+
+  private def text(condition: Expression): String =
+    ExpressionWriter.sqlOf(condition.transformDown {
+      case InKeys(key, _)       => Sql(isKey(key), condition.dataType)
+      case a: Awaited           => Sql("(SELECT …)", a.dataType)
+      case s: PlanExpression[_] => Sql("(SELECT …)", s.dataType)
+    })
+
+  /** A part of an expression that is shown as this text. */
+  private final case class Sql(override val sql: String, dataType: DataType)
+      extends LeafExpression
+      with Unevaluable {
+    override def nullable: Boolean = true
+  }
+}
