@@ -88,6 +88,8 @@ def _last_day(days: int) -> int:
 
 def _trunc(days: int, unit: str) -> int:
     cycles, date = _date(days)
+    if unit == "WEEK":
+        return days - date.weekday()
     if unit == "QUARTER":
         return _days(cycles, date.replace(month=(date.month - 1) // 3 * 3 + 1, day=1))
     in_month = unit in ("MM", "MONTH")
@@ -191,6 +193,27 @@ def _logarithm(base: float, x: float) -> float | None:
     return math.log(x) / math.log(base) if x > 0 else None
 
 
+def _total(function: Callable[[float], float]) -> Callable[[float], float]:
+    """As Java has it: infinity where the result is too large, NaN where there is none."""
+
+    def compute(x: float) -> float:
+        try:
+            return function(x)
+        except OverflowError:
+            return math.copysign(math.inf, x)
+        except ValueError:
+            return math.nan
+
+    return compute
+
+
+def _logarithm_above(
+    least: float, function: Callable[[float], float]
+) -> Callable[[float], float | None]:
+    """NULL at `least` and below, as Spark has it."""
+    return lambda x: None if x <= least else x if math.isnan(x) else function(x)
+
+
 def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def compute(x: Any, y: Any) -> Any:
         with decimal.localcontext() as context:
@@ -258,6 +281,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "DayOfYear": lambda days: _date(days)[1].timetuple().tm_yday,
     "DayOfWeek": lambda days: _date(days)[1].isoweekday() % 7 + 1,
     "WeekDay": lambda days: _date(days)[1].weekday(),
+    "YearOfWeek": lambda days: _date(days)[0] * 400 + _date(days)[1].isocalendar().year,
     "WeekOfYear": lambda days: _date(days)[1].isocalendar().week,
     "LastDay": _last_day,
     "NextDay": _next_day,
@@ -285,6 +309,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Minute": lambda moment: moment % 3_600_000_000 // 60_000_000,
     "Second": lambda moment: moment % 60_000_000 // 1_000_000,
     "UnixSeconds": lambda moment: moment // 1_000_000,
+    "UnixMillis": lambda moment: moment // 1_000,
+    "UnixMicros": lambda moment: moment,
+    "SecondsToTimestamp": lambda seconds: seconds * 1_000_000,
+    "MillisToTimestamp": lambda milliseconds: milliseconds * 1_000,
+    "MicrosToTimestamp": lambda microseconds: microseconds,
+    "DateFromUnixDate": lambda days: days,
     "Add": _arithmetic(lambda x, y: x + y),
     "Subtract": _arithmetic(lambda x, y: x - y),
     "Multiply": _arithmetic(lambda x, y: x * y),
@@ -298,6 +328,25 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "RoundCeil": lambda x, scale: _round(x, scale, decimal.ROUND_CEILING),
     "Pow": _power,
     "Logarithm": _logarithm,
+    **{
+        name: _total(function)
+        for name, function in {
+            "Exp": math.exp,
+            "Expm1": math.expm1,
+            "Sinh": math.sinh,
+            "Tanh": math.tanh,
+            "Atan": math.atan,
+            "Cbrt": math.cbrt,
+            "Sin": math.sin,
+            "Cos": math.cos,
+            "ToDegrees": math.degrees,
+            "ToRadians": math.radians,
+        }.items()
+    },
+    "Log": _logarithm_above(0.0, math.log),
+    "Log10": _logarithm_above(0.0, math.log10),
+    "Log2": _logarithm_above(0.0, math.log2),
+    "Log1p": _logarithm_above(-1.0, math.log1p),
     "Sqrt": lambda x: math.nan if math.isnan(x) or x < 0 else math.sqrt(x),
     "UnaryMinus": lambda x: -x,
     "Abs": abs,

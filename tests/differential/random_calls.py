@@ -1,13 +1,16 @@
 """Random calls over a column, nested at times, for the laws that hold of every predicate.
 
 One line a function: the type of its argument, its name, the type of its result, and the constants
-that it takes besides. The zone is UTC and the mode LEGACY or TRY, which row_value knows.
+that it takes besides. Calls in the tables of cases (tests/cases) are drawn too, so that a function
+with a table needs no line here. The zone is UTC and the mode LEGACY or TRY, which row_value knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -49,6 +52,15 @@ _CASTS: dict[DataType, tuple[DataType, ...]] = {
     TIMESTAMP_NTZ: (DATE, TIMESTAMP, STRING),
 }
 
+#: Functions that `_one` and `random_test` draw by code of their own.
+_DRAWN_ELSEWHERE = {
+    *("Cast", "Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"),
+    *("Concat", "DateDiff", "SubtractDates", "SubtractTimestamps", "TimestampDiff"),
+    *("TimestampAdd", "MonthsBetween", "TimestampAddYMInterval", "TimestampAddInterval"),
+    *("TruncTimestamp", "Coalesce", "If", "CaseWhen", "Greatest", "Least"),
+    *("StartsWith", "EndsWith", "Contains", "Like", "IsNaN"),
+}
+
 Constants = Callable[[Random], tuple[Any, ...]]
 
 
@@ -79,18 +91,24 @@ _FUNCTIONS: tuple[tuple[DataType, str, DataType | None, Constants], ...] = (
             "DayOfWeek",
             "WeekDay",
             "WeekOfYear",
+            "YearOfWeek",
         ]
     ),
     (DATE, "LastDay", DATE, _NONE),
     (DATE, "UnixDate", INTEGER, _NONE),
     (DATE, "NextDay", DATE, _of("MO", "SU")),
-    (DATE, "TruncDate", DATE, _of("MM", "YEAR", "QUARTER")),
+    (DATE, "TruncDate", DATE, _of("MM", "YEAR", "QUARTER", "WEEK")),
     (DATE, "DateAdd", DATE, _DAYS),
     (DATE, "DateSub", DATE, _DAYS),
     (DATE, "AddMonths", DATE, _MONTHS),
     *((TIMESTAMP, name, INTEGER, _NONE) for name in ("Hour", "Minute", "Second")),
     *((TIMESTAMP_NTZ, name, INTEGER, _NONE) for name in ("Hour", "Minute", "Second")),
-    (TIMESTAMP, "UnixSeconds", LONG, _NONE),
+    *((TIMESTAMP, name, LONG, _NONE) for name in ("UnixSeconds", "UnixMillis", "UnixMicros")),
+    *(
+        (LONG, name, TIMESTAMP, _NONE)
+        for name in ("SecondsToTimestamp", "MillisToTimestamp", "MicrosToTimestamp")
+    ),
+    (INTEGER, "DateFromUnixDate", DATE, _NONE),
     (TIMESTAMP, "FromUTCTimestamp", TIMESTAMP, _of("UTC")),
     (TIMESTAMP, "ToUTCTimestamp", TIMESTAMP, _of("UTC")),
     *((each, "UnaryMinus", None, _NONE) for each in (*_NUMBERS,)),
@@ -98,7 +116,13 @@ _FUNCTIONS: tuple[tuple[DataType, str, DataType | None, Constants], ...] = (
     *((each, "Round", None, _of(0, -1, -2, 3)) for each in _WHOLE),
     *((each, "BRound", None, _of(0, -1)) for each in _WHOLE),
     (DOUBLE, "Signum", DOUBLE, _NONE),
-    (DOUBLE, "Sqrt", DOUBLE, _NONE),
+    *(
+        (DOUBLE, name, DOUBLE, _NONE)
+        for name in [
+            *("Sqrt", "Cbrt", "Exp", "Expm1", "Sinh", "Tanh", "Atan", "Sin", "Cos"),
+            *("ToDegrees", "ToRadians", "Log", "Log2", "Log10", "Log1p"),
+        ]
+    ),
     (DOUBLE, "Pow", DOUBLE, _of(2.0, 3.0, 0.5, -1.0, -2.0)),
     *(
         (STRING, name, STRING, _NONE)
@@ -136,10 +160,51 @@ def _one(random: Random, argument: Expr, data_type: DataType) -> Expr | None:
     if special is not None and random.random() < 0.4:
         return special
     fitting = [each for each in _FUNCTIONS if each[0] == data_type]
+    of_tables = calls_of_tables().get(data_type, ())
+    if of_tables and (not fitting or random.random() < 0.2):
+        return over(random.choice(of_tables), argument)
     if not fitting:
         return special
     _, name, result, constants = random.choice(fitting)
     return _call(name, result or data_type, argument, *map(_literal, constants(random)))
+
+
+@cache
+def calls_of_tables() -> dict[DataType, tuple[Call, ...]]:
+    """Calls in the tables of cases, by the type of the one column that each is over.
+
+    Calls of functions that have a line above are left out: the line draws their constants.
+    """
+    from tests.cases.tables import CASES  # which import this file
+
+    listed = {name for _, name, _, _ in _FUNCTIONS} | _DRAWN_ELSEWHERE
+    found: dict[DataType, dict[Call, None]] = {}
+    for case in CASES:
+        for predicate in (*case.hits, *case.misses, *case.full):
+            for call in calls_in(predicate):
+                columns = [each for each in call.arguments if isinstance(each, Column)]
+                nested = any(isinstance(each, Call) for each in call.arguments)
+                if call.name not in listed and len(columns) == 1 and not nested:
+                    found.setdefault(columns[0].type, {})[call] = None
+    return {data_type: tuple(calls) for data_type, calls in found.items()}
+
+
+def calls_in(node: Any) -> Iterator[Call]:
+    """Every call in an expression, the outer ones first."""
+    if isinstance(node, Call):
+        yield node
+    if isinstance(node, tuple):
+        for each in node:
+            yield from calls_in(each)
+    elif is_dataclass(node) and not isinstance(node, type):
+        for field in fields(node):
+            yield from calls_in(getattr(node, field.name))
+
+
+def over(call: Call, argument: Expr) -> Call:
+    """The call over another argument in place of its column."""
+    arguments = (argument if isinstance(each, Column) else each for each in call.arguments)
+    return replace(call, arguments=tuple(arguments))
 
 
 def _literal(value: Any) -> Literal:

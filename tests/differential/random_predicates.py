@@ -9,6 +9,7 @@ import random
 import re
 from typing import Any
 
+from tests.cases.tables import swept
 from tests.differential.expressions import EXPRESSIONS
 from tests.differential.random_functions import function_predicate
 from tests.differential.random_tables import EPOCH, EPOCH_UTC, Leaf, RandomTable
@@ -63,16 +64,22 @@ def _list(rng: random.Random, leaf: Leaf) -> str:
     return ", ".join(values)
 
 
+#: Every swept expression, also those of the tables of cases: a new function is drawn at once.
+_EXPRESSIONS = swept(EXPRESSIONS)
 #: Kinds of sweeps whose expressions fit a column type; of decimals and others the name is the same.
 _SWEPT = {"STRING": ("string", "numeral", "day_text"), "DECIMAL": ("decimal",)}
 _VARIABLE = re.compile(r"'(?:[^'\\]|\\.)*'|\b[xyk]\b")
 
 
+def swept_of(sql_type: str) -> list[str]:
+    """The swept expressions over x of a column type."""
+    name = sql_type.partition("(")[0]
+    return [each for kind in _SWEPT.get(name, (name.lower(),)) for each in _EXPRESSIONS[kind]]
+
+
 def _function(rng: random.Random, table: RandomTable, leaf: Leaf) -> str:
     """A swept function of the column against the same function of a constant."""
-    name = leaf.kind.sql.partition("(")[0]
-    kinds = _SWEPT.get(name, (name.lower(),))
-    expression = rng.choice(EXPRESSIONS[rng.choice(kinds)])
+    expression = rng.choice(swept_of(leaf.kind.sql))
     same = [other for other in table.leaves if other.kind.sql == leaf.kind.sql]
 
     def of(x: str) -> str:
@@ -146,8 +153,10 @@ def _limits(rng: random.Random, table: RandomTable) -> str:
 
 def conjunction(rng: random.Random, table: RandomTable) -> str:
     """One or two predicates over functions of columns, both of which have to hold."""
-    leaves = rng.choices(table.leaves, k=2)
-    found = [function_predicate(rng, leaf, _value) for leaf in leaves]
+    found = [
+        function_predicate(rng, leaf, _value) if rng.random() < 0.7 else _function(rng, table, leaf)
+        for leaf in rng.choices(table.leaves, k=2)
+    ]
     parts = [f"({each})" for each in found if each is not None]
     return " AND ".join(parts) if parts else predicate(rng, table)
 

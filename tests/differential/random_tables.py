@@ -1,7 +1,10 @@
-"""Random Parquet tables that lie where engines differ: odd names, odd values, odd files.
+"""Random Parquet tables where engines tend to differ: odd names, odd values, odd files.
 
-Every table has a column `_row` that numbers its rows, so that two answers are compared by a list of
-integers and a difference names the row.
+Every table has a column `_row`, which numbers its rows, a key `k` whose values occur in the other
+tables as well, and `p`, a row number to start from again. The other columns are random.
+
+The files of a table follow a layout (clustered, sorted, random, one file, tiny files). Older files may
+lack a column, hold it in a narrower type, or hold a column that the table has no more.
 """
 
 from __future__ import annotations
@@ -9,7 +12,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import random
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,112 +131,239 @@ class Leaf:
 
 
 @dataclass(frozen=True)
+class File:
+    """A Parquet file: its path below the folder of the table, its rows, how it is written."""
+
+    path: str
+    data: pa.Table
+    options: tuple[tuple[str, Any], ...]
+
+    def write(self, folder: Path) -> None:
+        """Write the file below the folder of its table."""
+        target = folder / self.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(self.data, target, **dict(self.options))
+
+
+@dataclass(frozen=True)
 class RandomTable:
-    """A table of the catalog over files in `path`."""
+    """A table: the files it starts with, and others that may be added or put in place of them."""
 
     name: str
-    path: Path
-    ddl: str
+    columns: tuple[tuple[str, str], ...]
     partition: str | None
     leaves: tuple[Leaf, ...]
     rows: int
+    files: tuple[File, ...]
+    spare: tuple[File, ...]
+    layout: str
+
+    @property
+    def ddl(self) -> str:
+        """The columns, as CREATE TABLE lists them."""
+        return ", ".join(f"{name} {sql}" for name, sql in self.columns)
 
 
 def quoted(name: str) -> str:
+    """The name as SQL writes it."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def write(rng: random.Random, folder: Path, name: str) -> RandomTable:
-    """Write the files of a random table. The catalog does not know of it yet: see `create`."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    names = rng.sample(NAMES, rng.randint(2, 5))
-    columns = {n: rng.choice(KINDS) for n in names}
-    nested = {f"s{i}": rng.choice(KINDS) for i in range(rng.randint(0, 2))}
-    struct_name = "c" if "c.d" in names and rng.random() < 0.5 else "st"
-    partition_kind = rng.choice([None, None, *PARTITION_KINDS])
-    row = 0
-    samples: dict[str, list[Any]] = {n: [] for n in [*columns, *nested]}
-    count = rng.randint(1, 10)
-    partition_values: list[Any] = []
-    for number in range(count):
-        size = rng.choice([0, 1, 2, 5, 20, 20, 50])
-        clustered = rng.random() < 0.8
-        arrays: dict[str, pa.Array] = {"_row": pa.array(range(row, row + size), pa.int64())}
-        row += size
+def _key(number: int) -> Callable[[random.Random, float], Any]:
+    """Keys from -2 to 41, the same in every table; `number` of 100 are far out."""
 
-        def values(
-            kind: Kind,
-            key: str,
-            size: int = size,
-            number: int = number,
-            clustered: bool = clustered,
-        ) -> pa.Array:
-            nulls = rng.choice([0, 0, 0.2, 1])
-            constant = rng.random() < 0.15
-            made: list[Any] = []
-            for _ in range(size):
-                position = number / count if clustered else rng.random()
-                value = made[0] if constant and made else kind.value(rng, position)
-                made.append(None if rng.random() < nulls else value)
-            samples[key] += [v for v in made if v is not None][:8]
-            return pa.array(made, kind.arrow)
+    def value(rng: random.Random, position: float) -> int:
+        if rng.random() * 100 < number:
+            return rng.choice([-1, 0, 100])
+        return int(position * 40) + rng.randint(-2, 1)
 
-        for column, kind in columns.items():
-            if number and rng.random() < 0.1:
-                continue  # an older file without the column
-            arrays[column] = values(kind, column)
-        if nested and not (number and rng.random() < 0.1):
-            fields = [pa.field(n, k.arrow) for n, k in nested.items()]
+    return value
+
+
+def _key_kind(rng: random.Random) -> Kind:
+    value = _key(rng.choice([0, 0, 3]))
+    return rng.choice(
+        [
+            Kind("INT", pa.int32(), value),
+            Kind("BIGINT", pa.int64(), value),
+            Kind("BIGINT", pa.int64(), value),
+            Kind("SMALLINT", pa.int16(), value),
+            Kind("DECIMAL(9,2)", pa.decimal128(9, 2), lambda r, p: decimal.Decimal(value(r, p))),
+            Kind("DOUBLE", pa.float64(), lambda r, p: float(value(r, p))),
+            Kind("STRING", pa.string(), lambda r, p: str(value(r, p))),
+        ]
+    )
+
+
+LAYOUTS = ("clustered", "clustered", "mixed", "mixed", "sorted", "random", "single", "tiny")
+
+
+@dataclass
+class _Writer:
+    """Makes the files of one table, one after the other."""
+
+    rng: random.Random
+    layout: str
+    columns: dict[str, Kind]
+    nested: dict[str, Kind]
+    struct: str
+    partition: str | None
+    count: int
+    total: int
+    row: int = 0
+
+    def __post_init__(self) -> None:
+        rng = self.rng
+        self.samples: dict[str, list[Any]] = {n: [] for n in [*self.columns, *self.nested]}
+        self.partition_values: list[Any] = []
+        self.int96 = rng.random() < 0.15
+        self.millis = rng.random() < 0.35
+        self.scattered = {n for n in self.samples if rng.random() < 0.15}
+        self.null_free = {n for n in self.samples if rng.random() < 0.4}
+        self.can_narrow = rng.random() < 0.3
+
+    def file(self, number: int, size: int) -> File:
+        """The next file; its rows are numbered from where the last one ended."""
+        rng = self.rng
+        position = min(number / self.count, 1.0)
+        clustered = self.layout not in ("random", "mixed") or rng.random() < 0.6
+        arrays: dict[str, pa.Array] = {
+            "_row": pa.array(range(self.row, self.row + size), pa.int64())
+        }
+        for name, kind in self.columns.items():
+            if name not in ("k", "p") and number and rng.random() < 0.08:
+                continue  # an older file, from before the column was added
+            arrays[name] = self._narrowed(kind, self._values(name, kind, size, position, clustered))
+        if self.nested and not (number and rng.random() < 0.1):
+            children = {
+                n: self._values(n, k, size, position, clustered) for n, k in self.nested.items()
+            }
             mask = pa.array([rng.random() < 0.15 for _ in range(size)], pa.bool_())
-            arrays[struct_name] = pa.StructArray.from_arrays(
-                [values(k, n) for n, k in nested.items()], fields=fields, mask=mask
+            arrays[self.struct] = pa.StructArray.from_arrays(
+                list(children.values()),
+                fields=[pa.field(n, array.type) for n, array in children.items()],
+                mask=mask,
             )
-        directory = folder
-        if partition_kind is not None:
-            value = rng.choice(PARTITION_KINDS[partition_kind])
-            partition_values.append(value)
-            text = "__HIVE_DEFAULT_PARTITION__" if value is None else quote(str(value), safe=" -ü")
-            directory = folder / f"part={text}"
-            directory.mkdir(exist_ok=True)
+        if rng.random() < 0.08:
+            arrays["dropped"] = pa.array(range(size), pa.int32())
+        self.row += size
         items = list(arrays.items())
         rng.shuffle(items)
+        name = f"part-{number:03d}{rng.choice(['', '', '', ' x', '%20', '=', 'ü'])}.parquet"
+        return File(self._folder() + name, pa.table(dict(items)), self._options(items))
+
+    def _values(
+        self, key: str, kind: Kind, size: int, position: float, clustered: bool
+    ) -> pa.Array:
+        rng = self.rng
+        nulls = 0 if key in self.null_free else rng.choice([0, 0, 0.2, 1])
+        if key in ("k", "p") and nulls == 1:
+            nulls = rng.choice([0.1, 1])
+        constant = rng.random() < 0.12
+        made: list[Any] = []
+        for index in range(size):
+            where = position if clustered and key not in self.scattered else rng.random()
+            if self.layout in ("sorted", "single"):
+                where = (self.row + index) / max(self.total, 1)
+            value = made[0] if constant and made else kind.value(rng, min(where, 1.0))
+            made.append(None if rng.random() < nulls else value)
+        self.samples[key] += [v for v in made if v is not None][:8]
+        array = pa.array(made, kind.arrow)
+        if self.millis and kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):
+            return array.cast(pa.timestamp("ms", kind.arrow.tz), safe=False)
+        return array
+
+    def _narrowed(self, kind: Kind, array: pa.Array) -> pa.Array:
+        """The values in the type that the column had before it was widened, where they fit."""
+        narrow = {"BIGINT": pa.int32(), "INT": pa.int16(), "DOUBLE": pa.float32()}.get(kind.sql)
+        if not self.can_narrow or narrow is None or self.rng.random() < 0.6:
+            return array
+        try:
+            return array.cast(narrow)
+        except pa.ArrowInvalid:
+            return array
+
+    def _folder(self) -> str:
+        if self.partition is None:
+            return ""
+        value = self.rng.choice(PARTITION_KINDS[self.partition])
+        self.partition_values.append(value)
+        text = "__HIVE_DEFAULT_PARTITION__" if value is None else quote(str(value), safe=" -ü")
+        return f"part={text}/"
+
+    def _options(self, items: list[tuple[str, pa.Array]]) -> tuple[tuple[str, Any], ...]:
+        rng = self.rng
         statistics: Any = rng.random() < 0.9
-        if statistics and rng.random() < 0.2:
+        if statistics and rng.random() < 0.15:
             statistics = [
-                n for n, _ in items if "." not in n and rng.random() < 0.7 and n != struct_name
+                n for n, _ in items if "." not in n and rng.random() < 0.7 and n != self.struct
             ]
-        pq.write_table(
-            pa.table(dict(items)),
-            directory / f"part-{number:03d}{rng.choice(['', ' x', '%20', '=', 'ü'])}.parquet",
-            row_group_size=rng.choice([3, 10, 1000]),
-            write_statistics=statistics,
-            use_dictionary=rng.random() < 0.5,
+        return (
+            ("row_group_size", rng.choice([3, 10, 1000])),
+            ("write_statistics", statistics),
+            ("use_dictionary", rng.random() < 0.5),
+            ("write_page_index", rng.random() < 0.5),
+            ("use_deprecated_int96_timestamps", self.int96 and self._fits_int96(items)),
         )
-    leaves = [Leaf(quoted(n), k, tuple(samples[n])) for n, k in columns.items()]
+
+    @staticmethod
+    def _fits_int96(items: list[tuple[str, pa.Array]]) -> bool:
+        """INT96 is written through nanoseconds, which end in 1677 and 2262."""
+        for _, array in items:
+            if pa.types.is_timestamp(array.type):
+                try:
+                    array.cast(pa.timestamp("ns", array.type.tz))
+                except pa.ArrowInvalid:
+                    return False
+            elif pa.types.is_struct(array.type):
+                return False
+        return True
+
+
+def make(rng: random.Random, name: str) -> RandomTable:
+    """A random table."""
+    names = rng.sample(NAMES, rng.randint(1, 4))
+    columns = {"k": _key_kind(rng), "p": Kind("BIGINT", pa.int64(), _integer(8))}
+    moments = [
+        kind for kind in KINDS if kind.sql == "TIMESTAMP"
+    ] * 3  # they are written in many ways
+    columns |= {n: rng.choice([*KINDS, *moments]) for n in names if n != "k"}
+    nested = {f"s{i}": rng.choice(KINDS) for i in range(rng.choice([0, 0, 1, 2]))}
+    struct = "c" if "c.d" in names and rng.random() < 0.5 else "st"
+    partition = rng.choice([None, None, *PARTITION_KINDS])
+    layout = rng.choice(LAYOUTS)
+    sizes = _sizes(rng, layout)
+    total = sum(sizes)
+    columns["p"] = Kind("BIGINT", pa.int64(), lambda r, at: int(at * total) - r.randint(1, 9))
+    writer = _Writer(
+        rng, layout, columns, nested, struct, partition, max(len(sizes), 1), total
+    )  # fmt: skip
+    files = tuple(writer.file(number, size) for number, size in enumerate(sizes))
+    spare = tuple(writer.file(900 + number, rng.choice([1, 5, 20])) for number in range(3))
+    leaves = [Leaf(quoted(n), k, tuple(writer.samples[n])) for n, k in columns.items()]
     leaves += [
-        Leaf(f"{quoted(struct_name)}.{quoted(n)}", k, tuple(samples[n])) for n, k in nested.items()
+        Leaf(f"{quoted(struct)}.{quoted(n)}", k, tuple(writer.samples[n]))
+        for n, k in nested.items()
     ]
-    ddl = ["_row BIGINT", *(f"{quoted(n)} {k.sql}" for n, k in columns.items())]
+    listed = [("_row", "BIGINT"), *((quoted(n), k.sql) for n, k in columns.items())]
     if nested:
         inner = ", ".join(f"{quoted(n)}: {k.sql}" for n, k in nested.items())
-        ddl.append(f"{quoted(struct_name)} STRUCT<{inner}>")
-    if partition_kind is not None:
-        ddl.append(f"part {partition_kind}")
-        kind = next(k for k in KINDS if k.sql == partition_kind)
-        leaves.append(Leaf("part", kind, tuple(v for v in partition_values if v is not None)))
+        listed.append((quoted(struct), f"STRUCT<{inner}>"))
+    if partition is not None:
+        listed.append(("part", partition))
+        kind = next(k for k in KINDS if k.sql == partition)
+        values = tuple(v for v in writer.partition_values if v is not None)
+        leaves.append(Leaf("part", kind, values))
     return RandomTable(
-        name, folder, ", ".join(ddl), "part" if partition_kind else None, tuple(leaves), row
-    )
+        name, tuple(listed), "part" if partition else None, tuple(leaves), writer.row, files, spare,
+        layout,
+    )  # fmt: skip
 
 
-def create(spark: Any, table: RandomTable, buckets: str = "") -> None:
-    """Put the table into the session's catalog; `buckets` is what CREATE TABLE says of them."""
-    spark.sql(f"DROP TABLE IF EXISTS {table.name}")
-    partitioned = f"PARTITIONED BY ({table.partition})" if table.partition else ""
-    spark.sql(
-        f"CREATE TABLE {table.name} ({table.ddl}) USING parquet {partitioned} {buckets} "
-        f"LOCATION '{table.path.as_uri()}'"
-    )
-    if table.partition:
-        spark.sql(f"MSCK REPAIR TABLE {table.name}")
+def _sizes(rng: random.Random, layout: str) -> list[int]:
+    """How many rows each file has."""
+    if layout == "single":
+        return [rng.choice([1, 20, 60])]
+    if layout == "tiny":
+        return [rng.randint(0, 4) for _ in range(9)]
+    return [rng.choice([0, 1, 2, 5, 12, 12, 25]) for _ in range(rng.randint(2, 7))]

@@ -29,10 +29,10 @@ def cast_value(value: Any, source: DataType, target: DataType, mode: str = "LEGA
     if target.is_integral:
         return _to_whole(number, source, target, mode)
     if target.is_floating:
-        seconds = number / _SECOND if source.name == "timestamp" else number
+        seconds = float(number) / _SECOND if source.name == "timestamp" else number
         return _floating(float(seconds), target)
     if target.is_decimal:
-        seconds = number / _SECOND if source.name == "timestamp" else number
+        seconds = float(number) / _SECOND if source.name == "timestamp" else number
         return _to_decimal(seconds, target)
     if target.name == "boolean":
         return number != 0
@@ -126,7 +126,9 @@ _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?")
 def _from_text(text: str, target: DataType) -> Any:
     """Of plain texts, which are those that are drawn; of all others NULL."""
     if target.name == "boolean":
-        return {"t": True, "true": True, "1": True, "f": False, "0": False}.get(text.lower())
+        small = text.strip().lower()
+        known = small in ("t", "true", "y", "yes", "1", "f", "false", "n", "no", "0")
+        return small in ("t", "true", "y", "yes", "1") if known else None
     if target.is_integral:
         if not re.fullmatch(r"-?\d+(\.\d+)?", text):
             return None

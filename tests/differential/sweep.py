@@ -4,23 +4,23 @@
 
 For each type, N containers of a dozen values each: year ends, days on which clocks change, the ends
 of types, NaN, signed zeros, characters beyond the surrogates. Their statistics go to tamis, which
-bounds each expression of tests/differential/expressions.py in each container; their rows go to
-Spark, which computes it, with ANSI mode off and on and in several time zones. Each value must lie
-within the bounds, NULL and NaN must have been allowed for, and in a container of which anything is
-claimed no row may raise. Prints counter-examples, then how often anything was claimed of each
-expression: a sweep of bounds that are never known would prove nothing. Exit status 1 if anything
-was wrong.
+bounds each expression of `EXPRESSIONS` in each container; their rows go to Spark, which computes
+it, with ANSI mode off and on and in several time zones. Each value must lie within the bounds, NULL
+and NaN must have been allowed for, and in a container of which anything is claimed no row may
+raise. Prints counter-examples, then the expressions and the functions of which nothing was ever
+claimed: a sweep of bounds that are never known would prove nothing. Exit status 1 if anything was
+wrong. tests/differential/test_sweep.py is the small run that `make test` includes.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,41 +29,64 @@ if __name__ == "__main__":
     root = Path(__file__).resolve().parents[2]
     sys.path[:0] = [str(root), str(root / "python")]
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tamis
-from tamis.evaluate.bounds import Bounds
-from tamis.evaluate.interpreter import truth, value
-from tamis.evaluate.truth import TruthSet
-from tamis.expr.decimals import unscaled
-from tamis.expr.nodes import Column, Compare, Expr
+from tamis.evaluate.operators import FUNCTIONS, PREDICATES
+from tamis.expr.nodes import And, Column, Compare, Expr
 from tamis.files.table import ArrowStatistics
 from tests.cases.tables import swept
 from tests.differential import declared
+from tests.differential.claims import Claim, claim_of, contradictions, plain, statistics_of
 from tests.differential.expressions import EXPRESSIONS as OWN
 from tests.differential.expressions import ZONES, depends_on_zone
 from tests.differential.intervals import ARROW, SQL, random_containers
-from tests.differential.keys import order_key
+from tests.differential.random_calls import calls_in
 
+#: Kind of x and y -> expressions: those of expressions.py, of the tables of cases, and of
+#: declared functions.
 EXPRESSIONS = {kind: (*sqls, *declared.SWEEP.get(kind, ())) for kind, sqls in swept(OWN).items()}
+_ZONED = ("date", "timestamp", "timestamp_ntz", "day_text")
 _EXPRESSIONS_A_JOB = 40
 _SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What tamis says of an expression in every container, one entry each."""
+class Run:
+    """A type, a time zone and an ANSI mode: one table of containers."""
 
-    sql: str
-    data_type: str
-    lower: list[Any]
-    upper: list[Any]
-    can_be_null: list[bool]
-    can_be_nan: list[bool]
-    can_be_value: list[bool]
-    says_anything: list[bool]
+    kind: str
+    zone: str
+    ansi: bool
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.zone} ansi={self.ansi}"
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a sweep found."""
+
+    wrong: list[str] = field(default_factory=list)
+    checks: int = 0
+    #: (kind, SQL) -> in how many containers anything was claimed.
+    claimed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    #: Catalyst's names of the functions in expressions of which anything was claimed.
+    functions: set[str] = field(default_factory=set)
+
+    def never_claimed(self, expressions: Mapping[str, Sequence[str]]) -> list[str]:
+        """Expressions of whose value nothing was ever known."""
+        return [
+            f"{sql} ({kind})"
+            for kind, sqls in expressions.items()
+            for sql in sqls
+            if not self.claimed[kind, sql]
+        ]
+
+    def missing_functions(self) -> list[str]:
+        """Functions that tamis has a rule for and that no expression put to the test."""
+        return sorted({*FUNCTIONS, *PREDICATES} - self.functions)
 
 
 class NotInThisMode(Exception):
@@ -78,189 +101,197 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="*", choices=list(EXPRESSIONS), default=list(EXPRESSIONS))
     parser.add_argument("--zones", nargs="*", choices=ZONES, default=list(ZONES))
     options = parser.parse_args()
-    spark = _session()
-    wrong = checks = 0
-    claimed: Counter[tuple[str, str]] = Counter()
-    for kind, zone, ansi in _runs(options.seed):
-        random = Random(f"{options.seed} {kind} {zone} {ansi}")
-        expressions = [
-            sql
-            for sql in EXPRESSIONS[kind]
-            if (options.only is None or options.only in sql)
-            and zone in options.zones
-            and kind in options.kinds
-            and (zone == ZONES[0] or depends_on_zone(sql))
-        ]
-        if not expressions:
-            continue
-        found = _sweep(spark, random, kind, zone, ansi, expressions, options.containers, claimed)
-        for text in found[0][:_SHOWN]:
-            print(f"WRONG {zone} ansi={ansi}: {text}")
-        wrong += len(found[0])
-        checks += found[1]
-        print(f"{kind} {zone} ansi={ansi}: {found[1]} values, {len(found[0])} wrong", flush=True)
-    for kind, sqls in EXPRESSIONS.items():
-        for sql in sqls:
-            if options.only is None and kind in options.kinds and not claimed[kind, sql]:
-                print(f"nothing was ever claimed of {sql} ({kind})")
-    print(f"seed {options.seed}: {checks} values checked, {wrong} wrong")
-    return 1 if wrong else 0
+    chosen = {
+        kind: [sql for sql in EXPRESSIONS[kind] if options.only is None or options.only in sql]
+        for kind in options.kinds
+    }
+    runs = [run for run in every_run(options.seed) if run.zone in options.zones]
+    findings = sweep(
+        _session(), options.seed, options.containers, runs, chosen, lambda text: print(text)
+    )
+    if options.only is None:
+        for text in findings.never_claimed(chosen):
+            print(f"nothing was ever claimed of {text}")
+        if options.kinds == list(EXPRESSIONS):
+            print(f"functions that were not tried: {', '.join(findings.missing_functions())}")
+    print(f"seed {options.seed}: {findings.checks} values checked, {len(findings.wrong)} wrong")
+    return 1 if findings.wrong else 0
 
 
-def _runs(seed: int) -> Iterator[tuple[str, str, bool]]:
+def every_run(seed: int) -> Iterator[Run]:
+    """Both ANSI modes of every type, and every time zone where one matters."""
     for kind in EXPRESSIONS:
-        zones = ZONES if kind in ("date", "timestamp", "timestamp_ntz", "day_text") else ZONES[:1]
-        for ordinal, zone in enumerate(zones):
-            # ANSI mode changes nothing about zones: alternate there.
+        for ordinal, zone in enumerate(ZONES if kind in _ZONED else ZONES[:1]):
+            # ANSI mode does not change how zones are applied: alternate there.
             for ansi in (False, True) if ordinal == 0 else ((seed + ordinal) % 2 == 0,):
-                yield kind, zone, ansi
+                yield Run(kind, zone, ansi)
+
+
+def few_runs(seed: int, zones: int = 1) -> Iterator[Run]:
+    """Both ANSI modes of every type, and some time zones, which the seed chooses."""
+    random = Random(f"zones {seed}")
+    chosen = {kind: {ZONES[0], *random.sample(ZONES[1:], zones)} for kind in _ZONED}
+    return (run for run in every_run(seed) if run.zone in chosen.get(run.kind, ZONES[:1]))
+
+
+def sweep(
+    spark: Any,
+    seed: int,
+    containers: int,
+    runs: Iterable[Run],
+    expressions: Mapping[str, Sequence[str]],
+    report: Callable[[str], None] = lambda text: None,
+) -> Findings:
+    """Compare claims with values that Spark computes.
+
+    Args:
+        spark: a session with tamis loaded. Its settings are changed.
+        seed: decides the containers.
+        containers: how many for each run, of a dozen rows each.
+        runs: the types, time zones and ANSI modes.
+        expressions: SQL over x, y and k, by type.
+        report: takes lines of progress.
+    """
+    # PySpark logs each cast that ANSI mode does not allow, and these are expected.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    _prepare(spark)
+    findings = Findings()
+    for run in runs:
+        sqls = [
+            sql
+            for sql in expressions.get(run.kind, ())
+            if run.zone == ZONES[0] or depends_on_zone(sql)
+        ]
+        if sqls:
+            before = len(findings.wrong), findings.checks
+            _sweep(
+                spark,
+                Random(f"{seed} {run.kind} {run.zone} {run.ansi}"),
+                run,
+                sqls,
+                containers,
+                findings,
+            )
+            found = findings.wrong[before[0] :]
+            for text in found[:_SHOWN]:
+                report(f"WRONG {text}")
+            report(f"{run}: {findings.checks - before[1]} values, {len(found)} wrong")
+    return findings
 
 
 def _session() -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     spark = tamis.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def _prepare(spark: Any) -> None:
     spark.conf.set("spark.tamis.enabled", "false")
     spark.conf.set("spark.sql.subexpressionElimination.enabled", "false")
     spark.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
     declared.register(spark)
-    return spark
 
 
 def _sweep(
-    spark: Any,
-    random: Random,
-    kind: str,
-    zone: str,
-    ansi: bool,
-    expressions: list[str],
-    count: int,
-    claimed: Counter[tuple[str, str]],
-) -> tuple[list[str], int]:
-    spark.conf.set("spark.sql.session.timeZone", zone)
-    spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
-    containers = random_containers(random, kind, count)
-    statistics = ArrowStatistics(_statistics(random, kind, containers))
-    wrong: list[str] = []
-    checks = 0
+    spark: Any, random: Random, run: Run, sqls: Sequence[str], count: int, findings: Findings
+) -> None:
+    spark.conf.set("spark.sql.session.timeZone", run.zone)
+    spark.conf.set("spark.sql.ansi.enabled", str(run.ansi).lower())
+    types = {"x": ARROW[run.kind], "y": ARROW[run.kind], "k": pa.int32()}
+    containers = random_containers(random, run.kind, count)
+    statistics = ArrowStatistics(statistics_of(random, types, containers))
     with tempfile.TemporaryDirectory() as folder:
-        for start in range(0, len(expressions), _EXPRESSIONS_A_JOB):
-            claims = []
-            for sql in expressions[start : start + _EXPRESSIONS_A_JOB]:
-                try:
-                    claim = _claim(spark, kind, sql, statistics, count)
-                except NotInThisMode:
-                    continue
+        for start in range(0, len(sqls), _EXPRESSIONS_A_JOB):
+            claims: list[Claim] = []
+            for sql, (data_type, expr) in _parsed(
+                spark, run.kind, sqls[start : start + _EXPRESSIONS_A_JOB]
+            ).items():
+                claim = None
+                if expr is not None:
+                    claim = claim_of(sql, data_type, expr, statistics, count)
                 if claim is None:
-                    wrong.append(f"{sql}: did not parse to one expression")
+                    findings.wrong.append(f"{run}: {sql}: did not parse to one expression")
                     continue
                 claims.append(claim)
-                claimed[kind, sql] += sum(claim.says_anything)
-            rows = _rows(kind, containers, claims)
+                if any(claim.says_anything):
+                    findings.claimed[run.kind, sql] += sum(claim.says_anything)
+                    findings.functions.update(call.name for call in calls_in(expr))
+            rows = _rows(types, containers, claims)
             path = f"{folder}/{start}.parquet"
             pq.write_table(rows, path)
-            found = _compare(spark, path, claims, rows)
-            wrong += found[0]
-            checks += found[1]
-    return wrong, checks
+            found, checks = _compare(spark, run.kind, path, claims, rows)
+            findings.wrong += [f"{run}: {text}" for text in found]
+            findings.checks += checks
 
 
-def _statistics(random: Random, kind: str, containers: list[list[dict[str, Any]]]) -> pa.Table:
-    table: dict[str, pa.Array] = {"num_records": pa.array([len(rows) for rows in containers])}
-    for name in ("x", "y", "k"):
-        arrow = pa.int32() if name == "k" else ARROW[kind]
-        cells: dict[str, list[Any]] = {"min": [], "max": [], "null_count": [], "nan_count": []}
-        for rows in containers:
-            values = [row[name] for row in rows]
-            ordinary = sorted(
-                (v for v in values if v is not None and v == v), key=order_key
-            )  # NaN is not itself
-            tell = random.random() < 0.97
-            cells["min"].append(ordinary[0] if ordinary and tell else None)
-            tell = random.random() < 0.97
-            cells["max"].append(ordinary[-1] if ordinary and tell else None)
-            cells["null_count"].append(values.count(None) if random.random() < 0.95 else None)
-            cells["nan_count"].append(sum(v is not None and v != v for v in values))
-        for cell, column in cells.items():
-            if cell != "nan_count" or kind in ("float", "double"):
-                table[f"{cell}.{name}"] = pa.array(column, arrow if cell[0] == "m" else pa.int64())
-    return pa.table(table)
+def _parsed(spark: Any, kind: str, sqls: Sequence[str]) -> dict[str, tuple[str, Expr | None]]:
+    """Type and expression of each SQL text that this ANSI mode allows.
 
-
-def _claim(
-    spark: Any, kind: str, sql: str, statistics: ArrowStatistics, count: int
-) -> Claim | None:
-    schema = f"x {SQL[kind]}, y {SQL[kind]}, k INT"
+    All of them go through Spark at once, and one by one where that fails.
+    """
+    schema = _schema(kind)
+    columns = (f"CAST(NULL AS {t}) AS {n}" for n, t in _columns(kind).items())
+    frame = spark.sql(f"SELECT {', '.join(columns)}")
     try:
-        field = spark.createDataFrame([], schema).selectExpr(f"{sql} AS r").schema[0]
+        return _parsed_together(spark, frame, schema, sqls)
+    except Exception:
+        if len(sqls) > 1:
+            half = len(sqls) // 2
+            return {**_parsed(spark, kind, sqls[:half]), **_parsed(spark, kind, sqls[half:])}
+        try:
+            return _parsed_together(spark, frame, schema, sqls)
+        except NotInThisMode:
+            return {}
+
+
+def _columns(kind: str) -> dict[str, str]:
+    return {"x": SQL[kind], "y": SQL[kind], "k": "INT"}
+
+
+def _schema(kind: str) -> str:
+    return ", ".join(f"{name} {data_type}" for name, data_type in _columns(kind).items())
+
+
+def _parsed_together(
+    spark: Any, frame: Any, schema: str, sqls: Sequence[str]
+) -> dict[str, tuple[str, Expr | None]]:
+    try:
+        fields = frame.selectExpr(*(f"{sql} AS r{n}" for n, sql in enumerate(sqls))).schema.fields
     except Exception as error:
         if "CAST_WITH_CONF_SUGGESTION" in str(error):
             raise NotInThisMode from error
         raise
-    data_type = field.dataType.simpleString()
+    types = [each.dataType.simpleString() for each in fields]
     # Beside a column, and not as the predicate itself: there Spark lets false stand for NULL.
-    parsed = tamis.parse(spark, f"({sql}) = r", f"{schema}, r {data_type}")
-    if not isinstance(parsed, Compare):
-        return None
-    parsed = declared.bound(parsed)
-    assert isinstance(parsed, Compare)
-    sides = [each for each in (parsed.left, parsed.right) if each != _result_column(parsed)]
-    if data_type == "boolean" and len(sides) == 1:
-        return _truth_claim(sql, truth(sides[0], statistics), count)
-    bounds = value(sides[0], statistics) if len(sides) == 1 else None
-    return None if bounds is None else _value_claim(sql, data_type, bounds, count)
+    equations = " AND ".join(f"(({sql}) = r{n})" for n, sql in enumerate(sqls))
+    results = ", ".join(f"r{n} {data_type}" for n, data_type in enumerate(types))
+    parsed = tamis.parse(spark, equations, f"{schema}, {results}")
+    parts = parsed.parts if isinstance(parsed, And) else (parsed,)
+    found: dict[str, Expr] = {}
+    for part in parts:
+        part = declared.bound(part)
+        sides = [part.left, part.right] if isinstance(part, Compare) else []
+        results_in = [each for each in sides if isinstance(each, Column) and each.path[0][0] == "r"]
+        if len(results_in) != 1:
+            break
+        (other,) = [each for each in sides if each is not results_in[0]]
+        found[results_in[0].path[0]] = other
+    if len(parts) != len(sqls) or len(found) != len(sqls):
+        if len(sqls) > 1:
+            raise ValueError("these expressions do not stay apart")
+        return {sqls[0]: (types[0], None)}
+    return {sql: (types[n], found[f"r{n}"]) for n, sql in enumerate(sqls)}
 
 
-def _result_column(parsed: Compare) -> Expr | None:
-    for each in (parsed.left, parsed.right):
-        if isinstance(each, Column) and each.path == ("r",):
-            return each
-    return None
-
-
-def _flags(flags: Any, count: int) -> list[bool]:
-    found: list[bool] = np.broadcast_to(flags, (count,)).tolist()
-    return found
-
-
-def _truth_claim(sql: str, truths: TruthSet, count: int) -> Claim:
-    true, false = _flags(truths.can_be_true, count), _flags(truths.can_be_false, count)
-    null = _flags(truths.can_be_null, count)
-    says = [not (t and f and n) for t, f, n in zip(true, false, null, strict=True)]
-    either = [t or f for t, f in zip(true, false, strict=True)]
-    lower = [0 if each else 1 for each in false]
-    upper = [1 if each else 0 for each in true]
-    return Claim(sql, "boolean", lower, upper, null, [False] * count, either, says)
-
-
-def _value_claim(sql: str, data_type: str, bounds: Bounds, count: int) -> Claim:
-    lower, upper = _edges(bounds.lower, count), _edges(bounds.upper, count)
-    null, nan = _flags(bounds.can_be_null, count), _flags(bounds.can_be_nan, count)
-    has_value = _flags(bounds.can_be_value, count)
-    least, greatest = None, None
-    if bounds.type.is_discrete:
-        least, greatest = bounds.type.domain
-    elif bounds.type.is_floating:
-        least, greatest = -np.inf, np.inf
-    says = [
-        not (n and v and (a or not bounds.type.is_floating))
-        or (lo is not None and lo != least)
-        or (hi is not None and hi != greatest)
-        for lo, hi, n, a, v in zip(lower, upper, null, nan, has_value, strict=True)
-    ]
-    return Claim(sql, data_type, lower, upper, null, nan, has_value, says)
-
-
-def _edges(edge: Any, count: int) -> list[Any]:
-    if edge is None:
-        return [None] * count
-    values: list[Any] = edge.tolist() if isinstance(edge, np.ndarray) else edge.to_pylist()
-    return values * count if len(values) == 1 else values
-
-
-def _rows(kind: str, containers: list[list[dict[str, Any]]], claims: list[Claim]) -> pa.Table:
+def _rows(
+    types: Mapping[str, pa.DataType],
+    containers: Sequence[Sequence[Mapping[str, Any]]],
+    claims: Sequence[Claim],
+) -> pa.Table:
     flat = [(ordinal, row) for ordinal, rows in enumerate(containers) for row in rows]
     masks = [
         sum(1 << bit for bit, claim in enumerate(claims) if claim.says_anything[ordinal])
@@ -270,16 +301,22 @@ def _rows(kind: str, containers: list[list[dict[str, Any]]], claims: list[Claim]
         "c": pa.array([ordinal for ordinal, _ in flat], pa.int32()),
         "m": pa.array([masks[ordinal] for ordinal, _ in flat], pa.int64()),
     }
-    for name in ("x", "y", "k"):
-        arrow = pa.int32() if name == "k" else ARROW[kind]
+    for name, arrow in types.items():
         columns[name] = pa.array([row[name] for _, row in flat], arrow)
     return pa.table(columns)
 
 
-def _compare(spark: Any, path: str, claims: list[Claim], rows: pa.Table) -> tuple[list[str], int]:
+def _read(spark: Any, path: str, kind: str) -> Any:
+    # With a schema Spark starts no job to find one.
+    return spark.read.schema(f"c INT, m BIGINT, {_schema(kind)}").parquet(path)
+
+
+def _compare(
+    spark: Any, kind: str, path: str, claims: Sequence[Claim], rows: pa.Table
+) -> tuple[list[str], int]:
     if not claims:
         return [], 0
-    frame = spark.read.parquet(path)
+    frame = _read(spark, path, kind)
     try:
         chosen = [
             f"CASE WHEN (m & {1 << bit}L) <> 0 THEN {claim.sql} END AS r{bit}"
@@ -287,24 +324,25 @@ def _compare(spark: Any, path: str, claims: list[Claim], rows: pa.Table) -> tupl
         ]
         table = frame.selectExpr("c", "m", *chosen).toArrow()
     except Exception as error:
-        return _raised(spark, path, claims, rows, error)
+        return _raised(spark, kind, path, claims, rows, error)
     wrong: list[str] = []
     checks = 0
     containers = table.column("c").to_pylist()
     for bit, claim in enumerate(claims):
         values = plain(table.column(f"r{bit}"))
-        for row, (ordinal, found) in enumerate(zip(containers, values, strict=True)):
-            if not claim.says_anything[ordinal]:
-                continue
-            checks += 1
-            if not _is_inside(claim, ordinal, found):
-                given = rows.slice(row, 1).drop_columns(["c", "m"])
-                wrong.append(_describe(claim, ordinal, found, given))
+        checks += sum(claim.says_anything[ordinal] for ordinal in containers)
+        for place in contradictions(claim, containers, values):
+            wrong.append(claim.describe(containers[place], values[place], _given(rows, place)))
     return wrong, checks
 
 
 def _raised(
-    spark: Any, path: str, claims: list[Claim], rows: pa.Table, error: Exception
+    spark: Any,
+    kind: str,
+    path: str,
+    claims: Sequence[Claim],
+    rows: pa.Table,
+    error: Exception,
 ) -> tuple[list[str], int]:
     """Which expression raised, in a container that was claimed not to: halve until there is one."""
     if len(claims) > 1:
@@ -316,7 +354,7 @@ def _raised(
             single = rows.set_column(place, "m", pa.array(mask, pa.int64()))
             own = path.replace(".parquet", "-one.parquet")
             pq.write_table(single, own)
-            found = _compare(spark, own, [claim], single)
+            found = _compare(spark, kind, own, [claim], single)
             wrong += found[0]
             checks += found[1]
         return wrong, checks
@@ -327,48 +365,18 @@ def _raised(
         own = path.replace(".parquet", f"-{kept.num_rows}.parquet")
         pq.write_table(half, own)
         try:
-            spark.read.parquet(own).selectExpr(f"{claim.sql} AS r").toArrow()
+            _read(spark, own, kind).selectExpr(f"{claim.sql} AS r").toArrow()
             kept = kept.slice(kept.num_rows // 2)
         except Exception:
             kept = half
     ordinal = kept.column("c")[0].as_py()
     reason = str(error).replace("\n", " ")[:160]
-    return [_describe(claim, ordinal, f"raised {reason}", kept.drop_columns(["c", "m"]))], 0
+    return [claim.describe(ordinal, f"raised {reason}", _given(kept, 0))], 0
 
 
-def _describe(claim: Claim, ordinal: int, found: Any, given: pa.Table) -> str:
-    told = {name: plain(given.column(name))[0] for name in given.column_names}
-    return (
-        f"{claim.sql} = {found!r} of {told}, outside of [{claim.lower[ordinal]!r}, "
-        f"{claim.upper[ordinal]!r}] null={claim.can_be_null[ordinal]} "
-        f"nan={claim.can_be_nan[ordinal]} value={claim.can_be_value[ordinal]} ({claim.data_type})"
-    )
-
-
-def plain(column: pa.ChunkedArray) -> list[Any]:
-    """Dates and timestamps as numbers: Python has no dates beyond the years 1 to 9999."""
-    data_type = column.type
-    if pa.types.is_date32(data_type):
-        column = column.cast(pa.int32())
-    elif pa.types.is_timestamp(data_type):
-        column = column.cast(pa.int64())
-    elif pa.types.is_string(data_type):
-        column = column.cast(pa.binary())
-    found: list[Any] = column.to_pylist()
-    return found
-
-
-def _is_inside(claim: Claim, ordinal: int, found: Any) -> bool:
-    if found is None:
-        return claim.can_be_null[ordinal]
-    if isinstance(found, float) and found != found:
-        return claim.can_be_nan[ordinal]
-    if not claim.can_be_value[ordinal]:
-        return False
-    lower, upper = claim.lower[ordinal], claim.upper[ordinal]
-    if isinstance(found, Decimal) and isinstance(lower if lower is not None else upper, int):
-        found = unscaled(found, -int(found.as_tuple().exponent))
-    return (lower is None or lower <= found) and (upper is None or found <= upper)
+def _given(rows: pa.Table, place: int) -> dict[str, Any]:
+    one = rows.slice(place, 1).drop_columns(["c", "m"])
+    return {name: plain(one.column(name))[0] for name in one.column_names}
 
 
 if __name__ == "__main__":

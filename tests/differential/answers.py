@@ -1,0 +1,234 @@
+"""The answer of a statement with tamis off and on, and what counts as a difference.
+
+Plain Spark is the oracle. Rows are compared as bags; where the statement sorts, so are its sort keys in
+order; with a LIMIT that ties or a missing ORDER BY leave open, the rows have to be as many, and among
+those of the statement without it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from tests.differential.grammar import Statement
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: After that a query is cancelled, and compared with nothing.
+LONGEST_SECONDS = 30
+#: What a plan may do beyond filters. With all of it off, only files that filters rule out are skipped.
+GOALS = [f"spark.tamis.{name}.enabled" for name in
+         ("limit", "topK", "joins", "runtimeFilters", "aggregates", "residualSplit")]  # fmt: skip
+
+
+@dataclass
+class Tally:
+    """What a run saw. `kept` and `exact` show that the comparison was of something."""
+
+    queries: int = 0
+    failed: int = 0
+    spared: int = 0
+    cancelled: int = 0
+    rows: int = 0
+    empty: int = 0
+    files_kept: int = 0
+    files_total: int = 0
+    row_groups_kept: int = 0
+    row_groups_total: int = 0  # of the scans for which they were looked at
+    exact: int = 0
+    goals: int = 0
+    fallbacks: int = 0
+    differences: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        """Take in what another run saw."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.queries} queries, {len(self.differences)} differences; "
+            f"{self.files_kept} of {self.files_total} files kept, {self.row_groups_kept} of "
+            f"{self.row_groups_total} row groups, {self.exact} exact conjuncts, {self.goals} goals, "
+            f"{self.fallbacks} fallbacks; "
+            f"{self.rows} rows, {self.empty} answers without any, "
+            f"{self.failed} queries failed on both sides, {self.spared} without tamis alone, over a "
+            f"row of a file that filters rule out, {self.cancelled} were cancelled"
+        )
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two answers differ: `kind` is one of rows, raises, hides, warns."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Answer:
+    rows: list[tuple[Any, ...]] | None
+    error: str = ""
+    frame: Any = None
+
+
+def compare(spark: SparkSession, statement: Statement, tally: Tally) -> Difference | None:
+    """Run the statement with tamis off and on, and say what differs."""
+    tally.queries += 1
+    off = _run(spark, statement.sql, "false")
+    said = _start_of_warnings(spark)
+    on = _run(spark, statement.sql, "true")
+    warnings = _warnings(spark, said)
+    if "cancelled" in (off.error, on.error):
+        tally.cancelled += 1
+        return None
+    found = _difference(spark, statement, off, on, tally)
+    if found is None and warnings:
+        found = Difference("warns", "\n".join(warnings))
+    if on.frame is not None:
+        _count(spark, on.frame, tally)
+    return found
+
+
+def _difference(
+    spark: SparkSession, statement: Statement, off: _Answer, on: _Answer, tally: Tally
+) -> Difference | None:
+    if off.rows is None and on.rows is None:
+        tally.failed += 1
+        return None
+    if on.rows is None:
+        return Difference("raises", f"off: {_short(off.rows)}\non: {on.error}")
+    if off.rows is None:
+        if _raises_without_goals(spark, statement.sql):
+            return Difference("hides", f"off: {off.error}\non: {_short(on.rows)}")
+        tally.spared += 1
+        return None
+    tally.rows += len(on.rows)
+    tally.empty += not on.rows
+    if _differ(spark, statement, off.rows, on.rows):
+        missing = Counter(map(repr, off.rows)) - Counter(map(repr, on.rows))
+        added = Counter(map(repr, on.rows)) - Counter(map(repr, off.rows))
+        return Difference(
+            "rows",
+            f"off: {_short(off.rows)}\non: {_short(on.rows)}\n"
+            f"only off: {list(missing)[:5]}\nonly on: {list(added)[:5]}",
+        )
+    return None
+
+
+def _differ(
+    spark: SparkSession, statement: Statement, off: list[tuple[Any, ...]], on: list[tuple[Any, ...]]
+) -> bool:
+    if len(off) != len(on):
+        return True
+    keys = statement.keys
+    if keys and [[row[k] for k in keys] for row in off] != [[row[k] for k in keys] for row in on]:
+        return True
+    if _same_bag(off, on):
+        return False
+    if not statement.tail.items:
+        return True
+    whole = _run(spark, statement.whole, "false")
+    return whole.rows is None or bool(Counter(on) - Counter(whole.rows))
+
+
+def _same_bag(off: list[tuple[Any, ...]], on: list[tuple[Any, ...]]) -> bool:
+    if Counter(off) == Counter(on):
+        return True
+    # Sums of floating numbers depend on the order of rows.
+    pairs = zip(sorted(off, key=repr), sorted(on, key=repr), strict=True)
+    return all(len(a) == len(b) and all(map(_close, a, b)) for a, b in pairs)
+
+
+def _close(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-9)
+    return bool(a == b)
+
+
+def _plain(value: Any) -> Any:
+    """The value such that equal means equal in SQL, and hashable."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else value + 0.0  # -0.0 is 0.0
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, dict):
+        return tuple(sorted((repr(_plain(k)), _plain(v)) for k, v in value.items()))
+    if isinstance(value, tuple | list):
+        return tuple(map(_plain, value))
+    return value
+
+
+def _run(spark: SparkSession, sql: str, enabled: str) -> _Answer:
+    spark.conf.set("spark.tamis.enabled", enabled)
+    late = threading.Event()
+
+    def cancel() -> None:
+        late.set()
+        spark.sparkContext.cancelAllJobs()
+
+    timer = threading.Timer(LONGEST_SECONDS, cancel)
+    timer.start()
+    try:
+        frame = spark.sql(sql)
+        return _Answer([_plain(tuple(row)) for row in frame.collect()], frame=frame)
+    except Exception as error:  # both sides may fail, in a task or in a broadcast
+        return _Answer(None, "cancelled" if late.is_set() else _told(error))
+    finally:
+        timer.cancel()
+
+
+def _told(error: Exception) -> str:
+    return str(error).partition("\nJVM stacktrace")[0][:600] or type(error).__name__
+
+
+def _raises_without_goals(spark: SparkSession, sql: str) -> bool:
+    """Whether the error is back once only filters rule out files.
+
+    Files that the filters of a query rule out raise nothing. What else leaves files out (LIMIT, joins,
+    aggregates) has no such licence.
+    """
+    for name in GOALS:
+        spark.conf.set(name, "false")
+    try:
+        return _run(spark, sql, "true").rows is None
+    finally:
+        for name in GOALS:
+            spark.conf.unset(name)
+
+
+#: Parts of warnings that report a failure. Others are right: files changed since they were listed.
+_FAILURES = ("failed", "runs as plain Spark", "could not", "not counted", "wrong")
+
+
+def _start_of_warnings(spark: SparkSession) -> int:
+    spark._jvm.io.tamis.bridge.Warnings.over("")  # so that what was said before is said again
+    return int(spark._jvm.io.tamis.bridge.Warnings.all().size())
+
+
+def _warnings(spark: SparkSession, start: int) -> list[str]:
+    if spark._jvm.io.tamis.bridge.Warnings.all().size() == start:
+        return []
+    said = list(spark._jvm.io.tamis.Tamis.warnings())[start:]
+    return [text for text in said if any(part in text for part in _FAILURES)]
+
+
+def _count(spark: SparkSession, frame: DataFrame, tally: Tally) -> None:
+    for scan in json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf)):
+        tally.files_kept += scan["files_kept"]
+        tally.files_total += scan["files_total"]
+        if scan["row_groups_kept"] is not None and scan["row_groups_total"] is not None:
+            tally.row_groups_kept += scan["row_groups_kept"]
+            tally.row_groups_total += scan["row_groups_total"]
+        tally.exact += sum(c["pushdown"] == "exact" for c in scan["conjuncts"])
+        tally.goals += sum(goal.get("reason") is None for goal in scan.get("goals") or [])
+        tally.fallbacks += scan["fallback"] is not None
+
+
+def _short(rows: list[tuple[Any, ...]] | None) -> str:
+    return "" if rows is None else f"{len(rows)} rows: {sorted(map(repr, rows))[:6]}"

@@ -1,0 +1,64 @@
+"""Random predicates and calls come from the registries: a new function is drawn without a line."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from tamis.expr.nodes import Call, Column, type_of
+from tamis.expr.types import INTEGER, DataType
+from tests.cases.tables import CASES, TABLES
+from tests.differential.random_calls import calls_in, calls_of_tables, random_call
+from tests.differential.random_predicates import conjunction, predicate, swept_of
+from tests.differential.random_tables import KINDS, Leaf, RandomTable
+
+
+def _table(sql_type: str) -> RandomTable:
+    """Of a table only the columns count here."""
+    (kind,) = [kind for kind in KINDS if kind.sql == sql_type]
+    rng = random.Random(1)
+    samples = tuple(kind.value(rng, position / 10) for position in range(10))
+    return cast("RandomTable", SimpleNamespace(leaves=(Leaf("x", kind, samples),)))
+
+
+def test_swept_expressions_of_tables_of_cases_are_drawn() -> None:
+    for table in TABLES:
+        for kind, expressions in getattr(table, "SWEEP", {}).items():
+            names = [each.sql for each in KINDS if each.sql.partition("(")[0].lower() == kind]
+            for name in names:
+                assert set(expressions) <= set(swept_of(name))
+
+
+@pytest.mark.parametrize("draw", [predicate, conjunction])
+def test_a_function_with_a_table_is_in_random_predicates(draw: object) -> None:
+    rng, table = random.Random(20_261_121), _table("INT")
+    assert callable(draw)
+    assert any("factorial(" in draw(rng, table) for _ in range(4000))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.sql)
+def test_every_column_type_has_swept_functions(kind: object) -> None:
+    sql = str(getattr(kind, "sql", None))
+    assert len(swept_of(sql)) > 5
+
+
+def test_a_function_with_a_table_is_in_random_calls() -> None:
+    rng, column = random.Random(1), Column(("c",), INTEGER)
+    drawn = {
+        call.name
+        for _ in range(2000)
+        for call in calls_in(random_call(rng, column))
+        if isinstance(call, Call)
+    }
+    assert "Factorial" in drawn
+
+
+def test_calls_of_tables_are_by_the_type_of_their_column() -> None:
+    types: set[DataType | None] = {type_of(case.column) for case in CASES}
+    assert set(calls_of_tables()) <= types
+    for data_type, calls in calls_of_tables().items():
+        for call in calls:
+            assert [a.type for a in call.arguments if isinstance(a, Column)] == [data_type]

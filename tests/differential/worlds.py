@@ -1,0 +1,373 @@
+"""Sets of tables that queries run over: how they come to be, as steps that can be replayed.
+
+Each step is a line or two of Python, which is run here and printed in the script that reproduces a
+difference. Files are the exception: they are written from memory here and from literals there.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tests.differential.random_tables import File, RandomTable, make
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: Settings that are drawn at random, and the values they are drawn from. Codegen is compiled for every
+#: new plan, which takes longer than such a query: few worlds have it.
+SETTINGS: dict[str, list[str]] = {
+    "spark.sql.session.timeZone": ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"],
+    "spark.sql.ansi.enabled": ["true", "false"],
+    "spark.sql.caseSensitive": ["false", "false", "true"],
+    "spark.sql.adaptive.enabled": ["true", "false", "false"],
+    "spark.sql.autoBroadcastJoinThreshold": ["-1", "2000", "10485760"],
+    "spark.sql.join.preferSortMergeJoin": ["true", "false"],
+    "spark.sql.codegen.wholeStage": ["false"] * 7 + ["true"],
+    "spark.sql.codegen.factoryMode": ["NO_CODEGEN"] * 7 + ["FALLBACK"],
+    "spark.sql.files.maxPartitionBytes": ["2000", *[str(1 << 27)] * 4],
+    "spark.sql.files.openCostInBytes": ["1", "1", str(1 << 22)],
+    "spark.sql.parquet.filterPushdown": ["true", "true", "false"],
+    "spark.sql.parquet.enableVectorizedReader": ["true", "true", "false"],
+    "spark.sql.parquet.recordLevelFilter.enabled": ["false", "true"],
+    "spark.sql.parquet.mergeSchema": ["false", "false", "true"],
+    "spark.sql.parquet.outputTimestampType": ["INT96", "TIMESTAMP_MICROS"],
+    "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly": ["true", "false"],
+    "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold": ["0", "10GB"],
+    "spark.sql.cbo.enabled": ["false", "false", "true"],
+    "spark.sql.exchange.reuse": ["true", "true", "false"],
+    "spark.sql.sources.bucketing.enabled": ["true", "true", "false"],
+    "spark.sql.legacy.bucketedTableScan.outputOrdering": ["true", "false"],
+    "spark.sql.sources.useV1SourceList": ["", "orc,csv,json"],
+    "spark.sql.shuffle.partitions": ["1", "1", "1", "3"],
+    "spark.tamis.residualSplit.minSavedMs": ["0", "0", "200"],
+}
+
+EXPRESSIONS = {
+    "STRING": ["upper({})", "soundex({})", "reverse({})", "length({}) % 3", "{} RLIKE 'b'"],
+    "INT": ["{} % 7", "abs({}) % 5", "CAST({} AS STRING)"],
+    "BIGINT": ["{} % 7", "hex({})"],
+    "DATE": ["date_format({}, 'E')", "dayofweek({})"],
+    "TIMESTAMP": ["hour({})", "date_format({}, 'E HH')"],
+    "DOUBLE": ["signum({})", "{} * 2"],
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that happens to a table.
+
+    Attributes:
+        table: Name of the table.
+        code: Python that does it; `spark`, `tamis` and `folder` (a Path) are known there.
+        needed: Whether no query runs without it.
+    """
+
+    table: str
+    code: str
+    needed: bool = False
+
+    def run(self, spark: SparkSession, folder: Path) -> None:
+        """Do it."""
+        import tamis
+
+        exec(self.code, {"spark": spark, "tamis": tamis, "folder": folder, "Path": Path})
+
+    def script(self) -> str:
+        """The lines of a script that do it."""
+        return self.code
+
+
+@dataclass(frozen=True)
+class Put(Step):
+    """Write a file, or put another in its place."""
+
+    file: File = field(kw_only=True)
+
+    def run(self, spark: SparkSession, folder: Path) -> None:
+        """Write the file."""
+        self.file.write(folder / self.table)
+
+    def script(self) -> str:
+        """The file as literals."""
+        columns = ", ".join(
+            f"{name!r}: {_array(column.combine_chunks())}"
+            for name, column in zip(
+                self.file.data.column_names, self.file.data.columns, strict=True
+            )
+        )
+        options = "".join(f", {name}={value!r}" for name, value in self.file.options)
+        return f"put({f'{self.table}/{self.file.path}'!r}, {{{columns}}}{options})"
+
+
+def _array(array: pa.Array) -> str:
+    kind = array.type
+    if pa.types.is_struct(kind):
+        children = ", ".join(
+            f"{kind.field(i).name!r}: {_array(array.field(i))}" for i in range(kind.num_fields)
+        )
+        return f"struct({{{children}}}, {array.is_null().to_pylist()!r})"
+    if pa.types.is_timestamp(kind):
+        zone = "" if kind.tz is None else f", {kind.tz!r}"
+        values = array.cast(pa.int64()).to_pylist()
+        return f"pa.array({values!r}, pa.timestamp({kind.unit!r}{zone}))"
+    if pa.types.is_date32(kind):
+        return f"pa.array({array.cast(pa.int32()).to_pylist()!r}, pa.date32())"
+    if pa.types.is_decimal(kind):
+        values = [None if v is None else str(v) for v in array.to_pylist()]
+        name = f"pa.decimal128({kind.precision}, {kind.scale})"
+        return f"pa.array([v and Decimal(v) for v in {values!r}], {name})"
+    name = {"bool": "bool_", "float": "float32", "double": "float64"}.get(str(kind), str(kind))
+    return f"pa.array({_literal(array.to_pylist())}, pa.{name}())"
+
+
+def _literal(values: list[Any]) -> str:
+    return "[" + ", ".join(
+        f"float({str(v)!r})" if isinstance(v, float) and not math.isfinite(v) else repr(v)
+        for v in values
+    ) + "]"  # fmt: skip
+
+
+_OPENING = '''"""Reproduces a difference between tamis on and off: python SCRIPT"""
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import tamis
+
+folder = Path(tempfile.mkdtemp())
+
+
+def struct(children, nulls):
+    fields = [pa.field(name, array.type) for name, array in children.items()]
+    mask = pa.array(nulls, pa.bool_())
+    return pa.StructArray.from_arrays(list(children.values()), fields=fields, mask=mask)
+
+
+def put(path, columns, **options):
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), folder / path, **options)
+
+
+builder = SparkSession.builder.master("local[1]").config("spark.sql.shuffle.partitions", "2")
+builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+spark = tamis.configure(builder.config("spark.ui.enabled", "false")).getOrCreate()
+'''
+
+_CLOSING = """
+for enabled in ("false", "true"):
+    spark.conf.set("spark.tamis.enabled", enabled)
+    try:
+        rows = spark.sql(statement).collect()
+        print("tamis", enabled, len(rows), "rows", sorted(map(repr, rows))[:20])
+    except Exception as error:
+        print("tamis", enabled, "fails:", str(error)[:500])
+"""
+
+
+@dataclass(frozen=True)
+class World:
+    """Tables, what happens to them before the query, and the settings of the session."""
+
+    tables: tuple[RandomTable, ...]
+    steps: tuple[Step, ...]
+    settings: tuple[tuple[str, str], ...]
+
+    def set_up(self, spark: SparkSession, folder: Path) -> None:
+        """Make the tables and take every step. What stood there before is removed."""
+        shutil.rmtree(folder, ignore_errors=True)
+        self.tear_down(spark)
+        self.configure(spark)
+        for step in self.steps:
+            step.run(spark, folder)
+
+    def tear_down(self, spark: SparkSession) -> None:
+        """Remove the tables from the catalog."""
+        for table in self.tables:
+            spark.catalog.dropTempView(table.name)
+            spark.sql(f"DROP TABLE IF EXISTS {table.name}")
+
+    def configure(self, spark: SparkSession) -> None:
+        """Apply the settings; those that are not drawn have the session's own value."""
+        given = dict(self.settings)
+        for name in SETTINGS:
+            if name in given:
+                spark.conf.set(name, given[name])
+            else:
+                spark.conf.unset(name)
+
+    def script(self, statement: str) -> str:
+        """A script that needs nothing else and shows both answers."""
+        settings = [f"spark.conf.set({name!r}, {value!r})" for name, value in self.settings]
+        steps = [step.script() for step in self.steps]
+        return "\n".join([_OPENING, *settings, *steps, f'statement = r"""{statement}"""', _CLOSING])
+
+
+def settings(rng: random.Random, world: World | None = None) -> tuple[tuple[str, str], ...]:
+    """Values of all settings; those of the world where an index holds for one value only."""
+    drawn = {name: rng.choice(values) for name, values in SETTINGS.items()}
+    if world is not None:
+        drawn["spark.sql.caseSensitive"] = dict(world.settings)["spark.sql.caseSensitive"]
+    return tuple(drawn.items())
+
+
+def random_world(rng: random.Random, number: int) -> World:
+    """Two or three tables, in the state of index that chance gives them."""
+    tables = tuple(make(rng, f"{letter}{number}") for letter in "tuv"[: rng.choice([2, 3, 3])])
+    steps: list[Step] = []
+    for table in tables:
+        steps += [Put(table.name, "", True, file=file) for file in table.files]
+        steps += _placed(rng, table)
+    return World(tables, tuple(steps), settings(rng))
+
+
+def _placed(rng: random.Random, table: RandomTable) -> list[Step]:
+    """The table of the catalog, in the format that chance gives it, and its index."""
+    name = table.name
+    create = Step(name, created(table), True)
+    where = rng.random()
+    if where < 0.12:
+        return [create, Step(name, _copied(rng, table), True)]
+    if where < 0.2:
+        return [create, Step(name, _bucketed(rng, table), True), *indexed(rng, table)]
+    if where < 0.3 and table.partition is None:
+        create = Step(name, _viewed(table), True)
+        return [create, *indexed(rng, table, f"str(folder / {name!r})")]
+    return [create, *indexed(rng, table)]
+
+
+def created(table: RandomTable, folder: str = "", buckets: str = "") -> str:
+    """CREATE TABLE over the files; `buckets` is what it says of them."""
+    partitioned = f"PARTITIONED BY ({table.partition})" if table.partition else ""
+    text = f"CREATE TABLE {table.name} ({table.ddl}) USING parquet {partitioned} {buckets}"
+    path = f"folder / {(folder or table.name)!r}"
+    code = f"spark.sql({text!r} + f\"LOCATION '{{({path}).as_uri()}}'\")"
+    if table.partition:
+        code += f"\nspark.sql('MSCK REPAIR TABLE {table.name}')"
+    return code
+
+
+def _viewed(table: RandomTable) -> str:
+    """A temporary view over the path instead of a table of the catalog."""
+    path = f"str(folder / {table.name!r})"
+    return (
+        f"spark.read.schema({table.ddl!r}).parquet({path}).createOrReplaceTempView({table.name!r})"
+    )
+
+
+def _copied(rng: random.Random, table: RandomTable) -> str:
+    """A copy in a format that tamis does not scan, but adds filters to; often with an index."""
+    flat = all("BINARY" not in leaf.kind.sql and "." not in leaf.sql for leaf in table.leaves)
+    kind = rng.choice(["orc", "orc", "csv", "json"]) if flat else "orc"
+    path = f"str(folder / '{table.name}-copy')"
+    return f"""\
+spark.conf.set("spark.tamis.enabled", "false")
+frame = spark.table({table.name!r})
+try:
+    frame.write.format({kind!r}).mode("overwrite").save({path})
+    reader = spark.read.format({kind!r}).schema(frame.schema)
+    reader.load({path}).createOrReplaceTempView({table.name!r})
+    if {rng.random() < 0.7}:
+        spark.conf.set("spark.tamis.enabled", "true")
+        tamis.index(spark, {path}, reader=reader).build()
+except Exception as problem:  # not every format takes every name, type and value
+    print("no copy, or no index:", str(problem).partition("\\n")[0][:100])"""
+
+
+def _bucketed(rng: random.Random, table: RandomTable) -> str:
+    """A bucketed copy in place of the table: Spark scans it, and tamis lists its files."""
+    names = [leaf.sql for leaf in table.leaves if "." not in leaf.sql and leaf.sql != "part"]
+    column = rng.choice([*names, "`k`", "`_row`"]).strip("`")
+    if "." in column or "`" in column:
+        column = "_row"
+    by = rng.choice([column, "_row"])
+    is_sorted = rng.random() < 0.5
+    buckets = rng.choice([2, 3, 8])
+    clause = f"CLUSTERED BY (`{column}`) {f'SORTED BY (`{column}`)' if is_sorted else ''} "
+    writer = f'frame.write.bucketBy({buckets}, {column!r}).mode("overwrite")'
+    writer += f".option('path', str(folder / '{table.name}-buckets'))"
+    if is_sorted:
+        writer += f".sortBy({column!r})"
+    if table.partition:
+        writer += f".partitionBy({table.partition!r})"
+    again = created(table, f"{table.name}-buckets", f"{clause}INTO {buckets} BUCKETS ")
+    return f"""\
+spark.conf.set("spark.tamis.enabled", "false")
+frame = spark.table({table.name!r}).repartitionByRange({rng.randint(1, 5)}, "`{by}`")
+{writer}.saveAsTable("{table.name}_made")
+spark.sql("DROP TABLE {table.name}_made")
+spark.sql("DROP TABLE {table.name}")
+spark.conf.set("spark.tamis.enabled", "true")
+{again}"""
+
+
+def indexed(rng: random.Random, table: RandomTable, where: str = "") -> list[Step]:
+    """No index, one of footers, one of some columns, or a rich one; later files make it stale."""
+    where = where or repr(table.name)
+    kind = rng.choice(["none", "footers", "footers", "footers", "footers", "partial", "rich"])
+    if kind == "none":
+        return []
+    asked = "" if kind == "footers" else _recorded(rng, table, 0.3 if kind == "partial" else 0.8)
+    code = f"tamis.index(spark, {where}).build()"
+    if where != repr(table.name):  # not every list of sources reads a path as files
+        code = f"try:\n    {code}\nexcept tamis.TamisError:\n    pass"
+    elif asked:
+        code = f"""\
+try:
+    tamis.index(spark, {where}).build({asked})
+except tamis.TamisError:  # an expression that raises, a date out of the range of a calendar
+    tamis.index(spark, {where}).build()"""
+    return [Step(table.name, code)]
+
+
+def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
+    """What an index records of the rows, as arguments of `build`."""
+    columns: dict[str, list[str]] = {}
+    expressions: list[str] = []
+    for leaf in table.leaves:
+        if leaf.sql == "part":
+            continue
+        if rng.random() < share:
+            kinds = rng.sample(["bounds", "bloom", "values"], rng.randint(1, 3))
+            columns[leaf.sql.replace("`", "")] = kinds
+        # random predicates use this one themselves
+        for text in ["hash({}) % 3", *EXPRESSIONS.get(leaf.kind.sql, [])]:
+            if rng.random() < share / 3:
+                expressions.append(text.replace("{}", leaf.sql))
+    return f"columns={columns!r}, expressions={expressions!r}"
+
+
+def changes(rng: random.Random, world: World) -> list[Step]:
+    """Something that happens to one of the tables between two queries."""
+    table = rng.choice(world.tables)
+    name, folder = table.name, f"folder / {table.name!r}"
+    spare, old = rng.choice(table.spare), rng.choice(table.files)
+    steps: list[Step] = []
+    kind = rng.choice(["append", "append", "overwrite", "overwrite", "delete"])
+    if kind == "append":
+        steps.append(Put(name, "", file=spare))
+    elif kind == "overwrite":
+        steps.append(Put(name, "", file=replace(spare, path=old.path)))
+    else:
+        steps.append(Step(name, f"({folder} / {old.path!r}).unlink(missing_ok=True)"))
+    if rng.random() < 0.85:
+        steps.append(Step(name, f"spark.catalog.refreshTable({name!r})"))
+    is_view = any(s.table == name and "createOrReplaceTempView" in s.code for s in world.steps)
+    if table.partition and not is_view:
+        steps.append(Step(name, f"spark.sql('MSCK REPAIR TABLE {name}')"))
+    if rng.random() < 0.35:
+        code = (
+            f"try:\n    tamis.index(spark, {name!r}).refresh()\nexcept tamis.TamisError:\n    pass"
+        )
+        steps.append(Step(name, code))
+    return steps

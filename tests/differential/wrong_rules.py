@@ -1,0 +1,89 @@
+"""Rules with one mistake each, which the nets have to report: what a slip in a new rule looks like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tamis.evaluate.arithmetic import numbers
+from tamis.evaluate.bounds import NO, YES, Bounds
+from tamis.evaluate.interpreter import FUNCTIONS, ValueRule
+from tamis.evaluate.interval import result
+from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.timestamps import moment
+from tamis.expr.nodes import Call
+
+_MICROS = 1_000_000
+# The true rules, before any test puts another one in their place.
+_TRUE = dict(FUNCTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A rule with a mistake, the function that it is for, and SQL that shows it, by type."""
+
+    mistake: str
+    function: str
+    rule: ValueRule
+    sweep: dict[str, tuple[str, ...]]
+
+
+def _rounds_toward_zero(call: Call, statistics: Statistics) -> Bounds | None:
+    x = moment(call, statistics)
+    if x is None:
+        return None
+    low, high = (np.sign(edge) * (np.abs(edge) // _MICROS) for edge in (x.lower, x.upper))
+    return result(call.type, low, high, x)
+
+
+def _upper_edge_too_low(call: Call, statistics: Statistics) -> Bounds | None:
+    bounds = _TRUE["DateAdd"](call, statistics)
+    return (
+        bounds
+        if bounds is None or bounds.upper is None
+        else replace(bounds, upper=bounds.upper - 1)
+    )
+
+
+def _lower_edge_too_high(call: Call, statistics: Statistics) -> Bounds | None:
+    bounds = _TRUE["Length"](call, statistics)
+    return (
+        bounds
+        if bounds is None or bounds.lower is None
+        else replace(bounds, lower=bounds.lower + 1)
+    )
+
+
+def _without_null(call: Call, statistics: Statistics) -> Bounds | None:
+    bounds = _TRUE["Factorial"](call, statistics)
+    return bounds if bounds is None else replace(bounds, can_be_null=NO)
+
+
+def _without_nan(call: Call, statistics: Statistics) -> Bounds | None:
+    bounds = _TRUE["Sqrt"](call, statistics)
+    return bounds if bounds is None else replace(bounds, can_be_nan=NO)
+
+
+def _without_proof_of_range(call: Call, statistics: Statistics) -> Bounds | None:
+    """x + n as if it never left the type: `proven` left out."""
+    found = numbers(call, statistics, 2)
+    if found is None or not call.type.is_integral:
+        return _TRUE["Add"](call, statistics)
+    x, y = found
+    return result(call.type, x.lower + y.lower, x.upper + y.upper, x, y, proven=YES)
+
+
+WRONG = (
+    Wrong(
+        "rounds toward zero",
+        "UnixSeconds",
+        _rounds_toward_zero,
+        {"timestamp": ("unix_seconds(x)",)},
+    ),
+    Wrong("upper edge one too low", "DateAdd", _upper_edge_too_low, {"date": ("date_add(x, 10)",)}),
+    Wrong("lower edge one too high", "Length", _lower_edge_too_high, {"string": ("length(x)",)}),
+    Wrong("NULL left out", "Factorial", _without_null, {"int": ("factorial(x)",)}),
+    Wrong("NaN left out", "Sqrt", _without_nan, {"double": ("sqrt(x)",)}),
+    Wrong("overflow left out", "Add", _without_proof_of_range, {"tinyint": ("x + y",)}),
+)
