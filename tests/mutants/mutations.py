@@ -1,0 +1,300 @@
+"""Small mistakes that a rule may have, found in the syntax tree of a module.
+
+Each is one change of one node: a comparison that includes its edge or does not, an edge one off, a
+flag turned over, a mask left out, AND for OR, a guard dropped, the lower bound for the upper one.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.LShift: ast.RShift,
+}
+#: Names that stand for each other's opposite.
+_NAMES = {
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "min": "max",
+    "max": "min",
+    "floor": "ceil",
+    "ceil": "floor",
+    "any": "all",
+    "all": "any",
+    "any_of": "all_of",
+    "all_of": "any_of",
+    "YES": "NO",
+    "NO": "YES",
+    "can_be_true": "can_be_false",
+    "can_be_false": "can_be_true",
+}
+#: Masks: as the value of a keyword they are left out.
+_MASKS = {
+    **dict.fromkeys(("can_be_null", "can_be_nan", "can_be_value", "nulls", "only_null"), False),
+    **dict.fromkeys(("proven", "safe", "exact", "tight"), True),
+}
+
+Change = Callable[[ast.AST], ast.AST]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of a module.
+
+    `function` is the qualified name of the innermost function, empty at the level of the module.
+    `place` and `variant` find the change again in the tree of the same source.
+    """
+
+    file: str
+    function: str
+    change: str
+    ordinal: int
+    line: int
+    last_line: int
+    place: int
+    variant: int
+
+    @property
+    def key(self) -> str:
+        """What names the mutant also after lines above it have changed."""
+        again = f" (#{self.ordinal + 1})" if self.ordinal else ""
+        return f"{self.file}: {self.function or 'module'}: {self.change}{again}"
+
+
+@dataclass(slots=True)
+class _Site:
+    node: ast.AST
+    parent: ast.AST
+    name: str
+    index: int | None
+    function: str
+    statement: ast.stmt | None
+
+    def put(self, node: ast.AST) -> None:
+        if self.index is None:
+            setattr(self.parent, self.name, node)
+        else:
+            getattr(self.parent, self.name)[self.index] = node
+
+
+def mutants_of(file: str, source: str) -> list[Mutant]:
+    """Every mutant of a module, in the order of its source."""
+    found: list[Mutant] = []
+    seen: Counter[tuple[str, str]] = Counter()
+    for place, site in enumerate(_sites(ast.parse(source))):
+        for variant, change in enumerate(_changes(site)):
+            before = _text(site.node)
+            changed = change(copy.deepcopy(site.node))
+            after = _text(changed)
+            text = f"`{before}` -> `{after}`"
+            if before == after or site.statement is None:
+                continue
+            ordinal = seen[site.function, text]
+            seen[site.function, text] += 1
+            first, last = _lines(site.statement)
+            found.append(Mutant(file, site.function, text, ordinal, first, last, place, variant))
+    return found
+
+
+def mutated(source: str, mutant: Mutant) -> ast.Module:
+    """The tree of the module with the change in it; lines stay where they are."""
+    tree = ast.parse(source)
+    for place, site in enumerate(_sites(tree)):
+        if place == mutant.place:
+            changed = list(_changes(site))[mutant.variant](site.node)
+            ast.copy_location(changed, site.node)
+            site.put(changed)
+            return ast.fix_missing_locations(tree)
+    raise LookupError(mutant.key)
+
+
+def _lines(statement: ast.stmt) -> tuple[int, int]:
+    """Of a compound statement the head only."""
+    body = getattr(statement, "body", None)
+    last = statement.end_lineno or statement.lineno
+    if isinstance(body, list) and body:
+        last = max(statement.lineno, body[0].lineno - 1)
+    return statement.lineno, last
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.If):
+        node = node.test
+        return f"if {ast.unparse(node)}"
+    if isinstance(node, ast.keyword):
+        return f"{node.arg}={ast.unparse(node.value)}"
+    return ast.unparse(node)
+
+
+@dataclass(slots=True)
+class _Scope:
+    names: tuple[str, ...] = ()
+    function: str = ""
+    statement: ast.stmt | None = field(default=None)
+
+
+def _sites(tree: ast.AST) -> Iterator[_Site]:
+    yield from _within(tree, _Scope())
+
+
+def _within(node: ast.AST, scope: _Scope) -> Iterator[_Site]:
+    for name, value in ast.iter_fields(node):
+        if name in _skipped(node):
+            continue
+        children = value if isinstance(value, list) else [value]
+        for index, child in enumerate(children):
+            if not isinstance(child, ast.AST) or _is_skipped(child):
+                continue
+            inner = scope
+            if isinstance(child, ast.stmt):
+                inner = _Scope(scope.names, scope.function, child)
+            yield _Site(
+                child,
+                node,
+                name,
+                index if isinstance(value, list) else None,
+                inner.function,
+                inner.statement,
+            )
+            yield from _within(child, _entered(child, inner))
+
+
+def _entered(node: ast.AST, scope: _Scope) -> _Scope:
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        own = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
+        names = (*scope.names, own)
+        return _Scope((*names, "<locals>"), ".".join(names), scope.statement)
+    if isinstance(node, ast.ClassDef):
+        return _Scope((*scope.names, node.name), scope.function, scope.statement)
+    return scope
+
+
+def _skipped(node: ast.AST) -> tuple[str, ...]:
+    """Fields that say nothing about values."""
+    if isinstance(node, ast.FunctionDef):
+        return ("args", "decorator_list", "returns")
+    if isinstance(node, ast.ClassDef):
+        return ("decorator_list", "bases", "keywords")
+    if isinstance(node, ast.AnnAssign):
+        return ("annotation", "target")
+    return ("ctx",)
+
+
+def _is_skipped(node: ast.AST) -> bool:
+    if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr):
+        return True
+    if isinstance(node, ast.Assign):
+        return any(isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets)
+    # TypeAlias = Callable[[Any], …] and its like.
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def _changes(site: _Site) -> Iterator[Change]:
+    node = site.node
+    match node:
+        case ast.Compare(ops=ops):
+            for index, op in enumerate(ops):
+                if type(op) in _COMPARISONS:
+                    yield _compare_changed(index)
+        case ast.BoolOp():
+            yield _bool_changed
+        case ast.BinOp(op=op) if type(op) in _OPERATORS and not _is_type(node):
+            yield _operator_changed
+        case ast.UnaryOp(op=ast.Not() | ast.Invert()):
+            yield lambda node: node.operand  # type: ignore[attr-defined]
+        case ast.Constant(value=bool()):
+            yield lambda node: ast.Constant(not node.value)  # type: ignore[attr-defined]
+        case ast.Constant(value=int()) if not _is_index(site):
+            yield lambda node: ast.Constant(node.value + 1)  # type: ignore[attr-defined]
+            if node.value != 0:
+                yield lambda node: ast.Constant(node.value - 1)  # type: ignore[attr-defined]
+        case ast.If() if site.function:
+            yield _dropped
+        case ast.IfExp():
+            yield lambda node: node.body  # type: ignore[attr-defined]
+            yield lambda node: node.orelse  # type: ignore[attr-defined]
+        case ast.Name(id=name) if name in _NAMES:
+            yield lambda node: ast.Name(_NAMES[node.id], node.ctx)  # type: ignore[attr-defined]
+        case ast.Attribute(attr=name, ctx=ast.Load()) if name in _NAMES:
+            yield _attribute_changed
+        case ast.Attribute(attr="lower" | "upper", ctx=ast.Load()) if not _is_called(site):
+            yield _edge_changed
+        case ast.keyword(arg=name, value=value) if name in _MASKS and not isinstance(
+            value, ast.Constant
+        ):
+            yield lambda node: ast.keyword(node.arg, ast.Constant(_MASKS[node.arg]))  # type: ignore[attr-defined]
+
+
+def _compare_changed(index: int) -> Change:
+    def change(node: ast.AST) -> ast.AST:
+        assert isinstance(node, ast.Compare)
+        ops = list(node.ops)
+        ops[index] = _COMPARISONS[type(ops[index])]()
+        return ast.Compare(node.left, ops, node.comparators)
+
+    return change
+
+
+def _bool_changed(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.BoolOp)
+    return ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+
+
+def _operator_changed(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.BinOp)
+    return ast.BinOp(node.left, _OPERATORS[type(node.op)](), node.right)
+
+
+def _dropped(node: ast.AST) -> ast.AST:
+    """The test is still computed, since it may assign names."""
+    assert isinstance(node, ast.If)
+    test = ast.BoolOp(ast.And(), [node.test, ast.Constant(False)])
+    return ast.If(test, node.body, node.orelse)
+
+
+def _attribute_changed(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.Attribute)
+    return ast.Attribute(node.value, _NAMES[node.attr], node.ctx)
+
+
+def _edge_changed(node: ast.AST) -> ast.AST:
+    assert isinstance(node, ast.Attribute)
+    return ast.Attribute(node.value, "upper" if node.attr == "lower" else "lower", node.ctx)
+
+
+def _is_called(site: _Site) -> bool:
+    """As in text.lower()."""
+    return isinstance(site.parent, ast.Call) and site.name == "func"
+
+
+def _is_index(site: _Site) -> bool:
+    """As in parts[0]: another index is another program, not a slip at an edge."""
+    return isinstance(site.parent, ast.Subscript) and site.name == "slice"
+
+
+def _is_type(node: ast.BinOp) -> bool:
+    """As in isinstance(x, int | str), and names joined to an f-string or a list of classes."""
+    return any(
+        isinstance(side, ast.Constant) and (side.value is None or isinstance(side.value, str))
+        for side in (node.left, node.right)
+    )

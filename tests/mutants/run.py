@@ -1,0 +1,443 @@
+"""Makes small mistakes in the rules, one at a time, and asks the tests without Spark to notice.
+
+    make mutants                                    every module, what is not known yet
+    make mutants ONLY=evaluate/dates.py             one module, or one folder
+    make mutants SAMPLE=300 SEED=7                  some of them
+
+The tests are collected once; each mutant is a forked process in which the functions of the changed
+module get their changed code, and the tests that run its lines are run until one fails: those that
+killed others of the same module first, then the fastest. What is found is kept in
+build/mutants/results.jsonl, so that a run that was stopped goes on from there. A survivor is
+either listed in tests/mutants/equivalent.toml with the reason why no test can tell it from the
+original, or a test is missing. Exit status 1 if fewer than 95 % are killed, not counting listed
+ones, or if a listed one was killed.
+
+Why no library: mutmut 3 collects the tests again for each mutant (10 s here) and changes neither
+decorated functions nor tables of a module; cosmic-ray starts a process for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import hashlib
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import Any
+
+if __name__ == "__main__":
+    root = Path(__file__).resolve().parents[2]
+    sys.path[:0] = [str(root), str(root / "python")]
+
+import pytest
+
+from tests.mutants import live
+from tests.mutants.mutations import Mutant, mutants_of, mutated
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "tamis"
+FOLDERS = ("evaluate", "plan", "classify", "files")
+#: What explains or estimates, and proves nothing.
+NO_PROOF = {
+    "evaluate/example.py",
+    "evaluate/taught.py",
+    "plan/why.py",
+    "plan/cost.py",
+    "plan/contributions.py",
+    "plan/without.py",
+    "plan/improving.py",
+    "classify/partitioning.py",
+}
+TESTS = (
+    *("tests/cases", "tests/classify", "tests/declarations", "tests/evaluate", "tests/expr"),
+    *("tests/files", "tests/plan", "tests/properties", "tests/serve"),
+    *("tests/differential/test_row_sweep.py", "tests/differential/test_verdicts.py"),
+    *(f"python/tamis/{folder}" for folder in FOLDERS),
+)
+GOAL = 0.95
+_BUILD = ROOT / "build" / "mutants"
+_SECONDS = 30  # of CPU, beyond what the tests take: a mutant may loop for ever
+_KILLED, _SURVIVED, _IMPOSSIBLE = 1, 0, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A test: how long it takes, and the lines that it runs, by file."""
+
+    seconds: float
+    lines: dict[str, frozenset[int]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", default="", help="files that begin so, such as evaluate/dates")
+    parser.add_argument("--sample", type=int, help="this many, chosen by the seed")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests for a mutant")
+    parser.add_argument("--again", action="store_true", help="try survivors that are known again")
+    parser.add_argument("--examples", type=int, default=100, help="of each property")
+    parser.add_argument("--tests", nargs="*", default=TESTS, help="files and folders of tests")
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
+    options = parser.parse_args()
+    runner = _Runner(options)
+    arguments = ["-q", "-m", "not spark", "--doctest-modules", "-p", "no:cacheprovider"]
+    arguments += ["-p", "no:xdist", "--tb=no", "--no-header"]
+    os.chdir(ROOT)
+    os.environ["HYPOTHESIS_PROFILE"] = "ci"
+    status = pytest.main([*arguments, *options.tests], plugins=[runner])
+    return runner.status if runner.status is not None else int(status) or 1
+
+
+def all_mutants(only: str = "") -> Iterator[Mutant]:
+    """The mutants of the pruning and proof code."""
+    for folder in FOLDERS:
+        for path in sorted((PACKAGE / folder).glob("*.py")):
+            file = f"{folder}/{path.name}"
+            if file not in NO_PROOF and file.startswith(only):
+                yield from mutants_of(file, path.read_text("utf-8"))
+
+
+def equivalents() -> dict[str, str]:
+    """Key of a mutant -> why no test can tell it from the original."""
+    with (Path(__file__).parent / "equivalent.toml").open("rb") as file:
+        return {each["mutant"]: each["reason"] for each in tomllib.load(file).get("mutants", [])}
+
+
+class _Runner:
+    """A plugin of pytest that takes the place of its loop over tests."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.status: int | None = None
+        self.items: dict[str, Any] = {}
+        self.caches: list[Any] = []
+        self.kills: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        from hypothesis import Phase, settings
+
+        # A failure is enough: no shorter example, and nothing kept.
+        settings.register_profile(
+            "mutants",
+            settings.get_profile("ci"),
+            database=None,
+            max_examples=self.options.examples,
+            phases=(Phase.explicit, Phase.generate),
+        )
+        settings.load_profile("mutants")
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        self.items = {item.nodeid: item for item in session.items}
+        covered = self._coverage()
+        self.status = self._run(covered)
+        return True
+
+    # What each test runs.
+
+    def _coverage(self) -> dict[str, Covered]:
+        """Kept for as long as neither the package nor the file of the test changes."""
+        _BUILD.mkdir(parents=True, exist_ok=True)
+        package = _digest(*sorted(PACKAGE.rglob("*.py")))
+        path = _BUILD / f"coverage-{package}-{self.options.examples}.json"
+        tests = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        files = {item.path: _digest(item.path) for item in self.items.values()}
+        missing = [
+            item
+            for name, item in self.items.items()
+            if tests.get(name, {}).get("file") != files[item.path]
+        ]
+        if missing:
+            print(f"running {len(missing)} tests to see which lines each of them runs", flush=True)
+            for more in self._trace_together(missing, files):
+                tests |= json.loads(more.read_text("utf-8"))
+            path.write_text(json.dumps(tests), "utf-8")
+        return {
+            name: Covered(
+                test["seconds"], {file: frozenset(each) for file, each in test["lines"].items()}
+            )
+            for name, test in tests.items()
+            if name in self.items and test["lines"]
+        }
+
+    def _trace_together(self, items: Sequence[Any], files: dict[Path, str]) -> list[Path]:
+        """In several processes, which take turns by item: slow ones stand together in files."""
+        count = 2 * self.options.processes
+        paths = [_BUILD / f"coverage-part-{number}.json" for number in range(count)]
+        children = []
+        for number, path in enumerate(paths):
+            child = os.fork()
+            if child == 0:
+                _quietly(lambda: self._trace(items[number::count], files, path))  # noqa: B023
+            children.append(child)
+        for child in children:
+            os.waitpid(child, 0)
+        return paths
+
+    def _trace(self, items: Sequence[Any], files: dict[Path, str], path: Path) -> int:
+        found: dict[str, Any] = {}
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            with _Lines() as lines:
+                start = time.process_time()
+                passed = _passes(item, following)
+                seconds = time.process_time() - start
+            by_file = {file: sorted(each) for file, each in lines.by_file.items() if each}
+            found[item.nodeid] = {
+                "file": files[item.path],
+                "seconds": seconds,
+                # A test that fails already shows nothing.
+                "lines": by_file if passed else {},
+            }
+        path.write_text(json.dumps(found), "utf-8")
+        return 0
+
+    # The mutants.
+
+    def _run(self, covered: dict[str, Covered]) -> int:
+        mutants = list(all_mutants(self.options.only))
+        if self.options.sample is not None:
+            random = Random(self.options.seed)
+            mutants = random.sample(mutants, min(self.options.sample, len(mutants)))
+        listed = equivalents()
+        results = _read_results()
+        for result in results.values():
+            if result.get("by"):
+                self.kills[result["file"]][result["by"]] += 1
+        open_ones = [each for each in mutants if self._is_open(each, results)]
+        print(f"{len(mutants)} mutants, {len(open_ones)} of them not known yet")
+        functions, self.caches = live.live_functions(str(PACKAGE)), live.live_caches()
+        gc.collect()
+        gc.freeze()  # so that a collection in a child copies no pages
+        deadline = time.monotonic() + self.options.minutes * 60
+        running: dict[int, tuple[Mutant, int]] = {}
+        sources = _digests()
+        with (_BUILD / "results.jsonl").open("a", encoding="utf-8") as file:
+            queue = iter(open_ones)
+            while True:
+                while len(running) < self.options.processes and time.monotonic() < deadline:
+                    mutant = next(queue, None)
+                    if mutant is None:
+                        break
+                    pid, pipe = self._start(mutant, covered, functions)
+                    running[pid] = mutant, pipe
+                if not running:
+                    break
+                pid, status = os.wait()
+                mutant, pipe = running.pop(pid)
+                result = self._result(mutant, status, pipe, sources[mutant.file])
+                results[mutant.key] = result
+                file.write(json.dumps(result) + "\n")
+                file.flush()
+                if result["status"] == "survived" and mutant.key not in listed:
+                    print(f"survived: {mutant.key} (line {mutant.line})", flush=True)
+        return report(mutants, results, listed)
+
+    def _is_open(self, mutant: Mutant, results: dict[str, Any]) -> bool:
+        known = results.get(mutant.key)
+        return known is None or (self.options.again and known["status"] == "survived")
+
+    def _start(
+        self, mutant: Mutant, covered: dict[str, Covered], functions: live.Functions
+    ) -> tuple[int, int]:
+        chosen = self._tests_of(mutant, covered)
+        if not chosen:
+            print(f"no test runs line {mutant.line} of {mutant.file}")
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(reader)
+            _quietly(lambda: self._try(mutant, chosen, functions, writer))
+        os.close(writer)
+        return pid, reader
+
+    def _tests_of(self, mutant: Mutant, covered: dict[str, Covered]) -> list[str]:
+        """Those that run the changed statement; of a table of the module, any of its lines."""
+        wanted = frozenset(range(mutant.line, mutant.last_line + 1))
+        file = mutant.file
+        if mutant.file == "evaluate/functions.py":  # a table that the interpreter looks into
+            file, wanted = "evaluate/interpreter.py", frozenset()
+        found = []
+        for name, test in covered.items():
+            lines = test.lines.get(file)
+            if lines and (not mutant.function or not wanted or wanted & lines):
+                found.append(name)
+        kills = self.kills[mutant.file]
+        found.sort(key=lambda name: (-min(kills[name], 5), covered[name].seconds))
+        chosen, spent = [], 0.0
+        for name in found:
+            spent += covered[name].seconds
+            if chosen and spent > self.options.budget:
+                break
+            chosen.append(name)
+        return chosen
+
+    def _try(
+        self, mutant: Mutant, tests: Sequence[str], functions: live.Functions, writer: int
+    ) -> int:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        limit = int(used.ru_utime + used.ru_stime + self.options.budget + _SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+        path = PACKAGE / mutant.file
+        module = "tamis." + mutant.file.removesuffix(".py").replace("/", ".")
+        tree = mutated(path.read_text("utf-8"), mutant)
+        try:
+            live.install(
+                str(path),
+                module.removesuffix(".__init__"),
+                tree,
+                mutant.function,
+                functions,
+                self.caches,
+            )
+        except live.CannotMutate:
+            return _IMPOSSIBLE
+        except Exception:
+            # The module does not even load.
+            os.write(writer, b"import")
+            return _KILLED
+        items = [self.items[name] for name in tests]
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            if not _passes(item, following):
+                os.write(writer, item.nodeid.encode())
+                return _KILLED
+        return _SURVIVED
+
+    def _result(self, mutant: Mutant, status: int, pipe: int, source: str) -> dict[str, Any]:
+        with os.fdopen(pipe, "rb") as stream:
+            by = stream.read().decode()
+        code = os.waitstatus_to_exitcode(status)
+        name = {_SURVIVED: "survived", _KILLED: "killed", _IMPOSSIBLE: "impossible"}
+        if by:
+            self.kills[mutant.file][by] += 1
+        return {
+            "mutant": mutant.key,
+            "file": mutant.file,
+            "source": source,
+            "line": mutant.line,
+            # A process that was ended looped, or took more memory than there is.
+            "status": name.get(code, "killed"),
+            "by": by or (str(code) if code not in name else ""),
+        }
+
+
+def report(mutants: Sequence[Mutant], results: dict[str, Any], listed: dict[str, str]) -> int:
+    """Print what became of the mutants; 1 if too many live."""
+    tried = [each for each in mutants if each.key in results]
+    status = {each.key: results[each.key]["status"] for each in tried}
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for each in tried:
+        name = status[each.key]
+        if name == "survived" and each.key in listed:
+            name = "equivalent"
+        counts[each.file][name] += 1
+        counts["all"][name] += 1
+    for file, count in counts.items():
+        judged = count["killed"] + count["survived"]
+        share = f"{count['killed'] / judged:.1%}" if judged else "-"
+        print(f"{file}: {share} of {judged} killed; {dict(count)}")
+    if not tried:
+        return 0
+    wrongly_listed = [key for key in listed if status.get(key) == "killed"]
+    for key in wrongly_listed:
+        print(f"listed as equivalent, but killed: {key}")
+    total = counts["all"]
+    judged = total["killed"] + total["survived"]
+    return 1 if wrongly_listed or total["killed"] < GOAL * judged else 0
+
+
+class _Lines:
+    """Which lines of the package run within the block."""
+
+    def __init__(self) -> None:
+        self.by_file: defaultdict[str, set[int]] = defaultdict(set)
+        prefix = str(PACKAGE) + "/"
+        self._files: dict[str, set[int] | None] = {}
+        self._prefix = prefix
+
+    def __enter__(self) -> _Lines:
+        threading.settrace(self._call)
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+
+    def _call(self, frame: FrameType, event: str, _: object) -> Any:
+        name = frame.f_code.co_filename
+        lines = self._files.get(name, False)
+        if lines is False:
+            file = name.removeprefix(self._prefix)
+            of_rules = file != name and file.partition("/")[0] in FOLDERS
+            lines = self._files[name] = self.by_file[file] if of_rules else None
+        if lines is None:
+            return None
+        lines.add(frame.f_lineno)
+        add = lines.add
+
+        def line(frame: FrameType, event: str, _: object) -> Any:
+            add(frame.f_lineno)
+            return line
+
+        return line
+
+
+def _passes(item: Any, following: Any) -> bool:
+    from _pytest.runner import runtestprotocol
+
+    return not any(each.failed for each in runtestprotocol(item, log=False, nextitem=following))
+
+
+def _quietly(work: Any) -> None:
+    """The rest of a forked process; it does not return."""
+    status = 2
+    with suppress(BaseException):
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        status = work()
+    os._exit(status)
+
+
+def _read_results() -> dict[str, Any]:
+    """What earlier runs found of sources that are still the same."""
+    _BUILD.mkdir(parents=True, exist_ok=True)
+    path, sources = _BUILD / "results.jsonl", _digests()
+    found = {}
+    if path.exists():
+        for line in path.read_text("utf-8").splitlines():
+            result = json.loads(line)
+            if sources.get(result["file"]) == result["source"]:
+                found[result["mutant"]] = result
+    return found
+
+
+def _digests() -> dict[str, str]:
+    paths = [path for folder in FOLDERS for path in (PACKAGE / folder).glob("*.py")]
+    return {f"{path.parent.name}/{path.name}": _digest(path) for path in paths}
+
+
+def _digest(*paths: Path) -> str:
+    found = hashlib.sha256()
+    for path in paths:
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,28 @@
+"""The list of mistakes in the rules of the Scala side fits the sources; it is run by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.scala_mutants import SOURCES, ScalaMutant, scala_mutants
+
+MUTANTS = scala_mutants()
+#: Rules that leave out files or rows: each has a mistake in the list.
+RULES = (
+    *("KeyLineage", "KeyRange", "JoinKeys", "PruneForLimit", "PruneForTopK", "ScanBelow"),
+    *("PlainConjuncts", "StatisticsAggregate", "AggregateRewrite", "PruneAtRunTime"),
+    *("RuntimeKeys", "Eligibility", "SplitResidual", "AddImpliedFilters", "KeepFilterOrder"),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_text_is_in_the_file_once(mutant: ScalaMutant, repository: Path) -> None:
+    assert mutant.mutated(repository) != (repository / SOURCES / mutant.file).read_text("utf-8")
+    assert all((repository / each).exists() for each in mutant.test.split())
+
+
+def test_every_rule_has_a_mistake() -> None:
+    assert {f"rules/{rule}.scala" for rule in RULES} <= {mutant.file for mutant in MUTANTS}
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)

@@ -1,0 +1,239 @@
+"""Tables that index themselves: an index of every small listing that has none, made when planned.
+
+Spark's tests write thousands of tables and index none. Here the sidecar reads the footers of the
+files of a listing before it plans the scan, writes an ordinary index into a scratch directory and
+opens it, so that pruning, exact filters and goals are decided from real statistics.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tamis._version import __version__
+from tamis.index.generation import assemble
+from tamis.index.harvest import harvest_stream
+from tamis.index.layout import FORMAT, Pointer, new_generation
+from tamis.index.leaves import Leaf, leaves_of
+from tamis.index.reader import OpenIndex, open_index
+from tamis.index.snapshot import FileKeys, Snapshot
+from tamis.index.storage import FileSystems
+from tamis.index.store import Store
+from tamis.index.unusable import IndexUnusable
+from tamis.tables.parquet import ParquetTables
+from tamis.wire.messages import PlanRequest
+
+MAX_FILES = 200  # larger listings stay without an index: their footers would delay every query
+_MAX_OPEN = 64
+_SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+_NO_COLUMNS = json.dumps({"type": "struct", "fields": []})
+
+Entry = tuple[str, int, int]  # uri, size in bytes, modification time in milliseconds
+
+
+class SelfIndexingTables(ParquetTables):
+    """Answers from the index of a table, or else from one made of the footers of its files."""
+
+    def __init__(self, scratch: Path) -> None:
+        super().__init__()
+        self._scratch = scratch
+        self._made: OrderedDict[str, OpenIndex | None] = OrderedDict()
+        self._making = threading.Lock()
+
+    def usable_indexes(
+        self, request: PlanRequest, snapshot: Snapshot
+    ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
+        found, problems = super().usable_indexes(request, snapshot)
+        if found or problems or request.reading is not None or not request.index.enabled:
+            return found, problems
+        if not 0 < len(snapshot.files) <= MAX_FILES:
+            return (), ()
+        made = self._index_of(snapshot.files, request.table.case_sensitive)
+        return ((), ()) if made is None else ((made,), ())
+
+    def _index_of(self, files: FileKeys, case_sensitive: bool) -> OpenIndex | None:
+        text = json.dumps([case_sensitive, list(entries_of(files))])
+        key = hashlib.sha256(text.encode()).hexdigest()[:24]
+        with self._making:
+            if key not in self._made:
+                self._made[key] = index_listing(files, case_sensitive, self._scratch / key)
+            self._made.move_to_end(key)
+            while len(self._made) > _MAX_OPEN:
+                self._made.popitem(last=False)
+            return self._made[key]
+
+
+def entries_of(files: FileKeys) -> Iterator[Entry]:
+    """URI, size and modification time of every file of a listing."""
+    return zip(files.uris(), files.size.to_pylist(), files.mtime.to_pylist(), strict=True)
+
+
+def index_listing(files: FileKeys, case_sensitive: bool, directory: Path) -> OpenIndex | None:
+    """An index of the files that are still as they were listed; None: there are none.
+
+    Args:
+        files: the listing.
+        case_sensitive: how the session resolves names.
+        directory: where the index is written; nothing else may lie there.
+    """
+    systems = FileSystems({})
+    entries = list(entries_of(files))
+    unchanged = [i for i, entry in enumerate(entries) if _is_unchanged(systems, entry)]
+    if not unchanged:
+        return None
+    described = _taken(files, unchanged)
+    leaves = _leaves_of_files(systems, [entries[i][0] for i in unchanged], case_sensitive)
+    statistics, row_groups = _harvest([entries[i] for i in unchanged], leaves, case_sensitive)
+    # The keys are those of the listing, so the footers have to be those of the listed files. A file
+    # that was replaced while its footer was read would put its bounds under the old key.
+    if not all(_is_unchanged(systems, entries[i]) for i in unchanged):
+        return None
+    content = assemble(described, leaves, statistics, row_groups)
+    root = files.directories[0]
+    store = Store.at(root, directory.as_uri(), {})
+    generation = new_generation()
+    data = store.write_generation(generation, content.files, content.row_groups)
+    store.commit(
+        Pointer(
+            format=FORMAT,
+            tamis=__version__,
+            generation=generation,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            root=root,
+            schema=_NO_COLUMNS,
+            partition_schema=_NO_COLUMNS,
+            case_sensitive=case_sensitive,
+            columns=content.columns,
+            selected=None,
+            totals=content.totals,
+            data=data,
+            problems=content.problems,
+        )
+    )
+    return open_index(store, str(directory / "cache"))
+
+
+def _is_unchanged(systems: FileSystems, entry: Entry) -> bool:
+    uri, size, mtime = entry
+    if not uri.startswith("file:"):
+        return False
+    try:
+        file_system, path = systems.locate(uri)
+        info = file_system.get_file_info(path)
+    except (OSError, ValueError):
+        return False
+    return info.size == size and info.mtime_ns is not None and info.mtime_ns // 10**6 == mtime
+
+
+def _taken(files: FileKeys, rows: list[int]) -> FileKeys:
+    chosen = pa.array(rows, pa.int64())
+    return FileKeys(
+        files.directories,
+        files.group.take(chosen),
+        files.name.take(chosen),
+        files.size.take(chosen),
+        files.mtime.take(chosen),
+    )
+
+
+def _harvest(
+    entries: list[Entry], leaves: tuple[Leaf, ...], case_sensitive: bool
+) -> tuple[pa.Table, pa.Table]:
+    """The tables of files and row groups that a build reads on the executors."""
+    listed = pa.table(
+        {
+            "ordinal": pa.array(range(len(entries)), pa.int64()),
+            "uri": pa.array([uri for uri, _, _ in entries], pa.string()),
+            "size": pa.array([size for _, size, _ in entries], pa.int64()),
+        }
+    )
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, listed.schema) as writer:
+        writer.write_table(listed)
+    streams = harvest_stream(sink.getvalue().to_pybytes(), leaves, case_sensitive, {})
+    files, row_groups = (
+        pa.concat_tables(pa.ipc.open_stream(pair[i]).read_all() for pair in streams) for i in (0, 1)
+    )
+    return (
+        files.sort_by("ordinal"),
+        row_groups.sort_by([("file", "ascending"), ("start", "ascending")]),
+    )
+
+
+def _leaves_of_files(
+    systems: FileSystems, uris: list[str], case_sensitive: bool
+) -> tuple[Leaf, ...]:
+    """The columns of all files under the schemas they were written with; of two types the first.
+
+    A build takes the schema of the table, which the sidecar is not given.
+    """
+    found: dict[str, Leaf] = {}
+    for uri in uris:
+        try:
+            file_system, path = systems.locate(uri)
+            with file_system.open_input_file(path) as file:
+                leaves = leaves_of(schema_of(pq.read_metadata(file)))
+        except Exception:  # a file that cannot be read is described as unknown
+            continue
+        for leaf in leaves:
+            name = leaf.name if case_sensitive else leaf.name.lower()
+            known = found.setdefault(name, leaf)
+            if leaf.has_default and not known.has_default:
+                found[name] = Leaf(known.path, known.type, True)
+    return tuple(found.values())
+
+
+def schema_of(metadata: pq.FileMetaData) -> str:
+    """The Spark schema of a file as JSON: the one it was written with, or else inferred."""
+    written = (metadata.metadata or {}).get(_SPARK_SCHEMA)
+    if written is not None:
+        return str(written, "utf-8")
+    return json.dumps(_struct(metadata.schema.to_arrow_schema()))
+
+
+_SPARK_TYPES = {
+    pa.bool_(): "boolean",
+    pa.int8(): "byte",
+    pa.int16(): "short",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.uint8(): "short",
+    pa.uint16(): "integer",
+    pa.uint32(): "long",
+    pa.uint64(): "decimal(20,0)",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+}
+
+
+def _struct(fields: Any) -> dict[str, Any]:
+    described = [
+        {"name": field.name, "type": kind, "nullable": True, "metadata": {}}
+        for field in fields
+        if (kind := _spark_type(field.type)) is not None
+    ]
+    return {"type": "struct", "fields": described}
+
+
+def _spark_type(kind: pa.DataType) -> Any:
+    """The type that Spark infers; None: a type that has no statistics here."""
+    if pa.types.is_struct(kind):
+        return _struct([kind.field(i) for i in range(kind.num_fields)])
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        # INT96 has no zone, is read in nanoseconds, and is a moment for Spark
+        return "timestamp" if kind.tz is not None or kind.unit == "ns" else "timestamp_ntz"
+    return _SPARK_TYPES.get(kind)
