@@ -33,7 +33,7 @@ lint: setup ## Lint, types, layers, formatting
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(SBT) scalafmtCheckAll scalafmtSbtCheck </dev/null
+	$(SBT) scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck </dev/null
 
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --doctest-modules
 
@@ -51,6 +51,11 @@ differential: setup ## Compare with Spark on random data and queries, for longer
 	HYPOTHESIS_PROFILE=long $(PYTHON) -m pytest tests/properties tests/differential
 	$(PYTHON) tests/differential/verdicts.py --seed $(or $(SEED),1) --count $(or $(N),2000)00
 	$(PYTHON) tests/differential/queries.py --seed $(or $(SEED),1) --count $(or $(N),2000)
+
+.PHONY: queries
+queries: setup ## Compare random queries over random tables with Spark (SEED=1 N=2000 P=processes)
+	$(PYTHON) tests/differential/queries.py --seed $(or $(SEED),1) --count $(or $(N),2000) \
+	  --processes $(or $(P),1) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: operators
 operators: $(INSTALLED) ## Write docs/operators.md
@@ -71,6 +76,15 @@ sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300 ON
 	$(PYTHON) tests/differential/sweep.py --seed $(or $(SEED),1) --containers $(or $(N),300) \
 	  $(if $(ONLY),--only "$(ONLY)")
 
+.PHONY: mutants
+mutants: $(INSTALLED) ## Make mistakes in the rules, one at a time: do tests notice? (ONLY=evaluate/dates SAMPLE=300 SEED=1)
+	$(PYTHON) tests/mutants/run.py --seed $(or $(SEED),1) $(if $(ONLY),--only "$(ONLY)") \
+	  $(if $(SAMPLE),--sample $(SAMPLE))
+
+.PHONY: mutants-scala
+mutants-scala: setup ## Drop a guard from each rule of the Scala side: does its test notice? (ONLY=part of a name)
+	$(PYTHON) tests/mutants/scala_mutants.py $(if $(ONLY),--only "$(ONLY)")
+
 .PHONY: verdicts
 verdicts: setup ## Show every case of the tables of hits and misses
 	$(PYTHON) -m pytest -v tests/cases
@@ -78,6 +92,11 @@ verdicts: setup ## Show every case of the tables of hits and misses
 .PHONY: test-versions
 test-versions: setup ## Run queries with Spark 4.0, 4.1, 4.2 and 4.3, tamis on and off
 	.ci/test-versions
+
+.PHONY: spark-suites
+spark-suites: setup ## Run Spark's own test suites with tamis: one to two hours (ONLY="SubquerySuite joins" FULL=1)
+	$(SBT) sparkSuites/writeClasspath </dev/null
+	$(PYTHON) -m tests.spark_suites.run $(ONLY) $(if $(FULL),--full) $(ARGS)
 
 .PHONY: bench
 bench: setup ## Measure planning, scans and TPC-H; count files beside the peers (bench/)
@@ -90,7 +109,7 @@ bench: setup ## Measure planning, scans and TPC-H; count files beside the peers 
 format: setup ## Format Python and Scala sources
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	$(SBT) scalafmtAll scalafmtSbt </dev/null
+	$(SBT) scalafmtAll sparkSuites/scalafmtAll scalafmtSbt </dev/null
 
 .PHONY: clean
 clean: ## Remove what was built (keeps .venv)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 # The history of whoever runs the tests is none of theirs.
 os.environ["XDG_STATE_HOME"] = str(REPOSITORY / "build" / "state")
+# Nor are the indexes that they once built: what an earlier run kept of a path is not of this one's.
+_DATA = tempfile.TemporaryDirectory(prefix="tamis-data-")
+os.environ["XDG_DATA_HOME"] = _DATA.name
 
 # No deadlines: a loaded machine is not a failure. On CI a change is judged by the same examples
 # as its parent; elsewhere each run takes new ones, and HYPOTHESIS_PROFILE=long many of them.

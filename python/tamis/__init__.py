@@ -12,9 +12,38 @@ from __future__ import annotations
 import importlib
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tamis._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    # Type checkers do not follow __getattr__, and would take `tamis.index` for the sub-package.
+    from tamis.classify import Capabilities as Capabilities
+    from tamis.classify import Classification as Classification
+    from tamis.classify import LiftingRule as LiftingRule
+    from tamis.classify import Pushdown as Pushdown
+    from tamis.classify import classify as classify
+    from tamis.declare import declare as declare
+    from tamis.errors import ConfError as ConfError
+    from tamis.errors import DeclarationError as DeclarationError
+    from tamis.errors import TamisError as TamisError
+    from tamis.evaluate import Verdict as Verdict
+    from tamis.evaluate import evaluate as evaluate
+    from tamis.evaluate.contract import Contract as Contract
+    from tamis.expr import Expr as Expr
+    from tamis.files import PartitionField as PartitionField
+    from tamis.history import history as history
+    from tamis.index import Index as Index
+    from tamis.index import index as index
+    from tamis.reasons import Reason as Reason
+    from tamis.report import Explanation as Explanation
+    from tamis.report import explain as explain
+    from tamis.report import what_if as what_if
+    from tamis.report import why_not as why_not
+    from tamis.session import configure as configure
+    from tamis.session import parse as parse
+    from tamis.wire.duckdb import from_duckdb as from_duckdb
+    from tamis.wire.duckdb import to_duckdb as to_duckdb
 
 # Public name -> the module that defines it. Everything else is private.
 _DEFINED_IN = {
@@ -61,12 +90,14 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _DEFINED_IN:
-        raise AttributeError(f"module 'tamis' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_DEFINED_IN[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to type checkers, a name that is not imported above does not exist
+
+    def __getattr__(name: str) -> object:
+        if name not in _DEFINED_IN:
+            raise AttributeError(f"module 'tamis' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_DEFINED_IN[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -103,12 +103,15 @@ def _print_conf_table() -> None:
 
 def main() -> None:
     """Run the command line of this process, and exit."""
-    asked = sys.argv[1:]
-    for name, module in _GROUPS.items():
-        if name in asked or asked in ([], ["--help"]):  # the list of commands has them all
-            app.add_typer(importlib.import_module(module).app, name=name)
+    words = sys.argv[1:]
     try:
+        for name, module in _GROUPS.items():
+            if name in words or words in ([], ["--help"]):  # the list of commands has them all
+                app.add_typer(importlib.import_module(module).app, name=name)
         app()
+    except KeyboardInterrupt:  # before a command has begun
+        typer.echo("tamis: interrupted", err=True)
+        sys.exit(130)
     except TamisError as error:
         typer.echo(f"tamis: {error}", err=True)
         sys.exit(1)

@@ -57,4 +57,13 @@ class WireVersionError(WireError):
 
 
 class StatisticsIndexError(TamisError):
-    """The statistics index of a directory cannot be built, read or dropped."""
+    """The statistics index of a directory cannot be built, read or dropped.
+
+    Args:
+        text: what, where, and what to do in Python.
+        shell: the same for the command line, where that differs.
+    """
+
+    def __init__(self, text: str, *, shell: str | None = None) -> None:
+        super().__init__(text)
+        self.shell = text if shell is None else shell

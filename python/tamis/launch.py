@@ -12,8 +12,23 @@ import shlex
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-__all__ = ["SubmitArguments", "appended", "defaults", "parse_properties"]
+__all__ = [
+    "FIRST_SPARK",
+    "INSTALL_SPARK",
+    "NEXT_SPARK",
+    "SubmitArguments",
+    "appended",
+    "defaults",
+    "is_supported",
+    "parse_properties",
+]
+
+#: Supported: from the first, and before the next.
+FIRST_SPARK: Final = (4, 0)
+NEXT_SPARK: Final = (4, 4)
+INSTALL_SPARK: Final = 'pip install "pyspark>=4.0,<4.4"'
 
 _VARIABLE = "PYSPARK_SUBMIT_ARGS"
 _SHELL = "pyspark-shell"  # the application: PySpark's own, which waits for Python to call
@@ -123,3 +138,13 @@ def appended(existing: str | None, *items: str) -> str:
     """
     parts = [part.strip() for part in (existing or "").split(",")]
     return ",".join(dict.fromkeys(part for part in (*parts, *items) if part))
+
+
+def is_supported(spark_version: str) -> bool:
+    """Whether tamis works with a version of Spark.
+
+    >>> [is_supported(each) for each in ("3.5.6", "4.0.0", "4.3.0.dev1", "4.4.0", "unknown")]
+    [False, True, True, False, False]
+    """
+    numbers = tuple(map(int, re.findall(r"\d+", spark_version)[:2]))
+    return FIRST_SPARK <= numbers < NEXT_SPARK

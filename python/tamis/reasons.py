@@ -20,9 +20,19 @@ from enum import StrEnum
 from importlib import resources
 from typing import Any, Final, TypeAlias
 
-__all__ = ["REASONS", "About", "Argument", "Reason", "ReasonKind", "reason", "to_markdown"]
+__all__ = [
+    "REASONS",
+    "About",
+    "Argument",
+    "Reason",
+    "ReasonKind",
+    "for_table",
+    "reason",
+    "to_markdown",
+]
 
 Argument: TypeAlias = str | int
+_INDEX_OF_PATH: Final = "tamis.index(spark, path)"
 
 
 class About(StrEnum):
@@ -78,6 +88,19 @@ def reason(code: str, **arguments: Argument) -> Reason:
     kind = REASONS[code]
     fix = None if kind.fix is None else kind.fix.format(**arguments)
     return Reason(code, arguments, kind.text.format(**arguments), fix or None)
+
+
+def for_table(fix: str, table: str) -> str:
+    """A fix with the table that it is about, in place of the `path` that templates have.
+
+    Args:
+        fix: as in the registry, with its arguments.
+        table: what `tamis.index(spark, …)` takes, as Python source.
+
+    >>> for_table("build the statistics index: tamis.index(spark, path).build()", '"/data/t"')
+    'build the statistics index: tamis.index(spark, "/data/t").build()'
+    """
+    return fix.replace(_INDEX_OF_PATH, f"tamis.index(spark, {table})")
 
 
 def to_markdown() -> str:

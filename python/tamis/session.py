@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tamis import jar
 from tamis.errors import TamisError
-from tamis.launch import SubmitArguments, appended, defaults
+from tamis.launch import INSTALL_SPARK, SubmitArguments, appended, defaults, is_supported
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +39,8 @@ def configure(
         python: the Python that plans; this one if not given.
 
     Raises:
-        TamisError: this installation has no jar, or a session without tamis runs already.
+        TamisError: this installation has no jar, its pyspark is of a version that tamis does not
+            work with, or a session without tamis runs already.
 
     Example:
         spark = tamis.configure(SparkSession.builder).getOrCreate()
@@ -47,6 +48,7 @@ def configure(
     options: dict[str, object] = builder._options
     if _is_remote(options):
         return builder
+    _require_supported_spark()
     extension_jar = str(jar.path())
     _require_no_other_session()
     if _jvm_runs():
@@ -59,6 +61,16 @@ def configure(
     if python is not None or _text(options, "spark.tamis.python") is None:
         builder.config("spark.tamis.python", str(python or sys.executable))
     return builder
+
+
+def _require_supported_spark() -> None:
+    import pyspark
+
+    if not is_supported(pyspark.__version__):
+        raise TamisError(
+            f"pyspark {pyspark.__version__} is installed ({os.path.dirname(pyspark.__file__)}), "
+            f"and tamis works with Spark 4.0 to 4.3: {INSTALL_SPARK}"
+        )
 
 
 def _is_remote(options: dict[str, object]) -> bool:

@@ -18,17 +18,14 @@ from tamis import jar
 from tamis._version import __version__
 from tamis.doctor.finding import Finding, failed, ok
 from tamis.errors import TamisError
+from tamis.launch import FIRST_SPARK, INSTALL_SPARK, NEXT_SPARK, is_supported
 from tamis.wire.messages import VERSION
 
 __all__ = ["FIRST_SPARK", "NEXT_SPARK", "jar_file", "java", "packages", "pyspark", "python"]
 
-#: Supported: from the first, and before the next.
-FIRST_SPARK = (4, 0)
-NEXT_SPARK = (4, 4)
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_JAVA = 17
 _PACKAGES = ("msgspec", "numpy", "platformdirs", "py4j", "pyarrow", "rich", "typer")
-_INSTALL = 'pip install "pyspark>=4.0,<4.4"'
 
 
 def python() -> Finding:
@@ -57,19 +54,18 @@ def pyspark() -> Finding:
     """Whether the pyspark of this Python is one that the jar works with."""
     found = find_spec("pyspark")
     if found is None or found.origin is None:
-        return failed("pyspark", "pyspark is not installed in this Python", _INSTALL)
+        return failed("pyspark", "pyspark is not installed in this Python", INSTALL_SPARK)
     home = Path(found.origin).parent
     version = _pyspark_version(home)
     text = f"pyspark {version} ({home})"
-    numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
-    if not FIRST_SPARK <= numbers < NEXT_SPARK:
-        return failed("pyspark", f"{text}: tamis needs Spark 4.0 to 4.3", _INSTALL)
+    if not is_supported(version):
+        return failed("pyspark", f"{text}: tamis needs Spark 4.0 to 4.3", INSTALL_SPARK)
     scala = [each.stem.rsplit("-", 1)[1] for each in home.glob("jars/scala-library-*.jar")]
     if not scala:
         text += ": it has no jars, so that it can only be a client of Spark Connect"
-        return failed("pyspark", text, _INSTALL)
+        return failed("pyspark", text, INSTALL_SPARK)
     if not scala[0].startswith("2.13."):
-        return failed("pyspark", f"{text} is built for Scala {scala[0]}, not 2.13", _INSTALL)
+        return failed("pyspark", f"{text} is built for Scala {scala[0]}, not 2.13", INSTALL_SPARK)
     return ok("pyspark", f"{text}, Scala {scala[0]}")
 
 
