@@ -11,8 +11,8 @@ out for another reason than the filter itself takes such an error with it.
 
 A node raises nothing of its own if it is a comparison, logic, a column or a constant; a function
 that is defined for every argument (`TOTAL`); a function whose evalMode gives NULL or wraps around;
-or a function of which bounds are proven in the container, since rules prove nothing where a row
-might raise (evaluate.interval). Everything else may raise.
+or a function whose bounds are proven in the container: a rule proves nothing where a row might
+raise (evaluate.interval). Everything else may raise.
 """
 
 from __future__ import annotations

@@ -64,12 +64,12 @@ object PruneAtRunTime extends GoalRule {
 
   private def columnsPay(
       table: TamisTable,
-      told: Seq[Expression],
+      filters: Seq[Expression],
       conjunct: Expression
   ): Boolean = {
     val partitions = table.relation.partitionSchema.fieldNames.toSet
     val columns = conjunct.references.toSeq
-    columns.exists(a => partitions(a.name)) || Clustering.of(table, told, columns).contains(true)
+    columns.exists(a => partitions(a.name)) || Clustering.of(table, filters, columns).contains(true)
   }
 
   private val keysOfJoins: PartialFunction[LogicalPlan, LogicalPlan] = {
@@ -96,14 +96,14 @@ object PruneAtRunTime extends GoalRule {
       val (ofScan, others) = conjuncts.partition { c =>
         PlainConjuncts.isPlain(c) || c.isInstanceOf[RuntimeCondition]
       }
-      val told = ofScan.reduceOption[Expression](And(_, _)).fold(child)(Filter(_, child))
-      val left = conjuncts.foldLeft(told) { (left, conjunct) =>
+      val filtered = ofScan.reduceOption[Expression](And(_, _)).fold(child)(Filter(_, child))
+      val left = conjuncts.foldLeft(filtered) { (left, conjunct) =>
         SubqueryJoin.of(conjunct, left).filter(_.sides.left).fold(left) { join =>
           RuntimeKeys.of(join.plan, left, join.keys.map(_.swap), mayBroadcast = true)
         }
       }
-      if (left eq told) filter
-      // what was put on the scan may stand in the filter that was made for `told`
+      if (left eq filtered) filter
+      // the conditions that were added may stand in the filter that `filtered` has
       else others.reduceOption[Expression](And(_, _)).fold(left)(above(_, left))
   }
 

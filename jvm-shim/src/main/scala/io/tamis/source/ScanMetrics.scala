@@ -5,8 +5,8 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
 /** What the SQL tab shows on the scan node. Spark makes the classes anew by name, hence one class
   * each.
   *
-  * A scan in the mode `observe` has metrics of other names for what it would have kept, so that
-  * nobody takes them for what was read.
+  * In mode `observe` the metrics have other names, since they count what would have been kept and
+  * not what was read.
   */
 object ScanMetrics {
 
