@@ -43,14 +43,15 @@ def no_sidecar(spark: SparkSession) -> Iterator[None]:
 def events_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """1,000 rows in 10 files clustered by id, with an index: id, day, name, amount, item<sku, tags>."""
     path = str(tmp_path_factory.mktemp("events") / "events")
-    frame = spark_session.range(FILES * ROWS_PER_FILE).selectExpr(
+    # a partition for each file: the bounds of repartitionByRange come from a sample
+    frame = spark_session.range(0, FILES * ROWS_PER_FILE, 1, FILES).selectExpr(
         "id",
         "date_add(DATE '1995-01-01', CAST(id AS INT)) AS day",
         "concat('n', lpad(CAST(id AS STRING), 4, '0')) AS name",
         "CASE WHEN id % 10 = 0 THEN NULL ELSE CAST(id * 1.5 AS DECIMAL(12, 2)) END AS amount",
         "named_struct('sku', CAST(id AS INT), 'tags', named_struct('a b', id % 7)) AS item",
     )
-    frame.repartitionByRange(FILES, "id").sortWithinPartitions("id").write.parquet(path)
+    frame.write.parquet(path)
     tamis.index(spark_session, path).build()
     return path
 

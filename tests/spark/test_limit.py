@@ -95,13 +95,18 @@ def test_partitions_alone_tell_nothing_of_rows(
     assert len(rows(frame)) == 5
 
 
-def test_left_outer_join_keeps_all_its_rows(events: DataFrame) -> None:
-    spark = events.sparkSession
-    frame = spark.sql(
-        "SELECT a.id, b.name FROM events a LEFT JOIN events b ON a.id = b.id + 900 LIMIT 150"
-    )
-    # of the other side only what may hold a partner of these: none of id - 900 for the first 200
-    assert sorted(kept(frame)) == [0, 2]
+def test_left_outer_join_keeps_all_its_rows(spark: SparkSession, tmp_path: Path) -> None:
+    starts = [0, 200, 300, 400]
+    for start, end in zip(starts, [*starts[1:], 500], strict=True):
+        table = pa.table({"id": pa.array(range(start, end), pa.int64())})
+        pq.write_table(table, tmp_path / f"f{start}.parquet")
+    tamis.index(spark, str(tmp_path)).build()
+    spark.read.parquet(str(tmp_path)).createOrReplaceTempView("t")
+    joined = "SELECT a.id, b.id FROM t a LEFT JOIN t b ON a.id = b.id + 300"
+    assert sorted(kept(spark.sql(joined))) == [1, 4]
+    frame = spark.sql(f"{joined} LIMIT 150")
+    # f0 holds enough rows, and their partners would have ids below 0
+    assert sorted(kept(frame)) == [0, 1]
     assert len(frame.collect()) == 150
 
 
