@@ -3,7 +3,7 @@
     python tests/differential/queries.py --seed 7 --count 2000
 
 runs for as long as it takes, shrinks what it finds, and prints for each difference a script that shows it.
-The grammar is tests/differential/grammar.py, the tables are tests/differential/worlds.py.
+The grammar is tests/differential/grammar, the tables are tests/differential/worlds.py.
 """
 
 from __future__ import annotations
