@@ -12,7 +12,7 @@ from typing import Any
 from tests.cases.tables import swept
 from tests.differential.expressions import EXPRESSIONS
 from tests.differential.random_functions import function_predicate
-from tests.differential.random_tables import EPOCH, EPOCH_UTC, Leaf, RandomTable
+from tests.differential.random_tables import EPOCH, EPOCH_UTC, Leaf, RandomTable, near
 
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<=>"]
 
@@ -49,9 +49,17 @@ def literal(value: Any, sql_type: str) -> str:
     return f"CAST({value} AS {sql_type})"
 
 
+def near_edge(rng: random.Random, leaf: Leaf) -> str:
+    """The least or greatest value of a file, or one next to it."""
+    value = rng.choice(leaf.edges)
+    return literal(near(rng, value, leaf.kind) if rng.random() < 0.6 else value, leaf.kind.sql)
+
+
 def _value(rng: random.Random, leaf: Leaf) -> str:
     if rng.random() < 0.04:
         return literal(None, leaf.kind.sql)
+    if leaf.edges and rng.random() < 0.3:
+        return near_edge(rng, leaf)
     if leaf.samples and rng.random() < 0.6:
         return literal(rng.choice(leaf.samples), leaf.kind.sql)
     return literal(leaf.kind.value(rng, rng.random()), leaf.kind.sql)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,11 +124,17 @@ PARTITION_KINDS = {
 
 @dataclass(frozen=True)
 class Leaf:
-    """A column, or a field of one, that predicates may use."""
+    """A column, or a field of one, that predicates may use.
+
+    Attributes:
+        samples: Some of its values.
+        edges: The least and the greatest value of each file, where verdicts change.
+    """
 
     sql: str
     kind: Kind
     samples: tuple[Any, ...]
+    edges: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,7 +202,8 @@ def _key_kind(rng: random.Random) -> Kind:
     )
 
 
-LAYOUTS = ("clustered", "clustered", "mixed", "mixed", "sorted", "random", "single", "tiny")
+#: Most tables lie in order, so that files are ruled out: what keeps all files shows no mistake.
+LAYOUTS = (*["clustered"] * 5, "sorted", "sorted", "mixed", "mixed", "random", "single", "tiny")
 
 
 @dataclass
@@ -215,9 +223,10 @@ class _Writer:
     def __post_init__(self) -> None:
         rng = self.rng
         self.samples: dict[str, list[Any]] = {n: [] for n in [*self.columns, *self.nested]}
+        self.edges: dict[str, list[Any]] = {n: [] for n in self.samples}
         self.partition_values: list[Any] = []
         self.int96 = rng.random() < 0.15
-        self.millis = rng.random() < 0.35
+        self.millis = rng.random() < 0.5
         self.scattered = {n for n in self.samples if rng.random() < 0.15}
         self.null_free = {n for n in self.samples if rng.random() < 0.4}
         self.can_narrow = rng.random() < 0.3
@@ -267,10 +276,14 @@ class _Writer:
                 where = (self.row + index) / max(self.total, 1)
             value = made[0] if constant and made else kind.value(rng, min(where, 1.0))
             made.append(None if rng.random() < nulls else value)
-        self.samples[key] += [v for v in made if v is not None][:8]
+        if self.millis and kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):
+            made = [v and v - v % 1000 for v in made]
+        present = [v for v in made if v is not None and v == v]  # no NaN: it has no order
+        self.samples[key] += present[:8]
+        self.edges[key] += [min(present), max(present)] if present else []
         array = pa.array(made, kind.arrow)
         if self.millis and kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):
-            return array.cast(pa.timestamp("ms", kind.arrow.tz), safe=False)
+            return array.cast(pa.timestamp("ms", kind.arrow.tz))
         return array
 
     def _narrowed(self, kind: Kind, array: pa.Array) -> pa.Array:
@@ -340,11 +353,9 @@ def make(rng: random.Random, name: str) -> RandomTable:
     )  # fmt: skip
     files = tuple(writer.file(number, size) for number, size in enumerate(sizes))
     spare = tuple(writer.file(900 + number, rng.choice([1, 5, 20])) for number in range(3))
-    leaves = [Leaf(quoted(n), k, tuple(writer.samples[n])) for n, k in columns.items()]
-    leaves += [
-        Leaf(f"{quoted(struct)}.{quoted(n)}", k, tuple(writer.samples[n]))
-        for n, k in nested.items()
-    ]
+    named = [(quoted(n), n, k) for n, k in columns.items()]
+    named += [(f"{quoted(struct)}.{quoted(n)}", n, k) for n, k in nested.items()]
+    leaves = [Leaf(q, k, tuple(writer.samples[n]), tuple(writer.edges[n])) for q, n, k in named]
     listed = [("_row", "BIGINT"), *((quoted(n), k.sql) for n, k in columns.items())]
     if nested:
         inner = ", ".join(f"{quoted(n)}: {k.sql}" for n, k in nested.items())
@@ -360,10 +371,38 @@ def make(rng: random.Random, name: str) -> RandomTable:
     )  # fmt: skip
 
 
+def near(rng: random.Random, value: Any, kind: Kind) -> Any:
+    """A value next to this one: by a unit of the type, or less than a unit of what a file holds."""
+    sign = rng.choice([-1, 1])
+    if kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):  # files may hold milliseconds
+        moved = value + sign * rng.choice([1, 500, 999, 1000])
+        return moved if _moment_fits(moved) else value
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        moved = value + sign
+        return moved if abs(moved) < 2 ** (kind.arrow.bit_width - 1) else value
+    if isinstance(value, float):
+        return math.nextafter(value, sign * math.inf) if kind.sql == "DOUBLE" else value
+    if isinstance(value, decimal.Decimal):
+        moved = value + decimal.Decimal(sign).scaleb(-kind.arrow.scale)
+        return moved if abs(moved.scaleb(kind.arrow.scale)) < 10**kind.arrow.precision else value
+    if isinstance(value, datetime.date):
+        at_end = value in (datetime.date.min, datetime.date.max)
+        return value if at_end else value + datetime.timedelta(days=sign)
+    if isinstance(value, str):
+        return value[:-1] if sign < 0 else value + "\x00"
+    return value[:-1] if sign < 0 else value + b"\x00"
+
+
+def _moment_fits(microseconds: int) -> bool:
+    return -62135596800000000 <= microseconds <= 253402300799999999
+
+
 def _sizes(rng: random.Random, layout: str) -> list[int]:
     """How many rows each file has."""
     if layout == "single":
         return [rng.choice([1, 20, 60])]
     if layout == "tiny":
         return [rng.randint(0, 4) for _ in range(9)]
-    return [rng.choice([0, 1, 2, 5, 12, 12, 25]) for _ in range(rng.randint(2, 7))]
+    return [rng.choice([0, 1, 3, 5, 12, 12, 20]) for _ in range(rng.choice([2, 4, 5, 6, 7]))]

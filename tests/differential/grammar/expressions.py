@@ -129,8 +129,10 @@ class Expressions(Productions):
         return node(family, self.rng.choice(pool[family]))
 
     def small_constant(self, family: str) -> Node:
-        """A key that some table has: the row of another, or one out of the common domain."""
-        number = self.rng.choice([-1, -1, 0, 7, self.rng.randint(0, 40), self.rng.randint(0, 90)])
+        """A key that some table has, or one out of the common domain."""
+        number = self.rng.choice(
+            [-1, 0, *self.rng.choices(self.keys, k=4), self.rng.randint(0, 90)]
+        )
         text = {"str": f"'{number}'", "dec": f"{number}BD", "dbl": f"{number}D"}
         return node(family, text.get(family, f"{number}L"))
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from tests.differential.grammar.scope import Columns, columns_of
+from tests.differential.grammar.scope import Columns, columns_of, keys_of
 from tests.differential.random_tables import RandomTable
 from tests.differential.tree import Node
 
@@ -24,7 +24,8 @@ class Productions(ABC):
         self.rng = rng
         self.only = only
         self.tables = tables
-        self.columns = {table.name: columns_of(table) for table in tables}
+        self.columns = {table.name: columns_of(rng, table) for table in tables}
+        self.keys = [key for table in tables for key in keys_of(table)] or [0]
         self.ctes: list[tuple[str, Columns]] = []
         self.names = 0
         self.products = 0

@@ -210,7 +210,7 @@ class Queries(Relations):
             return node("query", Items("SELECT ", ", ", listed, 1), " FROM ", other,
                         f" WHERE {partner} {word} (", one, ")"), columns  # fmt: skip
         both = (*qualified(made, alias), *scope)
-        kind = self.rng.choice(["JOIN", "JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN"])
+        kind = self.rng.choice([*["JOIN"] * 6, "LEFT JOIN", "RIGHT JOIN"])
         listed, columns = self.items(self.expressions(both, 2))
         return node("query", Items("SELECT ", ", ", listed, 1), " FROM (", inner, f") {alias} {kind} ",
                     other, f" ON {alias}.{made[0].sql} = {partner}"), columns  # fmt: skip

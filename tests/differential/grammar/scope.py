@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, replace
 
-from tests.differential.random_predicates import literal
+from tests.differential.random_predicates import literal, near_edge
 from tests.differential.random_tables import RandomTable
 
 #: Types that behave alike in an expression, by their name in SQL.
@@ -53,14 +54,22 @@ def kin_of(family: str) -> tuple[str, ...]:
     return next(each for each in KIN if family in each)
 
 
-def columns_of(table: RandomTable) -> Columns:
+def columns_of(rng: random.Random, table: RandomTable) -> Columns:
     """The columns of a table, as yet without an alias."""
     found = [Column("_row", "int", tuple(f"{n}L" for n in range(0, table.rows + 2, 3)), True)]
     for leaf in table.leaves:
-        samples = tuple(literal(value, leaf.kind.sql) for value in leaf.samples)
+        samples = [literal(value, leaf.kind.sql) for value in leaf.samples]
+        if leaf.edges:
+            samples += [near_edge(rng, leaf) for _ in range(1 + len(samples) // 2)]
         is_key = leaf.sql in ("`k`", "`p`") and family_of(leaf.kind.sql) != "dbl"
-        found.append(Column(leaf.sql, family_of(leaf.kind.sql), samples, is_key))
+        found.append(Column(leaf.sql, family_of(leaf.kind.sql), tuple(samples), is_key))
     return tuple(found)
+
+
+def keys_of(table: RandomTable) -> list[int]:
+    """Keys that rows of the table have."""
+    (keys,) = (leaf.samples for leaf in table.leaves if leaf.sql == "`k`")
+    return [int(value) for value in keys]
 
 
 def qualified(columns: Columns, alias: str) -> Columns:
