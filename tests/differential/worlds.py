@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: Settings that are drawn at random, and the values they are drawn from. Codegen is compiled for every
-#: new plan, which takes longer than such a query: few worlds have it.
+#: new plan, and each task costs milliseconds: few worlds have codegen, or many tasks.
 SETTINGS: dict[str, list[str]] = {
     "spark.sql.session.timeZone": ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"],
     "spark.sql.ansi.enabled": ["true", "false"],
     "spark.sql.caseSensitive": ["false", "false", "true"],
-    "spark.sql.adaptive.enabled": ["true", "false", "false"],
+    "spark.sql.adaptive.enabled": ["true", "false", "false", "false"],
     "spark.sql.autoBroadcastJoinThreshold": ["-1", "2000", "10485760"],
     "spark.sql.join.preferSortMergeJoin": ["true", "false"],
-    "spark.sql.codegen.wholeStage": ["false"] * 7 + ["true"],
-    "spark.sql.codegen.factoryMode": ["NO_CODEGEN"] * 7 + ["FALLBACK"],
-    "spark.sql.files.maxPartitionBytes": ["2000", *[str(1 << 27)] * 4],
+    "spark.sql.codegen.wholeStage": ["false"] * 11 + ["true"],
+    "spark.sql.codegen.factoryMode": ["NO_CODEGEN"] * 11 + ["FALLBACK"],
+    "spark.sql.files.maxPartitionBytes": ["2000", *[str(1 << 27)] * 7],
     "spark.sql.files.openCostInBytes": ["1", "1", str(1 << 22)],
     "spark.sql.parquet.filterPushdown": ["true", "true", "false"],
     "spark.sql.parquet.enableVectorizedReader": ["true", "true", "false"],
@@ -45,7 +45,7 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.sources.bucketing.enabled": ["true", "true", "false"],
     "spark.sql.legacy.bucketedTableScan.outputOrdering": ["true", "false"],
     "spark.sql.sources.useV1SourceList": ["", "orc,csv,json"],
-    "spark.sql.shuffle.partitions": ["1", "1", "1", "3"],
+    "spark.sql.shuffle.partitions": [*["1"] * 7, "3"],
     "spark.tamis.residualSplit.minSavedMs": ["0", "0", "200"],
 }
 

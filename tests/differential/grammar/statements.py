@@ -47,10 +47,10 @@ class Grammar(Queries):
     def statement(self) -> Statement:
         """A whole query."""
         self.ctes, self.products, self.names = [], 0, 0
-        depth = self.rng.choice([0, 0, 1, 1, 1, 2, 2, 3])
+        depth = self.rng.choice([0, 0, 0, 1, 1, 1, 1, 2, 2, 3])
         productions: dict[str, tuple[int, Callable[[], tuple[Tree, Columns]]]] = {
-            "query": (50, lambda: self.query(depth)),
-            "join": (10, lambda: self.joined_again(depth)),
+            "query": (45, lambda: self.query(depth)),
+            "join": (15, lambda: self.joined_again(depth)),
             "statistics": (12, self.of_statistics),
             "first": (10, self.first_rows),
             "with": (8, lambda: self.with_ctes(depth)),
