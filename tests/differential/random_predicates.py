@@ -159,6 +159,14 @@ def _limits(rng: random.Random, table: RandomTable) -> str:
     return f"({one()} AND ({one()} AND {one()} OR {one()}))"
 
 
+def edge_predicate(rng: random.Random, table: RandomTable) -> str:
+    """A column against the least or the greatest value of a file, or a value next to it."""
+    leaf = rng.choice([leaf for leaf in table.leaves if leaf.edges] or list(table.leaves))
+    if not leaf.edges:
+        return f"{leaf.sql} IS NOT NULL"
+    return f"{leaf.sql} {rng.choice(['=', '<', '<', '<=', '>', '>', '>='])} {near_edge(rng, leaf)}"
+
+
 def conjunction(rng: random.Random, table: RandomTable) -> str:
     """One or two predicates over functions of columns, both of which have to hold."""
     found = [

@@ -268,7 +268,7 @@ class _Writer:
         nulls = 0 if key in self.null_free else rng.choice([0, 0, 0.2, 1])
         if key in ("k", "p") and nulls == 1:
             nulls = rng.choice([0.1, 1])
-        constant = rng.random() < 0.12
+        constant = rng.random() < 0.2
         made: list[Any] = []
         for index in range(size):
             where = position if clustered and key not in self.scattered else rng.random()
@@ -339,7 +339,7 @@ def make(rng: random.Random, name: str) -> RandomTable:
     columns = {"k": _key_kind(rng), "p": Kind("BIGINT", pa.int64(), _integer(8))}
     moments = [
         kind for kind in KINDS if kind.sql == "TIMESTAMP"
-    ] * 3  # they are written in many ways
+    ] * 5  # they are written in many ways
     columns |= {n: rng.choice([*KINDS, *moments]) for n in names if n != "k"}
     nested = {f"s{i}": rng.choice(KINDS) for i in range(rng.choice([0, 0, 1, 2]))}
     struct = "c" if "c.d" in names and rng.random() < 0.5 else "st"

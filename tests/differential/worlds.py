@@ -34,7 +34,7 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.files.maxPartitionBytes": ["2000", *[str(1 << 27)] * 7],
     "spark.sql.files.openCostInBytes": ["1", "1", str(1 << 22)],
     "spark.sql.parquet.filterPushdown": ["true", "true", "false"],
-    "spark.sql.parquet.enableVectorizedReader": ["true", "true", "false"],
+    "spark.sql.parquet.enableVectorizedReader": ["true", "false"],
     "spark.sql.parquet.recordLevelFilter.enabled": ["false", "true"],
     "spark.sql.parquet.mergeSchema": ["false", "false", "true"],
     "spark.sql.parquet.outputTimestampType": ["INT96", "TIMESTAMP_MICROS"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.differential.grammar.expressions import Expressions
 from tests.differential.grammar.scope import Columns, kin_of
-from tests.differential.random_predicates import conjunction, predicate
+from tests.differential.random_predicates import conjunction, edge_predicate, predicate
 from tests.differential.random_tables import RandomTable
 from tests.differential.tree import Items, Node, Tree, node
 from tests.differential.worlds import EXPRESSIONS
@@ -125,7 +125,7 @@ class Conditions(Expressions):
         """A predicate right over a table, whose columns have no alias."""
         if self.chance(0.65):
             low = self.rng.randint(-1, max(table.rows, 1))
-            high = low + self.rng.choice([3, 10, 20, 40])
+            high = low + self.rng.choice([3, 3, 10, 20, 40])
             return node("pred", self.rng.choice(
                 [f"_row >= {low}", f"_row < {high}", f"_row BETWEEN {low} AND {high}",
                  f"_row + 1 BETWEEN {low} AND {high}", f"_row IN ({low}, {high})"]))  # fmt: skip
@@ -134,7 +134,9 @@ class Conditions(Expressions):
     def raw(self, table: RandomTable) -> Node:
         """A predicate of tests.differential.random_predicates."""
         text = self.rng.choice([predicate, predicate, conjunction])(self.rng, table)
-        if self.chance(0.15):
+        if self.chance(0.3):
+            text = edge_predicate(self.rng, table)
+        elif self.chance(0.15):
             found = [t.format(leaf.sql) for leaf in table.leaves
                      for t in EXPRESSIONS.get(leaf.kind.sql, [])]  # fmt: skip
             if found:

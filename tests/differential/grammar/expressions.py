@@ -42,17 +42,26 @@ class Expressions(Productions):
 
     def nullish(self, column: Column, scope: Columns) -> Node:
         """An expression that turns NULL into something, or something into NULL."""
-        e, value = column.sql, self.constant(column.family, (column, *scope))
-        if column.is_key and self.chance(0.6):  # more likely a key elsewhere than here
-            value = self.small_constant(column.family)
-        same = [c.sql for c in scope if c.family == column.family]
-        other = self.rng.choice(same) if same else e
-        marker = self.rng.choice(scope).sql
+        e, value, other, marker = self.operands(column, scope)
+        if self.chance(0.6):
+            return self.filled(column, scope)
+        parts: tuple[Tree | str, ...] = self.rng.choice(
+            [
+                (f"coalesce({e}, {other})",),
+                (f"greatest({e}, {other})",),
+                (f"nullif({e}, ", value, ")"),
+                (f"CASE WHEN {e} IS NOT NULL THEN {e} END",),
+                (f"if({marker} IS NOT NULL, {other}, ", value, ")"),
+            ]
+        )
+        return Node(column.family, parts, (e,))
+
+    def filled(self, column: Column, scope: Columns) -> Node:
+        """An expression with a constant in the place of NULL."""
+        e, value, other, marker = self.operands(column, scope)
         parts: tuple[Tree | str, ...] = self.rng.choice(
             [
                 (f"coalesce({e}, ", value, ")"),
-                (f"coalesce({e}, ", value, ")"),
-                (f"coalesce({e}, {other})",),
                 (f"coalesce({e}, {other}, ", value, ")"),
                 (f"if({e} IS NULL, ", value, f", {e})"),
                 (f"nvl2({e}, {e}, ", value, ")"),
@@ -61,13 +70,18 @@ class Expressions(Productions):
                 (f"CASE WHEN {marker} IS NULL THEN ", value, f" ELSE {e} END"),
                 (f"greatest({e}, ", value, ")"),
                 (f"least({e}, ", value, ")"),
-                (f"greatest({e}, {other})",),
-                (f"nullif({e}, ", value, ")"),
-                (f"CASE WHEN {e} IS NOT NULL THEN {e} END",),
-                (f"if({marker} IS NOT NULL, {other}, ", value, ")"),
             ]
         )
         return Node(column.family, parts, (e,))
+
+    def operands(self, column: Column, scope: Columns) -> tuple[str, Node, str, str]:
+        """The column, a constant, a column of the family, any column."""
+        value = self.constant(column.family, (column, *scope))
+        if column.is_key and self.chance(0.75):  # more likely a key elsewhere than here
+            value = self.small_constant(column.family)
+        same = [c.sql for c in scope if c.family == column.family]
+        other = self.rng.choice(same) if same else column.sql
+        return column.sql, value, other, self.rng.choice(scope).sql
 
     def computation(self, column: Column) -> Node:
         """A function of the column that stays in its family."""

@@ -59,7 +59,7 @@ class Productions(ABC):
         """Anything that FROM may name."""
 
     @abstractmethod
-    def base(self, filtered: bool = False) -> tuple[Node, Columns]:
+    def base(self, filtered: float | None = None) -> tuple[Node, Columns]:
         """A table, or what WITH names."""
 
     @abstractmethod

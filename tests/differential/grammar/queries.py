@@ -176,7 +176,7 @@ class Queries(Relations):
         below, columns, supplied = self.outer_join(depth)
         keys = [c for c in supplied if c.is_key] or list(supplied)
         column = self.rng.choice(keys)
-        key = self.nullish(column, columns)
+        key = self.filled(column, columns) if self.chance(0.7) else self.nullish(column, columns)
         listed, made = self.items([(key, column), *self.expressions(columns, 1)])
         where = self.where(columns, 0) if self.chance(0.3) else ""
         inner: Tree = node("query", Items("SELECT ", ", ", listed, 1), " FROM ", below, where)
@@ -195,7 +195,7 @@ class Queries(Relations):
             inner = node("query", "(", node("query", Items("SELECT ", ", ", listed, 1), " FROM (",
                          inner, f") {self.name('q')}"), ") UNION ALL (SELECT ", branch, " FROM ",
                          other, ")")  # fmt: skip
-        other, scope = self.base()
+        other, scope = self.base(filtered=0.2)
         partners = [c for c in scope if c.family in kin_of(made[0].family) and c.is_key] or [
             c for c in scope if c.family in kin_of(made[0].family)
         ]

@@ -36,16 +36,16 @@ class Relations(Conditions):
             (2, lambda: self.inline()),
         )
 
-    def base(self, filtered: bool = False) -> tuple[Node, Columns]:
-        """A table, all of its rows or those of a filter; or what WITH names."""
-        if self.ctes and self.chance(0.5) and not filtered:
+    def base(self, filtered: float | None = None) -> tuple[Node, Columns]:
+        """A table, all of its rows or, that often, those of a filter; or what WITH names."""
+        if self.ctes and filtered is None and self.chance(0.5):
             cte, columns = self.rng.choice(self.ctes)
             alias = self.name("t")
             return node("rel", f"{cte} {alias}"), qualified(columns, alias)
         table, alias = self.table(), self.name("t")
         columns = self.columns[table.name]
         scope = qualified(columns, alias)
-        if self.chance(0.6) and not filtered:
+        if not self.chance(0.4 if filtered is None else filtered):
             return node("rel", f"{table.name} {alias}"), scope
         extra = ""
         if self.chance(0.06):
@@ -123,8 +123,8 @@ class Relations(Conditions):
         kind = self.rng.choice(["LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
         sides = [self.base() if depth < 2 else self.relation(depth - 2) for _ in range(2)]
         few = 0 if kind == "RIGHT JOIN" else 1
-        if self.chance(0.6):
-            sides[few] = self.base(filtered=True)
+        if self.chance(0.85):
+            sides[few] = self.base(filtered=0.9)
         (left, left_scope), (right, right_scope) = sides
         condition = Items("", " AND ", (self.pair(left_scope, right_scope),), 1)
         if " JOIN " in str(right):

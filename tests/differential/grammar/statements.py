@@ -54,8 +54,8 @@ class Grammar(Queries):
             "statistics": (12, self.of_statistics),
             "first": (10, self.first_rows),
             "with": (8, lambda: self.with_ctes(depth)),
-            "recursive": (7, self.recursive),
-            "filters": (8, self.filters),
+            "recursive": (10, self.recursive),
+            "filters": (10, self.filters),
         }
         query, columns = self.one_of(*(productions[name] for name in self.only or productions))
         order: list[Tree] = []
