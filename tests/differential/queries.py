@@ -50,6 +50,7 @@ def run(
     shrink_seconds: float = 0,
     first: int = 0,
     only: Sequence[str] = (),
+    grammar: type[Grammar] = Grammar,
 ) -> Tally:
     """Compare queries. The same seed makes the same tables and queries.
 
@@ -62,6 +63,7 @@ def run(
         shrink_seconds: How long a difference may be shrunk; 0 leaves it as it is.
         first: Number of the first world, to start in the middle of a run.
         only: Names of the productions that statements start with, all of them if empty.
+        grammar: What draws the statements.
 
     Returns:
         What was seen.
@@ -74,7 +76,7 @@ def run(
         label = f"{seed}/{number}"
         queries = _Run(spark, folder, world, rng, tally, report, shrink_seconds, label)
         queries.until(
-            min(count, tally.queries + QUERIES_PER_WORLD), Grammar(rng, world.tables, only)
+            min(count, tally.queries + QUERIES_PER_WORLD), grammar(rng, world.tables, only)
         )
         number += 1
     return tally
