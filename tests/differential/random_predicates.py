@@ -50,9 +50,12 @@ def literal(value: Any, sql_type: str) -> str:
 
 
 def near_edge(rng: random.Random, leaf: Leaf) -> str:
-    """The least or greatest value of a file, or one next to it."""
-    value = rng.choice(leaf.edges)
-    return literal(near(rng, value, leaf.kind) if rng.random() < 0.6 else value, leaf.kind.sql)
+    """The least or greatest value of a file, or one next to it, mostly outside of the file."""
+    place = rng.randrange(len(leaf.edges))
+    value, outward = leaf.edges[place], 1 if place % 2 else -1
+    if rng.random() < 0.75:
+        value = near(rng, value, leaf.kind, outward if rng.random() < 0.75 else -outward)
+    return literal(value, leaf.kind.sql)
 
 
 def _value(rng: random.Random, leaf: Leaf) -> str:
@@ -161,10 +164,13 @@ def _limits(rng: random.Random, table: RandomTable) -> str:
 
 def edge_predicate(rng: random.Random, table: RandomTable) -> str:
     """A column against the least or the greatest value of a file, or a value next to it."""
-    leaf = rng.choice([leaf for leaf in table.leaves if leaf.edges] or list(table.leaves))
-    if not leaf.edges:
-        return f"{leaf.sql} IS NOT NULL"
-    return f"{leaf.sql} {rng.choice(['=', '<', '<', '<=', '>', '>', '>='])} {near_edge(rng, leaf)}"
+    leaves = [leaf for leaf in table.leaves if leaf.edges]
+    if not leaves:
+        return f"{table.leaves[0].sql} IS NOT NULL"
+    # Files hold timestamps in several units.
+    leaf = rng.choices(leaves, [3 if each.kind.sql == "TIMESTAMP" else 1 for each in leaves])[0]
+    comparison = rng.choice(["=", "<>", "<", "<", "<", "<=", ">", ">", ">", ">="])
+    return f"{leaf.sql} {comparison} {near_edge(rng, leaf)}"
 
 
 def conjunction(rng: random.Random, table: RandomTable) -> str:

@@ -128,7 +128,7 @@ class Leaf:
 
     Attributes:
         samples: Some of its values.
-        edges: The least and the greatest value of each file, where verdicts change.
+        edges: The least and the greatest value of each file, where verdicts change, in turn.
     """
 
     sql: str
@@ -225,10 +225,10 @@ class _Writer:
         self.samples: dict[str, list[Any]] = {n: [] for n in [*self.columns, *self.nested]}
         self.edges: dict[str, list[Any]] = {n: [] for n in self.samples}
         self.partition_values: list[Any] = []
-        self.int96 = rng.random() < 0.15
+        self.int96 = rng.random() < 0.1
         self.millis = rng.random() < 0.5
         self.scattered = {n for n in self.samples if rng.random() < 0.15}
-        self.null_free = {n for n in self.samples if rng.random() < 0.4}
+        self.null_free = {n for n in self.samples if rng.random() < 0.6}
         self.can_narrow = rng.random() < 0.3
 
     def file(self, number: int, size: int) -> File:
@@ -312,7 +312,7 @@ class _Writer:
                 n for n, _ in items if "." not in n and rng.random() < 0.7 and n != self.struct
             ]
         return (
-            ("row_group_size", rng.choice([3, 10, 1000])),
+            ("row_group_size", rng.choice([1, 3, 10, 1000])),
             ("write_statistics", statistics),
             ("use_dictionary", rng.random() < 0.5),
             ("write_page_index", rng.random() < 0.5),
@@ -371,9 +371,8 @@ def make(rng: random.Random, name: str) -> RandomTable:
     )  # fmt: skip
 
 
-def near(rng: random.Random, value: Any, kind: Kind) -> Any:
-    """A value next to this one: by a unit of the type, or less than a unit of what a file holds."""
-    sign = rng.choice([-1, 1])
+def near(rng: random.Random, value: Any, kind: Kind, sign: int) -> Any:
+    """The value below (sign -1) or above (1) by a unit of the type, or by less than a file holds."""
     if kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):  # files may hold milliseconds
         moved = value + sign * rng.choice([1, 500, 999, 1000])
         return moved if _moment_fits(moved) else value

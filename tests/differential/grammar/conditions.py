@@ -134,7 +134,7 @@ class Conditions(Expressions):
     def raw(self, table: RandomTable) -> Node:
         """A predicate of tests.differential.random_predicates."""
         text = self.rng.choice([predicate, predicate, conjunction])(self.rng, table)
-        if self.chance(0.3):
+        if self.chance(0.5):
             text = edge_predicate(self.rng, table)
         elif self.chance(0.15):
             found = [t.format(leaf.sql) for leaf in table.leaves

@@ -55,7 +55,7 @@ class Grammar(Queries):
             "first": (10, self.first_rows),
             "with": (8, lambda: self.with_ctes(depth)),
             "recursive": (10, self.recursive),
-            "filters": (10, self.filters),
+            "filters": (14, self.filters),
         }
         query, columns = self.one_of(*(productions[name] for name in self.only or productions))
         order: list[Tree] = []
@@ -80,7 +80,7 @@ class Grammar(Queries):
         branches = tuple(
             node("query", f"SELECT {number} AS filter, _row FROM {table.name}",
                  Items(" WHERE ", " AND ", (self.raw(table),)))
-            for number in range(6)
+            for number in range(8)
         )  # fmt: skip
         return Items("", " UNION ALL ", branches, 1), (Column("", "int"), Column("", "int"))
 
