@@ -49,9 +49,9 @@ def literal(value: Any, sql_type: str) -> str:
     return f"CAST({value} AS {sql_type})"
 
 
-def near_edge(rng: random.Random, leaf: Leaf) -> str:
-    """The least or greatest value of a file, or one next to it, mostly outside of the file."""
-    place = rng.randrange(len(leaf.edges))
+def near_edge(rng: random.Random, leaf: Leaf, place: int | None = None) -> str:
+    """The bound of a file in that place, or a value next to it, mostly outside of the file."""
+    place = rng.randrange(len(leaf.edges)) if place is None else place
     value, outward = leaf.edges[place], 1 if place % 2 else -1
     if rng.random() < 0.75:
         value = near(rng, value, leaf.kind, outward if rng.random() < 0.75 else -outward)
@@ -169,8 +169,11 @@ def edge_predicate(rng: random.Random, table: RandomTable) -> str:
         return f"{table.leaves[0].sql} IS NOT NULL"
     # Files hold timestamps in several units.
     leaf = rng.choices(leaves, [3 if each.kind.sql == "TIMESTAMP" else 1 for each in leaves])[0]
-    comparison = rng.choice(["=", "<>", "<", "<", "<", "<=", ">", ">", ">", ">="])
-    return f"{leaf.sql} {comparison} {near_edge(rng, leaf)}"
+    place = rng.randrange(len(leaf.edges))
+    comparison = rng.choice(["<", "<=", "<>"] if place % 2 else [">", ">=", "<>"])
+    if rng.random() < 0.4:
+        comparison = rng.choice(COMPARISONS)
+    return f"{leaf.sql} {comparison} {near_edge(rng, leaf, place)}"
 
 
 def conjunction(rng: random.Random, table: RandomTable) -> str:

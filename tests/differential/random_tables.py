@@ -226,7 +226,7 @@ class _Writer:
         self.edges: dict[str, list[Any]] = {n: [] for n in self.samples}
         self.partition_values: list[Any] = []
         self.int96 = rng.random() < 0.1
-        self.millis = rng.random() < 0.5
+        self.millis = rng.random() < 0.6
         self.scattered = {n for n in self.samples if rng.random() < 0.15}
         self.null_free = {n for n in self.samples if rng.random() < 0.6}
         self.can_narrow = rng.random() < 0.3

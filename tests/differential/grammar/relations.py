@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.differential.grammar.conditions import Conditions
 from tests.differential.grammar.scope import Column, Columns, qualified
 from tests.differential.tree import Items, Node, Tree, node, optional
+from tests.differential.worlds import view_of
 
 JOINS = [
     *["JOIN"] * 3,
@@ -45,6 +46,8 @@ class Relations(Conditions):
         table, alias = self.table(), self.name("t")
         columns = self.columns[table.name]
         scope = qualified(columns, alias)
+        if self.chance(0.04):
+            return node("rel", f"{view_of(table)} {alias}"), scope
         if not self.chance(0.4 if filtered is None else filtered):
             return node("rel", f"{table.name} {alias}"), scope
         extra = ""
