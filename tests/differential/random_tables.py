@@ -51,7 +51,7 @@ def _integer(bits: int) -> Callable[[random.Random, float], int]:
 
 
 def _floating(rng: random.Random, position: float) -> float:
-    if rng.random() < 0.06:
+    if rng.random() < 0.03:
         return rng.choice([float("nan"), 0.0, -0.0, float("inf"), float("-inf"), 5e-324])
     return round((position - 0.5) * 100 + rng.uniform(-2, 2), rng.choice([0, 1, 3]))
 
@@ -79,7 +79,7 @@ def _string(rng: random.Random, position: float) -> str:
 
 
 def _date(rng: random.Random, position: float) -> datetime.date:
-    if rng.random() < 0.05:
+    if rng.random() < 0.01:
         return rng.choice(
             [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.date(1582, 10, 4),
              datetime.date(1582, 10, 15), datetime.date(1969, 12, 31), datetime.date(1970, 1, 1)]
@@ -91,7 +91,7 @@ def _date(rng: random.Random, position: float) -> datetime.date:
 
 def _moment(rng: random.Random, position: float) -> int:
     """Microseconds since 1970, before and after."""
-    if rng.random() < 0.05:
+    if rng.random() < 0.01:
         return rng.choice([0, -1, 1, -62135596800000000, 253402300799999999, -2208988800000000 - 1])
     day = 86400 * 10**6
     return int((position - 0.5) * 4000) * day + rng.choice([0, 1, -1, 3600 * 10**6, day - 1])
