@@ -108,7 +108,7 @@ class _Run:
                 self.world.configure(self.spark)
             self._compare(grammar.statement(), place)
             place += 1
-            if time.monotonic() - self.reported > 30:
+            if time.monotonic() - self.reported > 60:
                 self.reported = time.monotonic()
                 self.report(f"{self.label}, {cpu_seconds(self.spark):.0f} s of CPU: {self.tally}")
         self.world.tear_down(self.spark)

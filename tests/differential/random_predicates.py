@@ -12,7 +12,8 @@ from typing import Any
 from tests.cases.tables import swept
 from tests.differential.expressions import EXPRESSIONS
 from tests.differential.random_functions import function_predicate
-from tests.differential.random_tables import EPOCH, EPOCH_UTC, Leaf, RandomTable, near
+from tests.differential.random_tables import Leaf, RandomTable
+from tests.differential.random_values import EPOCH, EPOCH_UTC, near
 
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<=>"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-SEED, COUNT = 1, 75
+SEED, COUNT = 52, 65
 #: The methods of the grammar, without those that all of them share.
 PRODUCTIONS = {
     name
