@@ -3,7 +3,7 @@
     python tests/differential/queries.py --seed 7 --count 2000
 
 runs for as long as it takes, shrinks what it finds, and prints for each difference a script that shows it.
-The grammar is tests/differential/grammar.py, the tables are tests/differential/worlds.py.
+The grammar is tests/differential/grammar, the tables are tests/differential/worlds.py.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def run(
     shrink_seconds: float = 0,
     first: int = 0,
     only: Sequence[str] = (),
+    grammar: type[Grammar] = Grammar,
 ) -> Tally:
     """Compare queries. The same seed makes the same tables and queries.
 
@@ -62,6 +63,7 @@ def run(
         shrink_seconds: How long a difference may be shrunk; 0 leaves it as it is.
         first: Number of the first world, to start in the middle of a run.
         only: Names of the productions that statements start with, all of them if empty.
+        grammar: What draws the statements.
 
     Returns:
         What was seen.
@@ -74,7 +76,7 @@ def run(
         label = f"{seed}/{number}"
         queries = _Run(spark, folder, world, rng, tally, report, shrink_seconds, label)
         queries.until(
-            min(count, tally.queries + QUERIES_PER_WORLD), Grammar(rng, world.tables, only)
+            min(count, tally.queries + QUERIES_PER_WORLD), grammar(rng, world.tables, only)
         )
         number += 1
     return tally
@@ -108,7 +110,7 @@ class _Run:
             place += 1
             if time.monotonic() - self.reported > 60:
                 self.reported = time.monotonic()
-                self.report(f"{self.label}: {self.tally}")
+                self.report(f"{self.label}, {cpu_seconds(self.spark):.0f} s of CPU: {self.tally}")
         self.world.tear_down(self.spark)
 
     def _change(self) -> None:
@@ -156,10 +158,17 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        "-XX:ReservedCodeCacheSize=400m "  # or the JVM sweeps code all the time
         f"-Dderby.system.home={folder}",
         "spark.log.level": "OFF",
         "spark.sql.maxPlanStringLength": "0",  # plans are described for every execution
+        "spark.sql.debug.maxToStringFields": "0",
         "spark.sql.ui.explainMode": "simple",
+        "spark.ui.liveUpdate.period": "-1",
+        "spark.shuffle.compress": "false",
+        "spark.broadcast.compress": "false",
+        "spark.broadcast.checksum": "false",
+        "spark.shuffle.checksum.enabled": "false",
         "spark.sql.codegen.cache.maxEntries": "3000",
         "spark.sql.ui.retainedExecutions": "2",
         "spark.tamis.history.enabled": "false",
@@ -170,7 +179,26 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
     builder = SparkSession.builder.master(master)
     for name, value in confs.items():
         builder = builder.config(name, value)
-    return tamis.configure(builder).getOrCreate()
+    spark = tamis.configure(builder).getOrCreate()
+    _save_work(spark)
+    return spark
+
+
+def _save_work(spark: SparkSession) -> None:
+    """Spare each job what small queries spend more time on than on rows."""
+    context = spark.sparkContext._jsc
+    # Each scan copies Hadoop's configuration and sends it to its tasks: 1,500 defaults that the code
+    # has as well.
+    context.hadoopConfiguration().clear()
+    # A job records the stack that it was started from, unless it is given one.
+    context.sc().setLocalProperty("callSite.short", "query")
+    context.sc().setLocalProperty("callSite.long", "query")
+
+
+def cpu_seconds(spark: SparkSession) -> float:
+    """Time on processors of the JVM and of this process, which other processes do not lengthen."""
+    handle = spark._jvm.java.lang.ProcessHandle.current()
+    return float(handle.info().totalCpuDuration().get().toMillis()) / 1000 + time.process_time()
 
 
 def main() -> int:
@@ -201,9 +229,9 @@ def main() -> int:
             arguments.first,
             arguments.only.split(",") if arguments.only else (),
         )
-        minutes = (time.monotonic() - started) / 60
+        minutes, cpu = (time.monotonic() - started) / 60, cpu_seconds(spark)
         spark.stop()
-    print(f"seed {arguments.seed}, {minutes:.1f} minutes: {tally}")
+    print(f"seed {arguments.seed}, {minutes:.1f} minutes, {cpu:.0f} s of CPU: {tally}")
     return 1 if tally.differences else 0
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from tests.cases.tables import swept
 from tests.differential.expressions import EXPRESSIONS
 from tests.differential.random_functions import function_predicate
-from tests.differential.random_tables import EPOCH, EPOCH_UTC, Leaf, RandomTable
+from tests.differential.random_tables import Leaf, RandomTable
+from tests.differential.random_values import EPOCH, EPOCH_UTC, near
 
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<=>"]
 
@@ -49,9 +50,20 @@ def literal(value: Any, sql_type: str) -> str:
     return f"CAST({value} AS {sql_type})"
 
 
+def near_edge(rng: random.Random, leaf: Leaf, place: int | None = None) -> str:
+    """The bound of a file in that place, or a value next to it, mostly outside of the file."""
+    place = rng.randrange(len(leaf.edges)) if place is None else place
+    value, outward = leaf.edges[place], 1 if place % 2 else -1
+    if rng.random() < 0.75:
+        value = near(rng, value, leaf.kind, outward if rng.random() < 0.75 else -outward)
+    return literal(value, leaf.kind.sql)
+
+
 def _value(rng: random.Random, leaf: Leaf) -> str:
     if rng.random() < 0.04:
         return literal(None, leaf.kind.sql)
+    if leaf.edges and rng.random() < 0.3:
+        return near_edge(rng, leaf)
     if leaf.samples and rng.random() < 0.6:
         return literal(rng.choice(leaf.samples), leaf.kind.sql)
     return literal(leaf.kind.value(rng, rng.random()), leaf.kind.sql)
@@ -149,6 +161,20 @@ def _limits(rng: random.Random, table: RandomTable) -> str:
     if rng.random() < 0.6:
         return f"({' AND '.join(one() for _ in range(rng.choice([2, 2, 3, 4])))})"
     return f"({one()} AND ({one()} AND {one()} OR {one()}))"
+
+
+def edge_predicate(rng: random.Random, table: RandomTable) -> str:
+    """A column against the least or the greatest value of a file, or a value next to it."""
+    leaves = [leaf for leaf in table.leaves if leaf.edges]
+    if not leaves:
+        return f"{table.leaves[0].sql} IS NOT NULL"
+    # Files hold timestamps in several units.
+    leaf = rng.choices(leaves, [3 if each.kind.sql == "TIMESTAMP" else 1 for each in leaves])[0]
+    place = rng.randrange(len(leaf.edges))
+    comparison = rng.choice(["<", "<=", "<>"] if place % 2 else [">", ">=", "<>"])
+    if rng.random() < 0.4:
+        comparison = rng.choice(COMPARISONS)
+    return f"{leaf.sql} {comparison} {near_edge(rng, leaf, place)}"
 
 
 def conjunction(rng: random.Random, table: RandomTable) -> str:

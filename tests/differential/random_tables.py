@@ -21,98 +21,8 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-decimal.getcontext().prec = 80  # or 38 digits are rounded
-EPOCH = datetime.datetime(1970, 1, 1)
-EPOCH_UTC = EPOCH.replace(tzinfo=datetime.UTC)
+from tests.differential.random_values import KINDS, Kind, integer
 
-
-@dataclass(frozen=True)
-class Kind:
-    """A column type: its SQL, its Arrow type, and a value that grows with `position` in 0 … 1."""
-
-    sql: str
-    arrow: pa.DataType
-    value: Callable[[random.Random, float], Any]
-
-
-def _integer(bits: int) -> Callable[[random.Random, float], int]:
-    limit = 2 ** (bits - 1)
-
-    def value(rng: random.Random, position: float) -> int:
-        if rng.random() < 0.02:
-            return rng.choice([-limit, limit - 1, 0, -1, 1])
-        spread = min(limit, 2000)
-        return (
-            int((position - 0.5) * spread) + rng.randint(-3, 3) if bits > 8 else rng.randint(-5, 5)
-        )
-
-    return value
-
-
-def _floating(rng: random.Random, position: float) -> float:
-    if rng.random() < 0.06:
-        return rng.choice([float("nan"), 0.0, -0.0, float("inf"), float("-inf"), 5e-324])
-    return round((position - 0.5) * 100 + rng.uniform(-2, 2), rng.choice([0, 1, 3]))
-
-
-def _decimal(precision: int, scale: int) -> Callable[[random.Random, float], decimal.Decimal]:
-    def value(rng: random.Random, position: float) -> decimal.Decimal:
-        if rng.random() < 0.02:
-            return decimal.Decimal(rng.choice([1, -1]) * (10**precision - 1)).scaleb(-scale)
-        return decimal.Decimal(int((position - 0.5) * 10**4) + rng.randint(-9, 9)).scaleb(-scale)
-
-    return value
-
-
-WORDS = ["", "a", "A", "ab", "abc", "b", "ba", "ä", "é", "é", "z", "zz", "\uffff", "\U0010ffff",
-         "a\U0010ffff", "ab\x00", " a", "a ", "%", "_", "a%b", "NULL", "𝔘", "ﬀ", "17", "-4",
-         "300", "1.5", "true", "2024-01-05", "2024-01-20", "2024-1-9", "2024-02-29 10:00:00",
-         "a  b "]  # fmt: skip
-
-
-def _string(rng: random.Random, position: float) -> str:
-    if rng.random() < 0.5:
-        # Words of one kind lie together, or no file would hold dates alone.
-        return WORDS[int(position * (len(WORDS) - 1))] if rng.random() < 0.7 else rng.choice(WORDS)
-    return chr(97 + int(position * 25)) * rng.randint(1, 3) + rng.choice(WORDS)
-
-
-def _date(rng: random.Random, position: float) -> datetime.date:
-    if rng.random() < 0.05:
-        return rng.choice(
-            [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.date(1582, 10, 4),
-             datetime.date(1582, 10, 15), datetime.date(1969, 12, 31), datetime.date(1970, 1, 1)]
-        )  # fmt: skip
-    return datetime.date(1965, 1, 1) + datetime.timedelta(
-        days=int(position * 4000) + rng.randint(0, 30)
-    )
-
-
-def _moment(rng: random.Random, position: float) -> int:
-    """Microseconds since 1970, before and after."""
-    if rng.random() < 0.05:
-        return rng.choice([0, -1, 1, -62135596800000000, 253402300799999999, -2208988800000000 - 1])
-    day = 86400 * 10**6
-    return int((position - 0.5) * 4000) * day + rng.choice([0, 1, -1, 3600 * 10**6, day - 1])
-
-
-KINDS = [
-    Kind("BOOLEAN", pa.bool_(), lambda rng, position: rng.random() < position),
-    Kind("TINYINT", pa.int8(), _integer(8)),
-    Kind("SMALLINT", pa.int16(), _integer(16)),
-    Kind("INT", pa.int32(), _integer(32)),
-    Kind("BIGINT", pa.int64(), _integer(64)),
-    Kind("FLOAT", pa.float32(), _floating),
-    Kind("DOUBLE", pa.float64(), _floating),
-    Kind("DECIMAL(9,2)", pa.decimal128(9, 2), _decimal(9, 2)),
-    Kind("DECIMAL(18,4)", pa.decimal128(18, 4), _decimal(18, 4)),
-    Kind("DECIMAL(38,10)", pa.decimal128(38, 10), _decimal(38, 10)),
-    Kind("STRING", pa.string(), _string),
-    Kind("BINARY", pa.binary(), lambda rng, position: _string(rng, position).encode()),
-    Kind("DATE", pa.date32(), _date),
-    Kind("TIMESTAMP", pa.timestamp("us", "UTC"), _moment),
-    Kind("TIMESTAMP_NTZ", pa.timestamp("us"), _moment),
-]
 NAMES = ["a", "B", "a b", "c.d", "ünï", "select", "x-y", "p%q", "Z_9", "é", "1st", "k"]
 PARTITION_KINDS = {
     "INT": [-1, 0, 7, 1995, None],
@@ -123,11 +33,17 @@ PARTITION_KINDS = {
 
 @dataclass(frozen=True)
 class Leaf:
-    """A column, or a field of one, that predicates may use."""
+    """A column, or a field of one, that predicates may use.
+
+    Attributes:
+        samples: Some of its values.
+        edges: The least and the greatest value of each file, where verdicts change, in turn.
+    """
 
     sql: str
     kind: Kind
     samples: tuple[Any, ...]
+    edges: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,7 +111,8 @@ def _key_kind(rng: random.Random) -> Kind:
     )
 
 
-LAYOUTS = ("clustered", "clustered", "mixed", "mixed", "sorted", "random", "single", "tiny")
+#: Most tables lie in order, so that files are ruled out: what keeps all files shows no mistake.
+LAYOUTS = (*["clustered"] * 5, "sorted", "sorted", "mixed", "mixed", "random", "single", "tiny")
 
 
 @dataclass
@@ -215,11 +132,12 @@ class _Writer:
     def __post_init__(self) -> None:
         rng = self.rng
         self.samples: dict[str, list[Any]] = {n: [] for n in [*self.columns, *self.nested]}
+        self.edges: dict[str, list[Any]] = {n: [] for n in self.samples}
         self.partition_values: list[Any] = []
-        self.int96 = rng.random() < 0.15
-        self.millis = rng.random() < 0.35
+        self.int96 = rng.random() < 0.1
+        self.millis = rng.random() < 0.6
         self.scattered = {n for n in self.samples if rng.random() < 0.15}
-        self.null_free = {n for n in self.samples if rng.random() < 0.4}
+        self.null_free = {n for n in self.samples if rng.random() < 0.6}
         self.can_narrow = rng.random() < 0.3
 
     def file(self, number: int, size: int) -> File:
@@ -259,7 +177,7 @@ class _Writer:
         nulls = 0 if key in self.null_free else rng.choice([0, 0, 0.2, 1])
         if key in ("k", "p") and nulls == 1:
             nulls = rng.choice([0.1, 1])
-        constant = rng.random() < 0.12
+        constant = rng.random() < 0.2
         made: list[Any] = []
         for index in range(size):
             where = position if clustered and key not in self.scattered else rng.random()
@@ -267,10 +185,14 @@ class _Writer:
                 where = (self.row + index) / max(self.total, 1)
             value = made[0] if constant and made else kind.value(rng, min(where, 1.0))
             made.append(None if rng.random() < nulls else value)
-        self.samples[key] += [v for v in made if v is not None][:8]
+        if self.millis and kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):
+            made = [v and v - v % 1000 for v in made]
+        present = [v for v in made if v is not None and v == v]  # no NaN: it has no order
+        self.samples[key] += present[:8]
+        self.edges[key] += [min(present), max(present)] if present else []
         array = pa.array(made, kind.arrow)
         if self.millis and kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):
-            return array.cast(pa.timestamp("ms", kind.arrow.tz), safe=False)
+            return array.cast(pa.timestamp("ms", kind.arrow.tz))
         return array
 
     def _narrowed(self, kind: Kind, array: pa.Array) -> pa.Array:
@@ -299,7 +221,7 @@ class _Writer:
                 n for n, _ in items if "." not in n and rng.random() < 0.7 and n != self.struct
             ]
         return (
-            ("row_group_size", rng.choice([3, 10, 1000])),
+            ("row_group_size", rng.choice([1, 3, 10, 1000])),
             ("write_statistics", statistics),
             ("use_dictionary", rng.random() < 0.5),
             ("write_page_index", rng.random() < 0.5),
@@ -323,10 +245,10 @@ class _Writer:
 def make(rng: random.Random, name: str) -> RandomTable:
     """A random table."""
     names = rng.sample(NAMES, rng.randint(1, 4))
-    columns = {"k": _key_kind(rng), "p": Kind("BIGINT", pa.int64(), _integer(8))}
+    columns = {"k": _key_kind(rng), "p": Kind("BIGINT", pa.int64(), integer(8))}
     moments = [
         kind for kind in KINDS if kind.sql == "TIMESTAMP"
-    ] * 3  # they are written in many ways
+    ] * 5  # they are written in many ways
     columns |= {n: rng.choice([*KINDS, *moments]) for n in names if n != "k"}
     nested = {f"s{i}": rng.choice(KINDS) for i in range(rng.choice([0, 0, 1, 2]))}
     struct = "c" if "c.d" in names and rng.random() < 0.5 else "st"
@@ -340,11 +262,9 @@ def make(rng: random.Random, name: str) -> RandomTable:
     )  # fmt: skip
     files = tuple(writer.file(number, size) for number, size in enumerate(sizes))
     spare = tuple(writer.file(900 + number, rng.choice([1, 5, 20])) for number in range(3))
-    leaves = [Leaf(quoted(n), k, tuple(writer.samples[n])) for n, k in columns.items()]
-    leaves += [
-        Leaf(f"{quoted(struct)}.{quoted(n)}", k, tuple(writer.samples[n]))
-        for n, k in nested.items()
-    ]
+    named = [(quoted(n), n, k) for n, k in columns.items()]
+    named += [(f"{quoted(struct)}.{quoted(n)}", n, k) for n, k in nested.items()]
+    leaves = [Leaf(q, k, tuple(writer.samples[n]), tuple(writer.edges[n])) for q, n, k in named]
     listed = [("_row", "BIGINT"), *((quoted(n), k.sql) for n, k in columns.items())]
     if nested:
         inner = ", ".join(f"{quoted(n)}: {k.sql}" for n, k in nested.items())
@@ -366,4 +286,4 @@ def _sizes(rng: random.Random, layout: str) -> list[int]:
         return [rng.choice([1, 20, 60])]
     if layout == "tiny":
         return [rng.randint(0, 4) for _ in range(9)]
-    return [rng.choice([0, 1, 2, 5, 12, 12, 25]) for _ in range(rng.randint(2, 7))]
+    return [rng.choice([0, 1, 3, 5, 12, 12, 20]) for _ in range(rng.choice([2, 4, 5, 6, 7]))]

@@ -13,7 +13,8 @@ from tamis.expr.types import INTEGER, DataType
 from tests.cases.tables import CASES, TABLES
 from tests.differential.random_calls import calls_in, calls_of_tables, random_call
 from tests.differential.random_predicates import conjunction, predicate, swept_of
-from tests.differential.random_tables import KINDS, Leaf, RandomTable
+from tests.differential.random_tables import Leaf, RandomTable
+from tests.differential.random_values import KINDS
 
 
 def _table(sql_type: str) -> RandomTable:

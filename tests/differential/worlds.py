@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: Settings that are drawn at random, and the values they are drawn from. Codegen is compiled for every
-#: new plan, which takes longer than such a query: few worlds have it.
+#: new plan, and each task costs milliseconds: few worlds have codegen, or many tasks.
 SETTINGS: dict[str, list[str]] = {
     "spark.sql.session.timeZone": ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"],
     "spark.sql.ansi.enabled": ["true", "false"],
     "spark.sql.caseSensitive": ["false", "false", "true"],
-    "spark.sql.adaptive.enabled": ["true", "false", "false"],
+    "spark.sql.adaptive.enabled": ["true", "false", "false", "false"],
     "spark.sql.autoBroadcastJoinThreshold": ["-1", "2000", "10485760"],
     "spark.sql.join.preferSortMergeJoin": ["true", "false"],
-    "spark.sql.codegen.wholeStage": ["false"] * 7 + ["true"],
-    "spark.sql.codegen.factoryMode": ["NO_CODEGEN"] * 7 + ["FALLBACK"],
-    "spark.sql.files.maxPartitionBytes": ["2000", *[str(1 << 27)] * 4],
+    "spark.sql.codegen.wholeStage": ["false"] * 11 + ["true"],
+    "spark.sql.codegen.factoryMode": ["NO_CODEGEN"] * 11 + ["FALLBACK"],
+    "spark.sql.files.maxPartitionBytes": ["2000", *[str(1 << 27)] * 7],
     "spark.sql.files.openCostInBytes": ["1", "1", str(1 << 22)],
-    "spark.sql.parquet.filterPushdown": ["true", "true", "false"],
-    "spark.sql.parquet.enableVectorizedReader": ["true", "true", "false"],
-    "spark.sql.parquet.recordLevelFilter.enabled": ["false", "true"],
+    "spark.sql.parquet.filterPushdown": [*["true"] * 4, "false"],
+    "spark.sql.parquet.enableVectorizedReader": ["true", "false"],
+    "spark.sql.parquet.recordLevelFilter.enabled": ["false", "true", "true"],
     "spark.sql.parquet.mergeSchema": ["false", "false", "true"],
     "spark.sql.parquet.outputTimestampType": ["INT96", "TIMESTAMP_MICROS"],
     "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly": ["true", "false"],
@@ -45,7 +45,7 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.sources.bucketing.enabled": ["true", "true", "false"],
     "spark.sql.legacy.bucketedTableScan.outputOrdering": ["true", "false"],
     "spark.sql.sources.useV1SourceList": ["", "orc,csv,json"],
-    "spark.sql.shuffle.partitions": ["1", "1", "1", "3"],
+    "spark.sql.shuffle.partitions": [*["1"] * 7, "3"],
     "spark.tamis.residualSplit.minSavedMs": ["0", "0", "200"],
 }
 
@@ -194,6 +194,7 @@ class World:
     def tear_down(self, spark: SparkSession) -> None:
         """Remove the tables from the catalog."""
         for table in self.tables:
+            spark.catalog.dropTempView(view_of(table))
             spark.catalog.dropTempView(table.name)
             spark.sql(f"DROP TABLE IF EXISTS {table.name}")
 
@@ -228,6 +229,7 @@ def random_world(rng: random.Random, number: int) -> World:
     for table in tables:
         steps += [Put(table.name, "", True, file=file) for file in table.files]
         steps += _placed(rng, table)
+        steps.append(_view(rng, table))
     return World(tables, tuple(steps), settings(rng))
 
 
@@ -244,6 +246,21 @@ def _placed(rng: random.Random, table: RandomTable) -> list[Step]:
         create = Step(name, _viewed(table), True)
         return [create, *indexed(rng, table, f"str(folder / {name!r})")]
     return [create, *indexed(rng, table)]
+
+
+def view_of(table: RandomTable) -> str:
+    """The name of a view over some rows of the table."""
+    return f"{table.name}_view"
+
+
+def _view(rng: random.Random, table: RandomTable) -> Step:
+    """The view, at times cached: until the table is refreshed, queries read what the cache holds."""
+    where = f"_row % 7 <> 3 AND _row >= {rng.randint(-1, 10)}"
+    text = f"CREATE TEMPORARY VIEW {view_of(table)} AS SELECT * FROM {table.name} WHERE {where}"
+    code = f"spark.sql({text!r})"
+    if rng.random() < 0.2:
+        code += f"\nspark.sql('CACHE TABLE {view_of(table)}')"
+    return Step(table.name, code)
 
 
 def created(table: RandomTable, folder: str = "", buckets: str = "") -> str:

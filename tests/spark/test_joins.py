@@ -332,6 +332,25 @@ def test_partitions_by_a_filter_that_is_exact(
         assert everything not in sql_tab(views)["files read after run-time filters"]
 
 
+@pytest.mark.parametrize("how", JOINS)
+@pytest.mark.parametrize("generated", ["true", "false"])
+def test_a_union_with_a_scan_that_takes_no_run_time_filter(
+    views: SparkSession, same: Same, tmp_path: Path, generated: str, how: str
+) -> None:
+    """Spark leaves dynamic pruning in a filter above that scan, where only generated code can run it."""
+    views.range(200).selectExpr("id * 10 AS k").write.orc(str(tmp_path / "old"))
+    views.read.orc(str(tmp_path / "old")).createOrReplaceTempView("old")
+    for key, value in {**JOINS[how], "spark.sql.codegen.wholeStage": generated}.items():
+        views.conf.set(key, value)
+    for union in (
+        "SELECT k FROM lines UNION ALL SELECT k FROM old",
+        "SELECT k FROM old UNION ALL SELECT k FROM lines",
+        "SELECT k FROM lines UNION ALL SELECT k + 1 FROM old WHERE k % 20 = 0",
+    ):
+        same(f"SELECT u.k FROM ({union}) u JOIN orders o ON u.k = o.k WHERE {DAY}")
+        same(f"SELECT u.k FROM ({union}) u WHERE u.k IN (SELECT k FROM orders WHERE {DAY})")
+
+
 def test_shared_plans(views: SparkSession, same: Same) -> None:
     for how in JOINS.values():
         for key, value in how.items():

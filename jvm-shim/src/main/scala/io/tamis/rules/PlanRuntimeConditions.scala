@@ -1,15 +1,24 @@
 package io.tamis.rules
 
 import io.tamis.source.{Awaited, InKeys, RuntimeCondition, TamisScan, ToldWhenRun}
+import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.{
+  And,
   AttributeReference,
+  DynamicPruning,
   DynamicPruningExpression,
   ExprId,
   Expression,
   Literal
 }
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ColumnarRule, InSubqueryExec, ScalarSubquery, SparkPlan}
+import org.apache.spark.sql.execution.{
+  ColumnarRule,
+  FilterExec,
+  InSubqueryExec,
+  ScalarSubquery,
+  SparkPlan
+}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** Puts conditions over planned subqueries into the form in which Spark hands them to a scan.
@@ -20,6 +29,10 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
   *   - A [[RuntimeCondition]] becomes the IN that brings its value to the scan.
   *   - Spark's own dynamic pruning of `CAST(column) IN (keys)`, which it plans where the sides of a
   *     join have different types, and then cannot translate for a scan, does so too.
+  *   - Dynamic pruning in a filter is removed. Spark pushes it through a UNION ALL to all branches,
+  *     and leaves it in a filter above a V1 scan that does not take it, such as one of ORC. Outside
+  *     of generated code that filter fails: "dynamicpruning has not finished" (seen on 4.1.3, also
+  *     for a union with a partition column of Spark's own scan). Pruning only saves reading.
   */
 object PlanRuntimeConditions extends GoalPhysicalRule {
   override val ruleName: String = "io.tamis.rules.PlanRuntimeConditions"
@@ -32,6 +45,13 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
             if !in.isInstanceOf[ToldWhenRun] && !in.child.isInstanceOf[AttributeReference] =>
           DynamicPruningExpression(ofList(in).getOrElse(in))
       }
+    case filter @ FilterExec(condition, child)
+        if condition.exists(_.isInstanceOf[DynamicPruning]) =>
+      ExpressionWriter
+        .conjuncts(condition)
+        .filterNot(_.isInstanceOf[DynamicPruning])
+        .reduceLeftOption(And(_, _))
+        .fold(child)(rest => filter.copy(condition = rest))
   }
 
   private def ofScalar(condition: Expression): Expression = {

@@ -1,0 +1,71 @@
+"""What all productions share: random draws, new names, the tables."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tests.differential.grammar.scope import Columns, columns_of, keys_of
+from tests.differential.random_tables import RandomTable
+from tests.differential.tree import Node
+
+T = TypeVar("T")
+
+
+class Productions(ABC):
+    """The base of the grammar. Productions of different modules call each other through it."""
+
+    def __init__(
+        self, rng: random.Random, tables: Sequence[RandomTable], only: Sequence[str] = ()
+    ) -> None:
+        """Draw from `rng` over `tables`; `only`: names of productions that statements start with."""
+        self.rng = rng
+        self.only = only
+        self.tables = tables
+        self.columns = {table.name: columns_of(rng, table) for table in tables}
+        self.keys = [key for table in tables for key in keys_of(table)] or [0]
+        self.ctes: list[tuple[str, Columns]] = []
+        self.names = 0
+        self.products = 0
+
+    def name(self, letter: str) -> str:
+        """A name that the statement has not given yet."""
+        self.names += 1
+        return f"{letter}{self.names}"
+
+    def chance(self, share: float) -> bool:
+        """True, that often."""
+        return self.rng.random() < share
+
+    def one_of(self, *weighted: tuple[int, Callable[[], T]]) -> T:
+        """What one of these productions gives, drawn by weight."""
+        weights = [weight for weight, _ in weighted]
+        return self.rng.choices([make for _, make in weighted], weights)[0]()
+
+    def table(self) -> RandomTable:
+        """One of the tables."""
+        return self.rng.choice(list(self.tables))
+
+    # Productions that those of earlier modules need
+
+    @abstractmethod
+    def query(self, depth: int, want: Sequence[str] | None = None) -> tuple[Node, Columns]:
+        """A query with columns of these families, or of any."""
+
+    @abstractmethod
+    def relation(self, depth: int) -> tuple[Node, Columns]:
+        """Anything that FROM may name."""
+
+    @abstractmethod
+    def base(self, filtered: float | None = None) -> tuple[Node, Columns]:
+        """A table, or what WITH names."""
+
+    @abstractmethod
+    def condition(self, scope: Columns, depth: int) -> Node:
+        """A predicate over columns in scope."""
+
+    @abstractmethod
+    def scalar(self, family: str, scope: Columns, depth: int) -> Node:
+        """A subquery with one value."""
