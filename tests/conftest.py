@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -48,6 +49,7 @@ def pytest_configure() -> None:
     """Each process of a run that is spread (-n) keeps its tables in a folder of its own."""
     process = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     warehouse = REPOSITORY / "build" / "spark-warehouse" / process
+    shutil.rmtree(warehouse, ignore_errors=True)  # tables of a run that was killed
     SparkConfigBuilder().initialize().set("spark.sql.warehouse.dir", str(warehouse))
 
 
