@@ -2,12 +2,21 @@
 
 Each is one change of one node: a comparison that includes its edge or does not, an edge one off, a
 flag turned over, a mask left out, AND for OR, a guard dropped, the lower bound for the upper one.
+
+What proves nothing is not changed:
+
+- text for people: messages of exceptions, f-strings, and the functions of `_OF_TEXT`;
+- limits of effort (`_EFFORT`): how much is looked at before the answer is "unknown", and in pieces
+  of what size. Any number is sound, and which one is best is for measurements to say;
+- whether a margin itself is inside (`_MARGINS`): a margin is far from where anything overflows, so
+  that a value more or less is proven as well. Guards that use it are dropped all the same.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -48,6 +57,14 @@ _NAMES = {
     "can_be_true": "can_be_false",
     "can_be_false": "can_be_true",
 }
+#: Functions that write documentation, warnings and representations.
+_OF_TEXT = {"to_markdown", "_line", "__repr__", "_say_refuted", "_warn"}
+#: Constants of a module that limit effort.
+_EFFORT = re.compile(
+    r"_?(MOST|LONGEST|LONG_LIST|FEW|WIDTH|WIDE|ROUNDS|PER_CUT|PER_OCTAVE|BLOCK|SAMPLE|PAYS|MAX_RANGES|WORTH|TRIAL|GATHER|GRACE)[A-Z_]*"
+)
+#: Names of distances that leave room to spare.
+_MARGINS = {"SAFE", "_SAFE", "_LAST_DAY", "_MARGIN", "margin"}
 #: Masks: as the value of a keyword they are left out.
 _MASKS = {
     **dict.fromkeys(("can_be_null", "can_be_nan", "can_be_value", "nulls", "only_null"), False),
@@ -203,8 +220,12 @@ def _skipped(node: ast.AST) -> tuple[str, ...]:
 def _is_skipped(node: ast.AST) -> bool:
     if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr):
         return True
-    if isinstance(node, ast.Assign):
-        return any(isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets)
+    if isinstance(node, ast.FunctionDef) and node.name in _OF_TEXT:
+        return True
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [each.id for each in targets if isinstance(each, ast.Name)]
+        return any(name == "__all__" or _EFFORT.fullmatch(name) for name in names)
     # TypeAlias = Callable[[Any], …] and its like.
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
@@ -214,7 +235,7 @@ def _changes(site: _Site) -> Iterator[Change]:
     match node:
         case ast.Compare(ops=ops):
             for index, op in enumerate(ops):
-                if type(op) in _COMPARISONS:
+                if type(op) in _COMPARISONS and not (_is_order(op) and _names(node) & _MARGINS):
                     yield _compare_changed(index)
         case ast.BoolOp():
             yield _bool_changed
@@ -243,6 +264,14 @@ def _changes(site: _Site) -> Iterator[Change]:
             value, ast.Constant
         ):
             yield lambda node: ast.keyword(node.arg, ast.Constant(_MASKS[node.arg]))  # type: ignore[attr-defined]
+
+
+def _is_order(op: ast.cmpop) -> bool:
+    return isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _compare_changed(index: int) -> Change:
