@@ -12,7 +12,7 @@ import ctypes
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
 from itertools import product
 from typing import Any
@@ -30,6 +30,7 @@ from tests.differential.keys import order_key
 from tests.differential.rows import row_value
 
 DAY = 86_400_000_000
+_DIGITS = Context(prec=80)
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 Rows = list[dict[tuple[str, ...], Any]]
 #: The values of one column in one container.
@@ -294,6 +295,8 @@ def _exact_value(call: Call, row: Mapping[tuple[str, ...], Any]) -> Any:
     if raw is None and None not in arguments and mode == "ANSI":
         return OVERFLOW
     if call.type.is_decimal and raw is not None:
+        unit = Decimal(1).scaleb(-(call.type.scale or 0))
+        raw = raw.quantize(unit, ROUND_HALF_UP, _DIGITS) if call.name == "Divide" else raw
         digits = abs(unscaled(raw, call.type.scale or 0))
         return OVERFLOW if digits >= 10 ** (call.type.precision or 0) else raw
     if isinstance(raw, int) and not isinstance(raw, bool):

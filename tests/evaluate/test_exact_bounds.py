@@ -186,6 +186,10 @@ EXACT: tuple[Call, ...] = (
     *(call("TimestampAdd", c.type, k, c, unit=unit) for c in (ts, ntz) for k in (3, -25) for unit in ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK")),
     *(call("SubtractTimestamps", DAY_TIME_INTERVAL, *pair) for c in (ts, ntz) for pair in ((c, at(1, c.type)), (at(-1, c.type), c), (c, other(c)))),
     *(call("TimestampDiff", LONG, at(19_781), ts, unit=unit) for unit in ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK")),
+    *(call("TimestampDiff", LONG, at(19_781), ts, unit=unit) for unit in ("MONTH", "QUARTER", "YEAR")),
+    *(cast(c, to, "LEGACY") for c in (ts,) for to in (DOUBLE, FLOAT, BOOLEAN)),
+    *(call("DateFormatClass", STRING, c, text) for c in (ts, ntz) for text in ("yyyy", "yyyy-MM", "yyyyMMdd HH:mm:ss")),
+    call("FromUnixTime", STRING, i, "yyyy-MM-dd HH:mm:ss"),
     # Choices.
     *(call(name, c.type, c, other(c)) for c in (b, l, n, day, ts) for name in ("Coalesce", "Greatest", "Least")),
     *(call("Coalesce", c.type, c, other(c)) for c in (d, s, w)),

@@ -284,14 +284,7 @@ class _Runner:
             share = len(test.lines.get(file, ())) / sum(map(len, test.lines.values()))
             return -min(near[name], 3), -min(far[name], 5), test.seconds / share
 
-        found.sort(key=cost)
-        chosen, spent = [], 0.0
-        for name in found:
-            spent += covered[name].seconds
-            if chosen and spent > self.options.budget:
-                break
-            chosen.append(name)
-        return chosen
+        return sorted(found, key=cost)
 
     def _try(
         self, mutant: Mutant, tests: Sequence[str], functions: live.Functions, writer: int
@@ -320,10 +313,13 @@ class _Runner:
         items = [self.items[name] for name in tests]
         if not items:
             return _SURVIVED
+        start = time.process_time()
         for item, following in zip(items, [*items[1:], None], strict=True):
             if not _passes(item, following):
                 os.write(writer, item.nodeid.encode())
                 return _KILLED
+            if time.process_time() - start > self.options.budget:
+                break
         return _SURVIVED
 
     def _result(self, mutant: Mutant, status: int, pipe: int, source: str) -> dict[str, Any]:
