@@ -79,7 +79,9 @@ ALSO = {
     **{(name, 0): {"decimal(38,10)"} for name in ("RoundFloor", "RoundCeil")},
     ("IntegralDivide", "result"): {"byte", "short", "integer"},
     ("Cast", "result"): {"binary"},
-    **{(name, "result"): {"decimal(38,10)"} for name in ("Pmod", "Subtract")},
+    **{
+        (name, "result"): {"decimal(9,2)", "decimal(38,10)"} for name in ("Pmod", "Add", "Subtract")
+    },
 }
 #: Rules whose result has one type, whatever the call says.
 ONE_RESULT = {
