@@ -190,6 +190,12 @@ def _round(x: Any, scale: int, how: str) -> Any:
         return int(found) if isinstance(x, int) else found
 
 
+def _to_whole(x: Any, how: Callable[[Any], int]) -> Any:
+    if isinstance(x, float) and not math.isfinite(x):
+        return 1 << 70  # no BIGINT
+    return decimal.Decimal(how(x)) if isinstance(x, decimal.Decimal) else how(x)
+
+
 def _power(x: float, y: float) -> float:
     try:
         return math.pow(x, y)
@@ -343,6 +349,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "BRound": lambda x, scale: _round(x, scale, decimal.ROUND_HALF_EVEN),
     "RoundFloor": lambda x, scale: _round(x, scale, decimal.ROUND_FLOOR),
     "RoundCeil": lambda x, scale: _round(x, scale, decimal.ROUND_CEILING),
+    "Floor": lambda x: _to_whole(x, math.floor),
+    "Ceil": lambda x: _to_whole(x, math.ceil),
     "Pow": _power,
     "Logarithm": _logarithm,
     **{

@@ -146,6 +146,8 @@ EXACT: tuple[Call, ...] = (
     *(call(name, decimal(9, 1), n, 1) for name in ("Round", "RoundFloor", "RoundCeil")),
     *(call(name, decimal(8, 0), n, k) for name in ("Round", "RoundFloor", "RoundCeil") for k in (0, -1)),
     *(call(name, SHORT_DECIMAL, n, 2) for name in ("Round", "BRound", "RoundFloor", "RoundCeil")),
+    *(call(name, LONG, c) for name in ("Floor", "Ceil") for c in (d, f, l)),
+    *(call(name, decimal(8, 0), n) for name in ("Floor", "Ceil")),
     # Casts among numbers.
     *(cast(c, to, mode) for mode in ("TRY", "ANSI") for c in (b, i, l) for to in (BYTE, SHORT, INTEGER, LONG, BOOLEAN)),
     *(cast(c, to, mode) for mode in MODES for c in (i, l) for to in (decimal(5, 1), decimal(10, 0), decimal(18, 3))),
@@ -160,7 +162,7 @@ EXACT: tuple[Call, ...] = (
     # Casts of moments.
     *(cast(c, to, "LEGACY") for c, to in ((day, TIMESTAMP), (day, TIMESTAMP_NTZ), (ts, DATE), (ntz, DATE), (ts, TIMESTAMP_NTZ), (ntz, TIMESTAMP))),
     *(cast(ts, to, "ANSI") for to in (LONG, INTEGER, SHORT)),
-    *(cast(c, TIMESTAMP, "LEGACY") for c in (b, i)),
+    *(cast(c, TIMESTAMP, "LEGACY") for c in (b, i, n)),
     # Dates.
     *(call(name, INTEGER, day) for name in ("Year", "YearOfWeek", "UnixDate")),
     *(call("TruncDate", DATE, day, unit) for unit in ("YEAR", "yy", "QUARTER", "MM", "mon", "WEEK")),
@@ -275,6 +277,7 @@ SINGLE: tuple[Call, ...] = (
 NULLS: tuple[Call, ...] = (
     *(cast(s, to, "TRY") for to in (INTEGER, LONG, BYTE, DOUBLE, decimal(5, 1), BOOLEAN, DATE)),
     *(cast(c, to, "TRY") for c in (f, d, ts) for to in (INTEGER, LONG, BYTE, SHORT)),
+    *(cast(c, TIMESTAMP, "TRY") for c in (d, f)),
     *(same("Remainder", c, other(c)) for c in (b, l)),
 )  # fmt: skip
 

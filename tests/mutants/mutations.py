@@ -8,6 +8,7 @@ What proves nothing is not changed:
 - text for people: messages of exceptions, f-strings, and the functions of `_OF_TEXT`;
 - limits of effort (`_EFFORT`): how much is looked at before the answer is "unknown", and in pieces
   of what size. Any number is sound, and which one is best is for measurements to say;
+- whether a limit of effort is itself within the effort, for the same reason;
 - whether a margin itself is inside (`_MARGINS`): a margin is far from where anything overflows, so
   that a value more or less is proven as well. Guards that use it are dropped all the same.
 """
@@ -235,7 +236,7 @@ def _changes(site: _Site) -> Iterator[Change]:
     match node:
         case ast.Compare(ops=ops):
             for index, op in enumerate(ops):
-                if type(op) in _COMPARISONS and not (_is_order(op) and _names(node) & _MARGINS):
+                if type(op) in _COMPARISONS and not (_is_order(op) and _has_room(node)):
                     yield _compare_changed(index)
         case ast.BoolOp():
             yield _bool_changed
@@ -270,8 +271,10 @@ def _is_order(op: ast.cmpop) -> bool:
     return isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
 
 
-def _names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+def _has_room(node: ast.AST) -> bool:
+    """Whether a margin or a limit of effort is compared: one more or less is as good."""
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return bool(names & _MARGINS) or any(map(_EFFORT.fullmatch, names))
 
 
 def _compare_changed(index: int) -> Change:
