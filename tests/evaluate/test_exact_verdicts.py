@@ -235,7 +235,8 @@ def test_verdicts_of_conjunctions_are_exact(data_type: DataType) -> None:
     statistics = ArrowStatistics(table)
     values, places = places_of(column, rows)
     every = list(predicates(column))
-    for one, other in zip(every, [*every[7:], *every[:7]], strict=True):
+    pairs = list(zip(every, [*every[7:], *every[:7]], strict=True))
+    for one, other in pairs[::3]:
         for predicate in (And((one, other)), Or((one, other)), Not(Or((one, Not(other))))):
             truths = [row_value(predicate, {("c",): each}) is True for each in values]
             codes = verdicts(predicate, statistics).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -39,18 +40,19 @@ def offset_at(name: str, moment: int) -> int:
     return offsets[sum(each <= moment for each in moments)]
 
 
-def moments_of(name: str, local: int) -> list[int]:
+@cache
+def moments_of(name: str, local: int) -> tuple[int, ...]:
     """When the clock shows it; in a gap by the offset before, or the moment of the gap itself."""
     moments, offsets = MADE_UP[name]
     found = [each for each in range(-20, 90) if each + offset_at(name, each) == local]
     if found:
-        return found
+        return tuple(found)
     place = next(
         place
         for place, moment in enumerate(moments)
         if moment + offsets[place] <= local < moment + offsets[place + 1]
     )
-    return [local - offsets[place], moments[place]]
+    return local - offsets[place], moments[place]
 
 
 @pytest.mark.parametrize("name", MADE_UP)
