@@ -227,6 +227,28 @@ def test_a_truth_value_is_possible_where_a_row_has_it(data_type: DataType) -> No
             assert claimed == expected, (to_sql(predicate), cells.to_pylist())
 
 
+@pytest.mark.parametrize("missing", ["min", "max", "null_count"])
+@pytest.mark.parametrize("data_type", UNIVERSES, ids=str)
+def test_a_missing_column_is_one_of_null_cells(data_type: DataType, missing: str) -> None:
+    column = Column(("c",), data_type)
+    _, table = containers(column)
+    absent = table.filter(table[f"{missing}.c"].is_null())
+    with_nulls, without = (
+        ArrowStatistics(absent),
+        ArrowStatistics(absent.drop_columns(f"{missing}.c")),
+    )
+    for predicate in predicates(column):
+        more, less = claims(predicate, with_nulls), claims(predicate, without)
+        if data_type == BOOLEAN or data_type.is_floating:
+            # A null cell is the end of the type, which may be the only value that is left.
+            for known, absent in zip(more, less, strict=True):
+                assert all(b or not a for a, b in zip(known, absent, strict=True)), to_sql(
+                    predicate
+                )
+        else:
+            assert more == less, to_sql(predicate)
+
+
 @pytest.mark.parametrize("data_type", [BYTE, DOUBLE, STRING, WIDE], ids=str)
 def test_verdicts_of_conjunctions_are_exact(data_type: DataType) -> None:
     """Said of one column: what both parts are true of, or either."""
@@ -245,6 +267,13 @@ def test_verdicts_of_conjunctions_are_exact(data_type: DataType) -> None:
                 text = (to_sql(predicate), table.slice(ordinal, 1).to_pylist())
                 assert code != 0 or not any(true), text
                 assert code != 2 or all(true), text
+                is_plain = (
+                    isinstance(predicate, And)
+                    and not isinstance(one, Not)
+                    and not isinstance(other, Not)
+                )
+                if is_plain and data_type == BYTE and None not in held:
+                    assert code == (2 if all(true) else 1 if any(true) else 0), text
 
 
 COLUMNS = tuple(Column((name,), BYTE) for name in "xy")

@@ -18,6 +18,7 @@ import pytest
 from tamis.evaluate.bounds import Bounds
 from tamis.expr.types import BYTE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.bounds import column_bounds
+from tamis.files.certain import certain_columns
 from tamis.files.intersection import intersect
 
 WIDE = decimal(30, 0)
@@ -131,6 +132,35 @@ def test_flags_and_edges_are_those_of_the_containers_that_fit(data_type: DataTyp
             assert all(
                 claimed or not real for claimed, real in zip((null, nan, value), may, strict=True)
             ), cells
+
+
+@pytest.mark.parametrize("attained", [None, True, False])
+@pytest.mark.parametrize("data_type", TYPES, ids=str)
+def test_what_is_certain(data_type: DataType, attained: bool | None) -> None:
+    """Numbers of NULLs that fit, and edges that are values where nothing speaks against it."""
+    every = list(every_cell(data_type))
+    arrow = TYPES[data_type]
+    columns = {
+        "min": pa.array([spelled(data_type, each.lower) for each in every], arrow),
+        "max": pa.array([spelled(data_type, each.upper) for each in every], arrow),
+        "null_count": pa.array([each.nulls for each in every], pa.int64()),
+        "attained": pa.array([attained] * len(every), pa.bool_()),
+    }
+    if data_type.is_floating:
+        columns["nan_count"] = pa.array([each.nans for each in every], pa.int64())
+    records = pa.array([None if each.records == -1 else each.records for each in every], pa.int64())
+    for names in (tuple(columns), tuple(set(columns) - {"attained"})):
+        found = certain_columns(data_type, {name: columns[name] for name in names}, records)
+        nulls = np.broadcast_to(found.nulls, len(every)).tolist()
+        values = np.broadcast_to(found.attained, len(every)).tolist()
+        for cells, count, is_value in zip(every, nulls, values, strict=True):
+            fits = bool(possible(data_type, cells))
+            has_edge = cells.lower is not None or cells.upper is not None
+            told = fits and cells.records not in (None, -1) and cells.nulls is not None
+            if fits or has_edge:
+                assert count == (cells.nulls if told else -1), cells
+                said = not data_type.is_text or (bool(attained) and "attained" in names)
+                assert is_value == (fits and said), cells
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)

@@ -106,7 +106,7 @@ class _Site:
     name: str
     index: int | None
     function: str
-    statement: ast.stmt | None
+    statement: ast.stmt | ast.expr | None
 
     def put(self, node: ast.AST) -> None:
         if self.index is None:
@@ -146,7 +146,7 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
     raise LookupError(mutant.key)
 
 
-def _lines(statement: ast.stmt) -> tuple[int, int]:
+def _lines(statement: ast.stmt | ast.expr) -> tuple[int, int]:
     """Of a compound statement the head only."""
     body = getattr(statement, "body", None)
     last = statement.end_lineno or statement.lineno
@@ -168,7 +168,8 @@ def _text(node: ast.AST) -> str:
 class _Scope:
     names: tuple[str, ...] = ()
     function: str = ""
-    statement: ast.stmt | None = field(default=None)
+    #: The innermost one, or the line of a table of the module.
+    statement: ast.stmt | ast.expr | None = field(default=None)
 
 
 def _sites(tree: ast.AST) -> Iterator[_Site]:
@@ -184,7 +185,7 @@ def _within(node: ast.AST, scope: _Scope) -> Iterator[_Site]:
             if not isinstance(child, ast.AST) or _is_skipped(child):
                 continue
             inner = scope
-            if isinstance(child, ast.stmt):
+            if isinstance(child, ast.stmt) or (not scope.function and _is_line(node, child)):
                 inner = _Scope(scope.names, scope.function, child)
             yield _Site(
                 child,
@@ -195,6 +196,11 @@ def _within(node: ast.AST, scope: _Scope) -> Iterator[_Site]:
                 inner.statement,
             )
             yield from _within(child, _entered(child, inner))
+
+
+def _is_line(node: ast.AST, child: ast.AST) -> bool:
+    """Whether it is a line of a table: one of several calls in a tuple."""
+    return isinstance(node, ast.Tuple) and isinstance(child, ast.Call)
 
 
 def _entered(node: ast.AST, scope: _Scope) -> _Scope:
