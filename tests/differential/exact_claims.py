@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tamis.evaluate.statistics import Statistics
 from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import Call, Column, Expr, Literal, type_of, walk
 from tamis.expr.sql import to_sql
@@ -152,7 +153,7 @@ class Table:
     """Containers, each with its rows, and the statistics that a writer would give of them."""
 
     rows: list[Rows]
-    statistics: ArrowStatistics
+    statistics: Statistics
 
 
 @cache

@@ -46,6 +46,7 @@ from tests.differential.exact_claims import (
     DAY,
     Expected,
     Rows,
+    Table,
     claim_over,
     columns_of,
     edge_of,
@@ -466,3 +467,22 @@ def test_bounds_are_exact_where_nothing_becomes_null(tried: Call) -> None:
             _assert_sound(tried, claim, place, rows, shown)
         else:
             _assert_exact(tried, claim, place, rows, shown)
+
+
+SHAPES = [
+    tried
+    for tried in (*EXACT, *WRAPS, *PICKS, *NEAR, *SINGLE, *NULLS)
+    if tried.option("evalMode") != "ANSI"
+]
+
+
+@pytest.mark.parametrize("tried", list(dict.fromkeys(SHAPES))[::2], ids=_id)
+def test_a_container_alone_says_what_it_says_among_others(tried: Call) -> None:
+    table = table_of(columns_of(tried))
+    together = claim_over(tried, table)
+    count = len(table.rows)
+    for place in (0, 1, count // 2, count - 2, count - 1):
+        alone = Table([table.rows[place]], table.statistics.slice(place, place + 1))
+        claim = claim_over(tried, alone)
+        for name in ("lower", "upper", "can_be_null", "can_be_nan", "can_be_value"):
+            assert getattr(claim, name)[0] == getattr(together, name)[place], (name, place)

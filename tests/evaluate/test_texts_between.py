@@ -10,11 +10,14 @@ from collections.abc import Callable
 from itertools import combinations_with_replacement, product
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from tamis.expr.nodes import Call, Column
+from tamis.expr.nodes import Call, Column, type_of
 from tamis.expr.sql import to_sql
 from tamis.expr.types import BINARY, BOOLEAN, INTEGER, STRING
+from tamis.files.table import ArrowStatistics
+from tests.differential.claims import claim_of
 from tests.differential.exact_claims import claim_over, table_over
 from tests.differential.rows import row_value
 from tests.evaluate.test_exact_bounds import call
@@ -178,3 +181,38 @@ def test_lengths(name: str) -> None:
             # Greater than the empty string: not empty.
             assert claim.lower[place] == (unit if low else 0), (low, high)
             assert claim.upper[place] == (1 << 31) - 1
+
+
+@pytest.mark.parametrize("tried", [tried for tried, _ in TABLE], ids=_id)
+def test_an_edge_that_is_not_known_bounds_nothing(tried: Call) -> None:
+    """No string at or below the upper edge, or from the lower one on, has a value outside."""
+    values = [_value(tried, text) for text in STRINGS]
+    for side in ("min.s", "max.s"):
+        cells = {
+            side: pa.array(STRINGS),
+            "null_count.s": pa.array([0, 1] * (len(STRINGS) // 2) + [0] * (len(STRINGS) % 2)),
+        }
+        other = "max.s" if side == "min.s" else "min.s"
+        for table in (cells, {**cells, other: pa.array([None] * len(STRINGS), pa.string())}):
+            statistics = ArrowStatistics(pa.table(table))
+            data_type = type_of(tried)
+            assert data_type is not None
+            claim = claim_of("", data_type.name, tried, statistics, len(STRINGS))
+            assert claim is not None
+            for place in range(len(STRINGS)):
+                held = values[place:] if side == "min.s" else values[: place + 1]
+                lower, upper = claim.lower[place], claim.upper[place]
+                text = (STRINGS[place], side, lower, upper)
+                assert lower is None or lower <= min(held), text
+                assert upper is None or max(held) <= upper, text
+                assert claim.can_be_null[place] or place % 2 == 0, text
+
+
+@pytest.mark.parametrize("tried", [tried for tried, _ in TABLE], ids=_id)
+def test_a_container_alone_says_the_same(tried: Call) -> None:
+    some = [(pair,) for pair in PAIRS[:: len(PAIRS) // 25]]
+    together = claim_over(tried, table_over((s,), some))
+    for place, pair in enumerate(some):
+        alone = claim_over(tried, table_over((s,), [pair]))
+        for name in ("lower", "upper", "can_be_null", "can_be_value"):
+            assert getattr(alone, name)[0] == getattr(together, name)[place], (name, pair)
