@@ -198,3 +198,44 @@ def test_truncation_near_a_change_of_the_clock(unit: str, change: str) -> None:
         else:
             assert first - step - DAY <= lower <= first - step, (first - moment, last - moment)
             assert last <= upper <= last + DAY
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in CHANGES.values()}))
+def test_transitions_of_a_region(name: str) -> None:
+    found = zone(name)
+    moments, offsets = found.moments.tolist(), found.offsets.tolist()
+    assert len(offsets) == len(moments) + 1
+    assert moments == sorted(set(moments))
+    for place, moment in enumerate(moments):
+        assert local_time(name, moment) - moment == offsets[place + 1], moment
+        assert local_time(name, moment - 1) - (moment - 1) == offsets[place], moment
+        following = moments[place + 1] if place + 1 < len(moments) else moment + 30 * DAY
+        for share in (1, 2, 3):
+            inside = moment + (following - moment) * share // 4
+            assert local_time(name, inside) - inside == offsets[place + 1], inside
+    day = DAY // SECOND
+    held = [
+        local_time(name, each * day * SECOND) - each * day * SECOND for each in range(-40_000, 1, 5)
+    ]
+    least, greatest = min([*held, *offsets]), max([*held, *offsets])
+    assert found.early == (least - 3 * HOUR, greatest + 3 * HOUR)
+    assert found.late == (least, greatest)
+
+
+@pytest.mark.parametrize("name", ["Europe/Berlin", "America/New_York"])
+def test_an_interval_that_passes_an_end_of_the_table(name: str) -> None:
+    """Before 1970 and after 2099 any of the offsets may hold, within it the one of the table."""
+    found = zone(name)
+    first, last = 0, int(np.datetime64("2100-01-01", "D").astype(int)) * DAY
+    early, late = found.early, found.late
+    start, end = found.offsets.tolist()[0], local_time(name, last - 1) - (last - 1)
+    for (low, high), expected in (
+        ((-DAY, -1), (-DAY + early[0], -1 + early[1])),
+        ((-DAY, 5), (-DAY + early[0], max(5 + start, -1 + early[1]))),
+        ((first, 5), (first + start, 5 + start)),
+        ((last - 5, last - 1), (last - 5 + end, last - 1 + end)),
+        ((last - 5, last + DAY), (min(last - 5 + end, last + late[0]), last + DAY + late[1])),
+        ((last, last + DAY), (last + late[0], last + DAY + late[1])),
+    ):
+        lowest, highest = found.local(np.array([low]), np.array([high]))
+        assert (int(lowest[0]), int(highest[0])) == expected, (low, high)

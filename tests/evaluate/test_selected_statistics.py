@@ -11,8 +11,9 @@ import pytest
 
 from tamis.evaluate.bounds import NO, YES, Bounds
 from tamis.evaluate.certain import certain_of
+from tamis.evaluate.recorded import expression_of, members_in, members_of, recorded_bounds
 from tamis.evaluate.statistics import Statistics
-from tamis.expr.nodes import Column
+from tamis.expr.nodes import Call, Column, Opaque
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
 from tamis.files.intersection import intersect
 from tamis.files.partition import PartitionField
@@ -205,3 +206,45 @@ def test_edges_that_only_one_side_knows(data_type: DataType) -> None:
         assert found.lower_known is None or found.lower_known.all()
         assert listed(found.lower, 2) == [3, 1]
         assert listed(found.upper, 2) == [5, 9]
+
+
+class Recording(ArrowStatistics):
+    """Statistics that hold bounds of one expression, and no members."""
+
+    def expression(self, key: str) -> Bounds | None:
+        edge = np.arange(self.num_containers)
+        return Bounds(LONG, edge, edge + 1, NO, NO, YES) if key == "known" else None
+
+    def members(self, subject: object) -> None:
+        return None
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_recorded_expressions_of_a_choice(choice: str) -> None:
+    choose, ordinals = CHOICES[choice]
+    chosen = choose(Recording(TABLE, SPEC))
+    for unknown in (expression_of(chosen, "other"), members_in(chosen, "known")):
+        assert unknown is None
+    found = expression_of(chosen, "known")
+    assert found is not None
+    assert (listed(found.lower, 5), listed(found.upper, 5)) == (
+        (ordinals * 5 if len(ordinals) == 1 else ordinals),
+        ([each + 1 for each in ordinals] * (5 if len(ordinals) == 1 else 1)),
+    )
+
+
+def test_what_was_recorded_is_of_the_key_and_the_type() -> None:
+    recording, plain = Recording(TABLE, SPEC), statistics()
+    column = Column(("a",), LONG)
+    for key, data_type, is_known in (
+        ("known", LONG, True),
+        ("other", LONG, False),
+        (None, LONG, False),
+        ("known", DOUBLE, False),
+    ):
+        call = Call("Abs", (column,), (), data_type, key=key)
+        assert (recorded_bounds(call, recording) is not None) == is_known
+        assert recorded_bounds(call, plain) is None
+        assert members_of(call, recording) is None
+    assert recorded_bounds(Opaque("f(a)", key="known"), recording) is not None
+    assert recorded_bounds(column, recording) is None

@@ -157,3 +157,21 @@ def _value(edge: Any, data_type: DataType) -> int:
     if data_type == STRING:
         return edge.as_py()[0] - ord("a")  # type: ignore[no-any-return]
     return int(edge.as_py() if isinstance(edge, pa.Scalar) else edge)
+
+
+@pytest.mark.parametrize("data_type", [LONG, DOUBLE], ids=str)
+@pytest.mark.parametrize("descending", [False, True])
+def test_the_least_value_of_the_type_stands_last(data_type: DataType, descending: bool) -> None:
+    """It has no negative among whole numbers."""
+    least: Any = -(1 << 63) if data_type == LONG else -np.inf
+    files = [File(least, least, 3, 0, True), File(5, 5, 3, 0, True), File(9, 9, 3, 0, True)]
+    held = statistics(data_type, files)
+    key = SortKey(Column(("c",), data_type), descending, False)
+    segments, kept = [Segment(slice(0, 3), held)], np.ones(3, np.bool_)
+    of = key_of_files(key, [], segments, kept)
+    assert of is not None
+    for count, places in ((1, 1), (3, 1), (4, 2), (7, 3)):
+        found = boundary(count, key, of, kept, np.array([3, 3, 3]))
+        assert found is not None
+        chosen = np.flatnonzero(first_files(key, of, found, kept)).tolist()
+        assert chosen == ([2, 1, 0][:places][::-1] if descending else [0, 1, 2][:places])
