@@ -7,8 +7,9 @@ What proves nothing is not changed:
 
 - text for people: messages of exceptions, f-strings, and the functions of `_OF_TEXT`;
 - limits of effort (`_EFFORT`): how much is looked at before the answer is "unknown", and in pieces
-  of what size. Any number is sound, and which one is best is for measurements to say;
-- whether a limit of effort is itself within the effort, for the same reason;
+  of what size. Any number is sound, and which one is best is for measurements to say. So is
+  whether the limit itself is within the effort, and a guard that gives up beyond it;
+- checks and hints of Python and numpy (`_HINTS`): `strict=` of zip, `copy=`, `zero_copy_only=`;
 - whether a margin itself is inside (`_MARGINS`): a margin is far from where anything overflows, so
   that a value more or less is proven as well. Guards that use it are dropped all the same.
 """
@@ -62,8 +63,10 @@ _NAMES = {
 _OF_TEXT = {"to_markdown", "_line", "__repr__", "_say_refuted", "_warn"}
 #: Constants of a module that limit effort.
 _EFFORT = re.compile(
-    r"_?(MOST|LONGEST|LONG_LIST|FEW|WIDTH|WIDE|ROUNDS|PER_CUT|PER_OCTAVE|BLOCK|SAMPLE|PAYS|MAX_RANGES|WORTH|TRIAL|GATHER|GRACE)[A-Z_]*"
+    r"most|_?(MOST|LONGEST|LONG_LIST|FEW|WIDTH|WIDE|ROUNDS|PER_CUT|PER_OCTAVE|BLOCK|SAMPLE|PAYS|MAX_RANGES|WORTH|TRIAL|GATHER|GRACE)[A-Z_]*"
 )
+#: Keywords that change no value.
+_HINTS = {"strict", "copy", "zero_copy_only"}
 #: Names of distances that leave room to spare.
 _MARGINS = {"SAFE", "_SAFE", "_LAST_DAY", "_MARGIN", "margin"}
 #: Masks: as the value of a keyword they are left out.
@@ -229,6 +232,8 @@ def _is_skipped(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.FunctionDef) and node.name in _OF_TEXT:
         return True
+    if isinstance(node, ast.keyword) and node.arg in _HINTS:
+        return True
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [each.id for each in targets if isinstance(each, ast.Name)]
@@ -246,17 +251,19 @@ def _changes(site: _Site) -> Iterator[Change]:
                     yield _compare_changed(index)
         case ast.BoolOp():
             yield _bool_changed
-        case ast.BinOp(op=op) if type(op) in _OPERATORS and not _is_type(node):
+        case ast.BinOp(op=op) if (
+            type(op) in _OPERATORS and not _is_type(node) and not _is_effort(node)
+        ):
             yield _operator_changed
         case ast.UnaryOp(op=ast.Not() | ast.Invert()):
             yield lambda node: node.operand  # type: ignore[attr-defined]
         case ast.Constant(value=bool()):
             yield lambda node: ast.Constant(not node.value)  # type: ignore[attr-defined]
-        case ast.Constant(value=int()) if not _is_index(site):
+        case ast.Constant(value=int()) if not (_is_index(site) or _is_effort(site.parent)):
             yield lambda node: ast.Constant(node.value + 1)  # type: ignore[attr-defined]
             if node.value != 0:
                 yield lambda node: ast.Constant(node.value - 1)  # type: ignore[attr-defined]
-        case ast.If() if site.function:
+        case ast.If(test=test) if site.function and not _is_effort(test):
             yield _dropped
         case ast.IfExp():
             yield lambda node: node.body  # type: ignore[attr-defined]
@@ -279,8 +286,15 @@ def _is_order(op: ast.cmpop) -> bool:
 
 def _has_room(node: ast.AST) -> bool:
     """Whether a margin or a limit of effort is compared: one more or less is as good."""
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return bool(names & _MARGINS) or any(map(_EFFORT.fullmatch, names))
+    return bool(_names(node) & _MARGINS) or _is_effort(node)
+
+
+def _is_effort(node: ast.AST) -> bool:
+    return any(map(_EFFORT.fullmatch, _names(node)))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _compare_changed(index: int) -> Change:
