@@ -18,8 +18,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tamis.evaluate.raising import may_raise
 from tamis.expr.nodes import CalendarInterval, Call, Column, Expr, Literal
 from tamis.expr.sql import to_sql
 from tamis.expr.types import (
@@ -152,6 +154,7 @@ EXACT: tuple[Call, ...] = (
     # Casts among numbers.
     *(cast(c, to, mode) for mode in ("TRY", "ANSI") for c in (b, i, l) for to in (BYTE, SHORT, INTEGER, LONG, BOOLEAN)),
     *(cast(c, to, mode) for mode in MODES for c in (i, l) for to in (decimal(5, 1), decimal(10, 0), decimal(18, 3))),
+    *(cast(c, to, "TRY") for c in (i, n, m) for to in (decimal(30, 0), decimal(20, 3))),
     *(cast(c, to, "LEGACY") for c in (b, i, l) for to in (DOUBLE, FLOAT)),
     *(cast(c, to, mode) for mode in ("TRY", "ANSI") for c in (n, m) for to in (BYTE, INTEGER, LONG, BOOLEAN)),
     *(cast(c, to, mode) for mode in MODES for c in (n, m, w) for to in (decimal(8, 1), decimal(12, 4), decimal(6, 0), decimal(3, 2))),
@@ -486,3 +489,19 @@ def test_a_container_alone_says_what_it_says_among_others(tried: Call) -> None:
         claim = claim_over(tried, alone)
         for name in ("lower", "upper", "can_be_null", "can_be_nan", "can_be_value"):
             assert getattr(claim, name)[0] == getattr(together, name)[place], (name, place)
+
+
+@pytest.mark.parametrize(
+    "tried", [each for each in EXACT if each.option("evalMode") == "ANSI"], ids=_id
+)
+def test_an_error_is_possible_where_a_row_overflows(tried: Call) -> None:
+    table = table_of(columns_of(tried))
+    flags = np.broadcast_to(may_raise(tried, table.statistics), len(table.rows)).tolist()
+    claim = claim_over(tried, table)
+    for place, (rows, flag) in enumerate(zip(table.rows, flags, strict=True)):
+        shown = expected(tried, rows)
+        if claim.says_anything[place] or shown.overflow:
+            assert flag == shown.overflow, _described(claim, place, rows, shown)
+    for quiet in ("LEGACY", "TRY"):
+        options = tuple((k, quiet if k == "evalMode" else v) for k, v in tried.options)
+        assert not np.asarray(may_raise(replace(tried, options=options), table.statistics)).any()
