@@ -21,6 +21,7 @@ from tests.differential.row_texts import TEXTS
 
 UNITS = {
     "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
     "SECOND": 1_000_000,
     "MINUTE": 60_000_000,
     "HOUR": 3_600_000_000,
