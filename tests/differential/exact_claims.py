@@ -217,7 +217,8 @@ def _with_nothing(data_type: DataType) -> Iterator[Values]:
 def _few(data_type: DataType) -> list[Values]:
     """Some of the containers of a type, for tables of two columns."""
     every = [each for each in containers_of(data_type) if len(each) <= 4]
-    several = every[:: max(1, len(every) // 12)]
+    # Sizes take turns by two or three, so that a step of five takes some of each.
+    several = every[::5] if len(every) > 15 else every
     extra: list[Values] = [(None,), (*several[1], None)]
     if data_type.is_floating:
         extra += [(math.nan,), (*several[2], math.nan)]

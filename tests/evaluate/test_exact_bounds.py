@@ -175,6 +175,7 @@ EXACT: tuple[Call, ...] = (
     *(call(name, DATE, day, k) for name in ("DateAdd", "DateSub") for k in (0, 1, -31, 366)),
     *(call(name, DATE, day, other(i)) for name in ("DateAdd", "DateSub")),
     *(call("AddMonths", DATE, day, k) for k in (0, 1, -1, -13, 40)),
+    call("AddMonths", DATE, day, other(b)),
     call("DateAddYMInterval", DATE, day, Literal(-13, YEAR_MONTH_INTERVAL)),
     call("DateAddInterval", DATE, day, calendar_interval(1, 3, 0)),
     call("DateAddInterval", DATE, day, calendar_interval(-14, -40, 0)),

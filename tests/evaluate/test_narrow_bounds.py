@@ -6,15 +6,17 @@ what its bounds lie between: the values themselves, and what the rule's file say
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tamis.expr.nodes import Call, Literal
+from tamis.expr.nodes import Call, Column, Literal
 from tamis.expr.types import (
     DATE,
     DAY_TIME_INTERVAL,
@@ -322,3 +324,77 @@ def test_patterns_that_do_not_sort_are_unknown(pattern: str) -> None:
     for column in (ts, ntz):
         claim = claim_over(call("DateFormatClass", STRING, column, pattern), table_of((column,)))
         assert not any(claim.says_anything)
+
+
+def test_make_date() -> None:
+    """Each part rises with the date: from the first combination to the last one."""
+    year, month, day_ = (Column((name,), INTEGER) for name in ("y", "m", "d"))
+    tried = call("MakeDate", DATE, year, month, day_)
+    years, months, days = [(2023,), (2023, 2024), (1,)], [(2,), (2, 3), (1, 12)], [(1,), (3, 28)]
+    chosen = list(product(years, months, days))
+    claim = claim_over(tried, table_over((year, month, day_), chosen))
+    for place, parts in enumerate(chosen):
+        ends = (datetime.date(*map(pick, parts)) for pick in (min, max))
+        expected = tuple(each.toordinal() - datetime.date(1970, 1, 1).toordinal() for each in ends)
+        assert (claim.lower[place], claim.upper[place]) == expected, parts
+        assert not claim.can_be_null[place]
+    beyond = [
+        ((2024,), (0, 5), (1,)),
+        ((2024,), (5, 13), (1,)),
+        ((2024,), (5,), (0, 3)),
+        ((2024,), (5,), (3, 29)),
+        ((1_000_001,), (5,), (3,)),
+        ((-1_000_001,), (5,), (3,)),
+    ]
+    assert not any(claim_over(tried, table_over((year, month, day_), beyond)).says_anything)
+
+
+DIVIDENDS = [(0,), (7,), (-7,), (-5, -1), (-3, 4), (1, 9), (0, 6), (-8, 0), (120,)]
+DIVISORS = [
+    (1,),
+    (2,),
+    (1, 3),
+    (4, 9),
+    (-2,),
+    (-9, -4),
+    (-1,),
+    (-3, -1),
+    (0,),
+    (0, 2),
+    (-2, 0),
+    (-1, 1),
+]
+
+
+@pytest.mark.parametrize("mode", ["LEGACY", "TRY", "ANSI"])
+@pytest.mark.parametrize("name", ["IntegralDivide", "Divide", "DivideDecimals"])
+def test_quotients_of_two_columns(name: str, mode: str) -> None:
+    """The corners, where the divisor keeps one sign; where it may be 0, NULL or an error."""
+    data_type = {"IntegralDivide": INTEGER, "Divide": DOUBLE}.get(name, decimal(9, 2))
+    result = {"IntegralDivide": LONG, "Divide": DOUBLE}.get(name, decimal(18, 6))
+    x, y = Column(("x",), data_type), Column(("y",), data_type)
+    of_type = {INTEGER: int, DOUBLE: float}.get(data_type, Decimal)
+    chosen = list(product(DIVIDENDS, DIVISORS))
+    held = [tuple(tuple(map(of_type, part)) for part in pair) for pair in chosen]
+    tried = call(name.removesuffix("Decimals"), result, x, y, mode=mode)
+    claim = claim_over(tried, table_over((x, y), held))  # type: ignore[arg-type]
+    for place, (xs, ys) in enumerate(chosen):
+        text = (name, xs, ys, claim.lower[place], claim.upper[place])
+        has_zero, keeps_sign = min(ys) <= 0 <= max(ys), min(ys) > 0 or max(ys) < 0
+        if name == "IntegralDivide":
+            keeps_sign = min(ys) > 0 or max(ys) < -1  # the least number by -1 overflows
+        if not keeps_sign:
+            assert not claim.says_anything[place], text
+            assert claim.can_be_null[place] or not has_zero
+            continue
+        corners = [Decimal(a) / Decimal(b) for a in xs for b in ys]
+        lower, upper = edge_of(claim.lower[place], tried), edge_of(claim.upper[place], tried)
+        if name == "IntegralDivide":
+            assert (lower, upper) == (min(map(int, corners)), max(map(int, corners))), text
+        elif name == "Divide":
+            assert (lower, upper) == (float(min(corners)), float(max(corners))), text
+        else:
+            unit = Decimal("0.000001")
+            assert min(corners) - unit < lower <= min(corners), text
+            assert max(corners) <= upper < max(corners) + unit, text
+        assert (claim.can_be_null[place], claim.can_be_value[place]) == (False, True), text
