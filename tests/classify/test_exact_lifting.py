@@ -166,7 +166,7 @@ def test_buckets_say_something_of_equality_alone(op: Comparison) -> None:
     assert lifting_rule(parsed("void"), op, 5, LONG) == "none"
 
 
-#: Transforms, and the types of which they say something.
+#: Transforms, and the types that they apply to.
 APPLIES: list[tuple[str, Iterable[DataType]]] = [
     ("identity", (LONG, DOUBLE, BOOLEAN, STRING, DATE, TIMESTAMP)),
     ("bucket[4]", (LONG, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, SHORT_DECIMAL)),

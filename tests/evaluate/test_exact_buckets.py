@@ -64,8 +64,13 @@ def test_equality_is_true_only_in_the_bucket_of_the_constant(
     places = range(0, len(universe), 2)
     spans = [(low, high) for low, high in product((None, *places), repeat=2)]
     spans = [(low, high) for low, high in spans if _holds_some(low, high, len(universe))]
-    told = [None, -1, count, *sorted({bucket(each, data_type, count) for each in universe})]
-    cells = [(*span, ordinal) for span, ordinal in product(spans, dict.fromkeys(told))]
+    ordinals_to_try = [
+        None,
+        -1,
+        count,
+        *sorted({bucket(each, data_type, count) for each in universe}),
+    ]
+    cells = [(*span, ordinal) for span, ordinal in product(spans, dict.fromkeys(ordinals_to_try))]
     edges = [
         pa.array([None if cell[side] is None else universe[cell[side]] for cell in cells], arrow)
         for side in (0, 1)
@@ -92,15 +97,15 @@ def test_equality_is_true_only_in_the_bucket_of_the_constant(
         }
         for (low, high, ordinal), (true, false, null) in zip(cells, claimed, strict=True):
             held = universe[low or 0 : len(universe) if high is None else high + 1]
-            is_told = ordinal is not None and 0 <= ordinal < count
+            is_known = ordinal is not None and 0 <= ordinal < count
             inside = [
                 each
                 for each in held
-                if not is_told
+                if not is_known
                 or bucket(each, data_type, count) == ordinal
                 or (each == UUID and _of_uuid(count) == ordinal)
             ]
-            if is_told:
+            if is_known:
                 values = [truths[order_key(each)] for each in inside]
                 whole = [truths[order_key(each)] for each in held]
             else:
@@ -127,7 +132,7 @@ def _check(
     whole: list[Any],
     text: Any,
 ) -> None:
-    """That a value equals the constant is told from its bucket; all else from the edges alone."""
+    """Equality follows from the bucket and the edges, everything else from the edges alone."""
     true, false, null = claimed
     negated = isinstance(predicate, Not) or (
         isinstance(predicate, Compare) and predicate.op is Comparison.NOT_EQUAL

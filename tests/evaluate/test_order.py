@@ -32,7 +32,7 @@ def bounds(
     return Bounds(BINARY, *edges, NO, NO, YES, upper_open=flags)
 
 
-def asked(x: Bounds, y: Bounds, count: int) -> tuple[list[bool], list[bool]]:
+def answers(x: Bounds, y: Bounds, count: int) -> tuple[list[bool], list[bool]]:
     found = (may_be_less(x, y), may_be_less_equal(x, y))
     less, equal = (np.broadcast_to(each, (count,)).tolist() for each in found)
     return less, equal
@@ -68,10 +68,10 @@ def test_edges_are_compared_one_by_one(seed: int, many: int) -> None:
                 answer = expected(
                     wide[0], wide[1], [False] * many if y.upper_open is None else wide[2]
                 )
-                assert asked(x, y, many) == answer
-                assert asked(with_keys(x), with_keys(y), many) == answer
-                assert asked(x, with_keys(y), many) == answer
-                assert asked(with_keys(x), y, many) == answer
+                assert answers(x, y, many) == answer
+                assert answers(with_keys(x), with_keys(y), many) == answer
+                assert answers(x, with_keys(y), many) == answer
+                assert answers(with_keys(x), y, many) == answer
 
 
 def test_slices_have_their_own_keys() -> None:

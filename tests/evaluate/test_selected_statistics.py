@@ -63,7 +63,7 @@ def listed(array: Any, count: int) -> Any:
     return values * count if len(values) == 1 else values
 
 
-def told(found: Statistics) -> list[Any]:
+def said_by(found: Statistics) -> list[Any]:
     """Everything that statistics say, container by container."""
     count = found.num_containers
     everything: list[Any] = [count, listed(found.empty(), count)]
@@ -110,11 +110,11 @@ CHOICES: dict[str, tuple[Callable[[Statistics], Statistics], list[int]]] = {
 def test_a_choice_says_what_its_containers_say(choice: str) -> None:
     choose, ordinals = CHOICES[choice]
     alone = statistics(TABLE.take(pa.array(ordinals)))
-    assert without_none(told(choose(statistics()))) == without_none(told(alone))
+    assert without_none(said_by(choose(statistics()))) == without_none(said_by(alone))
 
 
 def test_what_is_said_of_each_container() -> None:
-    found = told(statistics())
+    found = said_by(statistics())
     assert found[:2] == [5, [False, False, False, True, False]]
     by_name = {each[0]: each[1:] for each in found[2:] if isinstance(each[0], str)}
     # Whether it may be NULL, NaN, a value; how many are NULL, and whether the edges are values.

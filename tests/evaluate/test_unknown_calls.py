@@ -1,4 +1,4 @@
-"""Calls of functions that are known, with arguments of which nothing is: no bounds, in any file."""
+"""Calls of known functions whose arguments make the result unknown in every file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ UNKNOWN: tuple[Call, ...] = (
     *(call("Round", DOUBLE, d, scale) for scale in (16, -16)),
     call("Multiply", decimal(11, 3), n, n),
     call("Add", decimal(12, 1), n, Literal(None, decimal(4, 3))),
-    # Parts of a date of which not every combination is one.
+    # Parts that do not always make a date.
     *(call("MakeDate", DATE, i, month, day_) for month, day_ in ((0, 5), (13, 5), (2, 29), (2, 0))),
     # Patterns and texts that are not constants, or broken.
     *(call(name, BOOLEAN, s, other(s)) for name in ("StartsWith", "EndsWith", "Contains")),

@@ -100,8 +100,8 @@ def shown(bounds: Bounds, count: int) -> list[Shown]:
             edges.append([None] * count)
             continue
         values = edge.tolist() if isinstance(edge, np.ndarray) else edge.to_pylist()
-        told = [True] * count if known is None else np.broadcast_to(known, (count,)).tolist()
-        edges.append([v if k else None for v, k in zip(values, told, strict=True)])
+        claimed = [True] * count if known is None else np.broadcast_to(known, (count,)).tolist()
+        edges.append([v if k else None for v, k in zip(values, claimed, strict=True)])
     return list(zip(*edges, *flags, strict=True))
 
 
@@ -156,9 +156,9 @@ def test_what_is_certain(data_type: DataType, attained: bool | None) -> None:
         for cells, count, is_value in zip(every, nulls, values, strict=True):
             fits = bool(possible(data_type, cells))
             has_edge = cells.lower is not None or cells.upper is not None
-            told = fits and cells.records not in (None, -1) and cells.nulls is not None
+            claimed = fits and cells.records not in (None, -1) and cells.nulls is not None
             if fits or has_edge:
-                assert count == (cells.nulls if told else -1), cells
+                assert count == (cells.nulls if claimed else -1), cells
                 said = not data_type.is_text or (bool(attained) and "attained" in names)
                 assert is_value == (fits and said), cells
 
@@ -209,9 +209,12 @@ def test_a_bound_outside_of_the_type_is_corrupt(edge: str) -> None:
             ):
                 is_inside = False
             bounds = bounds_of(BYTE, [Cells(low, high, 0, None, 5)])
-            told = shown(bounds, 1)[0]
-            assert (told[0], told[1]) == ((low, high) if is_inside else (None, None)), (low, high)
-            assert told[2] is not is_inside
+            claimed = shown(bounds, 1)[0]
+            assert (claimed[0], claimed[1]) == ((low, high) if is_inside else (None, None)), (
+                low,
+                high,
+            )
+            assert claimed[2] is not is_inside
 
 
 def test_nan_as_a_bound_is_corrupt() -> None:

@@ -34,7 +34,7 @@ def start_of(transform: str, ordinal: int, data_type: DataType) -> int:
     return days if data_type == DATE else days * DAY
 
 
-def told(
+def periods(
     transform: str, data_type: DataType, values: list[int | None], arrow: Any = None
 ) -> list[Any]:
     parsed = Transform.parse(transform)
@@ -55,7 +55,7 @@ def told(
 def test_a_period_is_from_its_first_to_its_last_value(transform: str, data_type: DataType) -> None:
     """Up to 0 a value may have been filed one period late, but for the day of a date."""
     if transform == "hour" and data_type == DATE:
-        assert told(transform, data_type, [1, 2]) == [None, None]
+        assert periods(transform, data_type, [1, 2]) == [None, None]
         return
     ordinals = [each for each in ORDINALS if transform not in ("year",) or -200 < each < 200]
     is_late = not (transform == "day" and data_type == DATE)
@@ -66,10 +66,10 @@ def test_a_period_is_from_its_first_to_its_last_value(transform: str, data_type:
         )
         for each in ordinals
     ]
-    assert told(transform, data_type, ordinals) == expected
-    assert told(transform, data_type, [*ordinals, None]) == [*expected, None]
+    assert periods(transform, data_type, ordinals) == expected
+    assert periods(transform, data_type, [*ordinals, None]) == [*expected, None]
     for ordinal, each in zip(ordinals, expected, strict=True):
-        assert told(transform, data_type, [ordinal]) == [each]
+        assert periods(transform, data_type, [ordinal]) == [each]
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_periods_at_the_ends_of_the_type(
     for ordinal in (least + 30, greatest - 30):
         late = int(ordinal <= 0 and data_type != DATE)
         expected = ((ordinal - late) * size, (ordinal + 1) * size - 1)
-        assert told(transform, data_type, [ordinal], pa.int64()) == [expected]
+        assert periods(transform, data_type, [ordinal], pa.int64()) == [expected]
     if data_type != DATE:
         for ordinal in (least - 30, greatest + 30, 1 << 62, -(1 << 62)):
-            assert told(transform, data_type, [ordinal], pa.int64()) == [None]
+            assert periods(transform, data_type, [ordinal], pa.int64()) == [None]
 
 
 @pytest.mark.parametrize("ordinal", [20_000_000, -20_000_000, 1 << 31, -(1 << 40), 1 << 62])
@@ -99,8 +99,8 @@ def test_years_that_no_date_reaches_are_not_known(ordinal: int) -> None:
         for transform in ("year", "month"):
             if transform == "month" and abs(ordinal) == 20_000_000 and data_type == DATE:
                 continue
-            assert told(transform, data_type, [ordinal, 5], pa.int64())[0] is None
-            assert told(transform, data_type, [ordinal, 5], pa.int64())[1] is not None
+            assert periods(transform, data_type, [ordinal, 5], pa.int64())[0] is None
+            assert periods(transform, data_type, [ordinal, 5], pa.int64())[1] is not None
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 10])
@@ -111,7 +111,7 @@ def test_truncated_numbers(data_type: DataType, width: int) -> None:
     expected = [
         (each, min(each + width - 1, greatest)) if each % width == 0 else None for each in values
     ]
-    assert told(f"truncate[{width}]", data_type, list(values), pa.int64()) == expected
+    assert periods(f"truncate[{width}]", data_type, list(values), pa.int64()) == expected
 
 
 @pytest.mark.parametrize("arrow", [pa.string(), pa.float64(), pa.bool_()], ids=str)

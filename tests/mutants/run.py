@@ -6,8 +6,7 @@
 
 The tests are collected once; each mutant is a forked process in which the functions of the changed
 module get their changed code, and the tests that run its lines are run until one fails: those that
-killed others of the same function or module first, then the fastest, of which those that run little
-else. What is found is kept in
+killed others of the same function or module first, then the fastest and most specific. What is found is kept in
 build/mutants/results.jsonl, so that a run that was stopped goes on from there. A survivor is
 either listed in tests/mutants/equivalent.toml with the reason why no test can tell it from the
 original, or a test is missing. Exit status 1 if fewer than 95 % are killed, not counting listed

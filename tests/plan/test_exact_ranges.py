@@ -81,7 +81,7 @@ def test_runs_begin_and_end_with_values_that_pass(predicate: Expr) -> None:
     passing = [each for each in range(-128, 128) if row_value(predicate, {("b",): each}) is True]
     runs = possible_runs(predicate, b)
     if runs is None:
-        # Nothing passes, or there is no gap that is worth a range.
+        # Nothing passes, or no gap is worth a range.
         gaps = np.diff([-129, *passing, 128])
         assert not passing or gaps.max() < 120, (passing, gaps)
         return

@@ -129,7 +129,7 @@ _SPACED = sorted(
     }
 )
 _ENDS = sorted("".join(each) for size in range(4) for each in product("aB ", repeat=size))[::2]
-#: A function, and constants of which it is known exactly which strings are mapped there.
+#: A function, and constants whose preimage is exact.
 EXACT: list[tuple[str, tuple[str, ...]]] = [
     ("StringTrim", ("aB",)),
     ("StringTrimLeft", ("a", "aB")),
@@ -149,8 +149,8 @@ def test_verdicts_are_exact(name: str, constants: tuple[str, ...], op: str) -> N
         predicate = Compare(Comparison(op), subject, Literal(constant, STRING))
         swapped = Compare(Comparison(op).swapped, Literal(constant, STRING), subject)
         truths = {text: row_value(predicate, {s.path: text}) is True for text in _SPACED}
-        for asked in (predicate, swapped):
-            for (low, high), code in zip(pairs, verdicts(asked, files).tolist(), strict=True):
+        for either in (predicate, swapped):
+            for (low, high), code in zip(pairs, verdicts(either, files).tolist(), strict=True):
                 between = [truths[text] for text in _SPACED if low <= text <= high]
                 expected = 0 if not any(between) else 2 if all(between) else 1
                 if op in ("<=", ">") and code == 1:
