@@ -18,7 +18,7 @@ from tamis.expr.sql import to_sql
 from tamis.expr.types import BINARY, BOOLEAN, INTEGER, STRING
 from tamis.files.table import ArrowStatistics
 from tests.differential.claims import claim_of
-from tests.differential.exact_claims import claim_over, table_over
+from tests.differential.exact_claims import Table, claim_over, table_over
 from tests.differential.rows import row_value
 from tests.evaluate.test_exact_bounds import call
 
@@ -110,6 +110,16 @@ def containing(part: bytes) -> Rule:
     return lambda low, high: (int(part in shared(low, high)), 1)
 
 
+def may_begin_with(begin: bytes) -> Rule:
+    """LIKE says nothing of a whole container, but of one string."""
+    return lambda low, high: (0, begins_with(begin)(low, high)[1])
+
+
+def begins_with(begin: bytes) -> Rule:
+    end = begin[:-1] + bytes([begin[-1] + 1])
+    return lambda low, high: (int(begin <= low and high < end), int(low < end and high >= begin))
+
+
 def first_characters(size: int) -> Callable[[bytes], bytes]:
     return lambda text: text.decode()[:size].encode()
 
@@ -130,6 +140,8 @@ TABLE: tuple[tuple[Call, Rule], ...] = (
     *((call("Contains", BOOLEAN, s, part), containing(part.encode())) for part in ("a", "aB", "é", "i")),
     *((call("EndsWith", BOOLEAN, s, end), unknown_truth) for end in ("a", "é")),
     *((call("Like", BOOLEAN, s, text, escapeChar="\\"), unknown_truth) for text in ("%a", "_%B", "%")),
+    *((call("Like", BOOLEAN, s, f"{text}%", escapeChar="\\"), may_begin_with(text.encode())) for text in ("a", "aB", "é")),
+    *((call("StartsWith", BOOLEAN, s, text), begins_with(text.encode())) for text in ("a", "aB", "é")),
     *((call("StringReplace", STRING, s, *pair), unknown) for pair in (("a", "b"), ("B", ""))),
     *((call(name, STRING, s, 3, "x"), unknown) for name in ("StringLPad", "StringRPad")),
     (call("StringRepeat", STRING, s, 2), unknown),
@@ -216,3 +228,23 @@ def test_a_container_alone_says_the_same(tried: Call) -> None:
         alone = claim_over(tried, table_over((s,), [pair]))
         for name in ("lower", "upper", "can_be_null", "can_be_value"):
             assert getattr(alone, name)[0] == getattr(together, name)[place], (name, pair)
+
+
+@pytest.mark.parametrize("text", ["aB", "é", "", "zz"])
+def test_like_without_a_wildcard_is_equality(text: str) -> None:
+    tried = call("Like", BOOLEAN, s, text, escapeChar="\\")
+    claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
+    for place, (low, high) in enumerate(PAIRS):
+        between = low.encode() <= text.encode() <= high.encode()
+        assert (claim.lower[place], claim.upper[place]) == (0, int(between)), (low, high)
+    for side in ("min.s", "max.s"):
+        claim = claim_over(
+            tried, Table([[{}]] * len(STRINGS), ArrowStatistics(pa.table({side: STRINGS})))
+        )
+        for place, each in enumerate(STRINGS):
+            is_met = (
+                each.encode() <= text.encode()
+                if side == "min.s"
+                else each.encode() >= text.encode()
+            )
+            assert claim.upper[place] >= int(is_met), (side, each)

@@ -172,6 +172,22 @@ def test_a_container_alone_says_what_it_says_among_others(data_type: DataType) -
         assert shown(bounds_of(data_type, [cells, cells]), 2) == [found, found], cells
 
 
+@pytest.mark.parametrize("data_type", TYPES, ids=str)
+def test_counts_that_are_all_known_and_fit(data_type: DataType) -> None:
+    """These take a shorter way, which depends on all containers of the array."""
+    counts = [
+        each
+        for each in every_cell(data_type)
+        if each.nulls is not None and each.records is not None and each.records >= 0
+        if (each.nans is not None or not data_type.is_floating) and possible(data_type, each)
+    ]
+    for known in (counts, [each for each in counts if None not in (each.lower, each.upper)]):
+        together = shown(bounds_of(data_type, known), len(known))
+        assert together == [shown(bounds_of(data_type, [each]), 1)[0] for each in known]
+        several = shown(bounds_of(data_type, known[::-1]), len(known))
+        assert several == together[::-1]
+
+
 @pytest.mark.parametrize("missing", ["lower", "upper", "nulls", "nans", "records"])
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
 def test_a_missing_column_is_one_of_null_cells(data_type: DataType, missing: str) -> None:
