@@ -80,6 +80,8 @@ SHORT_DECIMAL, MIDDLE, WIDE = decimal(9, 2), decimal(18, 3), decimal(30, 6)
 n, m, w = (
     Column((name,), each) for name, each in (("n", SHORT_DECIMAL), ("m", MIDDLE), ("w", WIDE))
 )
+#: Decimals without a fraction, of 64 bits and of more.
+z, v = Column(("z",), decimal(9, 0)), Column(("v",), decimal(30, 0))
 _WHOLE = (b, h, i, l)
 _PLAIN = {int: INTEGER, float: DOUBLE, str: STRING, bool: BOOLEAN}
 LEAP_DAY, MARCH = 19_782, 19_783
@@ -141,6 +143,21 @@ EXACT: tuple[Call, ...] = (
     call("Subtract", decimal(10, 2), n, other(n)),
     call("Multiply", decimal(11, 2), n, number("-3", 1, 0)),
     call("Multiply", decimal(13, 3), n, number("1.5", 3, 1)),
+    # Without a fraction.
+    *(same(name, c) for c in (z, v) for name in ("UnaryMinus", "Abs")),
+    *(cast(c, to, mode) for mode in ("TRY", "ANSI") for c in (z, v) for to in (INTEGER, LONG, BYTE, BOOLEAN, decimal(12, 2), decimal(9, 0), decimal(4, 0), decimal(25, 0))),
+    *(cast(c, z.type, "TRY") for c in (i, n, m, v)),
+    call("Add", decimal(10, 0), z, number("7", 1, 0)),
+    call("Add", decimal(11, 2), z, number("0.25", 3, 2)),
+    call("Subtract", decimal(10, 0), z, other(z)),
+    call("Multiply", decimal(10, 0), z, number("-3", 1, 0)),
+    call("Multiply", decimal(12, 1), z, number("1.5", 2, 1)),
+    *(call(name, decimal(10, 0), z, k) for name in ("Round", "RoundFloor", "RoundCeil") for k in (0, 2, -1, -2)),
+    *(call(name, decimal(9, 0), z) for name in ("Floor", "Ceil")),
+    *(call(name, c.type, c, other(c)) for c in (z,) for name in ("Greatest", "Least", "Coalesce")),
+    call("IntegralDivide", LONG, z, number("7", 1, 0)),
+    call("IntegralDivide", LONG, n, number("0.25", 3, 2)),
+    cast(z, TIMESTAMP, "TRY"),
     # Remainders within one multiple; more of them is the whole range, which PIECES has.
     *(same(name, c, k) for c in (b, l) for name, k in (("Remainder", 1), ("Pmod", 1))),
     # Rounding.
@@ -253,13 +270,14 @@ PIECES: tuple[tuple[Call, int, int, Piece], ...] = (
     *((call("Minute", INTEGER, each), 0, 59, lambda micros: micros // (DAY // 24)) for each in (ts, ntz)),
     *((call("Second", INTEGER, each), 0, 59, lambda micros: micros // 60_000_000) for each in (ts, ntz)),
     *((same("Pmod", c, k), 0, k - 1, lambda value, k=k: value // k) for k in (2, 7, 100) for c in (b, i, l)),
+    *((call("Pmod", decimal(2, 0), z, number(str(k), 2, 0)), 0, k - 1, lambda value, k=k: value // k) for k in (2, 7)),
 )  # fmt: skip
 
 NEAR: tuple[Call, ...] = (
     *(call(name, DOUBLE, d) for name in ("Cbrt", "Exp", "Expm1", "Sinh", "Tanh", "Atan", "ToDegrees", "ToRadians")),
     *(call("Pow", DOUBLE, d, k) for k in (2.0, 3.0, 4.0)),
     *(call("Pow", DOUBLE, k, d) for k in (2.0, 0.5)),
-    *(cast(c, DOUBLE, "LEGACY") for c in (n, m)),
+    *(cast(c, DOUBLE, "LEGACY") for c in (n, m, z)),
 )  # fmt: skip
 
 SINGLE: tuple[Call, ...] = (
@@ -274,7 +292,7 @@ SINGLE: tuple[Call, ...] = (
     *(call("StringRepeat", STRING, s, times) for times in (0, 1, 3)),
     *(call("StringReplace", STRING, s, *pair) for pair in (("a", ""), ("", "b"), ("ab", "c"), ("b", "bb"))),
     *(call("Concat", STRING, s, text) for text in ("b", "é", "\U0010ffff")),
-    *(cast(c, STRING, "LEGACY") for c in (b, l, n, flag)),
+    *(cast(c, STRING, "LEGACY") for c in (b, l, n, z, flag)),
     *(same("Remainder", c, k) for c in (b, l) for k in (2, 7, -5, 100)),
 )  # fmt: skip
 

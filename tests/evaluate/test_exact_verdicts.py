@@ -94,6 +94,8 @@ UNIVERSES: dict[DataType, tuple[list[Any], tuple[Any, ...], pa.DataType]] = {
         (Decimal("-0.000003"), Decimal("0.000005")),
         pa.decimal128(30, 6),
     ),
+    decimal(9, 0): (decimals(0, 10**9 - 1), (Decimal(-3), Decimal(5)), pa.decimal128(9, 0)),
+    decimal(30, 0): (decimals(0, 10**30 - 1), (Decimal(-3), Decimal(5)), pa.decimal128(30, 0)),
     STRING: (
         [
             "",
