@@ -398,3 +398,22 @@ def test_quotients_of_two_columns(name: str, mode: str) -> None:
             assert min(corners) - unit < lower <= min(corners), text
             assert max(corners) <= upper < max(corners) + unit, text
         assert (claim.can_be_null[place], claim.can_be_value[place]) == (False, True), text
+
+
+@pytest.mark.parametrize("name", ["Exp", "Cbrt", "Atan", "Tanh", "Log", "Log1p"])
+@pytest.mark.parametrize("value", [0.5, 1.5, 7.0])
+def test_edges_are_four_units_out(name: str, value: float) -> None:
+    """Java and numpy are each within one unit of the true value."""
+    function = {
+        "Exp": np.exp,
+        "Cbrt": np.cbrt,
+        "Atan": np.arctan,
+        "Tanh": np.tanh,
+        "Log": np.log,
+        "Log1p": np.log1p,
+    }[name]
+    claim = claim_over(call(name, DOUBLE, d), table_over((d,), [((value,),)]))
+    lower = upper = function(np.float64(value))
+    for _ in range(4):
+        lower, upper = np.nextafter(lower, -np.inf), np.nextafter(upper, np.inf)
+    assert (claim.lower[0], claim.upper[0]) == (lower, upper)
