@@ -21,6 +21,7 @@ from tests.differential.row_texts import TEXTS
 
 UNITS = {
     "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
     "SECOND": 1_000_000,
     "MINUTE": 60_000_000,
     "HOUR": 3_600_000_000,
@@ -158,6 +159,15 @@ def _timestamp_add(unit: str, count: int, moment: int) -> int:
     return _add_months(moment // DAY, months) * DAY + moment % DAY
 
 
+def _formatted(moment: int, pattern: str) -> str:
+    """By a pattern of full-width fields, of the years that Python has."""
+    at = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=moment)
+    fields = {"yyyy": f"{at.year:04d}", "MM": f"{at:%m}", "dd": f"{at:%d}"}
+    for name, text in {**fields, "HH": f"{at:%H}", "mm": f"{at:%M}", "ss": f"{at:%S}"}.items():
+        pattern = pattern.replace(name, text)
+    return pattern
+
+
 def _quotient(x: int, y: int) -> int:
     """Toward zero."""
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
@@ -171,11 +181,20 @@ def _pmod(x: Any, y: Any) -> Any:
 
 
 def _round(x: Any, scale: int, how: str) -> Any:
+    if isinstance(x, float):
+        exact = decimal.Decimal(repr(x))
+        return float(_round(exact, scale, how)) if math.isfinite(x) else x
     with decimal.localcontext() as context:
         context.prec = 400
         unit = decimal.Decimal(1).scaleb(-scale)
         found = (decimal.Decimal(x) / unit).quantize(decimal.Decimal(1), how) * unit
         return int(found) if isinstance(x, int) else found
+
+
+def _to_whole(x: Any, how: Callable[[Any], int]) -> Any:
+    if isinstance(x, float) and not math.isfinite(x):
+        return 1 << 70  # no BIGINT
+    return decimal.Decimal(how(x)) if isinstance(x, decimal.Decimal) else how(x)
 
 
 def _power(x: float, y: float) -> float:
@@ -226,7 +245,9 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
 def _divide(x: float, y: float) -> float | None:
     if y == 0:
         return None
-    return x / y
+    with decimal.localcontext() as context:
+        context.prec = 80
+        return x / y
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -294,6 +315,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "DateDiff": lambda end, start: end - start,
     "SubtractDates": lambda end, start: (end - start) * DAY,
     "SubtractTimestamps": lambda end, start: end - start,
+    "ExtractANSIIntervalDays": lambda micros: _quotient(micros, DAY),
     "MonthsBetween": _months_between,
     "UnixDate": lambda days: days,
     "TimestampAddYMInterval": lambda moment, months: (
@@ -308,6 +330,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Hour": lambda moment: moment % DAY // 3_600_000_000,
     "Minute": lambda moment: moment % 3_600_000_000 // 60_000_000,
     "Second": lambda moment: moment % 60_000_000 // 1_000_000,
+    "DateFormatClass": lambda moment, pattern: _formatted(moment, pattern),
+    "FromUnixTime": lambda seconds, pattern: _formatted(seconds * 1_000_000, pattern),
     "UnixSeconds": lambda moment: moment // 1_000_000,
     "UnixMillis": lambda moment: moment // 1_000,
     "UnixMicros": lambda moment: moment,
@@ -326,6 +350,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "BRound": lambda x, scale: _round(x, scale, decimal.ROUND_HALF_EVEN),
     "RoundFloor": lambda x, scale: _round(x, scale, decimal.ROUND_FLOOR),
     "RoundCeil": lambda x, scale: _round(x, scale, decimal.ROUND_CEILING),
+    "Floor": lambda x: _to_whole(x, math.floor),
+    "Ceil": lambda x: _to_whole(x, math.ceil),
     "Pow": _power,
     "Logarithm": _logarithm,
     **{

@@ -2,12 +2,23 @@
 
 Each is one change of one node: a comparison that includes its edge or does not, an edge one off, a
 flag turned over, a mask left out, AND for OR, a guard dropped, the lower bound for the upper one.
+
+What proves nothing is not changed:
+
+- text for people: messages of exceptions, f-strings, and the functions of `_OF_TEXT`;
+- limits of effort (`_EFFORT`): how much is looked at before the answer is "unknown", and in pieces
+  of what size. Any number is sound, and which one is best is for measurements to say. So is
+  whether the limit itself is within the effort, and a guard that gives up beyond it;
+- checks and hints of Python and numpy (`_HINTS`): `strict=` of zip, `copy=`, `zero_copy_only=`;
+- whether a margin itself is inside (`_MARGINS`): a margin is far from where anything overflows, so
+  that a value more or less is proven as well. Guards that use it are dropped all the same.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -48,6 +59,16 @@ _NAMES = {
     "can_be_true": "can_be_false",
     "can_be_false": "can_be_true",
 }
+#: Functions that write documentation, warnings and representations.
+_OF_TEXT = {"to_markdown", "_line", "__repr__", "_say_refuted", "_warn"}
+#: Constants of a module that limit effort.
+_EFFORT = re.compile(
+    r"most|_?(MOST|LONGEST|LONG_LIST|FEW|WIDTH|WIDE|ROUNDS|PER_CUT|PER_OCTAVE|BLOCK|SAMPLE|PAYS|MAX_RANGES|WORTH|TRIAL|GATHER|GRACE)[A-Z_]*"
+)
+#: Keywords that change no value.
+_HINTS = {"strict", "copy", "zero_copy_only"}
+#: Names of distances that leave room to spare.
+_MARGINS = {"SAFE", "_SAFE", "_LAST_DAY", "_MARGIN", "margin"}
 #: Masks: as the value of a keyword they are left out.
 _MASKS = {
     **dict.fromkeys(("can_be_null", "can_be_nan", "can_be_value", "nulls", "only_null"), False),
@@ -88,7 +109,7 @@ class _Site:
     name: str
     index: int | None
     function: str
-    statement: ast.stmt | None
+    statement: ast.stmt | ast.expr | None
 
     def put(self, node: ast.AST) -> None:
         if self.index is None:
@@ -128,7 +149,7 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
     raise LookupError(mutant.key)
 
 
-def _lines(statement: ast.stmt) -> tuple[int, int]:
+def _lines(statement: ast.stmt | ast.expr) -> tuple[int, int]:
     """Of a compound statement the head only."""
     body = getattr(statement, "body", None)
     last = statement.end_lineno or statement.lineno
@@ -150,7 +171,8 @@ def _text(node: ast.AST) -> str:
 class _Scope:
     names: tuple[str, ...] = ()
     function: str = ""
-    statement: ast.stmt | None = field(default=None)
+    #: The innermost one, or the line of a table of the module.
+    statement: ast.stmt | ast.expr | None = field(default=None)
 
 
 def _sites(tree: ast.AST) -> Iterator[_Site]:
@@ -166,7 +188,7 @@ def _within(node: ast.AST, scope: _Scope) -> Iterator[_Site]:
             if not isinstance(child, ast.AST) or _is_skipped(child):
                 continue
             inner = scope
-            if isinstance(child, ast.stmt):
+            if isinstance(child, ast.stmt) or (not scope.function and _is_line(node, child)):
                 inner = _Scope(scope.names, scope.function, child)
             yield _Site(
                 child,
@@ -177,6 +199,11 @@ def _within(node: ast.AST, scope: _Scope) -> Iterator[_Site]:
                 inner.statement,
             )
             yield from _within(child, _entered(child, inner))
+
+
+def _is_line(node: ast.AST, child: ast.AST) -> bool:
+    """Whether it is a line of a table: one of several calls in a tuple."""
+    return isinstance(node, ast.Tuple) and isinstance(child, ast.Call)
 
 
 def _entered(node: ast.AST, scope: _Scope) -> _Scope:
@@ -203,8 +230,14 @@ def _skipped(node: ast.AST) -> tuple[str, ...]:
 def _is_skipped(node: ast.AST) -> bool:
     if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr):
         return True
-    if isinstance(node, ast.Assign):
-        return any(isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets)
+    if isinstance(node, ast.FunctionDef) and node.name in _OF_TEXT:
+        return True
+    if isinstance(node, ast.keyword) and node.arg in _HINTS:
+        return True
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = [each.id for each in targets if isinstance(each, ast.Name)]
+        return any(name == "__all__" or _EFFORT.fullmatch(name) for name in names)
     # TypeAlias = Callable[[Any], …] and its like.
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
@@ -214,21 +247,23 @@ def _changes(site: _Site) -> Iterator[Change]:
     match node:
         case ast.Compare(ops=ops):
             for index, op in enumerate(ops):
-                if type(op) in _COMPARISONS:
+                if type(op) in _COMPARISONS and not (_is_order(op) and _has_room(node)):
                     yield _compare_changed(index)
         case ast.BoolOp():
             yield _bool_changed
-        case ast.BinOp(op=op) if type(op) in _OPERATORS and not _is_type(node):
+        case ast.BinOp(op=op) if (
+            type(op) in _OPERATORS and not _is_type(node) and not _is_effort(node)
+        ):
             yield _operator_changed
         case ast.UnaryOp(op=ast.Not() | ast.Invert()):
             yield lambda node: node.operand  # type: ignore[attr-defined]
         case ast.Constant(value=bool()):
             yield lambda node: ast.Constant(not node.value)  # type: ignore[attr-defined]
-        case ast.Constant(value=int()) if not _is_index(site):
+        case ast.Constant(value=int()) if not (_is_index(site) or _is_effort(site.parent)):
             yield lambda node: ast.Constant(node.value + 1)  # type: ignore[attr-defined]
             if node.value != 0:
                 yield lambda node: ast.Constant(node.value - 1)  # type: ignore[attr-defined]
-        case ast.If() if site.function:
+        case ast.If(test=test) if site.function and not _is_effort(test):
             yield _dropped
         case ast.IfExp():
             yield lambda node: node.body  # type: ignore[attr-defined]
@@ -243,6 +278,23 @@ def _changes(site: _Site) -> Iterator[Change]:
             value, ast.Constant
         ):
             yield lambda node: ast.keyword(node.arg, ast.Constant(_MASKS[node.arg]))  # type: ignore[attr-defined]
+
+
+def _is_order(op: ast.cmpop) -> bool:
+    return isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+
+
+def _has_room(node: ast.AST) -> bool:
+    """Whether a margin or a limit of effort is compared: one more or less is as good."""
+    return bool(_names(node) & _MARGINS) or _is_effort(node)
+
+
+def _is_effort(node: ast.AST) -> bool:
+    return any(map(_EFFORT.fullmatch, _names(node)))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _compare_changed(index: int) -> Change:

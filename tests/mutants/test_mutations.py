@@ -71,6 +71,11 @@ def test_change_is_made(source: str, change: str) -> None:
         "def f(x): return x.lower()",
         "def f(x: int = 1) -> Literal[2]: return x",
         "def f(x): return x[0]",
+        "def to_markdown(x): return x + 1",
+        "_MOST = 5",
+        "def f(x):\n if len(x) > _LONGEST: return None",
+        "def f(x): return x < SAFE",
+        "def f(x, y): return zip(x, y, strict=True)",
     ],
 )
 def test_what_says_nothing_about_values_is_left_alone(source: str) -> None:

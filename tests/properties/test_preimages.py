@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import combinations_with_replacement, pairwise, product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,3 +115,44 @@ def test_beginnings(constant: str, one: str, other: str, count: int) -> None:
     ]
     assert verdict != 0 or not any(truths)
     assert verdict != 2 or all(truths)
+
+
+_SPACED = sorted(
+    {
+        *("".join(each) for size in range(4) for each in product("aB ", repeat=size)),
+        *(
+            before + text + after
+            for text in ("a", "B", "aB", "Ba")
+            for before in ("", "  ", "     ")
+            for after in ("", "  ", "    ")
+        ),
+    }
+)
+_ENDS = sorted("".join(each) for size in range(4) for each in product("aB ", repeat=size))[::2]
+#: A function, and constants whose preimage is exact.
+EXACT: list[tuple[str, tuple[str, ...]]] = [
+    ("StringTrim", ("aB",)),
+    ("StringTrimLeft", ("a", "aB")),
+    ("StringTrimRight", ("aB", "ab", "b")),
+    ("Upper", ("a", "aB", "B", "ab", "b", "")),
+    ("Lower", ("aB", "B", "A", "b", "")),
+]
+
+
+@pytest.mark.parametrize(("name", "constants"), EXACT)
+@pytest.mark.parametrize("op", ["=", "<>", "<", "<=", ">", ">="])
+def test_verdicts_are_exact(name: str, constants: tuple[str, ...], op: str) -> None:
+    pairs = list(combinations_with_replacement(_ENDS, 2))
+    files = ArrowStatistics(statistics_of(s, pairs))
+    for constant in constants:
+        subject = Call(name, (s,), (), STRING)
+        predicate = Compare(Comparison(op), subject, Literal(constant, STRING))
+        swapped = Compare(Comparison(op).swapped, Literal(constant, STRING), subject)
+        truths = {text: row_value(predicate, {s.path: text}) is True for text in _SPACED}
+        for either in (predicate, swapped):
+            for (low, high), code in zip(pairs, verdicts(either, files).tolist(), strict=True):
+                between = [truths[text] for text in _SPACED if low <= text <= high]
+                expected = 0 if not any(between) else 2 if all(between) else 1
+                if op in ("<=", ">") and code == 1:
+                    continue  # its complement begins right above the constant
+                assert code == expected, (name, op, constant, low, high)

@@ -1,0 +1,250 @@
+"""Functions of strings between two others: every pair of edges among some dozens of strings.
+
+For each function the table says what its bounds are, from the two edges alone. Where both edges are
+one string the bounds are its value; and no string between the edges has a value outside of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tamis.expr.nodes import Call, Column, type_of
+from tamis.expr.sql import to_sql
+from tamis.expr.types import BINARY, BOOLEAN, INTEGER, STRING
+from tamis.files.table import ArrowStatistics
+from tests.differential.claims import claim_of
+from tests.differential.exact_claims import Table, claim_over, table_over
+from tests.differential.rows import row_value
+from tests.evaluate.test_exact_bounds import call
+
+s = Column(("s",), STRING)
+_LETTERS = ("a", "B", "i", " ", "\x7f", "é")
+STRINGS = sorted(
+    {
+        *("".join(each) for size in range(3) for each in product(_LETTERS, repeat=size)),
+        *("aa ", "aaB", "aB a", "aBa", "aBb", "aBé", "aBi", "  a", "a\0", "aBaB", "\U0010ffffa"),
+    },
+    key=str.encode,
+)
+PAIRS = list(combinations_with_replacement(STRINGS, 2))
+#: The lower and the upper edge; None: not known.
+Edges = tuple[bytes | int | None, bytes | int | None]
+Rule = Callable[[bytes, bytes], Edges]
+
+
+def shared(low: bytes, high: bytes) -> bytes:
+    """What both begin with."""
+    size = next(
+        (place for place, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), None
+    )
+    return low[: min(len(low), len(high)) if size is None else size]
+
+
+def unknown(low: bytes, high: bytes) -> Edges:
+    return None, None
+
+
+def unknown_truth(low: bytes, high: bytes) -> Edges:
+    return 0, 1
+
+
+def of_edges(function: Callable[[bytes], Any]) -> Rule:
+    """It rises, so that the edges go to the edges."""
+    return lambda low, high: (function(low), function(high))
+
+
+def after_itself(end: bytes) -> Rule:
+    """x || end: the greatest is a beginning of the upper edge, not less than the lower one."""
+
+    def rule(low: bytes, high: bytes) -> Edges:
+        beginnings = [high[:size] for size in range(len(high) + 1)]
+        return low, max(each + end for each in beginnings if each >= low)
+
+    return rule
+
+
+def without_spaces_at_end(low: bytes, high: bytes) -> Edges:
+    stops = [place for place, byte in enumerate(low) if byte <= 0x20]
+    return low[: stops[0]] if stops else low, high
+
+
+def without_spaces_before(low: bytes, high: bytes) -> Edges:
+    return (low, high) if low[:1] > b" " else (None, None)
+
+
+def without_spaces(low: bytes, high: bytes) -> Edges:
+    return without_spaces_at_end(low, high) if low[:1] > b" " else (None, None)
+
+
+def mapped(function: Callable[[str], str]) -> Rule:
+    """What both begin with, up to an i and to what is not ASCII: all begin with it, mapped."""
+
+    def rule(low: bytes, high: bytes) -> Edges:
+        both = shared(low, high)
+        stops = [place for place, byte in enumerate(both) if byte >= 0x80 or byte in b"iI"]
+        begin = function(both[: stops[0] if stops else None].decode()).encode()
+        return begin, begin[:-1] + bytes([begin[-1] + 1]) if begin else None
+
+    return rule
+
+
+def part_of(start: int, size: int) -> Rule:
+    """Monotone behind a beginning of ASCII that all share."""
+
+    def rule(low: bytes, high: bytes) -> Edges:
+        begin = start - 1
+        if low[:begin] != high[:begin] or len(low) < begin or not low[:begin].isascii():
+            return None, None
+        rest = (each[begin:].decode()[:size].encode() for each in (low, high))
+        return next(rest), next(rest)
+
+    return rule
+
+
+def containing(part: bytes) -> Rule:
+    return lambda low, high: (int(part in shared(low, high)), 1)
+
+
+def may_begin_with(begin: bytes) -> Rule:
+    """LIKE says nothing of a whole container, but of one string."""
+    return lambda low, high: (0, begins_with(begin)(low, high)[1])
+
+
+def begins_with(begin: bytes) -> Rule:
+    end = begin[:-1] + bytes([begin[-1] + 1])
+    return lambda low, high: (int(begin <= low and high < end), int(low < end and high >= begin))
+
+
+def first_characters(size: int) -> Callable[[bytes], bytes]:
+    return lambda text: text.decode()[:size].encode()
+
+
+TABLE: tuple[tuple[Call, Rule], ...] = (
+    *((call("Substring", STRING, s, start, size), of_edges(first_characters(size))) for start in (0, 1) for size in (1, 2, 3)),
+    *((call("Substring", STRING, s, start, size), part_of(start, size)) for start in (2, 3) for size in (1, 2)),
+    *((call("Substring", STRING, s, start, 1), unknown) for start in (-1, -2)),
+    *((call("Substring", STRING, s, start, 0), of_edges(lambda text: b"")) for start in (1, 2, -1)),
+    *((call("Concat", STRING, before, s), of_edges(before.encode().__add__)) for before in ("", "p", "é")),
+    *((call("Concat", STRING, s, end), after_itself(end.encode())) for end in ("a", "B", "aB", "é", "\0", "ba", "\U0010ffff")),
+    (call("Concat", STRING, s, ""), of_edges(lambda text: text)),
+    (call("StringTrimRight", STRING, s), without_spaces_at_end),
+    (call("StringTrimLeft", STRING, s), without_spaces_before),
+    (call("StringTrim", STRING, s), without_spaces),
+    (call("Upper", STRING, s), mapped(str.upper)),
+    (call("Lower", STRING, s), mapped(str.lower)),
+    *((call("Contains", BOOLEAN, s, part), containing(part.encode())) for part in ("a", "aB", "é", "i")),
+    *((call("EndsWith", BOOLEAN, s, end), unknown_truth) for end in ("a", "é")),
+    *((call("Like", BOOLEAN, s, text, escapeChar="\\"), unknown_truth) for text in ("%a", "_%B", "%")),
+    *((call("Like", BOOLEAN, s, f"{text}%", escapeChar="\\"), may_begin_with(text.encode())) for text in ("a", "aB", "é")),
+    *((call("StartsWith", BOOLEAN, s, text), begins_with(text.encode())) for text in ("a", "aB", "é")),
+    *((call("StringReplace", STRING, s, *pair), unknown) for pair in (("a", "b"), ("B", ""))),
+    *((call(name, STRING, s, 3, "x"), unknown) for name in ("StringLPad", "StringRPad")),
+    (call("StringRepeat", STRING, s, 2), unknown),
+    (call("Reverse", STRING, s), unknown),
+    (call("Cast", BINARY, s), of_edges(lambda text: text)),
+)  # fmt: skip
+
+
+def _id(value: Any) -> str:
+    return to_sql(value) if isinstance(value, Call) else ""
+
+
+def _value(tried: Call, text: str) -> Any:
+    if tried.name == "Cast":
+        return text.encode()
+    found = row_value(tried, {s.path: text})
+    return found.encode() if isinstance(found, str) else found
+
+
+@pytest.mark.parametrize(("tried", "rule"), TABLE, ids=_id)
+def test_bounds_follow_from_the_edges(tried: Call, rule: Rule) -> None:
+    claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
+    values = {text: _value(tried, text) for text in STRINGS}
+    places = {text: place for place, text in enumerate(STRINGS)}
+    for place, (low, high) in enumerate(PAIRS):
+        found = claim.lower[place], claim.upper[place]
+        text = (to_sql(tried), low, high, found)
+        flags = claim.can_be_null[place], claim.can_be_nan[place], claim.can_be_value[place]
+        assert flags == (False, False, True) or not claim.says_anything[place], text
+        between = [values[each] for each in STRINGS[places[low] : places[high] + 1]]
+        assert found[0] is None or found[0] <= min(between), text
+        assert found[1] is None or max(between) <= found[1], text
+        if low == high and (low.isascii() or tried.name not in ("Upper", "Lower")):
+            assert found == (values[low], values[low]), text
+        elif low != high:
+            assert found == rule(low.encode(), high.encode()), text
+
+
+@pytest.mark.parametrize("name", ["Length", "OctetLength", "BitLength"])
+def test_lengths(name: str) -> None:
+    tried = call(name, INTEGER, s)
+    claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
+    unit = 8 if name == "BitLength" else 1
+    for place, (low, high) in enumerate(PAIRS):
+        if low == high:
+            value = row_value(tried, {s.path: low})
+            assert (claim.lower[place], claim.upper[place]) == (value, value), low
+        else:
+            # Greater than the empty string: not empty.
+            assert claim.lower[place] == (unit if low else 0), (low, high)
+            assert claim.upper[place] == (1 << 31) - 1
+
+
+@pytest.mark.parametrize("tried", [tried for tried, _ in TABLE], ids=_id)
+def test_an_edge_that_is_not_known_bounds_nothing(tried: Call) -> None:
+    """No string at or below the upper edge, or from the lower one on, has a value outside."""
+    values = [_value(tried, text) for text in STRINGS]
+    for side in ("min.s", "max.s"):
+        cells = {
+            side: pa.array(STRINGS),
+            "null_count.s": pa.array([0, 1] * (len(STRINGS) // 2) + [0] * (len(STRINGS) % 2)),
+        }
+        other = "max.s" if side == "min.s" else "min.s"
+        for table in (cells, {**cells, other: pa.array([None] * len(STRINGS), pa.string())}):
+            statistics = ArrowStatistics(pa.table(table))
+            data_type = type_of(tried)
+            assert data_type is not None
+            claim = claim_of("", data_type.name, tried, statistics, len(STRINGS))
+            assert claim is not None
+            for place in range(len(STRINGS)):
+                held = values[place:] if side == "min.s" else values[: place + 1]
+                lower, upper = claim.lower[place], claim.upper[place]
+                text = (STRINGS[place], side, lower, upper)
+                assert lower is None or lower <= min(held), text
+                assert upper is None or max(held) <= upper, text
+                assert claim.can_be_null[place] or place % 2 == 0, text
+
+
+@pytest.mark.parametrize("tried", [tried for tried, _ in TABLE], ids=_id)
+def test_a_container_alone_says_the_same(tried: Call) -> None:
+    some = [(pair,) for pair in PAIRS[:: len(PAIRS) // 25]]
+    together = claim_over(tried, table_over((s,), some))
+    for place, pair in enumerate(some):
+        alone = claim_over(tried, table_over((s,), [pair]))
+        for name in ("lower", "upper", "can_be_null", "can_be_value"):
+            assert getattr(alone, name)[0] == getattr(together, name)[place], (name, pair)
+
+
+@pytest.mark.parametrize("text", ["aB", "é", "", "zz"])
+def test_like_without_a_wildcard_is_equality(text: str) -> None:
+    tried = call("Like", BOOLEAN, s, text, escapeChar="\\")
+    claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
+    for place, (low, high) in enumerate(PAIRS):
+        between = low.encode() <= text.encode() <= high.encode()
+        assert (claim.lower[place], claim.upper[place]) == (0, int(between)), (low, high)
+    for side in ("min.s", "max.s"):
+        claim = claim_over(
+            tried, Table([[{}]] * len(STRINGS), ArrowStatistics(pa.table({side: STRINGS})))
+        )
+        for place, each in enumerate(STRINGS):
+            is_met = (
+                each.encode() <= text.encode()
+                if side == "min.s"
+                else each.encode() >= text.encode()
+            )
+            assert claim.upper[place] >= int(is_met), (side, each)
