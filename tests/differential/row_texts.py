@@ -22,9 +22,15 @@ def _padded(text: str, length: int, pad: str, left: bool) -> str:
 
 
 def like(text: str, pattern: str) -> bool:
-    """LIKE without escapes."""
-    expression = "".join({"%": ".*", "_": "."}.get(each, re.escape(each)) for each in pattern)
+    """LIKE with the escape character that Spark has unless a query names another."""
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    expression = "".join({"%": ".*", "_": "."}.get(each, re.escape(each[-1])) for each in parts)
     return re.fullmatch(expression, text, re.DOTALL) is not None
+
+
+def rlike(text: str, pattern: str) -> bool:
+    """RLIKE, for patterns that mean the same in Java and in Python."""
+    return re.search(pattern, text) is not None
 
 
 TEXTS: dict[str, Callable[..., Any]] = {
@@ -32,6 +38,7 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "EndsWith": lambda text, suffix: text.endswith(suffix),
     "Contains": lambda text, part: part in text,
     "Like": like,
+    "RLike": rlike,
     "Substring": _substring,
     "Concat": lambda *parts: "".join(parts),
     "Upper": str.upper,

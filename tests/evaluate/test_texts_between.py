@@ -111,7 +111,7 @@ def containing(part: bytes) -> Rule:
 
 
 def may_begin_with(begin: bytes) -> Rule:
-    """LIKE says nothing of a whole container, but of one string."""
+    """LIKE and RLIKE are at most as true as StartsWith."""
     return lambda low, high: (0, begins_with(begin)(low, high)[1])
 
 
@@ -144,6 +144,9 @@ TABLE: tuple[tuple[Call, Rule], ...] = (
     *((call("StartsWith", BOOLEAN, s, text), begins_with(text.encode())) for text in ("a", "aB", "é")),
     *((call("StringReplace", STRING, s, *pair), unknown) for pair in (("a", "b"), ("B", ""))),
     *((call(name, STRING, s, 3, "x"), unknown) for name in ("StringLPad", "StringRPad")),
+    # an escaped character means itself
+    *((call("Like", BOOLEAN, s, text, escapeChar="\\"), may_begin_with(b"a")) for text in ("a%B", "a_", "a%\\%")),
+    (call("Like", BOOLEAN, s, "a\\%%", escapeChar="\\"), may_begin_with(b"a%")),
     (call("StringRepeat", STRING, s, 2), unknown),
     (call("Reverse", STRING, s), unknown),
     (call("Cast", BINARY, s), of_edges(lambda text: text)),
@@ -178,6 +181,57 @@ def test_bounds_follow_from_the_edges(tried: Call, rule: Rule) -> None:
             assert found == (values[low], values[low]), text
         elif low != high:
             assert found == rule(low.encode(), high.encode()), text
+
+
+#: The beginning of all strings that match: a quantifier may take the last character away.
+REGULAR_EXPRESSIONS = [
+    ("^a", b"a"),
+    ("^aB", b"aB"),
+    ("^aB.*", b"a"),
+    ("^aB[a-z]?", b"a"),
+    ("^aB a$", b"aB "),
+    ("^aB.+", b"a"),
+    ("^é", "é".encode()),
+]
+
+
+@pytest.mark.parametrize(("pattern", "begin"), REGULAR_EXPRESSIONS)
+def test_regular_expressions_say_where_all_matches_begin(pattern: str, begin: bytes) -> None:
+    tried = call("RLike", BOOLEAN, s, pattern)
+    claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
+    matching = [text for text in STRINGS if row_value(tried, {s.path: text})]
+    assert matching
+    assert all(text.encode().startswith(begin) for text in matching)
+    for place, (low, high) in enumerate(PAIRS):
+        expected = may_begin_with(begin)(low.encode(), high.encode())
+        assert (claim.lower[place], claim.upper[place]) == expected, (low, high)
+
+
+@pytest.mark.parametrize("prefix", ["A", "AB", "B", "C", "é", " ", ""])
+def test_an_open_upper_edge_is_no_value(prefix: str) -> None:
+    """upper(x) lies in [beginning, the string after it): where that is a prefix, none has it."""
+    tried = call("StartsWith", BOOLEAN, call("Upper", STRING, s), prefix)
+    claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
+    least = prefix.encode()
+    end = least[:-1] + bytes([least[-1] + 1]) if least else b"\xff"
+    for place, (low, high) in enumerate(PAIRS):
+        if low == high:
+            continue
+        lower, upper = mapped(str.upper)(low.encode(), high.encode())
+        if lower is None or upper is None:
+            expected: Edges = (int(not prefix), 1)
+        else:
+            assert isinstance(lower, bytes)
+            assert isinstance(upper, bytes)
+            expected = int(least <= lower and upper <= end), int(lower < end and upper > least)
+        found = claim.lower[place], claim.upper[place]
+        # which strings begin with it as capitals may say more than the edges
+        assert found[0] >= expected[0], (low, high)
+        assert found[1] <= expected[1], (low, high)
+        places = range(STRINGS.index(low), STRINGS.index(high) + 1)
+        held = [STRINGS[each].upper().startswith(prefix) for each in places]
+        assert found[0] <= min(held), (low, high)
+        assert found[1] >= max(held), (low, high)
 
 
 @pytest.mark.parametrize("name", ["Length", "OctetLength", "BitLength"])
