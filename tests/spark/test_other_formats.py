@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,15 +28,35 @@ def reader(spark: SparkSession, kind: str) -> Any:
     return spark.read.format(kind).schema(SCHEMA)
 
 
-@pytest.fixture
-def path(spark: SparkSession, events: DataFrame, kind: str, folder: str) -> str:
-    """1,000 rows in 10 files by id, with an index, as the view `t`."""
-    path = f"{folder}/{kind}"
+def write(spark: SparkSession, events: DataFrame, kind: str, path: str) -> None:
+    """1,000 rows in 10 files by id, with an index."""
     rows = events.select("id", "day", "name", "amount").repartitionByRange(10, "id")
     rows.sortWithinPartitions("id").write.format(kind).save(path)
     tamis.index(spark, path, reader=reader(spark, kind)).build()
+
+
+@pytest.fixture
+def path(spark: SparkSession, events: DataFrame, kind: str, folder: str) -> str:
+    """A table of this test alone, as the view `t`."""
+    path = f"{folder}/{kind}"
+    write(spark, events, kind, path)
     reader(spark, kind).load(path).createOrReplaceTempView("t")
     return path
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tables lie that no test changes."""
+    return tmp_path_factory.mktemp("unchanged")
+
+
+@pytest.fixture
+def table(spark: SparkSession, events: DataFrame, kind: str, unchanged: Path) -> None:
+    """The view `t` of a table that no test changes."""
+    path = unchanged / kind
+    if not path.exists():
+        write(spark, events, kind, str(path))
+    reader(spark, kind).load(str(path)).createOrReplaceTempView("t")
 
 
 # condition | files kept, None: the scan is left to Spark
@@ -53,7 +74,7 @@ CASES = [
 ]
 
 
-@pytest.mark.usefixtures("path")
+@pytest.mark.usefixtures("table")
 @pytest.mark.parametrize(("condition", "files"), CASES)
 def test_hits_and_misses(same: Same, condition: str, files: list[int] | None) -> None:
     frame = same(f"SELECT id, name FROM t WHERE {condition}")
@@ -61,7 +82,7 @@ def test_hits_and_misses(same: Same, condition: str, files: list[int] | None) ->
     same(f"SELECT count(*), max(name) FROM t WHERE {condition}")
 
 
-@pytest.mark.usefixtures("path")
+@pytest.mark.usefixtures("table")
 def test_what_is_proven_leaves_the_plan(same: Same, kind: str) -> None:
     frame = same("SELECT name FROM t WHERE id >= 500")
     [scan] = scans(frame)
@@ -97,7 +118,7 @@ def test_files_that_came_or_changed_are_read(
     assert kept(same("SELECT * FROM t WHERE id = 555")) == [1]
 
 
-@pytest.mark.usefixtures("path")
+@pytest.mark.usefixtures("table")
 def test_joins_limits_and_subqueries(same: Same) -> None:
     same(
         "SELECT a.id, b.name FROM t a JOIN t b ON a.id = b.id WHERE a.id > 950 AND b.day > '1997-09-01'"

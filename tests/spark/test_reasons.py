@@ -6,6 +6,7 @@ It gives a query, and the fix as code: with it the query reads fewer files, for 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,11 +36,15 @@ INT96 = ("spark.sql.parquet.outputTimestampType", "INT96")
 
 
 class World:
-    """Tables of one test, by name: also temporary views of that name."""
+    """Tables of one test, by name: also temporary views of that name.
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
+    written: a directory of the tables that other tests have written, for copies.
+    """
+
+    def __init__(self, spark: SparkSession, folder: Path, written: Path) -> None:
         self.spark = spark
         self._folder = folder
+        self._written = written
         self.paths: dict[str, str] = {}
 
     def rows(self, where: str = "true") -> DataFrame:
@@ -49,13 +54,20 @@ class World:
         """Write it anew, clustered by an expression. index: arguments of `build`; None: no index."""
         from pyspark.sql.functions import expr
 
-        self.write(name, self.rows().repartitionByRange(FILES, expr(by)))
+        timestamps = self.spark.conf.get(INT96[0])
+        written = self._written / f"{by} {timestamps}"
+        if not written.exists():
+            self.rows().repartitionByRange(FILES, expr(by)).write.parquet(str(written))
+        self.view(name, shutil.copytree(written, self.path(name)))
         if index is not None:
             self.index(name, **index)
 
     def write(self, name: str, frame: DataFrame) -> None:
         path = self.path(name)
         frame.write.parquet(path)
+        self.view(name, path)
+
+    def view(self, name: str, path: str) -> None:
         self.spark.read.parquet(path).createOrReplaceTempView(name)
 
     def path(self, name: str) -> str:
@@ -701,11 +713,16 @@ def files(document: dict[str, Any]) -> float:
     return float(sum(read))
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("written")
+
+
 @pytest.mark.parametrize(
     ("code", "made"), CASES, ids=[f"{code}-{made.__name__}" for code, made in CASES]
 )
-def test_reason(spark: SparkSession, tmp_path: Path, code: str, made: Case) -> None:
-    query, fix = made(World(spark, tmp_path))
+def test_reason(spark: SparkSession, tmp_path: Path, written: Path, code: str, made: Case) -> None:
+    query, fix = made(World(spark, tmp_path, written))
     if isinstance(query, str):
         statement = query
         query = lambda: spark.sql(statement)  # noqa: E731
