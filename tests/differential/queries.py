@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,7 @@ def run(
     """
     tally = Tally()
     number = first
+    reported = time.monotonic()
     while tally.queries < count:
         rng = random.Random(f"{seed}/{number}")
         world = random_world(rng, number)
@@ -79,6 +80,9 @@ def run(
             min(count, tally.queries + QUERIES_PER_WORLD), grammar(rng, world.tables, only)
         )
         number += 1
+        if time.monotonic() - reported > 60:
+            reported = time.monotonic()
+            report(f"{label}, {cpu_seconds(spark):.0f} s of CPU: {tally}")
     return tally
 
 
@@ -94,7 +98,6 @@ class _Run:
     report: Callable[[str], None]
     shrink_seconds: float
     label: str
-    reported: float = field(default_factory=time.monotonic)
 
     def until(self, stop: int, grammar: Grammar) -> None:
         """Compare statements until the tally counts that many."""
@@ -108,9 +111,6 @@ class _Run:
                 self.world.configure(self.spark)
             self._compare(grammar.statement(), place)
             place += 1
-            if time.monotonic() - self.reported > 60:
-                self.reported = time.monotonic()
-                self.report(f"{self.label}, {cpu_seconds(self.spark):.0f} s of CPU: {self.tally}")
         self.world.tear_down(self.spark)
 
     def _change(self) -> None:

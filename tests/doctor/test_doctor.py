@@ -99,6 +99,7 @@ def test_text_is_plain_without_a_terminal(tmp_path: Path) -> None:
     assert lines[0].startswith("ok      python     Python 3.")
 
 
+@pytest.mark.spark
 def test_with_spark(doctor: Doctor) -> None:
     report = doctor()
     assert (report.code, report.failed) == (0, []), report.checks
@@ -301,6 +302,7 @@ def test_a_python_that_is_not_there(doctor: Doctor, tmp_path: Path) -> None:
     assert "/nowhere/python cannot be run" in report.checks["sidecar"]["text"]
 
 
+@pytest.mark.spark
 def test_spark_itself_tells_of_a_sidecar_that_does_not_work(doctor: Doctor, tmp_path: Path) -> None:
     python = a_python(tmp_path, "echo 'No module named tamis' >&2; exit 1")
     (tmp_path / "spark-defaults.conf").write_text(f"spark.tamis.python {python}\n")
@@ -311,6 +313,7 @@ def test_spark_itself_tells_of_a_sidecar_that_does_not_work(doctor: Doctor, tmp_
     )
 
 
+@pytest.mark.spark
 def test_a_spark_that_does_not_start(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.executor.memory nonsense\n")
     report = doctor()
