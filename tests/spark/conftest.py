@@ -103,14 +103,26 @@ def sql_tab(spark: SparkSession) -> dict[str, list[int]]:
     raise AssertionError("the SQL tab shows nothing of tamis")
 
 
+@pytest.fixture(scope="module")
+def rows_without_tamis() -> dict[str, list[str]] | None:
+    """Rows by statement, for modules that ask the same of unchanged tables again. None: no reuse."""
+    return None
+
+
 @pytest.fixture
-def same(spark: SparkSession) -> Callable[[str], DataFrame]:
+def same(
+    spark: SparkSession, rows_without_tamis: dict[str, list[str]] | None
+) -> Callable[[str], DataFrame]:
     """Run a statement with tamis off and on; the rows have to be the same. Gives the frame with it on."""
 
     def check(statement: str) -> DataFrame:
-        spark.conf.set("spark.tamis.enabled", "false")
-        off = rows(spark.sql(statement))
-        spark.conf.set("spark.tamis.enabled", "true")
+        off = None if rows_without_tamis is None else rows_without_tamis.get(statement)
+        if off is None:
+            spark.conf.set("spark.tamis.enabled", "false")
+            off = rows(spark.sql(statement))
+            spark.conf.set("spark.tamis.enabled", "true")
+        if rows_without_tamis is not None:
+            rows_without_tamis[statement] = off
         frame = spark.sql(statement)
         assert rows(frame) == off
         return frame

@@ -83,22 +83,6 @@ def rows_without_tamis() -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def same(spark: SparkSession, rows_without_tamis: dict[str, list[str]]) -> Same:
-    """Run a statement; the rows have to be those of plain Spark. Gives the frame with tamis on."""
-
-    def check(statement: str) -> DataFrame:
-        if statement not in rows_without_tamis:
-            spark.conf.set("spark.tamis.enabled", "false")
-            rows_without_tamis[statement] = rows(spark.sql(statement))
-            spark.conf.set("spark.tamis.enabled", "true")
-        frame = spark.sql(statement)
-        assert rows(frame) == rows_without_tamis[statement]
-        return frame
-
-    return check
-
-
-@pytest.fixture
 def views(spark: SparkSession, tables: dict[str, str]) -> SparkSession:
     for name, path in tables.items():
         spark.read.parquet(path).createOrReplaceTempView(name)
