@@ -116,7 +116,7 @@ object KeptStatistics {
   }
 }
 
-/** A relation of which only the statistics count. */
+/** A relation that only carries statistics. */
 private final case class AnalyzedColumns(output: Seq[Attribute], statistics: Statistics)
     extends LeafNode {
   override def computeStats(): Statistics = statistics
