@@ -85,6 +85,10 @@ mutants: $(INSTALLED) ## Make mistakes in the rules, one at a time: do tests not
 mutants-scala: setup ## Drop a guard from each rule of the Scala side: does its test notice? (ONLY=part of a name)
 	$(PYTHON) tests/mutants/scala_mutants.py $(if $(ONLY),--only "$(ONLY)")
 
+.PHONY: snapshots
+snapshots: $(INSTALLED) ## Record what the rules answer now, for tests/snapshots to compare with
+	$(PYTHON) -m tests.snapshots.recorded
+
 .PHONY: verdicts
 verdicts: setup ## Show every case of the tables of hits and misses
 	$(PYTHON) -m pytest -v tests/cases

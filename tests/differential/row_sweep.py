@@ -98,7 +98,7 @@ def _calls_of_tables() -> Iterator[tuple[Call, DataType]]:
 
 def check(random: Random, call: Expr, data_type: DataType, findings: Findings) -> None:
     """Compare the claims of a call over column `a` with its values on the rows of containers."""
-    containers = [_container(random, data_type) for _ in range(CONTAINERS)]
+    containers = [random_container(random, data_type) for _ in range(CONTAINERS)]
     named = [[{"a": row[_PATH]} for row in rows] for rows in containers]
     table = statistics_of(random, {"a": POOLS[data_type][1]}, named)
     result = type_of(call)
@@ -131,7 +131,8 @@ def _as_bound(found: Any, data_type: DataType) -> Any:
     return found
 
 
-def _container(random: Random, data_type: DataType) -> list[dict[tuple[str, ...], Any]]:
+def random_container(random: Random, data_type: DataType) -> list[dict[tuple[str, ...], Any]]:
+    """Rows of a column `a`, often around the values where functions break."""
     kind = _KINDS.get(data_type.name)
     if kind is not None and random.random() < 0.6:
         values = DRAW[kind](random)

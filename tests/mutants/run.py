@@ -66,7 +66,8 @@ NO_PROOF = {
 }
 TESTS = (
     *("tests/cases", "tests/classify", "tests/declarations", "tests/evaluate", "tests/expr"),
-    *("tests/files", "tests/plan", "tests/properties", "tests/serve"),
+    *("tests/files", "tests/index", "tests/plan", "tests/properties", "tests/serve"),
+    "tests/snapshots",
     *("tests/differential/test_row_sweep.py", "tests/differential/test_verdicts.py"),
     *(f"python/tamis/{folder}" for folder in FOLDERS),
 )

@@ -1,0 +1,450 @@
+"""Random questions about random statistics, each with a name, and what tamis answers today.
+
+Every question is drawn from a seed of its own: one that is added or taken away leaves the others
+as they are. There is no oracle here. That answers are right is for the other tests to show; these
+say that an answer has changed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache, partial
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.classify import Capabilities, classify
+from tamis.evaluate import verdicts
+from tamis.evaluate.contract import Contract
+from tamis.evaluate.declared import bind
+from tamis.evaluate.images import Declared
+from tamis.evaluate.interpreter import truth, value
+from tamis.evaluate.raising import can_raise, may_raise
+from tamis.evaluate.watch import Watch
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    type_of,
+    walk,
+)
+from tamis.expr.sql import to_sql
+from tamis.expr.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    decimal,
+)
+from tamis.files.columns import count_column
+from tamis.files.table import ArrowStatistics, dotted
+from tamis.plan.aggregate import answer
+from tamis.plan.contributions import Aggregate, Function
+from tamis.plan.effects import effects
+from tamis.plan.fully_matching import fully_matching, fully_matching_blocks
+from tamis.plan.implied import implied_ranges
+from tamis.plan.key_ranges import key_ranges
+from tamis.plan.keys_of_files import key_of_files, matching_files
+from tamis.plan.kinds import deciding_kinds
+from tamis.plan.limit import enough_files
+from tamis.plan.reader_losses import loss_of
+from tamis.plan.row_groups import GroupedFiles, decide_row_groups
+from tamis.plan.scan import Segment, decide
+from tamis.plan.sort_keys import SortKey
+from tamis.plan.topk import boundary, first_files
+from tamis.plan.unraised_errors import files_that_may_raise
+from tests.cases.tables import CASES
+from tests.differential.claims import statistics_of
+from tests.differential.generate import (
+    POOLS,
+    Case,
+    random_case,
+    random_function,
+    random_limits,
+    random_predicate,
+)
+from tests.differential.random_calls import calls_in, random_call, random_test
+from tests.differential.row_sweep import random_container
+from tests.evaluate.test_exact_bounds import EXACT, NEAR, PIECES, SINGLE
+from tests.properties.test_recorded import POOL, Held
+from tests.snapshots.spell import digest
+
+#: Zones whose past is settled; of the future of others people still decide.
+ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe", "+05:30")
+MODES = ("LEGACY", "LEGACY", "ANSI", "TRY")
+FILES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`group`: questions of one test. `text`: what is asked, for people. `ask`: the answer."""
+
+    group: str
+    text: str
+    ask: Callable[[], Any]
+
+
+def keys(family: str) -> list[str]:
+    """The names of all questions of a family. Those that are None when drawn do not exist."""
+    if family == "calls":
+        return list(_calls())
+    return [str(number) for number in range(COUNTS[family])]
+
+
+def question(family: str, key: str) -> Question | None:
+    """Draw a question from the seed that is its name."""
+    return _DRAW[family](Random(f"{family} {key}"), key)
+
+
+#: How many questions there are of a family.
+COUNTS = {
+    "random_calls": 6_000,
+    "columns": 400,
+    "predicates": 2_400,
+    "scans": 900,
+    "members": 400,
+    "declared": 300,
+}
+
+
+# --- bounds of calls -----------------------------------------------------------------------------
+
+
+@cache
+def _calls() -> dict[str, tuple[Call, str]]:
+    """The calls of the tables of cases, in every mode."""
+    found: dict[str, tuple[Call, str]] = {}
+    listed: list[Expr] = [each for case in CASES for each in (*case.hits, *case.misses, *case.full)]
+    for call in calls_in((*listed, *EXACT, *PIECES, *NEAR, *SINGLE)):
+        columns = [each for each in walk(call) if isinstance(each, Column)]
+        if columns and all(each.type in POOLS for each in columns):
+            for mode in dict.fromkeys(MODES):
+                text = to_sql(call).encode("unicode_escape").decode()
+                found[f"{text} {columns[0].type} {digest(call)[:4]} {mode}"] = call, mode
+    return found
+
+
+def _call_of_a_table(random: Random, key: str) -> Question | None:
+    found = _calls().get(key)
+    if found is None:
+        return None
+    call, mode = found
+    return _bounds(random, _with(random, call, mode))
+
+
+def _random_call(random: Random, _: str) -> Question | None:
+    data_type = random.choice(list(POOLS))
+    draw = random_test if random.random() < 0.15 else random_call
+    call = draw(random, Column(("a",), data_type))
+    if not isinstance(call, Call):
+        return None
+    return _bounds(random, _with(random, call, random.choice(MODES)))
+
+
+def _with(random: Random, call: Call, mode: str) -> Call:
+    """The call, and those in it, in a session of another time zone and mode."""
+    options = dict(call.options)
+    if options.get("timeZoneId") == "UTC":
+        options["timeZoneId"] = random.choice(ZONES)
+    if "evalMode" in options:
+        options["evalMode"] = mode
+    arguments = (_with(random, e, mode) if isinstance(e, Call) else e for e in call.arguments)
+    return replace(call, arguments=tuple(arguments), options=tuple(options.items()))
+
+
+def _bounds(random: Random, call: Call) -> Question:
+    types = {dotted(each.path): each.type for each in walk(call) if isinstance(each, Column)}
+    columns = {
+        name: [row["a",] for _ in range(24) for row in random_container(random, data_type)]
+        for name, data_type in types.items()
+    }
+    rows = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+    per_file = len(rows) // 24
+    containers = [rows[start : start + per_file] for start in range(0, len(rows), per_file)]
+    arrow = {name: POOLS[data_type][1] for name, data_type in types.items()}
+    statistics = ArrowStatistics(statistics_of(random, arrow, containers))
+    text = f"{to_sql(call)} {dict(call.options)}"
+    return Question(call.name, text, partial(_of_call, call, statistics))
+
+
+def _of_call(call: Call, statistics: ArrowStatistics) -> Any:
+    raises = may_raise(call, statistics) if can_raise(call) else None
+    if type_of(call) == BOOLEAN:
+        return truth(call, statistics), raises
+    return value(call, statistics), raises
+
+
+# --- columns, predicates -------------------------------------------------------------------------
+
+
+def _column(random: Random, _: str) -> Question:
+    case = random_case(random, FILES)
+    column = case.columns[0]
+    text = f"{column.type} {[each.transform for each in case.partition_spec]}"
+    return Question(column.type.name, text, partial(_of_columns, case))
+
+
+def _of_columns(case: Case) -> Any:
+    statistics = ArrowStatistics(case.files, case.partition_spec)
+    chosen = statistics.slice(0, 5).take(np.array([3, 0, 4]))
+    return [
+        (statistics.bounds(column), statistics.certain(column), chosen.bounds(column))
+        for column in case.columns
+    ]
+
+
+def _of_predicates(random: Random, key: str) -> Question:
+    case = random_case(random, FILES)
+    predicate = _predicate(random, case)
+    return Question(f"{int(key) % 80}", to_sql(predicate), partial(_of_predicate, case, predicate))
+
+
+def _predicate(random: Random, case: Case) -> Expr:
+    column = random.choice(case.columns)
+    match random.randrange(4):
+        case 0:
+            return random_limits(random, column, case.columns)
+        case 1:
+            found = random_function(random, column)
+            if found is not None:
+                return found
+    return random_predicate(random, case.columns)
+
+
+def _of_predicate(case: Case, predicate: Expr) -> Any:
+    statistics = ArrowStatistics(case.files, case.partition_spec)
+    found = classify(predicate, Capabilities.of_files(case.files, case.partition_spec))
+    return {
+        "verdicts": verdicts(predicate, statistics),
+        "truth": truth(predicate, statistics),
+        "pushdown": found.pushdown,
+        "pushed": None if found.pushed is None else to_sql(found.pushed),
+        "reason": None if found.reason is None else found.reason.code,
+        "ranges": implied_ranges([predicate]),
+        "loss": loss_of(predicate),
+    }
+
+
+# --- scans ---------------------------------------------------------------------------------------
+
+
+def _scan(random: Random, key: str) -> Question:
+    case = random_case(random, FILES, perfect=random.random() < 0.5)
+    conjuncts = [_predicate(random, case) for _ in range(random.choice([1, 1, 2, 3]))]
+    ask = partial(_of_scan, random.getrandbits(32), case, conjuncts)
+    return Question(f"{int(key) % 60}", " AND ".join(map(to_sql, conjuncts)), ask)
+
+
+def _of_scan(seed: int, case: Case, conjuncts: Sequence[Expr]) -> Any:
+    random = Random(seed)
+    segments = _segments(random, ArrowStatistics(case.files, case.partition_spec))
+    ranges = [each.predicate for each in implied_ranges(conjuncts)]
+    decision = decide(conjuncts, segments, FILES, detail=True, consequences=ranges)
+    kept, records = decision.kept, _records(case.files)
+    matching = fully_matching(conjuncts, segments, kept)
+    blocks = fully_matching_blocks(conjuncts, segments, kept)
+    raising = files_that_may_raise(conjuncts, segments, kept)
+    column = random.choice(case.columns)
+    key = random_call(random, column) if random.random() < 0.3 else column
+    sort = SortKey(key or column, *(random.random() < 0.5 for _ in range(3)))
+    functions = [Function.COUNT, Function.MIN, Function.MAX]
+    chosen = functions if random.random() < 0.3 else functions[1:]
+    groups = np.array([random.randrange(3) for _ in range(FILES)])
+    return {
+        "decision": decision,
+        "matching": matching,
+        "raising": raising,
+        "effects": effects(conjuncts, segments, FILES),
+        "kinds": [deciding_kinds(each, segments, ~kept) for each in conjuncts],
+        "limit": enough_files(random.choice([1, 3, 6]), blocks, records, FILES),
+        "order": _first(sort, conjuncts, segments, kept, records, random.choice([1, 2, 5])),
+        "keys": key_ranges(key or column, conjuncts, segments, kept),
+        "answer": answer(
+            [Aggregate(each, column) for each in chosen],
+            segments,
+            kept,
+            matching,
+            records,
+            groups if random.random() < 0.5 else None,
+            raising,
+        ),
+        "row groups": _row_groups(random, case, conjuncts),
+    }
+
+
+def _segments(random: Random, whole: ArrowStatistics) -> list[Segment]:
+    """All files, or some of them twice and others not at all."""
+    if random.random() < 0.6:
+        return [Segment(slice(0, FILES), whole)]
+    odd = np.arange(1, FILES, 2)
+    return [Segment(slice(0, 7), whole.slice(0, 7)), Segment(odd, whole.take(odd))]
+
+
+def _records(files: pa.Table) -> Any:
+    """Rows of each file, -1 where they are not known."""
+    has_counts = "num_records" in files.column_names
+    found = count_column(files.column("num_records").combine_chunks()) if has_counts else None
+    if found is None:
+        return np.full(FILES, -1)
+    counts, known = found
+    return np.where(known, counts, -1)
+
+
+def _first(
+    key: SortKey,
+    conjuncts: Sequence[Expr],
+    segments: list[Segment],
+    kept: Any,
+    records: Any,
+    k: int,
+) -> Any:
+    of = key_of_files(key, conjuncts, segments, kept)
+    if of is None:
+        return None
+    matching = matching_files(key, of, conjuncts, segments, kept)
+    found = boundary(k, key, of, matching, records)
+    return of, matching, found, None if found is None else first_files(key, of, found, kept)
+
+
+def _row_groups(random: Random, case: Case, conjuncts: Sequence[Expr]) -> Any:
+    """Files of three row groups; what is known of the files is what is known of their first ones."""
+    places = np.arange(0, FILES, 3)
+    groups = ArrowStatistics(case.files, case.partition_spec)
+    files = groups.take(places)
+    start = 4 + 100 * (np.arange(FILES) % 3)
+    known = np.array([random.random() < 0.9 for _ in range(FILES)])
+    batch = GroupedFiles(
+        np.arange(len(places)),
+        np.full(len(places), 1_000),
+        np.full(len(places), 30),
+        places,
+        np.where(known, start, -1),
+        np.where(known, start + 100, -1),
+        np.where(known, start + 50, -1),
+        np.full(FILES, 10),
+        files,
+        groups,
+    )
+    segments = [Segment(slice(0, len(places)), files)]
+    before = decide(conjuncts, segments, len(places))
+    return decide_row_groups(conjuncts, before, segments, [batch])
+
+
+# --- recorded values and filters, declared functions ----------------------------------------------
+
+
+def _members(random: Random, _: str) -> Question:
+    data_type = random.choice(list(POOL))
+    odd = [None, math.nan] if data_type == DOUBLE else [None]
+    kind = random.choice(["values", "bloom", "both"])
+    files = [
+        random.choices(POOL[data_type] + odd, k=random.randrange(6))
+        for _ in range(random.randint(1, 6))
+    ]
+    held = Held(kind, data_type, files, [random.random() < 0.8 for _ in files])
+    predicate = _about_members(random, data_type)
+    return Question(kind, to_sql(predicate), partial(_of_members, predicate, held))
+
+
+def _about_members(random: Random, data_type: DataType) -> Expr:
+    subject = random.choice([Column(("x",), data_type), Call("F", (), (), data_type, "f(x)")])
+    options = random.choices(POOL[data_type], k=random.randint(1, 4))
+
+    def one() -> Expr:
+        match random.randrange(4):
+            case 0:
+                return IsNull(subject)
+            case 1:
+                return In(subject, tuple(options), random.random() < 0.2)
+        op = random.choice([*Comparison, Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL])
+        constant = random.choice([*options, *options, None])
+        return Compare(op, subject, Literal(constant, data_type))
+
+    parts = tuple(
+        Not(one()) if random.random() < 0.3 else one() for _ in range(random.choice([1, 1, 2]))
+    )
+    if len(parts) == 1:
+        return parts[0]
+    return And(parts) if random.random() < 0.7 else Or(parts)
+
+
+def _of_members(predicate: Expr, held: Held) -> Any:
+    segment = Segment(slice(0, held.num_containers), held)
+    found = verdicts(predicate, held)
+    return {
+        "truth": truth(predicate, held),
+        "verdicts": found,
+        "kinds": deciding_kinds(predicate, [segment], found == 0),
+        "decision": decide([predicate], [segment], held.num_containers, detail=True),
+    }
+
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+#: Type of the argument, the function, whether it rises, type of the result.
+_FUNCTIONS: tuple[tuple[DataType, Callable[..., Any], bool, DataType], ...] = (
+    (INTEGER, lambda x: None if x is None else x // 10, True, LONG),
+    (LONG, lambda x: None if x is None else -x, False, LONG),
+    (LONG, lambda x: 7 if x is None else min(x, 3), True, INTEGER),
+    (INTEGER, lambda x: None if x is None else x * 1.5, True, DOUBLE),
+    (DOUBLE, lambda x: None if x is None else -x, False, DOUBLE),
+    (DOUBLE, lambda x: None if x is None else math.floor(x), True, LONG),
+    (DATE, lambda x: None if x is None else x.year, True, INTEGER),
+    (TIMESTAMP, lambda x: None if x is None else (x - _EPOCH).days, True, LONG),
+    (STRING, lambda x: None if x is None else x[:2], True, STRING),
+    (decimal(9, 2), lambda x: None if x is None else x * Decimal("0.5"), True, decimal(12, 3)),
+)
+
+
+def _declared(random: Random, _: str) -> Question:
+    place = random.randrange(len(_FUNCTIONS))
+    data_type, function, increasing, result = _FUNCTIONS[place]
+    strict = random.random() < 0.5
+    contract = Contract(
+        "f", monotone=function, increasing=increasing, types=[data_type.name], null_to_null=strict
+    )
+    call = Call("udf:f", (Column(("a",), data_type),), (), result)
+    bound = bind(call, {"f": [Declared(contract)]}, Watch())
+    containers = [random_container(random, data_type) for _ in range(24)]
+    rows = [[{"a": row["a",]} for row in each] for each in containers]
+    table = statistics_of(random, {"a": POOLS[data_type][1]}, rows)
+    ask = partial(_of_declared, bound, ArrowStatistics(table))
+    return Question(str(data_type), f"function {place}, null_to_null={strict}", ask)
+
+
+def _of_declared(bound: Expr, statistics: ArrowStatistics) -> Any:
+    return (
+        value(bound, statistics),
+        truth(IsNull(bound), statistics),
+        truth(Compare(Comparison.EQUAL, bound, bound), statistics),
+    )
+
+
+_DRAW: dict[str, Callable[[Random, str], Question | None]] = {
+    "calls": _call_of_a_table,
+    "random_calls": _random_call,
+    "columns": _column,
+    "predicates": _of_predicates,
+    "scans": _scan,
+    "members": _members,
+    "declared": _declared,
+}

@@ -1,0 +1,51 @@
+"""The recorded answers: one file for each family of questions.
+
+    python -m tests.snapshots.recorded
+
+writes them anew. A file has sections `[group]` and lines `digest key`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from tests.snapshots.questions import COUNTS, keys, question
+from tests.snapshots.spell import digest
+
+FAMILIES = ("calls", *COUNTS)
+_FOLDER = Path(__file__).parent
+
+
+def read(family: str) -> dict[str, dict[str, str]]:
+    """By group, the digest of the answer to each question."""
+    found: dict[str, dict[str, str]] = {}
+    group: dict[str, str] = {}
+    for line in _path(family).read_text("utf-8").splitlines():
+        if line.startswith("["):
+            group = found[line[1:-1]] = {}
+        else:
+            answer, _, key = line.partition(" ")
+            group[key] = answer
+    return found
+
+
+def write(family: str) -> int:
+    """Record what tamis answers now; returns to how many questions."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for key in keys(family):
+        asked = question(family, key)
+        if asked is not None:
+            groups[asked.group].append(f"{digest(asked.ask())} {key}")
+    lines = [line for name in sorted(groups) for line in (f"[{name}]", *groups[name])]
+    _path(family).write_text("\n".join(lines) + "\n", "utf-8")
+    return sum(map(len, groups.values()))
+
+
+def _path(family: str) -> Path:
+    return _FOLDER / f"{family}.txt"
+
+
+if __name__ == "__main__":
+    for each in FAMILIES:
+        print(f"{each}: {write(each)} answers")

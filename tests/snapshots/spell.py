@@ -1,0 +1,70 @@
+"""An answer as text, down to its last digit that every machine computes alike."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.evaluate.truth import TruthSet
+
+#: Fields that hold what other fields imply.
+_DERIVED = {"keys"}
+
+
+def digest(answer: Any) -> str:
+    """Ten hexadecimal digits of an answer."""
+    return hashlib.sha256(spelled(answer).encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def spelled(answer: Any) -> str:
+    """The answer as text, the same on every machine.
+
+    >>> spelled({"kept": np.array([True, False]), "share": 0.1 + 0.2})
+    'kept=[True, False], share=0.3'
+    """
+    match answer:
+        case Enum():
+            return str(answer.value)
+        case float():
+            # Last digits of functions such as exp differ between processors.
+            return f"{answer:.9g}"
+        case np.ndarray():
+            return spelled(answer.tolist())
+        case pa.Array() | pa.ChunkedArray():
+            return spelled([each.as_py() for each in _as_numbers(answer)])
+        case pa.Table():
+            return spelled({name: answer.column(name) for name in answer.column_names})
+        case set() | frozenset():
+            return spelled(sorted(map(spelled, answer)))
+        case list() | tuple():
+            return f"[{', '.join(map(spelled, answer))}]"
+        case Mapping():
+            return ", ".join(f"{spelled(key)}={spelled(value)}" for key, value in answer.items())
+        case str():
+            return answer
+        case np.generic():
+            return spelled(answer.item())
+        case pa.Scalar():
+            return spelled(answer.as_py())
+        case TruthSet():
+            return spelled([answer.can_be_true, answer.can_be_false, answer.can_be_null])
+        case None | int() | bytes() | Decimal():
+            return repr(answer)
+    if is_dataclass(answer) and not isinstance(answer, type):
+        held = [each.name for each in fields(answer) if each.name not in _DERIVED]
+        return f"{type(answer).__name__}({spelled({n: getattr(answer, n) for n in held})})"
+    raise TypeError(f"no text for {type(answer)}")
+
+
+def _as_numbers(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Dates and timestamps beyond the years that Python has."""
+    if pa.types.is_date32(array.type):
+        return array.cast(pa.int32())
+    return array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array

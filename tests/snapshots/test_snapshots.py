@@ -1,0 +1,35 @@
+"""Answers are what they were when `make snapshots` recorded them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.snapshots.questions import question
+from tests.snapshots.recorded import FAMILIES, read
+from tests.snapshots.spell import digest, spelled
+
+GROUPS = [
+    pytest.param(family, recorded, id=f"{family}-{group}")
+    for family in FAMILIES
+    for group, recorded in read(family).items()
+]
+
+
+@pytest.mark.parametrize(("family", "recorded"), GROUPS)
+def test_answers_are_as_recorded(family: str, recorded: dict[str, str]) -> None:
+    for key, expected in recorded.items():
+        asked = question(family, key)
+        if asked is None:
+            continue  # a call that the tables of cases no longer hold
+        answer = asked.ask()
+        assert digest(answer) == expected, (
+            f"{family} {key}: the answer to {asked.text} has changed to\n{spelled(answer)}\n"
+            "If that is intended, run `make snapshots` and review which answers change."
+        )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_most_questions_still_exist(family: str) -> None:
+    recorded = [key for keys in read(family).values() for key in keys]
+    existing = [key for key in recorded if question(family, key) is not None]
+    assert len(existing) > 0.9 * len(recorded) > 100
