@@ -73,7 +73,7 @@ TESTS = (
 )
 GOAL = 0.95
 _BUILD = ROOT / "build" / "mutants"
-_SECONDS = 30  # of CPU, beyond what the tests take: a mutant may loop for ever
+_SECONDS = 10  # of CPU, beyond what the tests take: a mutant may loop for ever
 _KILLED, _SURVIVED, _IMPOSSIBLE = 1, 0, 3
 
 

@@ -44,13 +44,18 @@ from tamis.expr.nodes import (
 )
 from tamis.expr.sql import to_sql
 from tamis.expr.types import (
+    BINARY,
     BOOLEAN,
+    BYTE,
     DATE,
     DOUBLE,
+    FLOAT,
     INTEGER,
     LONG,
+    SHORT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     DataType,
     decimal,
 )
@@ -86,6 +91,7 @@ from tests.differential.row_sweep import random_container
 from tests.evaluate.test_exact_bounds import EXACT, NEAR, PIECES, SINGLE
 from tests.properties.test_recorded import POOL, Held
 from tests.snapshots.spell import digest
+from tests.snapshots.units import UNITS, asked
 
 #: Zones whose past is settled; of the future of others people still decide.
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe", "+05:30")
@@ -106,6 +112,9 @@ def keys(family: str) -> list[str]:
     """The names of all questions of a family. Those that are None when drawn do not exist."""
     if family == "calls":
         return list(_calls())
+    if family == "changed_calls":
+        legacy = [key for key in _calls() if key.endswith("LEGACY")]
+        return [f"{key}#{number}" for key in legacy for number in range(6)]
     return [str(number) for number in range(COUNTS[family])]
 
 
@@ -122,6 +131,7 @@ COUNTS = {
     "scans": 900,
     "members": 400,
     "declared": 300,
+    "units": 30 * len(UNITS),
 }
 
 
@@ -150,11 +160,107 @@ def _call_of_a_table(random: Random, key: str) -> Question | None:
     return _bounds(random, _with(random, call, mode))
 
 
+def _changed_call(random: Random, key: str) -> Question | None:
+    """A call of the tables with other constants, types, options or arguments."""
+    found = _calls().get(key.partition("#")[0])
+    if found is None:
+        return None
+    call, mode = found
+    for _ in range(random.choice([1, 1, 2, 3])):
+        call = _changed(random, call)
+    if not any(isinstance(each, Column) for each in walk(call)):
+        return None
+    return _bounds(random, _with(random, call, mode))
+
+
+#: Constants of every kind that functions take: formats, units, patterns, lengths.
+_CONSTANTS: dict[DataType, list[Any]] = {
+    STRING: [
+        *("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss", "yyyy", "MM-dd", "dd.MM.yyyy", "yyyyMMdd", "HH:mm"),
+        *("YEAR", "quarter", "MM", "WEEK", "DAY", "HOUR", "MO", "sunday", "UTC", "Asia/Kolkata"),
+        *("", "a", "%", "a%", "%a", "a_c%", "^a", "^ab*", "^a|b", "customer#", " ", "é", "-", "x"),
+    ],
+    INTEGER: [-1_000, -3, -2, -1, 0, 1, 2, 3, 5, 10, 31, 400, 2_147_483_647],
+    DOUBLE: [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 10.0, 1e300, math.inf],
+    BOOLEAN: [True, False],
+}
+#: Types that take the place of another.
+_SIBLINGS: tuple[tuple[DataType, ...], ...] = (
+    (BYTE, SHORT, INTEGER, LONG),
+    (FLOAT, DOUBLE),
+    (TIMESTAMP, TIMESTAMP_NTZ, DATE),
+    (STRING, BINARY),
+    (
+        decimal(9, 2),
+        decimal(38, 10),
+        decimal(18, 4),
+        decimal(20, 2),
+        decimal(5, 0),
+        decimal(38, 18),
+    ),
+)
+_UNITS = ["MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "?"]
+
+
+def _changed(random: Random, call: Call) -> Call:
+    place = random.randrange(len(call.arguments)) if call.arguments else 0
+    arguments = list(call.arguments)
+    match random.randrange(8):
+        case 0:
+            types = next((each for each in _SIBLINGS if call.type in each), (call.type,))
+            return replace(call, type=random.choice(types))
+        case 1 if "unit" in dict(call.options):
+            return replace(
+                call, options=tuple({**dict(call.options), "unit": random.choice(_UNITS)}.items())
+            )
+        case 2 if arguments:
+            del arguments[place]
+        case 3 if arguments:
+            arguments.append(arguments[place])
+        case 4 if len(arguments) > 1:
+            arguments.reverse()
+        case _ if arguments:
+            arguments[place] = _other(random, arguments[place])
+    return replace(call, arguments=tuple(arguments))
+
+
+def _other(random: Random, argument: Expr) -> Expr:
+    data_type = type_of(argument)
+    if isinstance(argument, Call):
+        return _changed(random, argument)
+    if data_type is None or not isinstance(argument, Column | Literal):
+        return argument
+    siblings = next((each for each in _SIBLINGS if data_type in each), (data_type,))
+    if isinstance(argument, Column):
+        if random.random() < 0.3:
+            return Literal(random.choice(_constants(data_type)), data_type)
+        return replace(
+            argument,
+            type=random.choice([each for each in siblings if each in POOLS] or [data_type]),
+        )
+    if random.random() < 0.3 and data_type in POOLS:
+        return Column(("second",), data_type)
+    chosen = random.choice(siblings) if random.random() < 0.2 else data_type
+    return Literal(random.choice([*_constants(chosen), None]), chosen)
+
+
+def _constants(data_type: DataType) -> list[Any]:
+    if data_type in _CONSTANTS:
+        return _CONSTANTS[data_type]
+    if data_type in POOLS:
+        return POOLS[data_type][0]
+    return [Decimal("-1"), Decimal("0"), Decimal("2.5"), 3] if data_type.is_decimal else [0, 1, -5]
+
+
 def _random_call(random: Random, _: str) -> Question | None:
     data_type = random.choice(list(POOLS))
     draw = random_test if random.random() < 0.15 else random_call
     call = draw(random, Column(("a",), data_type))
     if not isinstance(call, Call):
+        return None
+    if call.name == "Cast" or random.random() < 0.2:
+        call = _changed(random, call)
+    if not any(isinstance(each, Column) for each in walk(call)):
         return None
     return _bounds(random, _with(random, call, random.choice(MODES)))
 
@@ -188,10 +294,13 @@ def _bounds(random: Random, call: Call) -> Question:
 
 
 def _of_call(call: Call, statistics: ArrowStatistics) -> Any:
-    raises = may_raise(call, statistics) if can_raise(call) else None
-    if type_of(call) == BOOLEAN:
-        return truth(call, statistics), raises
-    return value(call, statistics), raises
+    try:
+        raises = may_raise(call, statistics) if can_raise(call) else None
+        if type_of(call) == BOOLEAN:
+            return truth(call, statistics), raises
+        return value(call, statistics), raises
+    except Exception as error:  # which `evaluate` takes for "not known"
+        return type(error).__name__
 
 
 # --- columns, predicates -------------------------------------------------------------------------
@@ -439,12 +548,19 @@ def _of_declared(bound: Expr, statistics: ArrowStatistics) -> Any:
     )
 
 
+def _unit(_: Random, key: str) -> Question:
+    name = list(UNITS)[int(key) % len(UNITS)]
+    return Question(name, f"forty questions about {name}", asked(name, key))
+
+
 _DRAW: dict[str, Callable[[Random, str], Question | None]] = {
     "calls": _call_of_a_table,
+    "changed_calls": _changed_call,
     "random_calls": _random_call,
     "columns": _column,
     "predicates": _of_predicates,
     "scans": _scan,
     "members": _members,
     "declared": _declared,
+    "units": _unit,
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.snapshots.questions import COUNTS, keys, question
 from tests.snapshots.spell import digest
 
-FAMILIES = ("calls", *COUNTS)
+FAMILIES = ("calls", "changed_calls", *COUNTS)
 _FOLDER = Path(__file__).parent
 
 

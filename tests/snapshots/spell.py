@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -55,7 +56,7 @@ def spelled(answer: Any) -> str:
             return spelled(answer.as_py())
         case TruthSet():
             return spelled([answer.can_be_true, answer.can_be_false, answer.can_be_null])
-        case None | int() | bytes() | Decimal():
+        case None | int() | bytes() | Decimal() | datetime.date():
             return repr(answer)
     if is_dataclass(answer) and not isinstance(answer, type):
         held = [each.name for each in fields(answer) if each.name not in _DERIVED]
