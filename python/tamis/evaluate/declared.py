@@ -132,7 +132,9 @@ def _constants(arguments: tuple[Expr, ...], varying: int) -> tuple[Any, ...] | N
         if not isinstance(argument, Literal):
             return None
         try:
-            constants.append(None if argument.value is None else to_python(argument.value, argument.type))
+            constants.append(
+                None if argument.value is None else to_python(argument.value, argument.type)
+            )
         except NotAValue:
             return None
     return tuple(constants)

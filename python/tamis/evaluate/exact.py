@@ -1,7 +1,7 @@
 """Arithmetic on 64-bit integers with overflow detection.
 
 numpy's own arithmetic wraps around silently. `add`, `subtract` and `multiply` return the results
-and flags; where a flag is False the result is not exact and must not be used.
+and flags; where a flag is False the result must not be used.
 """
 
 from __future__ import annotations
