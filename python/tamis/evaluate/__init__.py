@@ -34,7 +34,7 @@ def evaluate(
 
     "none": no row satisfies the predicate, so the file need not be read. "all": every row satisfies
     it, so the predicate need not be applied. "some": neither is proven. A file that is known to be
-    empty gets "none". Never raises: where the evaluation fails, every file gets "some".
+    empty gets "none". Never raises: an expression that cannot be evaluated gives "some".
 
     Args:
         expr: The predicate.

@@ -74,8 +74,9 @@ class Bounds:
     - `upper_open`: True where v < upper holds as well, as for strings that share a prefix. Ignoring
       this flag is sound.
     - `can_be_null`, `can_be_nan`, `can_be_value`: False only where no row is NULL, NaN or an
-      ordinary value, respectively. All three are False: the container has no row.
-    - `buckets`: the hash buckets of the ordinary values. Each entry holds by itself.
+      ordinary value, respectively. If all three are False, the container has no row.
+    - `buckets`: the hash buckets of the ordinary values, one entry per bucket transform. Every
+      entry holds.
     """
 
     type: DataType

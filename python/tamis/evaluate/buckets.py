@@ -110,7 +110,7 @@ def hashed(edge: Edge, data_type: DataType) -> Hashed | None:
 
 
 def may_share(buckets: Buckets, constant: Hashed) -> Flags:
-    """Return where a container may hold the constant. `constant` has the hashes of a single one."""
+    """Return where a container may hold the single constant whose hashes are given."""
     if len(constant.anywhere):
         return np.ones(len(buckets.ordinals), np.bool_)
     may_hold = buckets.ordinals < 0

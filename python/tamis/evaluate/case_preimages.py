@@ -11,7 +11,7 @@ rules and the locale of the JVM, which is not known here. In all of these cases
 
 - ASCII maps as above, except that upper(i) and lower(I) may be non-ASCII (Turkish, Azeri);
 - U+0307 may vanish after an i or j (Lithuanian, Turkish): then anything may follow;
-- few non-ASCII characters have an image that begins with ASCII: the tables below list them. Every
+- a few non-ASCII characters have an image that begins with ASCII (see the tables below). Every
   other image, and the image of bytes that are not UTF-8, begins with a non-ASCII character.
   tests/spark/test_letter_case.py checks every character in Spark, in these locales, with Java and
   with ICU.
@@ -92,7 +92,8 @@ class _Node:
 def case_preimage(to_upper: bool, span: Span, most: int = 192) -> Spans:
     """Return a superset of the strings s with upper(s), or lower(s), in the span.
 
-    Beyond `most` pieces the search stops at most prefixes and returns all strings with that prefix.
+    With more than `most` pieces, only prefixes in a common spelling are extended. For any other
+    prefix the result contains all strings that begin with it.
 
     >>> [lower for lower, _ in case_preimage(True, (b"OK", b"OK" + bytes(1)))]
     [b'OK', b'Ok', b'oK', b'ok']

@@ -52,7 +52,7 @@ def cast(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def _same_fields(call: Call, source: Bounds) -> Bounds | None:
-    """Return the source for intervals down to seconds or months; other fields truncate values."""
+    """Return the source if the target has fields down to seconds or months; others truncate."""
     fields = call.option("dataType")
     is_whole = isinstance(fields, str) and fields.endswith((" second", " month"))
     return source if is_whole else None

@@ -150,7 +150,7 @@ def equal(x: Bounds, y: Bounds, recorded: _Recorded | None = None) -> TruthSet:
         ),
         lambda: any_of(
             (
-                # Some pair is ordered, so x and y are not the same single point.
+                # Some pair is ordered one way or the other: they are not the same single point.
                 _refined(
                     (
                         x.can_be_value,

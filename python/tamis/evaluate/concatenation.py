@@ -12,10 +12,10 @@ upper bound is the greatest of
 
     u[:k] || d    for k from `shortest` to the length of u
 
-Two of these strings first differ where the shorter prefix ends: there, one has the first byte of d
-and the other the next byte of u. So the greatest is at the first k for which the next byte of u is
-less than the first byte of d, or u || d if there is no such k. Where these two bytes are equal, all
-candidates are compared.
+Any two of these strings agree up to the end of the shorter prefix. There, one has the first byte of
+d and the other the next byte of u. So the greatest is at the first k for which the next byte of u
+is less than the first byte of d, or u || d if no k satisfies this. Where these two bytes are equal,
+all candidates are compared.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def choose(call: Call, statistics: Statistics) -> Bounds | None:
 def case_when(call: Call, statistics: Statistics) -> Bounds | None:
     """Return the bounds of CASE WHEN c1 THEN x1 … ELSE y END.
 
-    The arguments are c1, x1, …, y. Without ELSE there is no y, and the default is NULL.
+    The arguments are c1, x1, …, y. Without ELSE, y is missing and the default is NULL.
     """
     choices: list[Choice] = []
     reached = YES

@@ -57,7 +57,7 @@ def distinct_edges(bounds: Bounds, name: str) -> tuple[list[Any], Codes]:
 
 
 def spread(values: Sequence[Any], codes: Codes, data_type: DataType, is_lower: bool) -> Edge:
-    """Return the edge of each container from the distinct ones, of which None is unknown.
+    """Return the edge of each container from the distinct ones; None is unknown.
 
     >>> from tamis.expr.types import BYTE
     >>> spread([7, None], np.array([0, 1, 0]), BYTE, is_lower=True).tolist()

@@ -94,8 +94,8 @@ def result(
     nan = NO
     if data_type.is_floating:
         nan = any_of(each.can_be_nan for each in arguments) if can_be_nan is None else can_be_nan
-    # Where no row has a value or NaN for every argument, each result is NULL and any edges are
-    # true bounds. NaN is excluded as well because a function may map it to a value.
+    # Where no argument can be NaN and some argument has no value, that argument is NULL in every
+    # row. So is the result, and any edges are true bounds. (A function may map NaN to a value.)
     only_null = ~any_of((value, *(each.can_be_nan for each in arguments)))
     proven = all_of((proven, *(each.known for each in arguments))) | only_null
     lower, upper, proven = (np.asarray(each) for each in (lower, upper, proven))
