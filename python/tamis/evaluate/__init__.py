@@ -1,4 +1,4 @@
-"""What statistics prove of a predicate: none, some or all rows of each container."""
+"""Verdicts: whether none, some or all rows of each container satisfy a predicate."""
 
 from __future__ import annotations
 
@@ -30,14 +30,21 @@ _NONE, _SOME, _ALL = range(3)
 def evaluate(
     expr: Expr, files: pa.Table, partition_spec: Sequence[PartitionField] = ()
 ) -> pa.Array:
-    """What the statistics of each file prove of a predicate: "none", "some" or "all" of its rows.
+    """Return what the statistics of each file prove about a predicate: "none", "some" or "all".
 
-    "none": no row satisfies it, the file need not be read. "all": every row does, the predicate
-    need not be applied. "some": neither is proven. A file that is known to be empty is "none".
+    "none": no row satisfies the predicate, so the file need not be read. "all": every row satisfies
+    it, so the predicate need not be applied. "some": neither is proven. A file that is known to be
+    empty gets "none". Never raises: an expression that cannot be evaluated gives "some".
 
-    `files` is one row a file, with columns `num_records`, `min.c`, `max.c`, `null_count.c`,
-    `nan_count.c` for a column c (dots for struct fields) and `partition.<field>`; a null cell or an
-    absent column means "not known". Never raises: what is not understood is "some".
+    Args:
+        expr: The predicate.
+        files: One row per file, with the columns `num_records`, `min.c`, `max.c`, `null_count.c`
+            and `nan_count.c` for a column c (dots for struct fields), and `partition.<field>`. A
+            null cell or an absent column means "not known".
+        partition_spec: The fields of the `partition.<field>` columns.
+
+    Returns:
+        One string per file, in the order of `files`.
 
     >>> from tamis.evaluate.example import TABLE
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
@@ -46,29 +53,30 @@ def evaluate(
     >>> evaluate(above, TABLE).to_pylist()
     ['none', 'some', 'some', 'all']
     """
-    # files is a layer that builds on the bounds of this package, hence the import here.
+    # tamis.files imports the bounds of this package: an import at the top would be circular.
     from tamis.files.table import ArrowStatistics
 
     try:
         if isinstance(files, pa.RecordBatch):
             files = pa.Table.from_batches([files])
         codes = verdicts(expr, ArrowStatistics(files, partition_spec))
-    except Exception:  # whatever it was: nothing is proven, so every file is read and filtered
+    except Exception:  # after any failure nothing is proven: every file is read and filtered
         codes = np.full(getattr(files, "num_rows", 0), _SOME, np.int8)
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(_NAMES)).dictionary_decode()
 
 
 def verdicts(expr: Expr, statistics: Statistics) -> npt.NDArray[np.int8]:
-    """The verdict of each container: 0 none, 1 some, 2 all.
+    """Return the verdict of each container: 0 is none, 1 is some, 2 is all.
 
-    Each asks of which rows the predicate is true, hence ranges may be put together first.
+    Verdicts depend only on the rows for which the predicate is true, so the ranges of a column may
+    be intersected first (`narrowed` keeps exactly these rows).
     """
     truths = truth(narrowed(expr), statistics)
     count = statistics.num_containers
     codes = np.full(count, _SOME, np.int8)
     if not relies_on_declaration(expr):
         codes[_each(~(truths.can_be_false | truths.can_be_null), count)] = _ALL
-    # None last: where no row can be anything, there are no rows.
+    # NONE is set last: a container in which no flag is True has no rows, which is NONE, not ALL.
     codes[_each(~truths.can_be_true, count)] = _NONE
     empty = statistics.empty()
     if empty is not None:

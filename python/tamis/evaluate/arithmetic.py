@@ -1,10 +1,10 @@
-"""What the rules of arithmetic share: operands, their scales, corners, and division by zero.
+"""Shared parts of the arithmetic rules: operands, scales, corners, and division by zero.
 
 The operators are in evaluate.sums, evaluate.products, evaluate.remainders and evaluate.signs.
-Whole numbers wrap around at the end of their type (evalMode LEGACY), raise (ANSI), or give NULL
-(TRY). Where the bounds leave room for that, nothing is known; elsewhere the mode does not matter.
-Decimals have the type that Catalyst gave the result; a result of more digits than that is unknown.
-Floating results are rounded, and rounding is monotone, so the rounded edges are the edges.
+On overflow, integers wrap around (evalMode LEGACY), raise (ANSI) or become NULL (TRY). Where the
+bounds allow an overflow the result is unknown; elsewhere the mode does not matter. Decimal results
+have the type that Catalyst assigned; a result with more digits than that type holds is unknown.
+Floating-point results are rounded. Rounding is monotone, so the rounded edges are true edges.
 """
 
 from __future__ import annotations
@@ -41,25 +41,30 @@ Pair = tuple[Numbers, Numbers]
 
 
 def numbers(call: Call, statistics: Statistics, count: int) -> tuple[Interval, ...] | None:
-    """The intervals of exactly so many arguments, each of them a number; None if one is not."""
+    """Return the intervals of the arguments.
+
+    Returns:
+        One interval per argument; None if there are not exactly `count` arguments or one of them
+        is not a number.
+    """
     if len(call.arguments) != count:
         return None
-    found = []
+    intervals = []
     for argument in call.arguments:
-        each = interval(value(argument, statistics))
-        if each is None or not is_number(each.type):
+        x = interval(value(argument, statistics))
+        if x is None or not is_number(x.type):
             return None
-        found.append(each)
-    return tuple(found)
+        intervals.append(x)
+    return tuple(intervals)
 
 
 def is_number(data_type: DataType) -> bool:
-    """Whether arithmetic takes values of the type."""
+    """Return whether the type is integral, floating-point or decimal."""
     return data_type.is_integral or data_type.is_floating or data_type.is_decimal
 
 
 def fits(data_type: DataType, lower: Numbers, upper: Numbers) -> Flags:
-    """Where whole or unscaled numbers are values of the type.
+    """Return where both edges, integers or unscaled decimals, are values of the type.
 
     >>> from tamis.expr.types import BYTE
     >>> fits(BYTE, np.array([-1, 0]), np.array([127, 128])).tolist()
@@ -68,26 +73,32 @@ def fits(data_type: DataType, lower: Numbers, upper: Numbers) -> Flags:
     if data_type.is_decimal:
         limit = exact.power_of_ten(data_type.precision or 0)
         if limit is None:
-            return YES  # 64 bits hold fewer digits than the type
+            return YES  # the type holds every 64-bit unscaled value
         return (lower > -limit) & (upper < limit)
     least, greatest = data_type.domain
     return (lower >= least) & (upper <= greatest)
 
 
 def rounded(data_type: DataType, edge: Numbers) -> Numbers:
-    """A floating edge as the type holds it. Of one operation on two floats the rounding to double
-    in between changes nothing: a double has more than twice the digits of a float.
+    """Return a floating-point edge, rounded to the precision of the type.
+
+    For one operation on two floats, rounding to double first does not change the result: a double
+    has more than twice the significant bits of a float.
     """
     return edge.astype(np.float32).astype(np.float64) if data_type.name == "float" else edge
 
 
 def same_type(call: Call, x: Interval, y: Interval) -> bool:
-    """Catalyst gives whole and floating operands and the result one type."""
+    """Return whether operands and result have one type, as Catalyst ensures except for decimals."""
     return x.type == y.type == call.type
 
 
 def at_scale(call: Call, x: Interval, y: Interval) -> tuple[Pair, Pair, Flags] | None:
-    """Whole operands as they are; decimal ones unscaled at the result's scale."""
+    """Return the edges of both operands at the scale of the result, and where they are exact.
+
+    Integral operands are returned as they are, decimal ones as unscaled values at the scale of the
+    result. None for other types, and where the scales cannot be aligned.
+    """
     if call.type.is_integral:
         if not same_type(call, x, y):
             return None
@@ -96,14 +107,16 @@ def at_scale(call: Call, x: Interval, y: Interval) -> tuple[Pair, Pair, Flags] |
 
 
 def aligned_decimals(x: Interval, y: Interval, scale: int) -> tuple[Pair, Pair, Flags] | None:
-    """Two decimals unscaled at one scale, and where both fit 64 bits there."""
+    """Return the edges of two decimals, unscaled at one scale, and where both fit 64 bits."""
     if not (x.type.is_decimal and y.type.is_decimal):
         return None
     pairs, aligned = [], YES
     for each in (x, y):
         factor = exact.power_of_ten(scale - (each.type.scale or 0))
         if factor is None:
-            return None  # the result is rounded: more digits than 38 in all
+            # The result has a lower scale (it would need more than 38 digits, so it is rounded),
+            # or the factor does not fit 64 bits.
+            return None
         (low, low_exact), (high, high_exact) = (
             exact.multiply(edge, np.array([factor])) for edge in (each.lower, each.upper)
         )
@@ -115,11 +128,14 @@ def aligned_decimals(x: Interval, y: Interval, scale: int) -> tuple[Pair, Pair, 
 def corners(
     x: Interval, y: Interval, combine: Callable[[Numbers, Numbers], Exactly]
 ) -> tuple[Numbers, Numbers, Flags]:
-    """The least and the greatest of the four corners, for what is monotone in each operand."""
-    corners = [combine(a, b) for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
-    values = np.broadcast_arrays(*(corner for corner, _ in corners))
+    """Return the least and the greatest of the four corners, and where both are exact.
+
+    These bound the result of an operation that is monotone in each operand.
+    """
+    results = [combine(a, b) for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+    values = np.broadcast_arrays(*(corner for corner, _ in results))
     proven = YES
-    for _, flags in corners:
+    for _, flags in results:
         proven = proven & flags
     return np.minimum.reduce(values), np.maximum.reduce(values), proven
 
@@ -133,7 +149,10 @@ def has_infinity(x: Interval) -> Flags:
 
 
 def by_zero(call: Call, y: Interval) -> tuple[Flags, Flags]:
-    """Where division is proven not to raise, and where it may give NULL: zero in the divisor."""
+    """Return where division is proven not to raise, and where it may be NULL.
+
+    Both depend on whether the divisor y may be zero and on the evalMode.
+    """
     zero = has_zero(y) & y.can_be_value
     if call.option("evalMode") in ("LEGACY", "TRY"):
         return YES, zero

@@ -1,22 +1,23 @@
-"""Buckets: which values a container may hold, by their hash.
+"""Hash buckets: pruning by the partition values of a bucket transform.
 
-    container    bucket of 16    x = 34 (bucket 3)    x IN (34, 5)    x > 5, x <> 34
-    f1           3               may be               may be          nothing is known
-    f2           4               never                if 5 is in 4    nothing is known
-    f3           not known       may be               may be          nothing is known
+    container    bucket of 16    x = 34 (bucket 3)    x IN (34, 5)              x > 5, x <> 34
+    f1           3               possible             possible                  unknown
+    f2           4               never                if 5 is in bucket 4       unknown
+    f3           not known       possible             possible                  unknown
 
-A value that equals a constant has the hash of the constant, so it lies in that bucket. That it lies
-there says nothing else: no order, and no value for sure.
+A value that equals a constant has the same hash, so it lies in the same bucket as the constant. A
+bucket implies nothing else: neither an order nor that any particular value is present.
 
-What is hashed, by type (Iceberg table specification, appendix B):
+The hashed bytes, by type (Iceberg table specification, appendix B):
 
-    whole numbers, date     eight bytes of the number, of the days
-    timestamps              eight bytes of the microseconds
-    decimal                 the unscaled value in two's complement, big-endian, in the least bytes
+    integers, date          the number, or the number of days, as eight bytes
+    timestamps              the microseconds, as eight bytes
+    decimal                 the unscaled value in two's complement, big-endian, in the fewest bytes
     string, binary          the bytes; strings as UTF-8
     uuid                    its sixteen bytes
 
-Spark has no UUID and reads it as a string. A constant that reads as a UUID is taken for both.
+Spark has no UUID type and reads UUIDs as strings. A string constant in the form of a UUID is hashed
+both ways.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tamis.expr.types import DataType
 
 __all__ = ["Buckets", "Hashed", "hashed", "is_hashed", "may_share"]
 
-#: Longer values are not hashed: they may be in any bucket.
+#: Values with more bytes are not hashed: they may be in any bucket.
 _LONGEST: Final = 4096
 _UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
 _LEAST_POSITIVE: Final = np.uint32(0x7FFFFFFF)
@@ -44,24 +45,25 @@ _LEAST_POSITIVE: Final = np.uint32(0x7FFFFFFF)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets:
-    """Each container holds values of one bucket of `count`; ordinal -1: not known of which.
+    """The bucket, one of `count`, that contains all ordinary values of a container.
 
-    `ordinals`: one a container, or a single one that holds for all of them.
+    `ordinals`: one per container, or a single one that holds for all containers; -1 is not known.
     """
 
     count: int
     ordinals: npt.NDArray[np.int64]
 
     def map(self, pick: Callable[[Any], Any]) -> Buckets:
-        """Those of other containers, picked from these."""
+        """Return the buckets of other containers, given a function that picks their ordinals."""
         return Buckets(self.count, pick(self.ordinals))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hashed:
-    """Hashes of the constants of an edge; `ordinals` says of which, for one may have two.
+    """Hashes of the constants of an edge.
 
-    `anywhere`: the ordinals of constants that may be in any bucket.
+    - `ordinals`: for each hash, the ordinal of its constant. A constant may have two hashes.
+    - `anywhere`: the ordinals of constants that may be in any bucket.
     """
 
     ordinals: npt.NDArray[np.int64]
@@ -69,19 +71,19 @@ class Hashed:
     anywhere: npt.NDArray[np.int64]
 
     def buckets(self, count: int) -> npt.NDArray[np.int64]:
-        """The bucket of each hash among so many, as Iceberg numbers them: without the sign bit."""
+        """Return the bucket of each hash among `count`, after Iceberg: the sign bit is cleared."""
         return ((self.hashes & _LEAST_POSITIVE) % np.uint32(count)).astype(np.int64)
 
 
 def is_hashed(data_type: DataType) -> bool:
-    """Whether a column of the type can be the source of a bucket transform."""
+    """Return whether a column of the type can be the source of a bucket transform."""
     if data_type.is_integral or data_type.is_decimal or data_type.is_text:
         return True
     return data_type.name in ("date", "timestamp", "timestamp_ntz")
 
 
 def hashed(edge: Edge, data_type: DataType) -> Hashed | None:
-    """The hashes of constants; None of a type that is not hashed.
+    """Return the hashes of constants; None for a type that is not hashed.
 
     >>> from tamis.expr.types import DATE
     >>> hashed(np.array([17486]), DATE).hashes.astype(np.int32)  # 2017-11-16
@@ -108,13 +110,13 @@ def hashed(edge: Edge, data_type: DataType) -> Hashed | None:
 
 
 def may_share(buckets: Buckets, constant: Hashed) -> Flags:
-    """Where a container may hold the one constant that was hashed."""
+    """Return where a container may hold the single constant whose hashes are given."""
     if len(constant.anywhere):
         return np.ones(len(buckets.ordinals), np.bool_)
-    found = buckets.ordinals < 0
+    may_hold = buckets.ordinals < 0
     for bucket in constant.buckets(buckets.count):
-        found |= buckets.ordinals == bucket
-    return found
+        may_hold |= buckets.ordinals == bucket
+    return may_hold
 
 
 def _unscaled(edge: Any) -> list[int]:
@@ -124,7 +126,7 @@ def _unscaled(edge: Any) -> list[int]:
 
 
 def _least_bytes(whole: int) -> bytes:
-    """Two's complement, big-endian, without bytes that only repeat the sign."""
+    """Return two's complement, big-endian, without bytes that only repeat the sign."""
     bits = (whole if whole >= 0 else ~whole).bit_length() + 1
     return whole.to_bytes(-(-bits // 8), "big", signed=True)
 

@@ -1,7 +1,7 @@
-"""Strings as rows of bytes, so that what is asked of their beginnings is asked of all at once.
+"""Strings as rows of bytes, for vectorised computation over their prefixes.
 
-A row is as wide as wanted; shorter strings are filled with zeros, and `lengths` tell them apart
-from strings that hold zeros.
+The caller chooses the width of the rows. Shorter strings are padded with zeros; `lengths`
+distinguishes them from strings that contain zeros.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Lengths = npt.NDArray[np.int64]
 
 
 def lengths_of(edge: pa.Array) -> Lengths:
-    """How many bytes each string has; 0 where it is null.
+    """Return the number of bytes of each string; 0 where it is null.
 
     >>> lengths_of(pa.array([b"abc", None], pa.large_binary())).tolist()
     [3, 0]
@@ -38,7 +38,7 @@ def lengths_of(edge: pa.Array) -> Lengths:
 
 
 def _is_valid(edge: pa.Array) -> Flags:
-    """False where it is null: there may be bytes there all the same."""
+    """Return False where the string is null: Arrow may store bytes there all the same."""
     if edge.null_count == 0:
         return np.ones(1, np.bool_)
     flags: Flags = edge.is_valid().to_numpy(zero_copy_only=False)
@@ -52,7 +52,7 @@ def _offsets(edge: pa.Array) -> Lengths:
 
 
 def is_ascii(edge: pa.Array) -> Flags:
-    """Which strings are of ASCII throughout.
+    """Return which strings are all ASCII.
 
     >>> is_ascii(pa.array([b"ab", "é".encode(), None], pa.large_binary())).tolist()
     [True, False, True]
@@ -72,7 +72,7 @@ def is_ascii(edge: pa.Array) -> Flags:
 
 
 def rows_of(edge: pa.Array, width: int) -> Rows:
-    """The first bytes of each string (large_binary), zeros where it has ended.
+    """Return the first `width` bytes of each string (large_binary), padded with zeros.
 
     >>> rows_of(pa.array([b"abc", b"d", None], pa.large_binary()), 2).tolist()
     [[97, 98], [100, 0], [0, 0]]
@@ -89,7 +89,7 @@ def rows_of(edge: pa.Array, width: int) -> Rows:
 
 
 def strings_of(rows: Rows, lengths: Lengths, known: Flags) -> pa.Array:
-    """The strings that the rows begin with, so many bytes of each; null where not known.
+    """Return the first bytes of each row as a string, as many as `lengths`; null where not known.
 
     >>> rows = rows_of(pa.array([b"abc", b"d"], pa.large_binary()), 3)
     >>> strings_of(rows, np.array([2, 1]), np.array([True, False])).to_pylist()
@@ -105,7 +105,12 @@ def strings_of(rows: Rows, lengths: Lengths, known: Flags) -> pa.Array:
 
 
 def shared_length(lower: Rows, upper: Rows, shortest: Lengths) -> Lengths:
-    """How many bytes both rows begin with alike: all strings between them begin so too.
+    """Return the length of the common prefix of both rows. All strings between them have it too.
+
+    Args:
+        lower: Rows of the lower edges.
+        upper: Rows of the upper edges, of the same width.
+        shortest: The limit of each length: the length of the shorter string.
 
     >>> low, high = (rows_of(pa.array([t], pa.large_binary()), 4) for t in (b"abc", b"abx"))
     >>> shared_length(low, high, np.array([3])).tolist()
@@ -120,10 +125,10 @@ def shared_length(lower: Rows, upper: Rows, shortest: Lengths) -> Lengths:
 def shared_beginning(
     lower: pa.Array, upper: pa.Array, most: int, upper_open: Flags | None = None
 ) -> tuple[Rows, Lengths]:
-    """The rows of the lower edges, and how many bytes, up to `most`, all strings begin with.
+    """Return the rows of the lower edges, and the length of the prefix that all strings share.
 
-    These are what both edges begin with. Where the upper edge itself is left out (`upper_open`),
-    and is the next beginning after one of the lower edge, all strings have that one.
+    This is the common prefix of both edges, up to `most` bytes. If the upper edge is exclusive
+    (`upper_open`) and is the successor of a prefix of the lower edge, all strings have that prefix.
 
     >>> edges = [pa.array([text], pa.large_binary()) for text in (b"abc", b"abd")]
     >>> [shared_beginning(*edges, 64, each)[1].tolist() for each in (None, np.array([True]))]
@@ -144,7 +149,7 @@ def shared_beginning(
 
 
 def joined(*parts: pa.Array | bytes) -> pa.Array:
-    """The concatenation of strings, row by row; null where one of them is."""
+    """Return the concatenation of strings, row by row; null where one of them is null."""
     arrays = [
         pa.scalar(part, pa.large_binary()) if isinstance(part, bytes) else part for part in parts
     ]

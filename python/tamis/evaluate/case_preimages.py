@@ -1,20 +1,22 @@
-"""Which strings upper and lower map into a span: a superset that is as good as exact.
+"""Preimages of a span under upper and lower: a superset that is nearly exact.
 
-Strings are followed byte by byte, with what is left of both limits of the span:
+The search extends the prefixes of s one character at a time, and keeps the rest of both limits of
+the span:
 
-    upper(s) in ["MA", "MB")     "M", "m"      left: ["A", "B")
-                                 "MA", "Ma"    left: everything, so all that begin so
+    upper(s) in ["MA", "MB")     "M", "m"      rest: ["A", "B")
+                                 "MA", "Ma"    rest: no limits, so all strings with these prefixes
 
-Spark maps strings that are ASCII throughout byte by byte. Others are mapped by Java or ICU, with
-the whole of Unicode and the locale of the JVM, which is not known here. In each of these
+Spark maps pure ASCII strings byte by byte. Java or ICU maps other strings, with the full Unicode
+rules and the locale of the JVM, which is not known here. In all of these cases
 
-- ASCII maps as above, except that upper(i) and lower(I) may be beyond ASCII (Turkish, Azeri);
-- U+0307 may vanish after an i or j (Lithuanian, Turkish): whatever follows it is possible;
-- few characters beyond ASCII have an image that begins with ASCII: the tables below. Every other
-  image, and that of what is not UTF-8, begins beyond ASCII. tests/spark/test_letter_case.py asks
-  Spark of every character, in these locales, with Java and with ICU.
+- ASCII maps as above, except that upper(i) and lower(I) may be non-ASCII (Turkish, Azeri);
+- U+0307 may vanish after an i or j (Lithuanian, Turkish): then anything may follow;
+- a few non-ASCII characters have an image that begins with ASCII (see the tables below). Every
+  other image, and the image of bytes that are not UTF-8, begins with a non-ASCII character.
+  tests/spark/test_letter_case.py checks every character in Spark, in these locales, with Java and
+  with ICU.
 
-So all that a string beyond ASCII can do is told by its beginning.
+So a prefix of s suffices to cover all images that a non-ASCII string can have.
 """
 
 from __future__ import annotations
@@ -29,10 +31,10 @@ from tamis.evaluate.text import successor
 
 __all__ = ["case_preimage"]
 
-#: What lies behind this many characters is not told apart.
+#: The search follows at most this many characters.
 _LONGEST: Final = 64
 
-#: Characters whose image is ASCII, in one locale or another.
+#: Characters whose image is ASCII in some locale, for upper (True) and lower (False).
 _TO_ASCII: Final = {
     True: {
         "\u0131": "I",
@@ -48,7 +50,7 @@ _TO_ASCII: Final = {
     },
     False: {"\u0130": "i", "\u212a": "k"},
 }
-#: Characters whose image begins with ASCII and goes on beyond it, in one locale or another.
+#: Characters whose image begins with ASCII and continues with non-ASCII in some locale.
 _BEGINS_ASCII: Final = {
     True: {
         "\u01f0": "J",
@@ -65,7 +67,7 @@ _DOT_ABOVE: Final = "\u0307".encode()
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """Strings that begin with `prefix`; what follows is mapped into [lower, upper)."""
+    """The strings that begin with `prefix` and whose rest is mapped into [lower, upper)."""
 
     prefix: bytes
     lower: bytes
@@ -79,7 +81,7 @@ class _Node:
 
     @property
     def allows_the_end(self) -> bool:
-        return not self.lower  # and no upper limit is left empty: see `_next`
+        return not self.lower  # the upper limit is never empty: see `_next`
 
     @property
     def allows_beyond_ascii(self) -> bool:
@@ -88,9 +90,10 @@ class _Node:
 
 @lru_cache(maxsize=256)
 def case_preimage(to_upper: bool, span: Span, most: int = 192) -> Spans:
-    """The strings s with upper(s), or lower(s), in the span, and maybe some more.
+    """Return a superset of the strings s with upper(s), or lower(s), in the span.
 
-    More pieces than `most` are not told apart: then all strings that begin so count.
+    With more than `most` pieces, only prefixes in a common spelling are extended. For any other
+    prefix the result contains all strings that begin with it.
 
     >>> [lower for lower, _ in case_preimage(True, (b"OK", b"OK" + bytes(1)))]
     [b'OK', b'Ok', b'oK', b'ok']
@@ -100,38 +103,38 @@ def case_preimage(to_upper: bool, span: Span, most: int = 192) -> Spans:
     lower, upper = span
     if upper == b"":
         return ()
-    found: list[Span] = []
+    pieces: list[Span] = []
     level = [_Node(b"", lower, upper)]
     for depth in range(_LONGEST):
-        following = [each for node in level for each in _expanded(node, to_upper, found)]
-        if len(found) + len(following) > most or depth == _LONGEST - 1:
-            # What a person writes is followed on: the text as it is, in small letters, capitalised.
+        following = [each for node in level for each in _expanded(node, to_upper, pieces)]
+        if len(pieces) + len(following) > most or depth == _LONGEST - 1:
+            # Follow only the common spellings: upper case, lower case and capitalised.
             rare = [node for node in following if not _is_common(node.prefix)]
-            found.extend(beginning_with(node.prefix) for node in rare)
+            pieces.extend(beginning_with(node.prefix) for node in rare)
             following = [node for node in following if _is_common(node.prefix)]
         level = following
-    found.extend(beginning_with(node.prefix) for node in level)
-    return merged(found)
+    pieces.extend(beginning_with(node.prefix) for node in level)
+    return merged(pieces)
 
 
 def _is_common(prefix: bytes) -> bool:
     return prefix in (prefix.upper(), prefix.lower(), prefix.capitalize())
 
 
-def _expanded(node: _Node, to_upper: bool, found: list[Span]) -> Iterator[_Node]:
-    """The strings of a node by their next character; those that need no look go to `found`."""
+def _expanded(node: _Node, to_upper: bool, pieces: list[Span]) -> Iterator[_Node]:
+    """Yield the node once for each next character; finished spans are appended to `pieces`."""
     if node.is_free:
-        found.append(beginning_with(node.prefix))
+        pieces.append(beginning_with(node.prefix))
         return
     if node.allows_the_end:
-        found.append(only(node.prefix))
+        pieces.append(only(node.prefix))
     if node.is_dotted:
-        found.append(beginning_with(node.prefix + _DOT_ABOVE))
+        pieces.append(beginning_with(node.prefix + _DOT_ABOVE))
     if node.allows_beyond_ascii:
-        # Any other character, and what is no character.
-        found.append((node.prefix + b"\x80", successor(node.prefix)))
+        # Any non-ASCII character, and bytes that are not UTF-8.
+        pieces.append((node.prefix + b"\x80", successor(node.prefix)))
         dotted = b"i" if to_upper else b"I"
-        found.append(beginning_with(node.prefix + dotted))
+        pieces.append(beginning_with(node.prefix + dotted))
     for source, image in _ascii(node, to_upper):
         following = _next(node, source, image)
         if following is not None:
@@ -144,17 +147,17 @@ def _expanded(node: _Node, to_upper: bool, found: list[Span]) -> Iterator[_Node]
             if stays_ascii:
                 yield following
             elif following.allows_beyond_ascii:
-                found.append(beginning_with(following.prefix))
+                pieces.append(beginning_with(following.prefix))
 
 
 def _ascii(node: _Node, to_upper: bool) -> Iterator[tuple[bytes, bytes]]:
-    """The bytes of ASCII, with their images, that may come next."""
+    """Yield the ASCII bytes that may come next, with their images."""
     least = node.lower[0] if node.lower else 0
     greatest = 0x7F if node.upper is None else min(node.upper[0], 0x7F)
     for image in range(least, greatest + 1):
         mapped = bytes([image])
         if mapped != (mapped.upper() if to_upper else mapped.lower()):
-            continue  # no image of a letter
+            continue  # a letter of the other case is not the image of any byte
         yield mapped, mapped
         other = mapped.lower() if to_upper else mapped.upper()
         if other != mapped:
@@ -162,7 +165,7 @@ def _ascii(node: _Node, to_upper: bool) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _next(node: _Node, source: bytes, image: bytes) -> _Node | None:
-    """What is left of the limits behind an image; None: it lies outside of them."""
+    """Return the node after one more character; None if the image is outside of the limits."""
     lower, upper = node.lower, node.upper
     for byte in image:
         if lower:
@@ -174,5 +177,5 @@ def _next(node: _Node, source: bytes, image: bytes) -> _Node | None:
                 return None
             upper = upper[1:] if byte == upper[0] else None
             if upper == b"":
-                return None  # nothing is below the empty string
+                return None  # no string is less than the empty string
     return _Node(node.prefix + source, lower, upper, image[-1:].lower() in (b"i", b"j"))

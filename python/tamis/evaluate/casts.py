@@ -1,7 +1,7 @@
-"""CAST, by pairs of types: one line each.
+"""CAST: one rule for each pair of types.
 
-evalMode says what becomes of a value that the target cannot hold (evaluate.conversion). Where a row
-might raise nothing is known.
+evalMode decides what happens to a value that the target type cannot hold (evaluate.conversion).
+Where a row might raise, the result is unknown.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def cast(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def _same_fields(call: Call, source: Bounds) -> Bounds | None:
-    """Intervals down to seconds, or months, lose nothing; others are cut."""
+    """Return the source if the target has fields down to seconds or months; others truncate."""
     fields = call.option("dataType")
     is_whole = isinstance(fields, str) and fields.endswith((" second", " month"))
     return source if is_whole else None

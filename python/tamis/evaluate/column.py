@@ -1,4 +1,4 @@
-"""Columns: what the statistics say of them."""
+"""The rule for columns: their bounds in the statistics."""
 
 from __future__ import annotations
 

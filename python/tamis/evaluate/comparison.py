@@ -1,21 +1,21 @@
-"""Comparisons: =, <>, <, <=, >, >=, <=> of two values, columns and constants on either side.
+"""Comparisons: =, <>, <, <=, >, >=, <=> of two values, with columns or constants on either side.
 
-Spark orders NaN above every other value and equal to itself, so that NaN is one more point at the
-end of the line. With x, y each an ordinary value, NaN or NULL:
+In Spark NaN is greater than every other value and equal to itself. With x and y each an ordinary
+value, NaN or NULL:
 
     x < y       y ordinary   y NaN    y NULL          x = y       y ordinary   y NaN    y NULL
     x ordinary  by value     true     NULL            x ordinary  by value     false    NULL
     x NaN       false        false    NULL            x NaN       false        true     NULL
     x NULL      NULL         NULL     NULL            x NULL      NULL         NULL     NULL
 
-Every other operator is one of these two: x > y is y < x, x <= y is NOT (y < x), x <> y is
-NOT (x = y), and x <=> y is x = y where neither is NULL, true where both are, false where one is.
+Every other operator reduces to these two: x > y is y < x, x <= y is NOT (y < x), x <> y is
+NOT (x = y), and x <=> y is x = y if neither is NULL, true if both are NULL, false if one is NULL.
 
-Of ordinary values in [xl, xu] and [yl, yu] some pair has x < y only if xl < yu, and some pair has
-x >= y only if yl <= xu. Edges need not be attained: that only makes an answer "may" too often.
-Where one side is a function of a string, evaluate.preimages asks that string as well.
-Where values were recorded (evaluate.recorded), x = constant is asked of them as well.
-Signed zeros need no care: -0.0 = 0.0 in numpy as in Spark.
+For ordinary values in [xl, xu] and [yl, yu], some pair satisfies x < y only if xl < yu, and some
+pair satisfies x >= y only if yl <= xu. Edges need not be attained: then a flag is True although no
+row needs it, which is sound. If one side is a function of a string, evaluate.preimages also
+compares the string itself. If values were recorded (evaluate.recorded), x = constant also uses
+them. Signed zeros need no special case: -0.0 = 0.0 in numpy as in Spark.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def compare(expr: Compare, statistics: Statistics) -> TruthSet:
 def _compared(expr: Compare, x: Bounds, y: Bounds, statistics: Statistics) -> TruthSet:
     match expr.op:
         case Comparison.EQUAL:
-            return equal(x, y, _held(expr, statistics))
+            return equal(x, y, _recorded(expr, statistics))
         case Comparison.NOT_EQUAL:
-            return equal(x, y, _held(expr, statistics)).negated()
+            return equal(x, y, _recorded(expr, statistics)).negated()
         case Comparison.LESS:
             return less(x, y)
         case Comparison.GREATER:
@@ -64,12 +64,12 @@ def _compared(expr: Compare, x: Bounds, y: Bounds, statistics: Statistics) -> Tr
         case Comparison.GREATER_EQUAL:
             return less(x, y).negated()
         case Comparison.NULL_SAFE_EQUAL:
-            return null_safe_equal(x, y, _held(expr, statistics))
+            return null_safe_equal(x, y, _recorded(expr, statistics))
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """What was recorded of the values of one side, and the constant that the other side is."""
+class _Recorded:
+    """The recorded values of one side, and the other side, a constant."""
 
     members: Members
     constant: Edge
@@ -81,7 +81,7 @@ class _Held:
         return members.may_miss(self.constant)
 
 
-def _held(expr: Compare, statistics: Statistics) -> _Held | None:
+def _recorded(expr: Compare, statistics: Statistics) -> _Recorded | None:
     match expr:
         case Compare(left=side, right=Literal() as constant):
             pass
@@ -90,20 +90,20 @@ def _held(expr: Compare, statistics: Statistics) -> _Held | None:
         case _:
             return None
     members = members_of(side, statistics)
-    edge = literal(constant, statistics).lower  # None: NULL, NaN or no value of its type
-    return None if members is None or edge is None else _Held(members, edge)
+    edge = literal(constant, statistics).lower  # None: NULL, NaN or not a value of its type
+    return None if members is None or edge is None else _Recorded(members, edge)
 
 
-_Question = tuple[Members, Callable[[Members], Flags]]
+_Refinement = tuple[Members, Callable[[Members], Flags]]
 
 
-def _asked(flags: Iterable[Flags], question: _Question | None) -> Flags:
-    """Where every flag is True and, where there are members to ask, they may as well."""
-    return all_of(flags) if question is None else narrowed(all_of(flags), *question)
+def _refined(flags: Iterable[Flags], refinement: _Refinement | None) -> Flags:
+    """Return where every flag is True, narrowed by the recorded members if there are any."""
+    return all_of(flags) if refinement is None else narrowed(all_of(flags), *refinement)
 
 
 def less(x: Bounds, y: Bounds) -> TruthSet:
-    """x < y."""
+    """Return the truth set of x < y."""
     return TruthSet(
         lambda: any_of(
             (
@@ -121,12 +121,18 @@ def less(x: Bounds, y: Bounds) -> TruthSet:
     )
 
 
-def equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:
-    """x = y. `held`: the values of one side, where the other one is a constant."""
+def equal(x: Bounds, y: Bounds, recorded: _Recorded | None = None) -> TruthSet:
+    """Return the truth set of x = y.
+
+    Args:
+        x: The left side.
+        y: The right side.
+        recorded: The recorded values of one side, if the other side is a constant.
+    """
     return TruthSet(
         lambda: any_of(
             (
-                _asked(
+                _refined(
                     (
                         x.can_be_value,
                         y.can_be_value,
@@ -136,23 +142,23 @@ def equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:
                         *_share_buckets(x, y),
                         *_share_buckets(y, x),
                     ),
-                    # One of the values is the constant.
-                    None if held is None else (held.members, held.may_equal),
+                    # Some recorded value is the constant.
+                    None if recorded is None else (recorded.members, recorded.may_equal),
                 ),
                 all_of((x.can_be_nan, y.can_be_nan)),
             )
         ),
         lambda: any_of(
             (
-                # Not both of them the same single point: some pair is ordered one way or the other.
-                _asked(
+                # Some pair is ordered one way or the other: they are not the same single point.
+                _refined(
                     (
                         x.can_be_value,
                         y.can_be_value,
                         any_of((may_be_less(x, y), may_be_less(y, x))),
                     ),
-                    # One of the values is not the constant.
-                    None if held is None else (held.members, held.may_differ),
+                    # Some recorded value is not the constant.
+                    None if recorded is None else (recorded.members, recorded.may_differ),
                 ),
                 all_of((x.can_be_nan, y.can_be_value)),
                 all_of((x.can_be_value, y.can_be_nan)),
@@ -163,7 +169,7 @@ def equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:
 
 
 def _share_buckets(x: Bounds, y: Bounds) -> Iterator[Flags]:
-    """Where x may equal y by its hash, y being one value that is the same in all containers."""
+    """Yield where the hash of x allows x = y, if y is the same single value in all containers."""
     if not x.buckets or y.lower is None or y.upper is None or not len(y.lower) == len(y.upper) == 1:
         return
     if isinstance(y.lower, pa.Array):
@@ -172,13 +178,13 @@ def _share_buckets(x: Bounds, y: Bounds) -> Iterator[Flags]:
         is_constant = bool(y.lower[0] == y.upper[0])
     constant = hashed(y.lower, y.type) if is_constant else None
     if constant is not None:
-        # Ordinary values of y are this constant: what equals it has its hash.
+        # Every ordinary value of y is this constant, so an equal x has the same hash.
         yield from (may_share(buckets, constant) for buckets in x.buckets)
 
 
-def null_safe_equal(x: Bounds, y: Bounds, held: _Held | None = None) -> TruthSet:
-    """x <=> y: never NULL."""
-    both = equal(x, y, held)
+def null_safe_equal(x: Bounds, y: Bounds, recorded: _Recorded | None = None) -> TruthSet:
+    """Return the truth set of x <=> y, which is never NULL."""
+    both = equal(x, y, recorded)
     return TruthSet(
         lambda: any_of((both.can_be_true, all_of((x.can_be_null, y.can_be_null)))),
         lambda: any_of(

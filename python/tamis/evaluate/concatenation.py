@@ -1,17 +1,21 @@
-"""concat(x, y, …), pair by pair from the left.
+"""concat(x, y, …), evaluated pair by pair from the left.
 
-    x one string p    p || y rises with y: from p || yl to p || yu
-    else              at least xl, for x || y >= x >= xl; nothing more: "a" || "z" > "ab" || "a"
+Lower bound, and both bounds if x is a single string p:
 
-At most, for x in [l, u] and the suffix d = yu: an x that does not begin u is less at the first byte
-where they differ, and so is all that begins with it. An x that does is one of the beginnings of u,
-as short as those that are still at least l. So the greatest of
+    x = p        p || y is monotone in y, so it lies in [p || yl, p || yu]
+    otherwise    x || y >= x >= xl. xl || yl is not a lower bound: "a" || "z" > "ab" || "a"
+
+Upper bound for x in [l, u], with the suffix d = yu: an x that is not a prefix of u is less than u
+at the first byte where they differ, and so is every string that begins with this x. An x that is a
+prefix of u has at least `shortest` bytes, because shorter prefixes of u are less than l. So the
+upper bound is the greatest of
 
     u[:k] || d    for k from `shortest` to the length of u
 
-Two of them differ first where the shorter one ends, by d's first byte against u's next. So the
-first k whose next byte of u is less than d's first byte is the greatest; if there is none, u || d
-is. Where such bytes are equal, all are compared.
+Any two of these strings agree up to the end of the shorter prefix. There, one has the first byte of
+d and the other the next byte of u. So the greatest is at the first k for which the next byte of u
+is less than the first byte of d, or u || d if no k satisfies this. Where these two bytes are equal,
+all candidates are compared.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from tamis.expr.types import STRING
 
 __all__ = ["concat"]
 
-#: Of longer upper edges nothing is known.
+#: Where the upper edge has more bytes than this, the upper bound is unknown.
 _LONGEST = 200
 _BINARY = pa.large_binary()
 _UNKNOWN = pa.scalar(None, _BINARY)
@@ -53,7 +57,7 @@ def _pair(x: Bounds, y: Bounds) -> Bounds:
     count = max(1 if edge is None else len(edge) for edge in edges)
     xl, xu, yl, yu = (_repeated(edge, count) for edge in edges)
     one = pc.fill_null(pc.equal(xl, xu), False)
-    # Not known: the empty string is the least.
+    # An unknown yl is replaced by the empty string, the least one.
     lower = pc.if_else(one, joined(xl, pc.fill_null(yl, b"")), xl)
     upper = pc.if_else(one, joined(xl, yu), _greatest(xl, xu, yu))
     return text_result(STRING, lower, upper, x, y)
@@ -66,7 +70,7 @@ def _repeated(edge: pa.Array | None, count: int) -> pa.Array:
 
 
 def _greatest(least: pa.Array, upper: pa.Array, suffix: pa.Array) -> pa.Array:
-    """At most x || suffix for least <= x <= upper; null where that is not known."""
+    """Return an upper bound of x || suffix for least <= x <= upper; null where it is unknown."""
     known = pc.and_(upper.is_valid(), suffix.is_valid()).to_numpy(zero_copy_only=False)
     length = lengths_of(upper)
     width = int(min(length.max(initial=0), _LONGEST))
@@ -75,26 +79,26 @@ def _greatest(least: pa.Array, upper: pa.Array, suffix: pa.Array) -> pa.Array:
         return joined(upper, suffix)
     rows, low, lowest = rows_of(upper, width), rows_of(least, width), lengths_of(least)
     shared = shared_length(low, rows, np.minimum(length, lowest))
-    # Of beginnings of the upper edge those are at least the lower one that hold all of it, or go
-    # beyond the first byte where both differ. (Lower edges that are not known are empty here.)
+    # A prefix of the upper edge is at least the lower edge if it contains the whole lower edge, or
+    # the first byte where the two edges differ. (Unknown lower edges are empty here.)
     shortest = np.minimum(shared + (shared < lowest), length)
     place = np.arange(width)
     first = rows_of(suffix, 1)
     open_to = (place >= shortest[:, None]) & (place < length[:, None])
     cuts = open_to & (rows <= first) & (lengths_of(suffix) > 0)[:, None]
     cut = np.where(cuts.any(axis=1), cuts.argmax(axis=1), length)
-    found = joined(strings_of(rows, cut, known), suffix)
+    greatest = joined(strings_of(rows, cut, known), suffix)
     at_cut = rows[np.arange(len(rows)), np.minimum(cut, width - 1)]
     ties = np.flatnonzero(known & (cut < length) & (at_cut == first[:, 0]))
-    return _settled(found, ties, upper, suffix, shortest)
+    return _compare_ties(greatest, ties, upper, suffix, shortest)
 
 
-def _settled(
-    found: pa.Array, ties: np.ndarray, upper: pa.Array, suffix: pa.Array, shortest: np.ndarray
+def _compare_ties(
+    greatest: pa.Array, ties: np.ndarray, upper: pa.Array, suffix: pa.Array, shortest: np.ndarray
 ) -> pa.Array:
-    """The same, with these rows compared beginning by beginning."""
+    """Return `greatest` with the rows `ties` replaced by the maximum over all prefixes."""
     if not len(ties):
-        return found
+        return greatest
     rows = pa.array(ties)
     cells = [
         max(whole[:length] + end for length in range(start, len(whole) + 1))
@@ -105,6 +109,6 @@ def _settled(
             strict=True,
         )
     ]
-    mask: Flags = np.zeros(len(found), np.bool_)
+    mask: Flags = np.zeros(len(greatest), np.bool_)
     mask[ties] = True
-    return pc.replace_with_mask(found, pa.array(mask), pa.array(cells, _BINARY))
+    return pc.replace_with_mask(greatest, pa.array(mask), pa.array(cells, _BINARY))

@@ -1,8 +1,8 @@
-"""Functions that choose among their arguments: coalesce, if, CASE, greatest, least, nanvl.
+"""Functions that choose one of their arguments: coalesce, if, CASE, greatest, least, nanvl.
 
 The result is one of the arguments, so it lies in the hull of those that may be chosen. An argument
-that cannot be chosen in a container (its condition is never true there, an earlier one never NULL)
-does not count there: neither its values nor that it may be NULL.
+that cannot be chosen in a container (its condition is never true there, or an earlier argument is
+never NULL) contributes neither its bounds nor its NULLs to the hull of that container.
 """
 
 from __future__ import annotations
@@ -27,67 +27,76 @@ from tamis.expr.types import DOUBLE, FLOAT, DataType
 
 __all__ = ["case_when", "choose", "coalesce", "greatest", "hull", "is_nan", "least", "nanvl"]
 
+#: A value, and where it may be chosen.
 Choice = tuple[Bounds, Flags]
 
 
 def _values(call: Call, statistics: Statistics) -> list[Bounds] | None:
-    found = [value(argument, statistics) for argument in call.arguments]
-    same = [each for each in found if each is not None and each.type == call.type]
-    return same if same and len(same) == len(found) else None
+    """Return the bounds of the arguments; None unless all have the type of the result."""
+    bounds = [value(argument, statistics) for argument in call.arguments]
+    same = [each for each in bounds if each is not None and each.type == call.type]
+    return same if same and len(same) == len(bounds) else None
 
 
 def coalesce(call: Call, statistics: Statistics) -> Bounds | None:
-    """The first argument that is not NULL."""
-    found = _values(call, statistics)
-    if found is None:
+    """Return the bounds of coalesce: the first argument that is not NULL."""
+    arguments = _values(call, statistics)
+    if arguments is None:
         return None
     choices: list[Choice] = []
     reached = YES
-    for each in found:
-        choices.append((replace(each, can_be_null=NO), reached))
-        reached = all_of((reached, each.can_be_null))
+    for x in arguments:
+        choices.append((replace(x, can_be_null=NO), reached))
+        reached = all_of((reached, x.can_be_null))
     return replace(hull(call.type, choices), can_be_null=reached)
 
 
 def choose(call: Call, statistics: Statistics) -> Bounds | None:
-    """if(condition, x, y): y where the condition is false or NULL."""
+    """Return the bounds of if(condition, x, y), which is y if the condition is false or NULL."""
     return case_when(call, statistics) if len(call.arguments) == 3 else None
 
 
 def case_when(call: Call, statistics: Statistics) -> Bounds | None:
-    """CASE WHEN c1 THEN x1 … ELSE y END: arguments in this order; without ELSE it is NULL."""
+    """Return the bounds of CASE WHEN c1 THEN x1 … ELSE y END.
+
+    The arguments are c1, x1, …, y. Without ELSE, y is missing and the default is NULL.
+    """
     choices: list[Choice] = []
     reached = YES
     branches = len(call.arguments) // 2
     for ordinal in range(branches):
         condition, chosen = call.arguments[2 * ordinal : 2 * ordinal + 2]
         truths = truth(condition, statistics)
-        found = value(chosen, statistics)
-        if found is None or found.type != call.type:
+        x = value(chosen, statistics)
+        if x is None or x.type != call.type:
             return None
-        choices.append((found, all_of((reached, truths.can_be_true))))
+        choices.append((x, all_of((reached, truths.can_be_true))))
         reached = all_of((reached, any_of((truths.can_be_false, truths.can_be_null))))
     if len(call.arguments) % 2:
-        found = value(call.arguments[-1], statistics)
-        if found is None or found.type != call.type:
+        x = value(call.arguments[-1], statistics)
+        if x is None or x.type != call.type:
             return None
     else:
-        found = Bounds(call.type, None, None, YES, NO, NO)
-    choices.append((found, reached))
+        x = Bounds(call.type, None, None, YES, NO, NO)
+    choices.append((x, reached))
     return hull(call.type, choices)
 
 
 def nanvl(call: Call, statistics: Statistics) -> Bounds | None:
-    """x unless it is NaN, then y."""
-    found = _values(call, statistics)
-    if found is None or len(found) != 2:
+    """Return the bounds of nanvl(x, y): y if x is NaN, else x."""
+    arguments = _values(call, statistics)
+    if arguments is None or len(arguments) != 2:
         return None
-    x, y = found
+    x, y = arguments
     return hull(call.type, [(replace(x, can_be_nan=NO), YES), (y, x.can_be_nan)])
 
 
 def is_nan(call: Call, statistics: Statistics) -> TruthSet:
-    """False of NULL, and never NULL itself; but an argument that may be anything may raise."""
+    """Return the truth set of isnan(x), which is false for NULL and never NULL itself.
+
+    If x may be anything, it may be unknown because a row may raise. NULL is possible there, so
+    that no predicate over isnan(x) is proven for such a container.
+    """
     x = value(call.arguments[0], statistics) if len(call.arguments) == 1 else None
     if x is None or x.type not in (FLOAT, DOUBLE):
         return TruthSet.anything()
@@ -96,12 +105,15 @@ def is_nan(call: Call, statistics: Statistics) -> TruthSet:
 
 
 def greatest(call: Call, statistics: Statistics) -> Bounds | None:
-    """The greatest that is not NULL, NaN above all: at least each argument that is never NULL."""
-    found = _values(call, statistics)
-    if found is None:
+    """Return the bounds of greatest: the greatest argument that is not NULL; NaN is the greatest.
+
+    The result is at least as great as each argument that is never NULL.
+    """
+    arguments = _values(call, statistics)
+    if arguments is None:
         return None
-    whole = _one_of(call.type, found)
-    numbers = [interval(each) for each in found]
+    whole = _one_of(call.type, arguments)
+    numbers = [interval(each) for each in arguments]
     lower = whole.lower
     if isinstance(lower, np.ndarray):
         for each in numbers:
@@ -112,12 +124,15 @@ def greatest(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def least(call: Call, statistics: Statistics) -> Bounds | None:
-    """The least that is not NULL: at most each argument that is always an ordinary value."""
-    found = _values(call, statistics)
-    if found is None:
+    """Return the bounds of least: the least argument that is not NULL.
+
+    The result is at most as great as each argument that is always an ordinary value.
+    """
+    arguments = _values(call, statistics)
+    if arguments is None:
         return None
-    whole = _one_of(call.type, found)
-    numbers = [interval(each) for each in found]
+    whole = _one_of(call.type, arguments)
+    numbers = [interval(each) for each in arguments]
     upper = whole.upper
     if isinstance(upper, np.ndarray):
         for each in numbers:
@@ -127,14 +142,14 @@ def least(call: Call, statistics: Statistics) -> Bounds | None:
     return replace(whole, upper=upper)
 
 
-def _one_of(data_type: DataType, found: Sequence[Bounds]) -> Bounds:
-    """One of the arguments; NULL only where all of them are."""
-    null = all_of(each.can_be_null for each in found)
-    return replace(hull(data_type, [(each, YES) for each in found]), can_be_null=null)
+def _one_of(data_type: DataType, arguments: Sequence[Bounds]) -> Bounds:
+    """Return the bounds of any one of the arguments; NULL only where all of them may be NULL."""
+    null = all_of(each.can_be_null for each in arguments)
+    return replace(hull(data_type, [(each, YES) for each in arguments]), can_be_null=null)
 
 
 def hull(data_type: DataType, choices: Sequence[Choice]) -> Bounds:
-    """The bounds of a value that is one of these, each where it may be chosen."""
+    """Return the bounds of a value that is one of `choices`, each where it may be chosen."""
     flags = [
         any_of(all_of((reached, getattr(each, name))) for each, reached in choices)
         for name in ("can_be_null", "can_be_nan", "can_be_value")
@@ -160,13 +175,13 @@ def _numeric_hull(data_type: DataType, choices: Sequence[Choice]) -> tuple[Edge,
         counts = all_of((reached, each.can_be_value))
         lower = np.where(counts, np.minimum(lower, x.lower), lower)
         upper = np.where(counts, np.maximum(upper, x.upper), upper)
-    # Where nothing may be chosen: no edges that cross.
+    # Where no value may be chosen the edges are still crossed: replace them by the full range.
     crossed = lower > upper
     return np.where(crossed, least_value, lower), np.where(crossed, greatest_value, upper)
 
 
 def _arrow_hull(edges: Sequence[tuple[Any, Flags]], lowest: bool) -> pa.Array | None:
-    """Null where an edge that counts is not known."""
+    """Return the least or greatest edge of the choices; null where an edge that counts is null."""
     if any(edge is None and counts.any() for edge, counts in edges):
         return None
     known = [(edge, counts) for edge, counts in edges if edge is not None]
@@ -180,5 +195,5 @@ def _arrow_hull(edges: Sequence[tuple[Any, Flags]], lowest: bool) -> pa.Array | 
         columns.append(pc.if_else(pa.array(mask), whole, pa.scalar(None, whole.type)))
         unknown |= mask & whole.is_null().to_numpy(zero_copy_only=False)
     combine = pc.min_element_wise if lowest else pc.max_element_wise
-    found = columns[0] if len(columns) == 1 else combine(*columns, skip_nulls=True)
-    return pc.if_else(pa.array(unknown), pa.scalar(None, found.type), found)
+    combined = columns[0] if len(columns) == 1 else combine(*columns, skip_nulls=True)
+    return pc.if_else(pa.array(unknown), pa.scalar(None, combined.type), combined)

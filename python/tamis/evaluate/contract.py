@@ -1,7 +1,7 @@
-"""What a person declares of a function that nobody here can read: a contract.
+"""Contracts: what a user declares about a function whose code tamis cannot analyse.
 
-A contract is believed where it prunes, so it is refuted first, if that can be done (see
-tamis.declarations), and it never makes a predicate exact: the filter always stays.
+Pruning relies on a contract, so tamis.declarations first tries to refute it. A contract never makes
+a predicate exact: the filter always stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tamis.expr.types import DataType
 
 __all__ = ["FAMILIES", "Contract", "family_of"]
 
-#: Types whose values a Python function gets in the same form.
+#: Families of types. A Python function gets all values of a family as one Python type.
 FAMILIES: Final = (
     "boolean",
     "integral",
@@ -53,34 +53,39 @@ _SQL_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contract:
-    """A function is monotone in one argument, or has a range image; the others are constants.
+    """A declaration that a function is monotone in one argument, or has an image of ranges.
 
-    `name`: as registered; of a `udf(…)` that was not, the name of its Python function.
+    All other arguments are constants.
 
-    One of these two; both get Python values, as a Python UDF does:
+    `name`: the registered name, or the name of the Python function of an unregistered `udf(…)`.
 
-    - `monotone`: the function itself, or one that computes the same. It never falls over the values
-      of its argument (`increasing=False`: never rises), so f of the edges are the edges of f.
-    - `image`: `(lower, upper, *constants) -> (lower, upper)` or None. For every x from lower to
-      upper, f(x) lies from lower to upper of what it gives; None, or a None in it, is not known.
+    Exactly one of these two is given. Both get Python values, as a Python UDF does:
 
-    And, where needed:
+    - `monotone`: the function itself, or one that computes the same. It is non-decreasing in its
+      argument (non-increasing if `increasing=False`), so it maps edges to edges.
+    - `image`: `(lower, upper, *constants) -> (lower, upper)` or None. For every x between the given
+      edges, f(x) lies between the returned edges. A None instead of the pair, or in it, means not
+      known.
 
-    - `argument`: which of its arguments varies, counted from 0.
-    - `types`: SQL types of that argument for which this holds (`["BIGINT"]`); if not given, those
-      of the annotation of `monotone`, or else all. Widths do not matter: BIGINT stands for INT too.
-    - `constants`: one collection for each other argument: the constants for which this holds.
-    - `null_to_null`: f(NULL) is NULL. Else `monotone` is asked; of an `image` it is not known, so
-      that a file that may hold NULL is read.
+    Optional:
 
-    f(x) may always be NULL. NaN is the greatest of values, as in Spark. Where `monotone` or `image`
+    - `argument`: the position of the argument that varies, counted from 0.
+    - `types`: the SQL types of that argument for which the contract holds (`["BIGINT"]`). The
+      default is the annotation of `monotone`, or all types. Widths do not matter: BIGINT includes
+      INT.
+    - `constants`: for each other argument, a collection of the constants for which the contract
+      holds.
+    - `null_to_null`: f(NULL) is NULL. If False, `monotone` is called with None; for an `image`,
+      f(NULL) is not known, so a file that may hold NULL is read.
+
+    f(x) may be NULL for any x. NaN is the greatest value, as in Spark. Where `monotone` or `image`
     raises, nothing is known.
 
     >>> Contract("tens", monotone=lambda x: x // 10, types=["INT"]).types
     ('integral',)
     >>> Contract("tens")
     Traceback (most recent call last):
-    tamis.errors.DeclarationError: tens: give monotone=… or image=…, one of the two
+    tamis.errors.DeclarationError: tens: pass either monotone=… or image=…
     """
 
     name: str
@@ -91,18 +96,18 @@ class Contract:
     types: Collection[str] = ()
     constants: Sequence[Container[Any]] | None = None
     null_to_null: bool = False
-    #: Tells the Python function that was declared from another that is registered under its name.
+    #: Identifies the declared Python function, as another one may be registered under its name.
     body: str | None = None
 
     def __post_init__(self) -> None:
         if (self.monotone is None) == (self.image is None):
-            raise DeclarationError(f"{self.name}: give monotone=… or image=…, one of the two")
+            raise DeclarationError(f"{self.name}: pass either monotone=… or image=…")
         if not callable(self.monotone or self.image):
-            raise DeclarationError(f"{self.name}: monotone and image are functions")
+            raise DeclarationError(f"{self.name}: monotone and image must be functions")
         if self.argument < 0:
-            raise DeclarationError(f"{self.name}: arguments are counted from 0")
+            raise DeclarationError(f"{self.name}: argument must not be negative: it counts from 0")
         if isinstance(self.types, str):
-            raise DeclarationError(f'{self.name}: types is a list, such as ["BIGINT"]')
+            raise DeclarationError(f'{self.name}: types must be a list, such as ["BIGINT"]')
         families = [self._family(each) for each in self.types]
         if not families and self.monotone is not None:
             families = list(_annotated(self.monotone, self.argument))
@@ -116,11 +121,11 @@ class Contract:
         if lowered in FAMILIES:
             return lowered
         raise DeclarationError(
-            f"{self.name}: {name!r} is no type of an argument: give SQL names such as BIGINT"
+            f"{self.name}: {name!r} is not an argument type. Use SQL names such as BIGINT"
         )
 
     def covers(self, data_type: DataType, constants: tuple[Any, ...]) -> bool:
-        """Whether it says anything of a call with an argument of this type and these constants."""
+        """Return whether the contract holds for an argument of this type with these constants."""
         if family_of(data_type) not in self.types:
             return False
         if self.constants is None:
@@ -129,12 +134,12 @@ class Contract:
             return len(constants) == len(self.constants) and all(
                 value in allowed for value, allowed in zip(constants, self.constants, strict=True)
             )
-        except TypeError:  # no value that the collection could hold
+        except TypeError:  # the collection cannot contain such a value
             return False
 
 
 def family_of(data_type: DataType) -> str:
-    """The family of a type.
+    """Return the family of a type.
 
     >>> from tamis.expr.types import BYTE, decimal
     >>> family_of(BYTE), family_of(decimal(10, 2))
@@ -146,7 +151,7 @@ def family_of(data_type: DataType) -> str:
 
 
 def _annotated(function: Callable[..., Any], argument: int) -> tuple[str, ...]:
-    """The families of the annotation of an argument; none if there is no such annotation."""
+    """Return the families of the annotated type of an argument; empty if it is not known."""
     try:
         parameter = list(inspect.signature(function).parameters)[argument]
         hint = typing.get_type_hints(function).get(parameter)
@@ -156,6 +161,6 @@ def _annotated(function: Callable[..., Any], argument: int) -> tuple[str, ...]:
         hints = [each for each in typing.get_args(hint) if each is not types.NoneType]
     else:
         hints = [hint]
-    found = [_OF_ANNOTATION.get(each) for each in hints]
-    # One that is not understood, and nothing is.
-    return tuple(f for each in found if each for f in each) if None not in found else ()
+    families = [_OF_ANNOTATION.get(each) for each in hints]
+    # One unknown member of a union makes the whole annotation unknown.
+    return tuple(f for each in families if each for f in each) if None not in families else ()

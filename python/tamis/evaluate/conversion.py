@@ -1,11 +1,11 @@
-"""What every cast needs to know: the target type, the mode, and the clock.
+"""Parameters of a cast (target type, mode and time zone) and its handling of overflow.
 
-    evalMode    a value that the target cannot hold
+    evalMode    a value that the target type cannot hold
     ANSI        raises
-    TRY         is NULL
-    LEGACY      wraps around, saturates, or is NULL: that depends on the pair of types
+    TRY         becomes NULL
+    LEGACY      wraps around, saturates or becomes NULL, depending on the pair of types
 
-A mode that did not come along counts as one that may do any of these.
+A missing mode may be any of these.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Conversion", "nulled", "only_inside", "wrapped"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conversion:
-    """A cast to a type: `mode` is ANSI, TRY, LEGACY, or None for any of them."""
+    """A cast to type `to`. `mode` is ANSI, TRY or LEGACY; None if it may be any of them."""
 
     to: DataType
     mode: str | None
@@ -34,14 +34,17 @@ class Conversion:
 
     @property
     def gives_null(self) -> bool:
-        """Whether NULL is what becomes of a value out of range, where LEGACY has no other way."""
+        """Return whether out-of-range values become NULL, if LEGACY does not handle them otherwise.
+
+        The caller knows whether LEGACY wraps around or saturates for the pair of types.
+        """
         return self.mode in ("TRY", "LEGACY")
 
 
 def only_inside(
     x: Interval, conversion: Conversion, lower: Numbers, upper: Numbers, proven: Flags = YES
 ) -> Bounds:
-    """A monotone cast that is known where all of its results are values of the target."""
+    """Return the bounds of a monotone cast; unknown unless all results fit the target type."""
     inside = fits(conversion.to, lower, upper)
     return result(conversion.to, lower, upper, x, proven=proven & inside)
 
@@ -54,10 +57,10 @@ def nulled(
     proven: Flags = YES,
     can_be_null: Flags = NO,
 ) -> Bounds:
-    """A monotone cast, f between f(xl) = lower and f(xu) = upper, that gives NULL out of range.
+    """Return the bounds of a monotone cast f that gives NULL for out-of-range values.
 
-    What is in range lies in [lower, upper] and in the type, so in what both have in common; there
-    are no values where that is nothing.
+    With lower = f(xl) and upper = f(xu), results in range lie both in [lower, upper] and in the
+    domain of the type, so they lie in the intersection. Where it is empty there are no values.
     """
     if not conversion.gives_null:
         return only_inside(x, conversion, lower, upper, proven & ~can_be_null)
@@ -78,7 +81,7 @@ def _ends(data_type: DataType) -> tuple[int, int]:
     if not data_type.is_decimal:
         return data_type.domain
     limit = exact.power_of_ten(data_type.precision or 0)
-    if limit is None:  # 64 bits hold fewer digits than the type
+    if limit is None:  # the type holds every 64-bit unscaled value
         return np.iinfo(np.int64).min, np.iinfo(np.int64).max
     return 1 - limit, limit - 1
 
@@ -89,16 +92,17 @@ _DTYPES = {"byte": np.int8, "short": np.int16, "integer": np.int32, "long": np.i
 def wrapped(
     x: Interval, conversion: Conversion, lower: Numbers, upper: Numbers, proven: Flags = YES
 ) -> Bounds:
-    """A monotone cast to whole numbers whose results wrap around (LEGACY), or are NULL (TRY).
+    """Return the bounds of a monotone cast to integers that wraps around (LEGACY).
 
-    Within one turn of the type, from one multiple of 2 ** bits to the next, wrapping around is
-    taking off the same multiple everywhere, so that the order stays.
+    Other modes are handled as in `nulled`. Wrapping around subtracts a multiple of 2 ** bits. If
+    the multiple is the same for both edges, it is the same for every value between them, so the
+    order is preserved.
     """
     if conversion.mode != "LEGACY":
         return nulled(x, conversion, lower, upper, proven)
     dtype = _DTYPES[conversion.to.name]
     low, high = (each.astype(dtype).astype(np.int64) for each in (lower, upper))
-    # The multiples as 64-bit numbers, which may wrap around themselves: alike where they are alike,
-    # and of the first and the last half turn of 64 bits, which the order tells apart.
+    # These 64-bit differences may wrap around too. They are equal if the multiples are equal, or if
+    # the multiples are -2 ** 63 and 2 ** 63: then low >= 0 > high, which low <= high excludes.
     same_turn = (lower - low == upper - high) & (low <= high)
     return result(conversion.to, low, high, x, proven=proven & same_turn)

@@ -1,8 +1,8 @@
 """Functions of dates: parts, truncation, and arithmetic in days and months.
 
-A date is a number of days, so every part of it is a function of whole numbers. `Hour` and the like,
-and functions of timestamps, are in evaluate.timestamps. Dates reach 5.8 million years either way;
-a result beyond that raises, and is unknown here.
+A date is a number of days, so every part of it is a function of integers. `Hour` and similar parts,
+and functions of timestamps, are in evaluate.timestamps. Dates reach 5.8 million years before and
+after 1970. Spark raises or wraps around for results beyond that, which are unknown here.
 """
 
 from __future__ import annotations
@@ -34,22 +34,30 @@ __all__ = [
 ]
 
 _LEAST, _GREATEST = DATE.domain
-#: Functions that move a date by up to a year: a year from the ends of the type they may raise.
+#: Days. Functions that move a date by up to a year may overflow this close to the ends of the type.
 _MARGIN = 400
 
 Part = Callable[[Numbers], Numbers]
 
 
 def _date(call: Call, statistics: Statistics, ordinal: int = 0) -> Interval | None:
-    """The interval of an argument that is a date."""
+    """Return the interval of an argument; None if it is missing or not a date."""
     if len(call.arguments) <= ordinal:
         return None
-    found = interval(value(call.arguments[ordinal], statistics))
-    return found if found is not None and found.type == DATE else None
+    x = interval(value(call.arguments[ordinal], statistics))
+    return x if x is not None and x.type == DATE else None
 
 
 def date_part(of_day: Part, piece_of_day: Part | None, least: int, greatest: int) -> ValueRule:
-    """The rule of a part that rises with the date within each piece; None: everywhere."""
+    """Return the rule of a date part that is monotone within each piece.
+
+    Args:
+        of_day: The part of a day.
+        piece_of_day: The piece that a day lies in, such as its year; None if the part is monotone
+            over all dates.
+        least: The least value of the part, used for dates in several pieces.
+        greatest: The greatest value of the part, used for dates in several pieces.
+    """
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
         x = _date(call, statistics)
@@ -65,7 +73,7 @@ def date_part(of_day: Part, piece_of_day: Part | None, least: int, greatest: int
 
 
 def month(day: Numbers) -> Numbers:
-    """1 to 12."""
+    """Return the month, 1 to 12."""
     return calendar.month_index(day) % 12 + 1
 
 
@@ -74,22 +82,22 @@ def quarter(day: Numbers) -> Numbers:
 
 
 def day_of_month(day: Numbers) -> Numbers:
-    """1 to 31."""
+    """Return the day of the month, 1 to 31."""
     return day - calendar.first_of_month(day) + 1
 
 
 def day_of_week(day: Numbers) -> Numbers:
-    """1 is Sunday; 1970-01-01 was a Thursday."""
+    """Return the day of the week, 1 (Sunday) to 7. 1970-01-01 was a Thursday."""
     return (day + 4) % 7 + 1
 
 
 def sunday(day: Numbers) -> Numbers:
-    """The week, counted from Sundays."""
+    """Return the number of the week, where weeks begin on Sunday."""
     return (day + 4) // 7
 
 
 def weekday(day: Numbers) -> Numbers:
-    """0 is Monday."""
+    """Return the day of the week, 0 (Monday) to 6."""
     return (day + 3) % 7
 
 
@@ -106,15 +114,15 @@ def year_of_week(day: Numbers) -> Numbers:
 
 
 def identity_days(call: Call, statistics: Statistics) -> Bounds | None:
-    """unix_date and date_from_unix_date: the same number of days under another type."""
+    """Return the bounds of unix_date or date_from_unix_date: the same number, of another type."""
     x = interval(value(call.arguments[0], statistics)) if len(call.arguments) == 1 else None
     if x is None or {x.type, call.type} != {DATE, INTEGER}:
         return None
     return result(call.type, x.lower, x.upper, x)
 
 
-#: Unit of `trunc` and `date_trunc`, in upper case -> the first day of the unit that a day is in.
-#: Each of them is monotone: a later day is in the same unit or in a later one.
+#: Unit of `trunc` and `date_trunc`, in upper case -> the first day of the unit that contains a day.
+#: All of these are monotone: a later day is in the same unit or in a later one.
 TRUNCATED_DAYS: dict[str, Part] = {
     "WEEK": calendar.monday,
     **dict.fromkeys(("MONTH", "MON", "MM"), calendar.first_of_month),
@@ -137,7 +145,7 @@ def last_day(call: Call, statistics: Statistics) -> Bounds | None:
     x = _date(call, statistics)
     if x is None:
         return None
-    # The day before the next month begins: monotone, as the month is.
+    # The day before the first day of the next month: monotone, because the month is.
     edges = [
         calendar.month_start(calendar.month_index(each) + 1) - 1 for each in (x.lower, x.upper)
     ]
@@ -148,7 +156,10 @@ _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 
 
 def next_day(call: Call, statistics: Statistics) -> Bounds | None:
-    """The first such weekday after the day: monotone, one to seven days later."""
+    """Return the bounds of next_day: the first such weekday after the day.
+
+    It is one to seven days later, and monotone in the day.
+    """
     x = _date(call, statistics)
     match call.arguments:
         case (_, Literal(value=str(name))) if name.upper() in _WEEKDAYS and x is not None:
@@ -170,29 +181,29 @@ def subtract_days(call: Call, statistics: Statistics) -> Bounds | None:
 def _moved(
     call: Call, statistics: Statistics, move: Callable[[Numbers, Numbers], tuple[Numbers, Flags]]
 ) -> Bounds | None:
-    """date ± days. Spark wraps around at the end of the type: unknown there."""
+    """Return the bounds of date ± days; unknown where Spark wraps around at the end of the type."""
     x = _date(call, statistics)
     by = _whole(call, statistics, 1)
     if x is None or by is None or call.type != DATE:
         return None
     near, far = (by.lower, by.upper) if move is exact.add else (by.upper, by.lower)
-    # Both are of 32 bits, so 64 bits hold the sum.
+    # Both operands have at most 32 bits, so their sum fits 64 bits.
     lower, upper = move(x.lower, near)[0], move(x.upper, far)[0]
     return result(DATE, lower, upper, x, by, proven=(lower >= _LEAST) & (upper <= _GREATEST))
 
 
 def _whole(call: Call, statistics: Statistics, ordinal: int) -> Interval | None:
-    """The interval of an argument that is a whole number of up to 32 bits."""
+    """Return the interval of an argument; None unless it is an integer of at most 32 bits."""
     if len(call.arguments) <= ordinal:
         return None
-    found = interval(value(call.arguments[ordinal], statistics))
-    if found is None or found.type.name not in ("byte", "short", "integer", "year_month_interval"):
+    x = interval(value(call.arguments[ordinal], statistics))
+    if x is None or x.type.name not in ("byte", "short", "integer", "year_month_interval"):
         return None
-    return found
+    return x
 
 
 def date_diff(call: Call, statistics: Statistics) -> Bounds | None:
-    """end - start in days, as 32 bits: Spark wraps around."""
+    """Return the bounds of end - start in days; unknown where 32 bits overflow (Spark wraps)."""
     end, start = _date(call, statistics), _date(call, statistics, 1)
     if end is None or start is None or call.type != INTEGER:
         return None
@@ -203,10 +214,10 @@ def date_diff(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def moved_by_months(day: Numbers, months: Numbers) -> Numbers:
-    """The same day of another month, or its last day where it has no such day.
+    """Return the same day of another month, or its last day if it has fewer days.
 
-    Monotone in the day: within a month the day of the month rises and is cut at one length, and a
-    later month is moved to a later month. Monotone in the months: a later month.
+    Monotone in `day`: all days of a month are moved to one month and capped at its length, and a
+    later month is moved to a later month. Monotone in `months`: more months give a later month.
     """
     month = calendar.month_index(day)
     index = month + months
@@ -217,21 +228,21 @@ def moved_by_months(day: Numbers, months: Numbers) -> Numbers:
 
 
 def add_months(call: Call, statistics: Statistics) -> Bounds | None:
-    """add_months(date, n), and date + INTERVAL n MONTH."""
+    """Return the bounds of add_months(date, n) or date + INTERVAL n MONTH."""
     x = _date(call, statistics)
     by = _whole(call, statistics, 1)
     if x is None or by is None or call.type != DATE:
         return None
     lower, upper = moved_by_months(x.lower, by.lower), moved_by_months(x.upper, by.upper)
-    # A result beyond the type raises.
+    # Spark raises for a result beyond the type.
     return result(DATE, lower, upper, x, by, proven=(lower >= _LEAST) & (upper <= _GREATEST))
 
 
 def make_date(call: Call, statistics: Statistics) -> Bounds | None:
-    """make_date(year, month, day) of a year or month that varies and constants.
+    """Return the bounds of make_date(year, month, day).
 
-    Each of the three rises with the result, so that the corners are the bounds; only where every
-    combination between them is a date, for the others are NULL or raise: days up to the 28th.
+    The result is monotone in each of the three, so the edges map to edges. It is unknown unless
+    every combination is a date (days up to the 28th): Spark gives NULL or raises for any other.
     """
     parts = [_whole(call, statistics, ordinal) for ordinal in range(3)]
     if len(call.arguments) != 3 or call.type != DATE:

@@ -1,7 +1,7 @@
-"""Calls of functions that are known by declaration: bounds of f(x) from a contract.
+"""Calls of declared functions: bounds of f(x) from a contract.
 
-What a contract promises is not proven: see `relies_on_declaration`. f(x) may be NULL for any x:
-nothing is promised there.
+A contract is not proven; see `relies_on_declaration`. It promises nothing about NULL results, so
+f(x) may be NULL for any x.
 """
 
 from __future__ import annotations
@@ -28,25 +28,31 @@ __all__ = [
     "relies_on_declaration",
 ]
 
-#: What is in force for each name; of several for one function the last holds.
+#: The declarations in force for each name. If several match a function, the last one applies.
 Declarations: TypeAlias = Mapping[str, Sequence[Declared]]
 
-#: Names of user-defined functions begin with it: no class of Catalyst does.
+#: The prefix of the names of user-defined functions. No Catalyst class has a name that begins so.
 PREFIX: Final = "udf:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredCall(Call):
-    """A call of a function of which something is declared."""
+    """A call of a declared function."""
 
     declared: Declared
     watch: Watch
 
 
 def bind(expr: Expr, declared: Declarations, watch: Watch) -> Expr:
-    """The expression, its calls of declared functions known as such.
+    """Return the expression with every call of a declared function as a `DeclaredCall`.
 
-    A Python function that bears the name of a declared one, but is another, is not known.
+    A different Python function under the name of a declared one is not bound; `watch` gets a
+    warning.
+
+    Args:
+        expr: The expression.
+        declared: The declarations in force.
+        watch: The time limit and the warnings of the plan.
 
     >>> from tamis.evaluate.contract import Contract
     >>> from tamis.evaluate.example import FILES
@@ -87,22 +93,22 @@ def _bind_call(call: Call, declared: Declarations, watch: Watch) -> Call:
     if not call.name.startswith(PREFIX):
         return call
     name, body = call.name.removeprefix(PREFIX), call.option("body")
-    of_name = declared.get(name, ())
-    for each in reversed(of_name):
-        if each.contract.body in (None, body):
+    candidates = declared.get(name, ())
+    for candidate in reversed(candidates):
+        if candidate.contract.body in (None, body):
             parts = (call.name, call.arguments, call.options, call.type)
-            return DeclaredCall(*parts, declared=each, watch=watch)
-    if of_name:
+            return DeclaredCall(*parts, declared=candidate, watch=watch)
+    if candidates:
         watch.warn(
             f"declaration_of_another:{name}",
-            f"{name} is not the function that was declared under this name, so that nothing is "
-            "known of it: declare it again (tamis.declare).",
+            f"{name} is not the function that was declared under this name, so its declaration is "
+            "not used. Declare it again with tamis.declare.",
         )
     return call
 
 
 def relies_on_declaration(expr: Expr) -> bool:
-    """Whether what is known of the expression rests on the word of a person: never exact."""
+    """Return whether the bounds of the expression rely on a declaration; it is never exact then."""
     return any(isinstance(node, DeclaredCall) for node in walk(expr))
 
 
@@ -118,15 +124,17 @@ def declared_call(call: DeclaredCall, statistics: Statistics) -> Bounds | None:
 
 
 def _constants(arguments: tuple[Expr, ...], varying: int) -> tuple[Any, ...] | None:
-    """The other arguments as Python values; None if one of them is no constant."""
-    found = []
-    for place, each in enumerate(arguments):
+    """Return the other arguments as Python values; None if one of them is not a constant."""
+    constants = []
+    for place, argument in enumerate(arguments):
         if place == varying:
             continue
-        if not isinstance(each, Literal):
+        if not isinstance(argument, Literal):
             return None
         try:
-            found.append(None if each.value is None else to_python(each.value, each.type))
+            constants.append(
+                None if argument.value is None else to_python(argument.value, argument.type)
+            )
         except NotAValue:
             return None
-    return tuple(found)
+    return tuple(constants)

@@ -1,6 +1,6 @@
-"""The distinct edges of bounds, and edges from values of Python.
+"""Conversion between edges and distinct Python values.
 
-What costs a call of Python is done once for each distinct edge, and spread over the containers.
+Work that needs a Python call is done once per distinct edge and spread over the containers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,20 @@ from tamis.expr.types import DataType
 
 __all__ = ["Codes", "distinct_edges", "spread"]
 
-#: For each container, or one for all of them, a place in a list.
+#: For each container, or once for all of them, a position in a list of distinct values.
 Codes: TypeAlias = npt.NDArray[np.int64]
 
 
 def distinct_edges(bounds: Bounds, name: str) -> tuple[list[Any], Codes]:
-    """The distinct lower or upper edges, None where not known, and where each stands.
+    """Return the distinct edges of one side, and for each container the position of its edge.
+
+    Args:
+        bounds: The bounds.
+        name: The side: "lower" or "upper".
+
+    Returns:
+        The distinct edges as Python values, with None for unknown, and the position in this list
+        for each container.
 
     >>> from tamis.evaluate.bounds import NO, YES
     >>> from tamis.expr.types import LONG
@@ -49,7 +57,7 @@ def distinct_edges(bounds: Bounds, name: str) -> tuple[list[Any], Codes]:
 
 
 def spread(values: Sequence[Any], codes: Codes, data_type: DataType, is_lower: bool) -> Edge:
-    """One edge for each container from the distinct ones; None is not known.
+    """Return the edge of each container from the distinct ones; None is unknown.
 
     >>> from tamis.expr.types import BYTE
     >>> spread([7, None], np.array([0, 1, 0]), BYTE, is_lower=True).tolist()
@@ -58,7 +66,7 @@ def spread(values: Sequence[Any], codes: Codes, data_type: DataType, is_lower: b
     if not (data_type.is_discrete or data_type.is_floating):
         arrow = pa.decimal128(38, data_type.scale or 0) if data_type.is_decimal else None
         return pa.array(values, arrow or pa.large_binary()).take(pa.array(codes))
-    # What is not known is the extreme of the type, which is a true bound.
+    # An unknown edge becomes the extreme of the type, which is a true bound.
     ends = (-np.inf, np.inf) if data_type.is_floating else data_type.domain
     filler = ends[0] if is_lower else ends[1]
     dtype = np.float64 if data_type.is_floating else np.int64

@@ -1,7 +1,7 @@
-"""sqrt, ln, exp, power and their like: monotone functions of doubles.
+"""Elementary functions of doubles: sqrt, ln, exp, power and others, most of them monotone.
 
-Only sqrt is rounded to the nearest double. The others are within one unit in the last place of the
-true value, in Java as in numpy, but not always the same one: each edge is widened by four units.
+Only sqrt is correctly rounded. The others are within one unit in the last place of the true value,
+in Java as in numpy, but both need not agree. So each edge is widened by four units.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ __all__ = [
     "wave",
 ]
 
+#: Units in the last place.
 _UNITS = 4
 
 
@@ -39,13 +40,13 @@ def _widened(lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def is_rising(function: Callable[[Numbers], Numbers]) -> ValueRule:
-    """The rule of a function that rises everywhere: exp, cbrt, atan, degrees and the like."""
+    """Return the rule of a function that is increasing everywhere, such as exp, cbrt or atan."""
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
-        found = numbers(call, statistics, 1)
-        if found is None or found[0].type != DOUBLE or call.type != DOUBLE:
+        arguments = numbers(call, statistics, 1)
+        if arguments is None or arguments[0].type != DOUBLE or call.type != DOUBLE:
             return None
-        x = found[0]
+        x = arguments[0]
         with np.errstate(all="ignore"):
             edges = _widened(function(x.lower), function(x.upper))
         return result(DOUBLE, *edges, x)
@@ -54,27 +55,28 @@ def is_rising(function: Callable[[Numbers], Numbers]) -> ValueRule:
 
 
 def sqrt(call: Call, statistics: Statistics) -> Bounds | None:
-    """Below zero it is NaN."""
-    found = numbers(call, statistics, 1)
-    if found is None or found[0].type != DOUBLE:
+    """Return the bounds of sqrt(x), which is NaN for x < 0."""
+    arguments = numbers(call, statistics, 1)
+    if arguments is None or arguments[0].type != DOUBLE:
         return None
-    x = found[0]
+    x = arguments[0]
     with np.errstate(all="ignore"):
         edges = np.sqrt(np.maximum(x.lower, 0.0)), np.sqrt(np.maximum(x.upper, 0.0))
     return result(DOUBLE, *edges, x, can_be_nan=any_of((x.can_be_nan, x.lower < 0)))
 
 
 def logarithm_of(function: Callable[[Numbers], Numbers], pole: float) -> ValueRule:
-    """The rule of a logarithm: NULL of what is not above its pole."""
+    """Return the rule of a logarithm, which is NULL for x <= pole."""
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
-        found = numbers(call, statistics, 1)
-        if found is None or found[0].type != DOUBLE:
+        arguments = numbers(call, statistics, 1)
+        if arguments is None or arguments[0].type != DOUBLE:
             return None
-        x = found[0]
+        x = arguments[0]
         with np.errstate(all="ignore"):
             low, high = (function(np.maximum(each, pole)) for each in (x.lower, x.upper))
-        # Only values above the pole have a logarithm: none if the upper edge is not.
+        # Only values above the pole have a logarithm. If x.upper is not above it there are none,
+        # and any edges are true bounds.
         edges = _widened(low, high)
         return result(DOUBLE, *edges, x, can_be_null=x.lower <= pole)
 
@@ -82,11 +84,14 @@ def logarithm_of(function: Callable[[Numbers], Numbers], pole: float) -> ValueRu
 
 
 def logarithm_to_base(call: Call, statistics: Statistics) -> Bounds | None:
-    """log(base, x) of a constant base: ln(x) / ln(base), which falls for bases below one."""
-    found = numbers(call, statistics, 2)
+    """Return the bounds of log(base, x) for a constant base.
+
+    This is ln(x) / ln(base), which is decreasing in x if the base is below one.
+    """
+    arguments = numbers(call, statistics, 2)
     match call.arguments:
-        case (Literal(value=float(base)), _) if found is not None:
-            x = found[1]
+        case (Literal(value=float(base)), _) if arguments is not None:
+            x = arguments[1]
         case _:
             return None
     if x.type != DOUBLE or not 0 < base < np.inf or base == 1:
@@ -94,21 +99,21 @@ def logarithm_to_base(call: Call, statistics: Statistics) -> Bounds | None:
     with np.errstate(all="ignore"):
         edges = [np.log(np.maximum(each, 0.0)) / np.log(base) for each in (x.lower, x.upper)]
     low, high = edges if base > 1 else reversed(edges)
-    # Two logarithms and a division.
+    # Twice, because two logarithms and a division add up their errors.
     low, high = _widened(*_widened(low, high))
-    return result(DOUBLE, low, high, found[0], x, can_be_null=x.lower <= 0)
+    return result(DOUBLE, low, high, arguments[0], x, can_be_null=x.lower <= 0)
 
 
 def power(call: Call, statistics: Statistics) -> Bounds | None:
-    """power(x, constant) and power(constant, x)."""
-    found = numbers(call, statistics, 2)
-    if found is None or any(each.type != DOUBLE for each in found):
+    """Return the bounds of power(x, constant) or power(constant, x)."""
+    arguments = numbers(call, statistics, 2)
+    if arguments is None or any(each.type != DOUBLE for each in arguments):
         return None
     match call.arguments:
         case (_, Literal(value=float(exponent))) if exponent != 0 and np.isfinite(exponent):
-            return _to_power(found[0], exponent)
+            return _to_power(arguments[0], exponent)
         case (Literal(value=float(base)), _) if 0 < base < np.inf and base != 1:
-            x = found[1]
+            x = arguments[1]
             with np.errstate(all="ignore"):
                 edges = [np.power(base, each) for each in (x.lower, x.upper)]
             low, high = edges if base > 1 else reversed(edges)
@@ -118,9 +123,11 @@ def power(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def _to_power(x: Interval, exponent: float) -> Bounds:
-    """x to an exponent above zero rises from zero on. Below zero it mirrors (even exponents), goes
-    on rising (odd ones), or is NaN, of -Infinity infinite (fractions). Below zero it falls, of an x
-    above zero.
+    """Return the bounds of x to the power of a constant exponent.
+
+    A positive exponent is increasing for x >= 0. For x < 0 the result mirrors that of -x (even
+    exponent), continues to increase (odd exponent), or is NaN, except Infinity for x = -Infinity
+    (fractional exponent). A negative exponent is decreasing for x > 0, and unknown otherwise.
     """
     with np.errstate(all="ignore"):
         low, high = (np.power(each, exponent) for each in (x.lower, x.upper))
@@ -142,17 +149,17 @@ def _to_power(x: Interval, exponent: float) -> Bounds:
 
 
 def wave(call: Call, statistics: Statistics) -> Bounds | None:
-    """sin and cos: between -1 and 1; NaN of infinity."""
-    found = numbers(call, statistics, 1)
-    if found is None or found[0].type != DOUBLE:
+    """Return the bounds of sin or cos: -1 and 1. The result is NaN for an infinite argument."""
+    arguments = numbers(call, statistics, 1)
+    if arguments is None or arguments[0].type != DOUBLE:
         return None
-    x = found[0]
+    x = arguments[0]
     end = np.ones(1)
     return result(DOUBLE, -end, end, x, can_be_nan=any_of((x.can_be_nan, has_infinity(x))))
 
 
 def signum(call: Call, statistics: Statistics) -> Bounds | None:
-    found = numbers(call, statistics, 1)
-    if found is None or found[0].type != DOUBLE or call.type != DOUBLE:
+    arguments = numbers(call, statistics, 1)
+    if arguments is None or arguments[0].type != DOUBLE or call.type != DOUBLE:
         return None
-    return result(DOUBLE, np.sign(found[0].lower), np.sign(found[0].upper), found[0])
+    return result(DOUBLE, np.sign(arguments[0].lower), np.sign(arguments[0].upper), arguments[0])

@@ -1,4 +1,4 @@
-"""A small file table for the examples in docstrings."""
+"""A small table of file statistics for the examples in docstrings."""
 
 from __future__ import annotations
 

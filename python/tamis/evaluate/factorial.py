@@ -1,4 +1,4 @@
-"""factorial(n): a BIGINT for 0 to 20, NULL for every other n."""
+"""factorial(n): a BIGINT for n from 0 to 20, NULL for any other n."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from tamis.expr.types import INTEGER, LONG
 
 __all__ = ["TAUGHT", "factorial"]
 
-#: 20! is the last that fits BIGINT.
+#: 20! is the greatest factorial that fits BIGINT.
 _LAST = 20
 _FACTORIALS = np.array([math.factorial(n) for n in range(_LAST + 1)], np.int64)
 
 
 def factorial(call: Call, statistics: Statistics) -> Bounds | None:
-    """Never falls from 0 to 20, so the edges map to edges; beyond them it is NULL."""
-    found = numbers(call, statistics, 1)
-    if found is None or found[0].type != INTEGER or call.type != LONG:
+    """Return the bounds of factorial: non-decreasing from 0 to 20, and NULL outside this range."""
+    arguments = numbers(call, statistics, 1)
+    if arguments is None or arguments[0].type != INTEGER or call.type != LONG:
         return None
-    (n,) = found
-    # Only an n from 0 to 20 has a factorial, and it lies between these two.
+    (n,) = arguments
+    # An n outside of 0 to 20 gives NULL. Any other n in [lower, upper] lies between the clipped
+    # edges too, so its factorial lies between theirs.
     low, high = (_FACTORIALS[np.clip(edge, 0, _LAST)] for edge in (n.lower, n.upper))
     return result(LONG, low, high, n, can_be_null=(n.lower < 0) | (n.upper > _LAST))
 

@@ -1,4 +1,4 @@
-"""AND and OR of flags, in which a single flag that holds for every container costs nothing."""
+"""AND and OR of flags. A single flag that holds for every container costs nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["all_of", "any_of"]
 
 
 def all_of(flags: Iterable[Flags]) -> Flags:
-    """Where every one is True; flags after a constant False are not asked for.
+    """Return where all flags are True. Flags after a constant False are not computed.
 
     >>> all_of([YES, np.array([True, False])]).tolist()
     [True, False]
@@ -21,7 +21,7 @@ def all_of(flags: Iterable[Flags]) -> Flags:
 
 
 def any_of(flags: Iterable[Flags]) -> Flags:
-    """Where one of them is True; flags after a constant True are not asked for.
+    """Return where any flag is True. Flags after a constant True are not computed.
 
     >>> any_of([NO, np.array([True, False])]).tolist()
     [True, False]
@@ -45,7 +45,7 @@ def _fold(
         if is_absorbing(each):
             return absorbing
         if result is neutral:
-            result = each  # not ours: never written to
+            result = each  # the caller's array: never written to
         elif is_ours and len(result) >= len(each):
             combine(result, each, out=result)
         else:

@@ -1,8 +1,8 @@
-"""Dates and timestamps as text that sorts as they do: year, month, day, hour, minute, second, each
-in full width and in that order.
+"""Dates and timestamps as text in patterns that sort chronologically.
 
-Only of the years 1900 to 9999: later years have more digits, and for the oldest the two parsers
-that Spark has (`spark.sql.legacy.timeParserPolicy`) differ in calendar.
+These are year, month, day, hour, minute and second, or the first few of them, each in full width
+and in this order. Only the years 1900 to 9999 are known: later years have more digits, and for
+old dates the calendars of Spark's two parsers (`spark.sql.legacy.timeParserPolicy`) differ.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["date_format", "from_unix_time", "moment_text"]
 #: Microseconds of 1900-01-01 and 9999-12-31 23:59:59.999999.
 _FIRST: Final = -25_567 * DAY
 _LAST: Final = 2_932_897 * DAY - 1
-#: Letters of a pattern -> their place in 2024-11-03 06:07:08.
+#: Letters of a pattern -> their position in a text such as 2024-11-03 06:07:08.
 _FIELDS: Final = {
     "yyyy": (0, 4),
     "MM": (5, 7),
@@ -42,7 +42,7 @@ _TOKEN: Final = re.compile(r"yyyy|MM|dd|HH|mm|ss|[-/:._ ,]")
 
 
 def _sorting_tokens(pattern: str) -> list[str] | None:
-    """The tokens of a pattern that sorts; None of any other.
+    """Return the tokens of a pattern that sorts chronologically; None for any other pattern.
 
     >>> _sorting_tokens("yyyy-MM"), _sorting_tokens("dd.MM.yyyy"), _sorting_tokens("yyyy'a'")
     (['yyyy', '-', 'MM'], None, None)
@@ -55,7 +55,14 @@ def _sorting_tokens(pattern: str) -> list[str] | None:
 
 
 def _written(moment: Numbers, inside: Flags, tokens: list[str], end: str = "") -> pa.Array:
-    """Local times as text, null where they are not inside of the years that sort."""
+    """Return local times in microseconds as text; null where `inside` is False.
+
+    Args:
+        moment: The local times.
+        inside: Where the year has four digits and is not before 1900.
+        tokens: The tokens of the pattern.
+        end: If not empty, six digits of the fraction of the second are appended, after a point.
+    """
     safe = pa.array(np.where(inside, moment, 0)).cast(pa.timestamp("us"))
     whole = safe.cast(pa.large_string()).cast(pa.large_binary())  # 2024-11-03 06:07:08.123456
     parts = [
@@ -87,7 +94,7 @@ def _local(x: Interval, clock: Zone) -> tuple[Numbers, Numbers] | None:
 
 
 def date_format(call: Call, statistics: Statistics) -> Bounds | None:
-    """date_format with a constant pattern that sorts."""
+    """Return the bounds of date_format with a constant pattern that sorts chronologically."""
     match call.arguments:
         case (argument, Literal(value=str(pattern))):
             tokens = _sorting_tokens(pattern)
@@ -101,7 +108,7 @@ def date_format(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def from_unix_time(call: Call, statistics: Statistics) -> Bounds | None:
-    """from_unixtime of seconds, with a constant pattern that sorts."""
+    """Return the bounds of from_unixtime with a constant pattern that sorts chronologically."""
     match call.arguments:
         case (argument, Literal(value=str(pattern))):
             tokens = _sorting_tokens(pattern)
@@ -126,7 +133,7 @@ _TIME_TOKENS: Final = [*_DATE_TOKENS, " ", "HH", ":", "mm", ":", "ss"]
 
 
 def moment_text(x: Interval, clock: Zone) -> Bounds | None:
-    """CAST of a date or timestamp AS STRING; None of other types."""
+    """Return the bounds of CAST(x AS STRING) for a date or timestamp; None for other types."""
     if x.type == DATE:
         inside = (x.lower * 1.0 > -1e8) & (x.upper * 1.0 < 1e8)
         low, high = (np.where(inside, each, 100_000_000) * DAY for each in (x.lower, x.upper))
@@ -137,8 +144,8 @@ def moment_text(x: Interval, clock: Zone) -> Bounds | None:
     low, high = moments
     inside = np.atleast_1d((low >= _FIRST) & (high <= _LAST) & x.can_be_value)
     low, high = (np.broadcast_to(each, inside.shape) for each in (low, high))
-    # A fraction of a second is written without its trailing zeros: at least the text without it, at
-    # most the text with all six digits.
+    # Spark writes the fraction of a second without trailing zeros. Such a text is at least the text
+    # without the fraction, and at most the text with all six digits.
     return text_result(
         STRING, _written(low, inside, _TIME_TOKENS), _written(high, inside, _TIME_TOKENS, "."), x
     )

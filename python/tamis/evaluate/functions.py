@@ -1,7 +1,7 @@
-"""The functions that are taught, one line each: Catalyst's name, how much is known, the rule.
+"""The table of all functions that have a rule: Catalyst's name, the kind of rule, the rule.
 
-docs/operators.md is made from this table: `make operators`. How to add a function:
-docs/adding_an_operator.md.
+`make operators` writes docs/operators.md from this table. docs/adding_an_operator.md describes how
+to add a function.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MINUTE: Final = 60 * SECOND
 M, P, I, X, S, C = Knowledge  # noqa: E741
 
 
-#: Files of this folder that bring a table TAUGHT of their own, one line each.
+#: Modules of this package that have a table TAUGHT of their own.
 FILES: Final = (
     "factorial",
     "tagging",
@@ -64,8 +64,8 @@ TAUGHT: Final = (
         "CAST, TRY_CAST",
         M,
         casts.cast,
-        note="numbers, dates, timestamps; from and to strings one value, dates of one year, "
-        "numbers of as many digits",
+        note="numbers, dates, timestamps; from and to strings: a single value, dates of one year, "
+        "numbers with the same number of digits",
     ),
     # Parts of dates.
     Taught("Year", "year", M, dates.date_part(calendar.year_of, None, 0, 0)),
@@ -89,7 +89,7 @@ TAUGHT: Final = (
     # Dates.
     Taught("TruncDate", "trunc", M, dates.trunc_date),
     Taught("LastDay", "last_day", M, dates.last_day),
-    Taught("NextDay", "next_day", M, dates.next_day, note="days as MO, TU, …"),
+    Taught("NextDay", "next_day", M, dates.next_day, note="two-letter days (MO, TU, …)"),
     Taught("DateAdd", "date_add, date + n", M, dates.add_days),
     Taught("DateSub", "date_sub, date - n", M, dates.subtract_days),
     Taught("DateDiff", "datediff", I, dates.date_diff),
@@ -100,7 +100,7 @@ TAUGHT: Final = (
         "date + make_interval(…)",
         M,
         moved_moments.add_calendar_interval,
-        note="without a time of day",
+        note="intervals without a time of day",
     ),
     Taught("SubtractDates", "date - date", I, time_differences.subtract_dates),
     Taught("UnixDate", "unix_date", M, dates.identity_days),
@@ -121,7 +121,7 @@ TAUGHT: Final = (
         "timestamp + INTERVAL",
         M,
         moved_moments.add_months,
-        note="months and years, to the day",
+        note="years and months; bounds are whole days",
     ),
     Taught("TimestampAdd", "timestampadd", M, moved_moments.timestamp_add),
     Taught("SubtractTimestamps", "timestamp - timestamp", I, time_differences.subtract_timestamps),
@@ -139,14 +139,14 @@ TAUGHT: Final = (
     Taught("SecondsToTimestamp", "timestamp_seconds", M, timestamps.from_unix(SECOND)),
     Taught("MillisToTimestamp", "timestamp_millis", M, timestamps.from_unix(1_000)),
     Taught("MicrosToTimestamp", "timestamp_micros", M, timestamps.from_unix(1)),
-    Taught("DateFormatClass", "date_format", M, formats.date_format, note="patterns that sort"),
-    Taught("FromUnixTime", "from_unixtime", M, formats.from_unix_time, note="patterns that sort"),
+    Taught("DateFormatClass", "date_format", M, formats.date_format, note="sortable patterns"),
+    Taught("FromUnixTime", "from_unixtime", M, formats.from_unix_time, note="sortable patterns"),
     # Arithmetic.
     Taught("Add", "+", I, sums.add),
     Taught("Subtract", "-", I, sums.subtract),
     Taught("Multiply", "*", I, products.multiply),
-    Taught("Divide", "/", I, products.divide, note="by what keeps one sign"),
-    Taught("IntegralDivide", "div", I, products.integral_divide, note="by what keeps one sign"),
+    Taught("Divide", "/", I, products.divide, note="divisors of one sign"),
+    Taught("IntegralDivide", "div", I, products.integral_divide, note="divisors of one sign"),
     Taught("Remainder", "%, mod", P, remainders.remainder),
     Taught("Pmod", "pmod", P, remainders.pmod),
     Taught("UnaryMinus", "-", M, signs.negate),
@@ -175,7 +175,7 @@ TAUGHT: Final = (
     Taught("Rint", "rint", M, elementary.is_rising(np.rint)),
     Taught("Sin", "sin", I, elementary.wave),
     Taught("Cos", "cos", I, elementary.wave),
-    Taught("Pow", "power", I, elementary.power, note="one of both constant"),
+    Taught("Pow", "power", I, elementary.power, note="one constant argument"),
     # Strings.
     Taught("StartsWith", "startswith, LIKE 'p%'", X, predicate=patterns.starts_with),
     Taught("Like", "LIKE", X, predicate=patterns.like),
@@ -187,7 +187,7 @@ TAUGHT: Final = (
         "substring, left, right",
         M,
         string_parts.substring,
-        note="from the first character, or behind what all strings begin with",
+        note="from the first character, or after a prefix that all strings share",
     ),
     Taught("Concat", "concat, ||", I, concatenation.concat),
     Taught("Upper", "upper", X, letter_case.case_mapped(to_upper=True)),
@@ -223,33 +223,33 @@ def _line(taught: Taught) -> str:
 
 
 def to_markdown() -> str:
-    """The text of docs/operators.md."""
+    """Return the text of docs/operators.md."""
     kinds = {
         M: "the edges of the argument map to the edges of the result",
-        P: "monotone within a piece (a year, a day); over more than one, the full range",
+        P: "monotone within a piece (a year, a day); the full range over several pieces",
         I: "interval arithmetic",
-        X: "by what all strings of a file begin with",
-        S: "computed where all values of a file are the same one; otherwise not known",
-        C: "anything from the least to the greatest of the arguments that may be chosen",
+        X: "by the prefix that all strings of a file share",
+        S: "computed where all values of a file are equal; otherwise not known",
+        C: "the range from the least to the greatest of the arguments that may be chosen",
     }
     lines = [
         "# Operators and functions",
         "",
         "<!-- Made by `make operators` from python/tamis/evaluate/functions.py. -->",
         "",
-        "Comparisons, IN, IS NULL, AND, OR and NOT prune over columns, constants and the",
-        "functions below, nested as they come; upper, lower, trim and beginnings of a string also",
-        "by the strings that have the wanted image. A function that is not here keeps every file.",
-        "So does one that might raise or overflow within the bounds of a file: Spark reads it.",
+        "Comparisons, IN, IS NULL, AND, OR and NOT prune over columns, constants and the functions",
+        "below, nested in any way. Predicates over upper, lower, trim and prefixes of a string",
+        "also prune by the string itself. A function that is not listed keeps every file. A listed",
+        "one keeps each file within whose bounds it might raise or overflow: Spark reads it.",
         "",
-        "Of your own functions, what is declared is known:",
+        "For your own functions, tamis uses what you declare:",
         "[declared_functions.md](declared_functions.md).",
         "",
         "| known | meaning |",
         "| --- | --- |",
         *(f"| {kind} | {meaning} |" for kind, meaning in kinds.items()),
         "",
-        "| function | in Catalyst | known | where |",
+        "| function | in Catalyst | known | note |",
         "| --- | --- | --- | --- |",
         *map(_line, TAUGHT),
         "",

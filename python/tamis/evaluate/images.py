@@ -1,13 +1,14 @@
-"""The image of bounds under a function of the user: what its contract promises.
+"""The image of bounds under a declared function, according to its contract.
 
-    monotone    x in [l, u]  ->  f(x) in [f(l), f(u)]; of one that falls, in [f(u), f(l)]
+    monotone    x in [l, u]  ->  f(x) in [f(l), f(u)]; in [f(u), f(l)] if f is decreasing
     image       x in [l, u]  ->  f(x) in image(l, u)
-    NULL, NaN   single values: f(NULL) and f(NaN) join the rest
+    NULL, NaN   single values: f(NULL) and f(NaN) are added to the hull
 
-NaN is the greatest of values, as in Spark: where the upper edge of f is known, no f(x) is NaN.
+NaN is the greatest value, as in Spark: where the upper edge of f is known, no f(x) is NaN.
 
-Where the function raises, is late, or gives what is no value of its type, nothing is known. Nor
-where it contradicts its contract, which is said once.
+Nothing is known where the function raises, does not return in time, or returns something that is
+not a value of its type. The same holds where it contradicts its contract; a warning reports this
+once.
 """
 
 from __future__ import annotations
@@ -33,25 +34,25 @@ __all__ = ["Declared", "Images"]
 
 _LOWER, _POINT, _UPPER = -1, 0, 1
 _NULL, _NAN = "NULL", "NaN"
-#: Asked, and not answered: other than None, an edge that is not known and was never asked about.
+#: An edge for which the function gave no answer. It is not called for an unknown edge (None).
 _FAILED: Final = object()
 
 
 class Declared:
-    """A contract in force, with the answers that its function gave."""
+    """A contract in force, and the answers of its function so far."""
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
         self._answers: dict[tuple[object, ...], Answers] = {}
 
     def answers(self, *key: object) -> Answers:
-        """The answers for these types and constants."""
+        """Return the answers for these types and constants."""
         return self._answers.setdefault(key, Answers(self.contract.name))
 
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """Images of bounds of one type, with the same constants."""
+    """The images of bounds of one type under a declared function with given constants."""
 
     declared: Declared
     argument_type: DataType
@@ -60,7 +61,7 @@ class Images:
     watch: Watch
 
     def of(self, bounds: Bounds) -> Bounds:
-        """What is known of f(x) from what is known of x. It may always be NULL."""
+        """Return the bounds of f(x) from the bounds of x. f(x) may always be NULL."""
         with self.watch as in_time:
             return self._of(bounds) if in_time else Bounds.unknown(self.result_type)
 
@@ -80,7 +81,7 @@ class Images:
     # ---- the ordinary values ----
 
     def _of_edges(self, bounds: Bounds) -> Bounds:
-        """[f(l), f(u)], or [f(u), f(l)] of a function that falls."""
+        """Return the bounds [f(l), f(u)], or [f(u), f(l)] if f is decreasing."""
         ends = []
         for side, name in ((_LOWER, "lower"), (_UPPER, "upper")):
             values, codes = distinct_edges(bounds, name)
@@ -91,13 +92,13 @@ class Images:
             )
         failed = any_of(_is_failed(values)[codes] for values, codes in ends)
         if self.result_type.name in _WRAPPING:
-            # beyond an end that is not known the result may wrap around to anywhere
+            # f is not bounded on the side of an unknown edge, so it may wrap around to any value.
             failed = any_of((failed, *(_is_unknown(values)[codes] for values, codes in ends)))
         lower, upper = ends if self._contract.increasing else reversed(ends)
         return self._bounds(bounds, lower, upper, failed)
 
     def _of_range(self, bounds: Bounds) -> Bounds:
-        """image(l, u), where both are known."""
+        """Return the bounds image(l, u), where both edges are known."""
         (lows, low_codes), (highs, high_codes) = (
             distinct_edges(bounds, name) for name in ("lower", "upper")
         )
@@ -134,12 +135,12 @@ class Images:
         if isinstance(low, np.ndarray):
             contradicts: Flags = low > high
         else:
-            found = pc.greater(low, high).fill_null(False)
-            contradicts = found.to_numpy(zero_copy_only=False)
+            crossed = pc.greater(low, high).fill_null(False)
+            contradicts = crossed.to_numpy(zero_copy_only=False)
         contradicts = contradicts & given.can_be_value & ~failed
         if contradicts.any():
             self._say_refuted()
-        # NaN is the greatest of values: below an edge that is known there is none.
+        # NaN is the greatest value: where the upper edge is known, f(x) is not NaN.
         values, codes = upper
         nan = np.array([v is None or v is _FAILED for v in values], np.bool_)[codes]
         known = Bounds(data_type, low, high, NO, nan if data_type.is_floating else NO, YES)
@@ -149,21 +150,21 @@ class Images:
         name = self._contract.name
         self.watch.warn(
             f"declaration_refuted:{name}",
-            f"the contract of {name} does not hold for some values, and is not used there: declare "
-            f"{name} anew (docs/declared_functions.md).",
+            f"the contract of {name} does not hold for some values and is not used for them. "
+            f"Declare {name} again (docs/declared_functions.md).",
         )
 
     # ---- NULL and NaN ----
 
-    def _of_null(self, asked: Flags) -> Bounds:
-        if self._contract.null_to_null or not asked.any():
+    def _of_null(self, possible: Flags) -> Bounds:
+        if self._contract.null_to_null or not possible.any():
             return self._only_null()
         if self._contract.monotone is None:
             return self._unknown()
         return self._of_point(_NULL)
 
-    def _of_nan(self, asked: Flags) -> Bounds:
-        return self._of_point(_NAN) if asked.any() else self._only_null()
+    def _of_nan(self, possible: Flags) -> Bounds:
+        return self._of_point(_NAN) if possible.any() else self._only_null()
 
     def _of_point(self, point: str) -> Bounds:
         answer = self._ask([(_POINT, point)], self._point).get((_POINT, point))
@@ -176,7 +177,7 @@ class Images:
         return self._single(*answer)
 
     def _unknown(self) -> Bounds:
-        """Edges that are there, and not known: a hull with None is None everywhere."""
+        """Return unknown bounds with edges: in a hull, None makes an edge unknown everywhere."""
         return self._single(None, None)
 
     def _single(self, lower: Any, upper: Any) -> Bounds:
@@ -189,10 +190,13 @@ class Images:
     def _only_null(self) -> Bounds:
         return Bounds(self.result_type, None, None, YES, NO, NO)
 
-    # ---- asking; what raises there is not answered ----
+    # ---- calls of the function; a call that raises gives no answer ----
 
     def _question(self, side: int, edge: Any) -> tuple[int, Any]:
-        """Of two zeros a function may give two values: from the lesser one to the greater one."""
+        """Return the side and the edge; a zero becomes -0.0 as lower and 0.0 as upper edge.
+
+        A function may distinguish the two zeros, and the bounds have to cover both.
+        """
         if edge == 0 and self.argument_type.is_floating:
             return side, math.copysign(0.0, side)
         return side, edge
@@ -205,7 +209,7 @@ class Images:
         side, _ = question
         assert self._contract.monotone is not None
         given = self._contract.monotone(*self._arguments(self._value(question)))
-        # The lower edge of x gives the lower one of f(x), unless f falls.
+        # The lower edge of x gives the lower edge of f(x), unless f is decreasing.
         return from_python(given, self.result_type, side if self._contract.increasing else -side)
 
     def _range(self, question: tuple[tuple[int, Any], tuple[int, Any]]) -> tuple[Any, Any]:
@@ -234,11 +238,11 @@ class Images:
 
     def _value(self, question: tuple[int, Any]) -> Any:
         side, edge = question
-        found = to_python(edge, self.argument_type)
+        value = to_python(edge, self.argument_type)
         if self.argument_type.name != "timestamp":
-            return found
+            return value
         try:
-            return found + side * MARGIN
+            return value + side * MARGIN
         except OverflowError as error:
             raise NotAValue from error
 
@@ -247,7 +251,7 @@ class Images:
         return (*self.constants[:place], varying, *self.constants[place:])
 
 
-#: Spark cuts a whole number that a Python function gives to the bits of these types.
+#: Spark truncates an integer that a Python function returns to the bits of these types.
 _WRAPPING: Final = ("byte", "short", "integer")
 
 

@@ -1,8 +1,8 @@
-"""One abstract interpreter: every node is evaluated once, over all containers at a time.
+"""The abstract interpreter: every node is evaluated once, over all containers at a time.
 
-`truth` of a predicate gives a TruthSet, `value` of anything else gives Bounds. Rules are looked up
-by the class of the node, and those of functions by name: evaluate/operators.py is the list. What
-has no rule may be anything, so a node that nobody taught is sound.
+`truth` of a predicate returns a TruthSet, `value` of any other expression returns Bounds. Rules are
+looked up by the class of the node, and rules of functions by name; evaluate/operators.py registers
+them. The value of a node without a rule is unknown, which is sound.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TRUTHS: Final[dict[type, TruthRule]] = {}
 VALUES: Final[dict[type, ValueRule]] = {}
 #: Name of a call -> its rule as a value.
 FUNCTIONS: Final[dict[str, ValueRule]] = {}
-#: Name of a call that gives a boolean -> its rule as a predicate.
+#: Name of a call that returns a boolean -> its rule as a predicate.
 PREDICATES: Final[dict[str, TruthRule]] = {}
 
 
 def truth(expr: Expr, statistics: Statistics) -> TruthSet:
-    """Which truth values a predicate may take in each container.
+    """Return which truth values a predicate may take in each container.
 
     >>> from tamis.evaluate.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
@@ -63,7 +63,7 @@ def _truth(expr: Expr, statistics: Statistics) -> TruthSet:
 
 
 def value(expr: Expr, statistics: Statistics) -> Bounds | None:
-    """What is known of the value of an expression; None: nothing, not even its type."""
+    """Return the bounds of an expression; None if nothing is known, not even its type."""
     recorded = recorded_bounds(expr, statistics)
     bounds = _value(expr, statistics)
     if recorded is None:
@@ -89,17 +89,20 @@ def _value_rule(expr: Expr, statistics: Statistics) -> Bounds | None:
 
 
 def _both(ruled: Bounds, recorded: Bounds) -> Bounds:
-    """What a rule says and what was recorded when an index was built: each of them is true."""
+    """Return the intersection of the bounds of a rule and those recorded in an index.
+
+    Both are true bounds, so their intersection is too.
+    """
     if ruled.lower is None and ruled.upper is None and ruled.type == recorded.type:
         return recorded
-    # files is a layer that builds on the bounds of this package, hence the import here
+    # tamis.files imports the bounds of this package: an import at the top would be circular.
     from tamis.files.intersection import intersect
 
     return recorded if ruled.type != recorded.type else intersect(ruled, recorded)
 
 
 def truth_of_bounds(bounds: Bounds) -> TruthSet:
-    """A boolean value as a predicate: false is 0, true is 1."""
+    """Return the truth set of a boolean value, whose edges are 0 for false and 1 for true."""
     lower, upper = bounds.lower, bounds.upper
     may_be_one = NO if upper is None else upper >= 1
     may_be_zero = NO if lower is None else lower <= 0
@@ -111,7 +114,7 @@ def truth_of_bounds(bounds: Bounds) -> TruthSet:
 
 
 def bounds_of_truth(truths: TruthSet) -> Bounds:
-    """A predicate as a boolean value, as in `(a > 5) = (b > 5)`."""
+    """Return the bounds of a predicate that is used as a value, as in `(a > 5) = (b > 5)`."""
     return Bounds(
         BOOLEAN,
         np.where(truths.can_be_false, 0, 1),

@@ -1,9 +1,9 @@
-"""Bounds of numbers, dates and timestamps as plain intervals, for functions that compute with them.
+"""Bounds of numbers, dates and timestamps as plain intervals, for rules that compute with edges.
 
-A rule takes the intervals of its arguments, says between which edges the result lies and where that
-is proven, and `result` makes Bounds of it. What is not proven is unknown: the whole of the type,
-NULL and NaN included. That is also the answer where a row might raise (ANSI mode): such a file is
-neither skipped nor taken as fully matching, so that the error comes, as it would without tamis.
+A rule takes the intervals of its arguments and computes the edges of the result, and where they are
+proven. `result` turns these into Bounds. Where nothing is proven the result is unknown: the full
+range of the type, and NULL and NaN are possible. This also applies where a row might raise (ANSI
+mode): such a file is neither skipped nor fully matching, so Spark raises as it would without tamis.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ __all__ = [
     "result",
 ]
 
-#: int64 or float64, one a container, or a single one that holds for all of them.
+#: int64 or float64: one per container, or a single one that holds for all containers.
 Numbers: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
-    """The ordinary values of a container lie in [lower, upper], where `known`.
+    """The interval [lower, upper] that contains the ordinary values of a container, where `known`.
 
-    Decimals are unscaled. `known` is False only of decimals beyond 64 bits; for all other types an
-    edge that is not known is the type's extreme, which is a true bound.
+    Decimals are unscaled. `known` is False only for decimals of more than 18 digits, where an edge
+    is not known or does not fit 64 bits. For all other types an unknown edge is the extreme of the
+    type, which is a true bound.
     """
 
     type: DataType
@@ -50,7 +51,7 @@ class Interval:
 
 
 def interval(bounds: Bounds | None) -> Interval | None:
-    """The bounds as an interval; None of strings, binary, and what has no bounds at all.
+    """Return the bounds as an interval; None for strings and binary, or if `bounds` is None.
 
     >>> from tamis.expr.types import DATE
     >>> interval(Bounds.unknown(DATE)).lower
@@ -77,17 +78,24 @@ def result(
     can_be_null: Flags = NO,
     can_be_nan: Flags | None = None,
 ) -> Bounds:
-    """The bounds of a function that is NULL where an argument is, and where `can_be_null` says.
+    """Return the bounds of a function that is NULL if one of its arguments is NULL.
 
-    `proven`: where lower <= f(…) <= upper holds for all ordinary arguments, and no row raises.
-    `can_be_nan`: where f(…) may be NaN; where an argument may be, if not given.
+    Args:
+        data_type: The type of the result.
+        lower: The lower edge of the result.
+        upper: The upper edge of the result.
+        *arguments: The intervals of the arguments.
+        proven: Where lower <= f(…) <= upper holds for all ordinary arguments, and no row raises.
+        can_be_null: Where f(…) may also be NULL for other reasons than a NULL argument.
+        can_be_nan: Where f(…) may be NaN. By default, where an argument may be NaN.
     """
     value = all_of(each.can_be_value for each in arguments)
     null = any_of((can_be_null, *(each.can_be_null for each in arguments)))
     nan = NO
     if data_type.is_floating:
         nan = any_of(each.can_be_nan for each in arguments) if can_be_nan is None else can_be_nan
-    # Where the arguments are all NULL any edges are true. (Of NaN a function may give a value.)
+    # Where no argument can be NaN and some argument has no value, that argument is NULL in every
+    # row. So is the result, and any edges are true bounds. (A function may map NaN to a value.)
     only_null = ~any_of((value, *(each.can_be_nan for each in arguments)))
     proven = all_of((proven, *(each.known for each in arguments))) | only_null
     lower, upper, proven = (np.asarray(each) for each in (lower, upper, proven))
@@ -125,14 +133,17 @@ _LEAST = np.iinfo(np.int64).min
 
 
 def _unscaled_edge(edge: pa.Array | None) -> tuple[npt.NDArray[np.int64], Flags]:
-    """The unscaled values of 128-bit decimals, and where they are known and fit 64 bits."""
+    """Return the unscaled values of an edge of 128-bit decimals, and where they fit 64 bits.
+
+    The flag is False where the edge is not known.
+    """
     if edge is None or len(edge) == 0:
         return np.zeros(0 if edge is not None else 1, np.int64), NO
     return decimal_parts(edge)
 
 
 def decimal_parts(values: pa.Array) -> tuple[npt.NDArray[np.int64], Flags]:
-    """The unscaled values of 128-bit decimals, and where they are not null and fit 64 bits.
+    """Return the unscaled values of 128-bit decimals, and where they are not null and fit 64 bits.
 
     >>> from decimal import Decimal
     >>> values = pa.array([Decimal("1.5"), None, Decimal(10) ** 20], pa.decimal128(38, 2))
@@ -147,7 +158,7 @@ def decimal_parts(values: pa.Array) -> tuple[npt.NDArray[np.int64], Flags]:
 
 
 def decimal_edge(values: Numbers, known: Flags, data_type: DataType) -> pa.Array:
-    """Unscaled values as 128-bit decimals; null where they are not known.
+    """Return unscaled values as 128-bit decimals; null where they are not known.
 
     >>> from tamis.expr.types import decimal
     >>> decimal_edge(np.array([150, -1]), np.array([True, False]), decimal(20, 2)).to_pylist()

@@ -1,9 +1,9 @@
-"""upper and lower: of ASCII, in which no letter's case depends on its neighbours.
+"""upper and lower, for ASCII, where the case of a letter does not depend on its neighbours.
 
-one string         mapped, if it is ASCII throughout: Spark then maps bytes, with no locale
-several strings    what all of them begin with stays what all begin with, mapped; up to the first
-                   byte beyond ASCII, and up to the first i, whose case depends on the locale of
-                   the JVM where a string is not ASCII throughout
+one string         the mapped string, if it is pure ASCII: Spark then maps bytes, without a locale
+several strings    the results share the mapped common prefix of the strings, up to the first
+                   non-ASCII byte, and up to the first i, whose case depends on the locale of the
+                   JVM if a string is not pure ASCII
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tamis.expr.types import STRING
 
 __all__ = ["case_mapped"]
 
-#: No more than this is looked at of what all strings begin with.
+#: At most this many bytes of the common prefix are used.
 _WIDTH = 64
 
 
 def case_mapped(to_upper: bool) -> ValueRule:
-    """The rule of upper or lower."""
+    """Return the rule of upper or lower."""
     table = np.array(
         [ord(chr(byte).upper() if to_upper else chr(byte).lower()) for byte in range(128)]
     )
@@ -51,7 +51,8 @@ def case_mapped(to_upper: bool) -> ValueRule:
         known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)
         mapped = letters[rows & 0x7F]
         lower = strings_of(mapped, shared, known)
-        # Below the next beginning, which is ASCII as well; of no beginning there is no next one.
+        # The upper edge is exclusive: the successor of the mapped prefix. The last byte of a prefix
+        # is ASCII, so adding 1 does not overflow. An empty prefix has no successor.
         last = np.flatnonzero(shared)
         mapped[last, shared[last] - 1] += 1
         upper = strings_of(mapped, shared, known & (shared > 0))

@@ -1,4 +1,4 @@
-"""Constants: one value, in every row of every container."""
+"""Constants: the same value in every row of every container."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Identity:
-    """A node as a cache key: by identity, for its hash walks all of its values."""
+    """A node as a cache key, compared by identity: the hash of a node visits all of its values."""
 
     __slots__ = ("node",)
 
@@ -33,7 +33,7 @@ class _Identity:
 
 
 def once_a_node(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Compute a function of a node once, and not again for every block of containers."""
+    """Cache a function of a node, so that it is not computed again for each block of containers."""
 
     @lru_cache(maxsize=256)
     def cached(key: _Identity) -> T:
@@ -59,6 +59,6 @@ def _bounds(expr: Literal) -> Bounds:
     try:
         edge = edge_of([expr.value], expr.type)
     except (TypeError, ValueError, ArithmeticError):
-        # No value of its type: nothing is known of it. (OverflowError is an ArithmeticError.)
+        # Not a value of its type, so nothing is known. (OverflowError is an ArithmeticError.)
         return Bounds.unknown(expr.type)
     return with_keys(Bounds(expr.type, edge, edge, NO, NO, YES))

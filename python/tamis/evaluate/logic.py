@@ -5,7 +5,8 @@
     false  false  false  false       false  true   false  null        false  true
     null   null   false  null        null   true   null   null        null   null
 
-The parts are taken as independent of each other, which is wider than the truth and so sound.
+The parts are treated as independent of each other. That can only add possible truth values, so it
+is sound.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ __all__ = ["conjunction", "disjunction", "negation"]
 def conjunction(expr: And, statistics: Statistics) -> TruthSet:
     parts = _Parts(expr.parts, statistics)
     return TruthSet(
-        # True only where every part is true; false where one part is false.
+        # True if every part is true; false if some part is false.
         lambda: all_of(part.can_be_true for part in parts),
         lambda: any_of(part.can_be_false for part in parts),
-        # NULL where one part is NULL and no part is false: each of them is true or NULL.
+        # NULL if some part is NULL and every part is true or NULL.
         lambda: all_of(
             (
                 any_of(part.can_be_null for part in parts),
@@ -42,7 +43,7 @@ def disjunction(expr: Or, statistics: Statistics) -> TruthSet:
     return TruthSet(
         lambda: any_of(part.can_be_true for part in parts),
         lambda: all_of(part.can_be_false for part in parts),
-        # NULL where one part is NULL and no part is true: each of them is false or NULL.
+        # NULL if some part is NULL and every part is false or NULL.
         lambda: all_of(
             (
                 any_of(part.can_be_null for part in parts),
@@ -57,7 +58,7 @@ def negation(expr: Not, statistics: Statistics) -> TruthSet:
 
 
 class _Parts:
-    """Truth sets of the parts, each computed when first reached: an early end spares the rest."""
+    """The truth sets of the parts, each computed on first use: an early result skips the rest."""
 
     __slots__ = ("_exprs", "_statistics", "_truths")
 
