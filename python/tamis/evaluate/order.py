@@ -38,7 +38,7 @@ _KEY_MASKS: Final[Keys] = np.array(
 
 def may_be_less(x: Bounds, y: Bounds) -> Flags:
     """Return where x.lower < y.upper may hold, for comparable types (storage.comparable)."""
-    return _ask(x, y, np.less, pc.less)
+    return _compare(x, y, np.less, pc.less)
 
 
 def may_be_less_equal(x: Bounds, y: Bounds) -> Flags:
@@ -47,52 +47,56 @@ def may_be_less_equal(x: Bounds, y: Bounds) -> Flags:
     An open upper edge is greater than every value. So a value can be at least x.lower only if the
     edge itself is greater than x.lower.
     """
-    answer = _ask(x, y, np.less_equal, pc.less_equal)
+    answer = _compare(x, y, np.less_equal, pc.less_equal)
     if y.upper_open is None:
         return answer
     return answer & (may_be_less(x, y) | ~y.upper_open)
 
 
-def _ask(x: Bounds, y: Bounds, of_numbers: np.ufunc, of_arrow: Callable[[Any, Any], Any]) -> Flags:
+def _compare(
+    x: Bounds, y: Bounds, numpy_compare: np.ufunc, arrow_compare: Callable[[Any, Any], Any]
+) -> Flags:
     lower, upper = x.lower, y.upper
     if lower is None or upper is None:
         return YES  # one of the edges is unknown in every container
     if isinstance(lower, np.ndarray):
-        flags: Flags = of_numbers(lower, upper)
+        flags: Flags = numpy_compare(lower, upper)
         return flags
     if x.keys is not None and y.keys is not None:
-        return _ask_keys(lower, upper, x.keys[0], y.keys[1], of_numbers, of_arrow)
-    return _ask_arrow(lower, upper, of_arrow)
+        return _compare_keys(lower, upper, x.keys[0], y.keys[1], numpy_compare, arrow_compare)
+    return _compare_arrow(lower, upper, arrow_compare)
 
 
-def _ask_arrow(lower: pa.Array, upper: pa.Array, of_arrow: Callable[[Any, Any], Any]) -> Flags:
+def _compare_arrow(
+    lower: pa.Array, upper: pa.Array, arrow_compare: Callable[[Any, Any], Any]
+) -> Flags:
     if len(lower) != len(upper):  # Arrow broadcasts only scalars
         lower = lower[0] if len(lower) == 1 else lower
         upper = upper[0] if len(upper) == 1 else upper
-    answer = of_arrow(lower, upper)
+    answer = arrow_compare(lower, upper)
     # null: one of the edges is unknown, so the comparison may hold.
     flags: Flags = pc.fill_null(answer, True).to_numpy(zero_copy_only=False)
     return flags
 
 
-def _ask_keys(
+def _compare_keys(
     lower: pa.Array,
     upper: pa.Array,
     lower_keys: Keys,
     upper_keys: Keys,
-    of_numbers: np.ufunc,
-    of_arrow: Callable[[Any, Any], Any],
+    numpy_compare: np.ufunc,
+    arrow_compare: Callable[[Any, Any], Any],
 ) -> Flags:
-    flags: Flags = of_numbers(lower_keys, upper_keys)
+    flags: Flags = numpy_compare(lower_keys, upper_keys)
     ties = np.flatnonzero(lower_keys == upper_keys)
     if len(ties) > len(flags) // 8:  # many equal keys: gathering rows would cost more than it saves
-        return _ask_arrow(lower, upper, of_arrow)
+        return _compare_arrow(lower, upper, arrow_compare)
     if len(ties):
         rows = pa.array(ties)
-        flags[ties] = _ask_arrow(
+        flags[ties] = _compare_arrow(
             lower if len(lower) == 1 else lower.take(rows),
             upper if len(upper) == 1 else upper.take(rows),
-            of_arrow,
+            arrow_compare,
         )
     return flags
 

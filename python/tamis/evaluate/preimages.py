@@ -76,7 +76,7 @@ def narrowed_by_preimage(truths: TruthSet, expr: Expr, statistics: Statistics) -
     """Narrow the truth set of a predicate if its first argument is an invertible function."""
     if not isinstance(_subject(expr), Call):
         return truths
-    limits = _asked(expr)
+    limits = _limits_of(expr)
     if limits is None:
         return truths
     x = value(limits.subject, statistics)
@@ -101,7 +101,7 @@ def _met(flags: Flags, x: Bounds, edges: Edges | None) -> Flags:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _Limits:
     """The values of the subject that may make the predicate true or false; None: any value."""
 
     subject: Expr
@@ -120,8 +120,8 @@ def _subject(expr: Expr) -> Expr | None:
 
 
 @once_a_node
-def _asked(expr: Expr) -> _Asked | None:
-    spans, subject = _told(expr), _subject(expr)
+def _limits_of(expr: Expr) -> _Limits | None:
+    spans, subject = _true_spans(expr), _subject(expr)
     if spans is None or subject is None or type_of(subject) != STRING:
         return None
     of_true: Spans | None
@@ -140,7 +140,7 @@ def _asked(expr: Expr) -> _Asked | None:
     if subject is start or type_of(subject) != STRING:
         return None
     edges = [None if each is None else edges_of(each) for each in (of_true, of_false)]
-    return _Asked(subject, edges[0], edges[1])
+    return _Limits(subject, edges[0], edges[1])
 
 
 def _followed(preimage: _Preimage, call: Call, spans: Spans | None) -> Spans | None:
@@ -148,7 +148,7 @@ def _followed(preimage: _Preimage, call: Call, spans: Spans | None) -> Spans | N
     return None if inverted is None or len(inverted) > _MOST_SPANS else inverted
 
 
-def _told(expr: Expr) -> tuple[Spans, bool] | None:
+def _true_spans(expr: Expr) -> tuple[Spans, bool] | None:
     """Return the strings for which the predicate is true, and whether all others make it false."""
     match expr:
         case Compare(op=op, right=Literal(value=str(constant))):

@@ -181,7 +181,7 @@ def _of_column(column: Column, parts: list[Expr]) -> list[Expr]:
         return [IsNull(column), *others] if together.null else [FALSE]
     if len(known) == 1 or together.null:
         return parts
-    return [*_said(column, together, known), *others]
+    return [*_rewritten(column, together, known), *others]
 
 
 def _understood(parts: list[Expr]) -> tuple[dict[Expr, ValueSet], list[Expr]]:
@@ -210,7 +210,7 @@ def _is_not_null(part: Expr) -> bool:
     return isinstance(part, Not) and isinstance(part.child, IsNull)
 
 
-def _said(column: Column, values: ValueSet, parts: list[Expr]) -> list[Expr]:
+def _rewritten(column: Column, values: ValueSet, parts: list[Expr]) -> list[Expr]:
     if values.options is not None:
         for part in parts:
             if isinstance(part, In) and part.options == values.options:

@@ -128,8 +128,8 @@ def _keeps_values(child: Expr, wanted: DataType) -> bool:
 def narrowed(flags: Flags, members: Members | None, ask: Callable[[Members], Flags]) -> Flags:
     """Narrow the flags by the members, only where they are True.
 
-    Bounds are cheaper to evaluate than members, so the members are asked only where bounds decide
-    nothing.
+    Bounds are cheaper to evaluate than members, so members are evaluated only where the bounds
+    allow a row.
     """
     if members is None:
         return flags

@@ -80,7 +80,7 @@ def clock_part(unit: int, within: int) -> ValueRule:
 
 
 def second_with_fraction(call: Call, statistics: Statistics) -> Bounds | None:
-    """extract(SECOND …): a decimal(8,6) whose unscaled value is microseconds of the minute."""
+    """extract(SECOND …): a decimal(8,6). Its unscaled value is the microseconds of the minute."""
     x = moment(call, statistics)
     if x is None or call.type.scale != 6:
         return None

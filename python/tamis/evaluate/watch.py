@@ -16,7 +16,7 @@ from typing import Any, Final
 __all__ = ["Answers", "Watch", "run_within"]
 
 #: Stands for the result of a call that raised, or that was not made.
-_UNHEARD: Final = object()
+_NO_ANSWER: Final = object()
 _MOST_KEPT: Final = 400_000
 #: How long a call may run after the time limit before it counts as hanging.
 _GRACE_SECONDS: Final = 0.5
@@ -66,8 +66,8 @@ class Answers:
                 self._kept.clear()
                 missing = distinct
             self._ask(missing, answer, watch)
-        answers = {each: self._kept.get(each, _UNHEARD) for each in distinct}
-        return {each: result for each, result in answers.items() if result is not _UNHEARD}
+        answers = {each: self._kept.get(each, _NO_ANSWER) for each in distinct}
+        return {each: result for each, result in answers.items() if result is not _NO_ANSWER}
 
     def _ask(self, missing: list[Hashable], answer: Callable[[Any], Any], watch: Watch) -> None:
         def ask() -> None:
@@ -77,7 +77,7 @@ class Answers:
                 try:
                     result = answer(question)
                 except BaseException:  # including SystemExit: after any error, nothing is known
-                    result = _UNHEARD
+                    result = _NO_ANSWER
                 self._kept[question] = result
 
         if not run_within(ask, watch.left() + _GRACE_SECONDS):
