@@ -129,8 +129,7 @@ def _hashed(expr: In) -> Hashed | None:
 def _in_bucket(meets: Flags, buckets: Buckets, x: Bounds, expr: In) -> Flags:
     """Narrow `meets` to the containers whose bucket has an option in [l, u].
 
-    `meets`: where any option may lie in [l, u]. Containers whose bucket is not known stay as they
-    are.
+    `meets`: where any option may lie in [l, u]. Containers whose bucket is unknown keep their flag.
     """
     options, hashes = options_of(expr), _hashed(expr)
     if options is None or hashes is None:

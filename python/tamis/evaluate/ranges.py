@@ -67,7 +67,7 @@ def narrowed(expr: Expr) -> Expr:
 
 
 def narrowed_conjuncts(conjuncts: Iterable[Expr]) -> tuple[Expr, ...]:
-    """Return `narrowed` conjuncts for a conjunction; empty if the conjunction is always true."""
+    """Return the narrowed conjuncts of a conjunction; empty if they set no limit."""
     conjunction = _narrowed(conjoin(map(simplify, conjuncts)))
     match conjunction:
         case And(parts=parts):

@@ -144,9 +144,9 @@ def _months_of_32_days(day: Numbers) -> Numbers:
 
 #: The length of a month in _fractional_month, in microseconds: each day counts as 1 / 31.
 _MONTH_OF_31_DAYS: Final = 31.0 * DAY
-#: The margin for two roundings. If both days are the last of their months, or have the same number,
-#: Spark gives whole months. These differ by up to three days and a fraction of a day from the value
-#: computed from the days. Spark also rounds the result to eight digits.
+#: The margin for two roundings. If both days are the last of their months, or have the same day of
+#: month, Spark gives whole months. These differ by up to three days and a fraction of a day from
+#: the value computed from the days. Spark also rounds the result to eight digits.
 _WHOLE_MONTHS: Final = 4 / 31 + 1e-6
 
 

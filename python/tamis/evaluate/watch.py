@@ -48,7 +48,7 @@ class Watch:
 
 
 class Answers:
-    """A cache of the results of one function. A question is the arguments of one call."""
+    """The kept answers of one function, by question."""
 
     def __init__(self, name: str) -> None:
         self.name = name
