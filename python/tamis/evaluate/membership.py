@@ -1,17 +1,18 @@
 """IN over constants.
 
-With x ordinary in [l, u], NaN or NULL, and a list of which NULL was set apart:
+x is an ordinary value in [l, u], NaN or NULL. A NULL in the list is represented by a flag
+(`has_null`) and is not one of the options:
 
-    x is       matched by the list      list without NULL    list with NULL
-    ordinary   an option equals it      true                 true
-    ordinary   none does                false                NULL
+    x is       condition                list without NULL    list with NULL
+    ordinary   an option equals x       true                 true
+    ordinary   no option equals x       false                NULL
     NaN        NaN is an option         true                 true
-    NaN        it is not                false                NULL
+    NaN        NaN is not an option     false                NULL
     NULL                                NULL                 NULL
 
-so x IN (…, NULL) is never false, and NOT IN with it never true.
+So x IN (…, NULL) is never false, and x NOT IN (…, NULL) is never true.
 
-Where the values of a container were recorded (evaluate.recorded), they are asked as well.
+Recorded values of a container (evaluate.recorded) narrow the result further.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Options:
 
 @once_a_node
 def options_of(expr: In) -> Options | None:
-    """The options of a list; None when one of them is no value of the type."""
+    """Return the options of a list, or None if one of them is not a value of the type."""
     data_type = type_of(expr.value)
     if data_type is None:
         return None
@@ -87,7 +88,7 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
         for buckets in x.buckets:
             meets = _in_bucket(meets, buckets, x, expr)
         may_match = all_of((x.can_be_value, meets))
-        may_match = narrowed(may_match, members, lambda held: held.may_match(options.edge))
+        may_match = narrowed(may_match, members, lambda recorded: recorded.may_match(options.edge))
         return any_of((may_match, nan_matches))
 
     def can_be_unmatched() -> Flags:
@@ -95,21 +96,21 @@ def is_in(expr: In, statistics: Statistics) -> TruthSet:
         if is_never(x.can_be_value):
             return nan_misses
         may_miss = all_of((x.can_be_value, _may_miss(x, options)))
-        may_miss = narrowed(may_miss, members, lambda held: held.may_miss(options.edge))
+        may_miss = narrowed(may_miss, members, lambda recorded: recorded.may_miss(options.edge))
         return any_of((may_miss, nan_misses))
 
     if expr.has_null:
         unmatched = lambda: any_of((x.can_be_null, can_be_unmatched()))  # noqa: E731
         return narrowed_by_preimage(TruthSet(can_be_matched, NO, unmatched), expr, statistics)
     if not expr.options:
-        # Spark has a setting for NULL IN (): false or NULL. Either may be.
+        # NULL IN () is false or NULL, depending on a Spark setting. Allow both.
         return TruthSet(NO, YES, x.can_be_null)
     truths = TruthSet(can_be_matched, can_be_unmatched, x.can_be_null)
     return narrowed_by_preimage(truths, expr, statistics)
 
 
 def _may_match(x: Bounds, options: Edge) -> Flags:
-    """Where an option lies in [l, u]: the first option that is at least l is at most u."""
+    """Return where an option may lie in [l, u]: the first option that is >= l is <= u."""
     if len(options) == 0:
         return NO
     if x.lower is None and x.upper is None:
@@ -126,7 +127,10 @@ def _hashed(expr: In) -> Hashed | None:
 
 
 def _in_bucket(meets: Flags, buckets: Buckets, x: Bounds, expr: In) -> Flags:
-    """Where an option of the bucket of the container lies in [l, u], of those where any does."""
+    """Narrow `meets` to the containers whose bucket has an option in [l, u].
+
+    `meets`: where any option may lie in [l, u]. Containers whose bucket is unknown keep their flag.
+    """
     options, hashes = options_of(expr), _hashed(expr)
     if options is None or hashes is None:
         return meets
@@ -135,20 +139,21 @@ def _in_bucket(meets: Flags, buckets: Buckets, x: Bounds, expr: In) -> Flags:
     rows = np.flatnonzero(meets & (ordinals >= 0))
     rows = rows[np.argsort(ordinals[rows], kind="stable")]
     starts = np.flatnonzero(np.diff(ordinals[rows], prepend=-1))
-    for alike in np.split(rows, starts[1:]) if len(rows) else ():
-        own = hashes.ordinals[assigned == ordinals[alike[0]]]
-        # An option has one hash or two, and a place in ascending order.
-        places = np.unique(np.concatenate([own, hashes.anywhere]))
-        meets[alike] = _may_match(x.take(alike), _picked(options.edge, places))
+    for same_bucket in np.split(rows, starts[1:]) if len(rows) else ():
+        own = hashes.ordinals[assigned == ordinals[same_bucket[0]]]
+        # An option may have two hashes, hence unique, which also sorts the positions: _may_match
+        # needs the options in ascending order.
+        positions = np.unique(np.concatenate([own, hashes.anywhere]))
+        meets[same_bucket] = _may_match(x.take(same_bucket), _picked(options.edge, positions))
     return meets
 
 
-def _picked(edge: Edge, places: Any) -> Edge:
-    return edge[places] if isinstance(edge, np.ndarray) else edge.take(pa.array(places))
+def _picked(edge: Edge, positions: Any) -> Edge:
+    return edge[positions] if isinstance(edge, np.ndarray) else edge.take(pa.array(positions))
 
 
 def _values_may_match(x: Bounds, options: pa.Array) -> Flags:
-    """The same of strings and long decimals: the options below l are fewer than those up to u."""
+    """_may_match for strings and long decimals: fewer options are below l than are at most u."""
     lower: pa.Array | None = x.lower
     upper: pa.Array | None = x.upper
     below: Any = 0 if lower is None else count_less(options, lower)
@@ -169,7 +174,7 @@ def _numbers_may_match(x: Bounds, options: Any) -> Flags:
         return above
     if len(lower) != len(upper):
         lower, upper = np.broadcast_arrays(lower, upper)
-    # Searching is dear, so only where the list as a whole and [l, u] meet.
+    # Searching is expensive, so search only where [l, u] meets the range of the whole list.
     meets: Flags = (lower <= options[-1]) & (upper >= options[0])
     rows = np.flatnonzero(meets)
     first = options[np.searchsorted(options, lower[rows])]
@@ -178,26 +183,26 @@ def _numbers_may_match(x: Bounds, options: Any) -> Flags:
 
 
 def _may_miss(x: Bounds, options: Options) -> Flags:
-    """Where [l, u] may hold a value that is not among the options.
+    """Return where [l, u] may hold a value that is not one of the options.
 
-    It holds none when l = u is an option; and, of whole numbers, when the options between l and u
-    are u - l + 1 in number.
+    It holds no such value if l = u is an option, or, for whole numbers, if u - l + 1 options lie
+    between l and u.
     """
     if len(options.edge) == 0 or x.lower is None or x.upper is None:
         return YES
     if not isinstance(options.edge, np.ndarray):
-        found = pc.is_in(x.lower, value_set=options.edge)
-        single_option = pc.fill_null(pc.and_(pc.equal(x.lower, x.upper), found), False)
+        listed = pc.is_in(x.lower, value_set=options.edge)
+        single_option = pc.fill_null(pc.and_(pc.equal(x.lower, x.upper), listed), False)
         other: Flags = ~single_option.to_numpy(zero_copy_only=False)
         return other
     first = np.searchsorted(options.edge, x.lower, side="left")
     after = np.searchsorted(options.edge, x.upper, side="right")
     among = after - first
     if options.data_type.is_floating:
-        # One point, and it is an option. (A single zero is two values, which are equal.)
+        # l = u is an option. (The point zero stands for 0.0 and -0.0, which compare equal.)
         single_value: Flags = (x.lower == x.upper) & (among == 1)
         return ~single_value
-    # u - l as an unsigned number: right also where it is too large for 63 bits.
+    # u - l as an unsigned number, which is correct even where it needs more than 63 bits.
     width = x.upper.view(np.uint64) - x.lower.view(np.uint64)
     every_one: Flags = (among > 0) & (width == (among - 1).astype(np.uint64))
     return ~every_one

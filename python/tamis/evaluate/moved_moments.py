@@ -1,9 +1,10 @@
-"""Timestamps and dates that are moved by a constant interval.
+"""Timestamps and dates shifted by a constant interval.
 
-Spark moves the local date by months, then by days, keeping the time of day, and then the moment by
-microseconds. Months are monotone in days, but not in the time of day: 01-30 23:00 and 01-31 01:00
-both go to 02-28. So a time that is moved by months lies between the begin of the day that the lower
-edge is moved to, and the end of the day that the upper one is.
+Spark shifts the local date by months, then by days, and keeps the time of day. Then it shifts the
+moment by microseconds. Shifting by months is monotone in days but not in the time of day: 01-30
+23:00 and 01-31 01:00 both go to 02-28. So a time that is shifted by months lies between the start
+of the day to which the lower edge is shifted and the end of the day to which the upper edge is
+shifted.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tamis.expr.types import DATE, TIMESTAMP
 
 __all__ = ["add_calendar_interval", "add_interval", "add_months", "timestamp_add"]
 
-#: Constants beyond these may pass the end of the type from anywhere: 10,000 years.
+#: The longest steps that are evaluated: 10,000 years. A longer one may overflow for any value.
 _MOST_MONTHS = 12 * 10_000
 _MOST_DAYS = 366 * 10_000
 
@@ -45,13 +46,13 @@ class _Step:
 
 
 def add_interval(call: Call, statistics: Statistics) -> Bounds | None:
-    """timestamp + INTERVAL: of days to seconds, or a calendar interval (make_interval)."""
+    """timestamp + a day-time interval, or + a calendar interval (make_interval)."""
     x = moment(call, statistics)
     match call.arguments:
         case (_, Literal(value=int(micros), type=data_type)) if x is not None:
             if data_type.name != "day_time_interval":
                 return None
-            # Java's division: toward zero.
+            # Java's division rounds toward zero.
             days = abs(micros) // DAY * (1 if micros >= 0 else -1)
             return _moved(x, call, _Step(0, days, micros - days * DAY))
         case (_, Literal(value=CalendarInterval(months, days, micros))) if x is not None:
@@ -60,7 +61,7 @@ def add_interval(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def add_months(call: Call, statistics: Statistics) -> Bounds | None:
-    """timestamp + INTERVAL of years to months."""
+    """timestamp + a year-month interval."""
     x = moment(call, statistics)
     match call.arguments:
         case (_, Literal(value=int(months), type=data_type)) if x is not None:
@@ -69,7 +70,7 @@ def add_months(call: Call, statistics: Statistics) -> Bounds | None:
     return None
 
 
-#: Unit of timestampadd, in upper case -> one of them.
+#: Unit of timestampadd, in upper case -> the step of one unit.
 _UNITS = {
     "MICROSECOND": _Step(micros=1),
     "MILLISECOND": _Step(micros=1_000),
@@ -86,7 +87,7 @@ _UNITS = {
 
 
 def timestamp_add(call: Call, statistics: Statistics) -> Bounds | None:
-    """timestampadd of a constant number of units."""
+    """timestampadd with a constant number of units."""
     x = moment(call, statistics, 1)
     unit = call.option("unit")
     match call.arguments:
@@ -106,7 +107,7 @@ def _moved(x: Interval, call: Call, step: _Step) -> Bounds | None:
     if step.months or step.days:
         low, high = local(x, call)
         if step.months:
-            # Far from the ends of the type, so that no calendar date is beyond it.
+            # Require a distance from the ends of the type, so that no calendar date lies beyond it.
             margin = SAFE - _MOST_DAYS * DAY
             inside = inside & (x.lower > -margin) & (x.upper < margin)
             by = np.array([step.months])
@@ -125,13 +126,13 @@ def _shifted(edge: Numbers, by: int) -> Numbers:
 
 
 def add_calendar_interval(call: Call, statistics: Statistics) -> Bounds | None:
-    """date + a calendar interval without a time of day: by months, then by days."""
+    """date + a calendar interval without a time part: first the months, then the days."""
     x = interval(value(call.arguments[0], statistics)) if len(call.arguments) == 2 else None
     match call.arguments:
         case (_, Literal(value=CalendarInterval(months, days, 0))) if x is not None:
             step = _Step(months, days)
         case _:
-            return None  # ANSI mode raises of a time of day
+            return None  # ANSI mode raises if the interval has a time part
     if x.type != DATE or call.type != DATE or not step.is_short:
         return None
     least, greatest = DATE.domain

@@ -1,7 +1,7 @@
-"""Murmur3, the 32-bit variant for x86 with seed 0, of many values at once.
+"""Murmur3 hashes of many values at once: the 32-bit variant for x86, with seed 0.
 
-Source: Austin Appleby's MurmurHash3_x86_32. Which bytes of a value are hashed, says the Iceberg
-table specification, appendix B.
+Source: Austin Appleby's MurmurHash3_x86_32. The Iceberg table specification, appendix B, defines
+which bytes of a value are hashed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _C2: Final = np.uint32(0x1B873593)
 
 
 def murmur3_of_longs(values: npt.NDArray[np.int64]) -> Hashes:
-    """The hashes of whole numbers, each as its eight bytes, least significant first.
+    """Return the hashes of whole numbers. Each is hashed as eight bytes, least significant first.
 
     >>> murmur3_of_longs(np.array([34])).astype(np.int32)  # int and long hash alike
     array([2017239379], dtype=int32)
@@ -30,7 +30,7 @@ def murmur3_of_longs(values: npt.NDArray[np.int64]) -> Hashes:
 
 
 def murmur3(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> Hashes:
-    """The hashes of byte strings; the i-th is data[offsets[i]:offsets[i + 1]].
+    """Return the hashes of byte strings; the i-th string is data[offsets[i]:offsets[i + 1]].
 
     >>> data = np.frombuffer(b"iceberg", np.uint8)
     >>> murmur3(data, np.array([0, 7])).astype(np.int32)
@@ -51,7 +51,7 @@ def murmur3(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> Hash
 
 
 def _word(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], size: int) -> Hashes:
-    """`size` bytes from each start on, least significant first."""
+    """Return the `size` bytes that begin at each start as a number, least significant first."""
     word = np.zeros(len(starts), np.uint32)
     for place in range(size):
         word |= data[starts + place].astype(np.uint32) << np.uint32(8 * place)

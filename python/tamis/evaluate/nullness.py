@@ -1,4 +1,8 @@
-"""IS NULL. A field of a struct is NULL where its struct is; NULL counts of a leaf count both."""
+"""IS NULL.
+
+A struct field is NULL wherever its struct is NULL. The null count of a leaf column counts NULLs of
+the field and of the struct.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ __all__ = ["is_null"]
 
 
 def is_null(expr: IsNull, statistics: Statistics) -> TruthSet:
-    """True where the child is NULL, false where it is a value or NaN; never NULL itself."""
+    """IS NULL: true for NULL, false for ordinary values and NaN, never NULL."""
     child = value(expr.child, statistics)
     if child is None:
         return TruthSet(YES, YES, NO)

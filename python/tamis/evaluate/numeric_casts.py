@@ -1,7 +1,7 @@
-"""CAST among booleans, whole numbers, floating numbers and decimals.
+"""CAST between booleans, whole numbers, floating-point numbers and decimals.
 
-All of them are monotone. They differ in how they round (toward zero, half up, to the nearest) and
-in what becomes of a value that the target cannot hold (evaluate.conversion).
+All of these casts are monotone. They differ in how they round (toward zero, half up, to the
+nearest) and in what they do with a value that the target type cannot hold (evaluate.conversion).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def whole_to_whole(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def whole_to_floating(x: Interval, conversion: Conversion) -> Bounds:
-    """Rounded to the nearest, as numpy does it."""
+    """Spark rounds to the nearest, as numpy does."""
     dtype = np.float32 if conversion.to.name == "float" else np.float64
     return result(conversion.to, x.lower.astype(dtype), x.upper.astype(dtype), x)
 
@@ -60,7 +60,7 @@ def boolean_to_decimal(x: Interval, conversion: Conversion) -> Bounds | None:
 
 
 def number_to_boolean(x: Interval, conversion: Conversion) -> Bounds:
-    """0 is false, everything else true, NaN too."""
+    """0 is false; every other value, including NaN, is true."""
     may_be_other = ((x.lower != 0) | (x.upper != 0)) & x.can_be_value
     lower = np.where(has_zero(x) & x.can_be_value, 0, 1)
     upper = np.where(may_be_other | x.can_be_nan, 1, 0)
@@ -69,14 +69,15 @@ def number_to_boolean(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def floating_to_whole(x: Interval, conversion: Conversion) -> Bounds:
-    """Toward zero.
+    """Spark rounds toward zero.
 
-    LEGACY saturates at the ends of INT and BIGINT, and makes NaN 0; what is shorter than INT is
-    made of INT, and wraps around. ANSI raises and TRY gives NULL beyond the type and of NaN.
+    LEGACY saturates at the ends of INT and BIGINT, and maps NaN to 0. For types shorter than INT
+    it casts to INT first, and the INT wraps around. For NaN and for values beyond the type, ANSI
+    raises and TRY gives NULL.
     """
     edges = [_truncated(each) for each in (x.lower, x.upper)]
     if conversion.mode != "LEGACY":
-        # 2 ** 63 as a double is no BIGINT, but the saturated edge is.
+        # The double 2 ** 63 is not a BIGINT, but the saturated edge is, so compare the doubles.
         low, high = edges
         least, greatest = conversion.to.domain
         beyond = (x.lower <= least - 1.0) | (x.upper >= greatest + 1.0)
@@ -86,7 +87,7 @@ def floating_to_whole(x: Interval, conversion: Conversion) -> Bounds:
     if conversion.to.name != "long":
         edges = [np.clip(each, *INTEGER.domain) for each in edges]
     zero = x.can_be_nan
-    # NaN adds a zero; of NaN alone it is the only value.
+    # NaN adds a zero. If NaN is the only value, zero is the only result.
     low = np.where(zero, np.where(x.can_be_value, np.minimum(edges[0], 0), 0), edges[0])
     high = np.where(zero, np.where(x.can_be_value, np.maximum(edges[1], 0), 0), edges[1])
     with_zero = replace(x, can_be_value=x.can_be_value | zero, can_be_nan=NO)
@@ -94,36 +95,36 @@ def floating_to_whole(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def _truncated(edge: Numbers) -> Numbers:
-    """Toward zero as 64-bit numbers, saturated."""
+    """Return the edge rounded toward zero, as saturated 64-bit numbers."""
     inside = (edge > -_LONG_END) & (edge < _LONG_END)
     whole = np.trunc(np.where(inside, edge, 0.0)).astype(np.int64)
     return np.where(inside, whole, np.where(edge > 0, _GREATEST, _LEAST))
 
 
 def floating_to_floating(x: Interval, conversion: Conversion) -> Bounds:
-    """A float is a double; a double is rounded to the nearest float, or to infinity."""
+    """A FLOAT becomes the same DOUBLE; a DOUBLE is rounded to the nearest FLOAT or to infinity."""
     with np.errstate(over="ignore"):
         dtype = np.float32 if conversion.to.name == "float" else np.float64
         return result(conversion.to, x.lower.astype(dtype), x.upper.astype(dtype), x)
 
 
 def double_to_decimal(x: Interval, conversion: Conversion) -> Bounds | None:
-    """Through the shortest decimal text of the double, rounded half up: within one unit.
+    """Spark rounds the shortest decimal text of the double half up: within one unit of the result.
 
-    A float becomes the double that it is first. NaN and infinity are NULL, or raise.
+    A FLOAT is first widened to the same DOUBLE. NaN and infinity give NULL or raise.
     """
     factor = 10.0 ** (conversion.to.scale or 0)
     with np.errstate(all="ignore"):
         low, high = x.lower * factor, x.upper * factor
         inside = (np.abs(low) < 2.0**52) & (np.abs(high) < 2.0**52)
     low, high = (np.where(inside, each, 0.0) for each in (low, high))
-    # One part in 2 ** 52 of the product is less than the unit that is added.
+    # The products are below 2 ** 52, so a relative error of 2 ** -52 is less than the unit added.
     lower, upper = np.floor(low).astype(np.int64) - 1, np.ceil(high).astype(np.int64) + 1
     return nulled(x, conversion, lower, upper, proven=inside, can_be_null=x.can_be_nan)
 
 
 def decimal_to_whole(x: Interval, conversion: Conversion) -> Bounds | None:
-    """Toward zero."""
+    """Spark rounds toward zero."""
     unit = exact.power_of_ten(x.type.scale or 0)
     if unit is None:
         return None
@@ -132,7 +133,7 @@ def decimal_to_whole(x: Interval, conversion: Conversion) -> Bounds | None:
 
 
 def decimal_to_floating(x: Interval, conversion: Conversion) -> Bounds:
-    """Within one part in 10 ** 15 for doubles, in 10 ** 6 for floats; a whole number exactly."""
+    """Return bounds with a relative margin: 1e-15 for DOUBLE, 1e-6 for FLOAT."""
     part = 1e-15 if conversion.to.name == "double" else 1e-6
     low, high = (
         each.astype(np.float64) / 10.0 ** (x.type.scale or 0) for each in (x.lower, x.upper)
@@ -145,9 +146,10 @@ def decimal_to_decimal(x: Interval, conversion: Conversion) -> Bounds | None:
 
 
 def _rescaled(x: Interval, scale: int, conversion: Conversion) -> Bounds | None:
-    """More digits behind the point: multiplied out. Fewer: rounded half up, which is monotone.
+    """Change the scale of unscaled values to the scale of the target.
 
-    Out of range it is NULL in LEGACY mode too.
+    A larger scale multiplies; a smaller one rounds half up, which is monotone. A value out of range
+    becomes NULL in LEGACY mode too.
     """
     shift = (conversion.to.scale or 0) - scale
     unit = exact.power_of_ten(abs(shift))
@@ -162,7 +164,7 @@ def _rescaled(x: Interval, scale: int, conversion: Conversion) -> Bounds | None:
     )
     if not conversion.gives_null or not _has_short_digits(conversion):
         return nulled(x, conversion, low, high, proven=known & low_exact & high_exact)
-    # Beyond 64 bits is beyond a type of up to 18 digits: cut there, on the side where it lies.
+    # A product beyond 64 bits is also beyond a type of up to 18 digits: clip it on its own side.
     low = np.where(low_exact, low, np.where(x.lower < 0, _LEAST, _GREATEST))
     high = np.where(high_exact, high, np.where(x.upper < 0, _LEAST, _GREATEST))
     return nulled(x, conversion, low, high, proven=known)

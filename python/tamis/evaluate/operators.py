@@ -1,6 +1,6 @@
-"""The registry: which rule evaluates which node, one line each.
+"""The registry of the rules that evaluate each kind of node, one line per node.
 
-Functions have a registry of their own, evaluate/functions.py: docs/adding_an_operator.md.
+Functions have a separate registry, evaluate/functions.py. See docs/adding_an_operator.md.
 """
 
 from __future__ import annotations

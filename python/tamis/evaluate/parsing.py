@@ -1,9 +1,11 @@
-"""to_timestamp, to_date and unix_timestamp of strings with a format: where all strings of a file
-are one, written as the format says.
+"""to_timestamp, to_date and unix_timestamp of strings with a format.
 
-The format is of full-width fields in any order, with a year. Of the years from 1900 on all parsers
-that Spark has (`spark.sql.legacy.timeParserPolicy`) read the same moment then. Of more strings than
-one nothing is known: "2024-01-15" and "2024-01-20" have "2024-01-1x" between them, which raises.
+The result is known where all strings of a file are the same string and it matches the format. The
+format consists of full-width fields in any order and includes a year. For years from 1900 on, all
+of Spark's parsers (`spark.sql.legacy.timeParserPolicy`) then read the same moment.
+
+Where a file may hold different strings, nothing is known: "2024-01-1x" lies between "2024-01-15"
+and "2024-01-20", and it raises.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _FIRST: Final = -25_567 * DAY
 
 
 def _is_plain(pattern: str) -> bool:
-    """Whether a format has full-width fields, each once, and a year.
+    """Return whether a format has only full-width fields, each at most once, and has a year.
 
     >>> _is_plain("dd.MM.yyyy"), _is_plain("MM-dd"), _is_plain("yyyy-M-d")
     (True, False, False)
@@ -42,7 +44,7 @@ def _is_plain(pattern: str) -> bool:
 
 
 def _moments(call: Call, statistics: Statistics) -> Interval | None:
-    """The moments that the strings stand for."""
+    """Return the moments that the strings denote."""
     match call.arguments:
         case (argument, Literal(value=str(pattern))) if _is_plain(pattern):
             x = value(argument, statistics)
@@ -60,7 +62,7 @@ def _moments(call: Call, statistics: Statistics) -> Interval | None:
 
 
 def get_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
-    """to_timestamp(text, format), of which to_date(text, format) is the date."""
+    """to_timestamp(text, format). to_date(text, format) is the date of this."""
     x = _moments(call, statistics)
     if x is None or call.type != x.type:
         return None
@@ -68,7 +70,7 @@ def get_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def text_to_unix(call: Call, statistics: Statistics) -> Bounds | None:
-    """unix_timestamp(text, format): its seconds."""
+    """unix_timestamp(text, format), in seconds."""
     x = _moments(call, statistics)
     if x is None or call.type != LONG:
         return None

@@ -1,13 +1,14 @@
 """Predicates on strings: startswith, endswith, contains, LIKE, RLIKE.
 
-Strings that begin with p are an interval: from p up to, not including, the next prefix. So
+The strings that begin with p form an interval: from p up to, but not including, the successor of
+p, which is the least string greater than all of them. So
 
-    x in [l, u]                                   StartsWith(x, p)
-    u < p, or l is at or beyond the end of p      never true
-    both l and u begin with p                     always true
+    x in [l, u]                    StartsWith(x, p)
+    u < p, or l >= successor(p)    never true
+    both l and u begin with p      always true
 
-LIKE and RLIKE with a literal beginning are at most as true as StartsWith. Of one single string
-LIKE, EndsWith and Contains are computed.
+LIKE and RLIKE with a literal prefix can be true only where StartsWith is. LIKE, EndsWith and
+Contains are computed where all strings of a container are the same one.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = ["contains", "ends_with", "like", "regular_expression", "starts_with"]
 
 
 def _operands(call: Call, statistics: Statistics) -> tuple[Bounds, str] | None:
-    """The bounds of the first argument, a string, and the constant second one."""
+    """Return the bounds of the first argument, a string, and the constant second argument."""
     match call.arguments:
         case (left, Literal(value=str(pattern), type=data_type)) if data_type == STRING:
             x = value(left, statistics)
@@ -43,10 +44,10 @@ def _operands(call: Call, statistics: Statistics) -> tuple[Bounds, str] | None:
 
 
 def starts_with(call: Call, statistics: Statistics) -> TruthSet:
-    found = _operands(call, statistics)
-    if found is None:
+    operands = _operands(call, statistics)
+    if operands is None:
         return TruthSet.anything()
-    x, prefix = found
+    x, prefix = operands
     truths = TruthSet(
         lambda: all_of((x.can_be_value, _may_start(x, prefix.encode()))),
         lambda: all_of((x.can_be_value, _may_start_otherwise(x, prefix.encode()))),
@@ -56,7 +57,7 @@ def starts_with(call: Call, statistics: Statistics) -> TruthSet:
 
 
 def _may_start(x: Bounds, prefix: bytes) -> Flags:
-    """Where [l, u] and the interval of the prefix meet."""
+    """Return where [l, u] and the interval of the prefix may meet."""
     meets = YES
     if x.upper is not None:
         meets = meets & _flags(pc.greater_equal(x.upper, pa.scalar(prefix, pa.large_binary())))
@@ -70,7 +71,7 @@ def _may_start(x: Bounds, prefix: bytes) -> Flags:
 
 
 def _may_start_otherwise(x: Bounds, prefix: bytes) -> Flags:
-    """Where not both edges lie in the interval of the prefix."""
+    """Return where the edges are not both known to lie in the interval of the prefix."""
     if not prefix:
         return NO
     if x.lower is None or x.upper is None:
@@ -79,7 +80,7 @@ def _may_start_otherwise(x: Bounds, prefix: bytes) -> Flags:
     end = successor(prefix)
     if end is not None:
         below = pc.less(x.upper, pa.scalar(end, pa.large_binary()))
-        if x.upper_open is not None:  # the end itself is no value then
+        if x.upper_open is not None:  # an upper edge at the end is then not itself a value
             at_end = pc.equal(x.upper, pa.scalar(end, pa.large_binary()))
             is_open = pa.array(np.broadcast_to(x.upper_open, len(x.upper)))
             below = pc.or_(below, pc.and_(at_end, is_open))
@@ -89,22 +90,26 @@ def _may_start_otherwise(x: Bounds, prefix: bytes) -> Flags:
 
 
 def _flags(answer: pa.Array) -> Flags:
-    """null: the edge is not known, so it may be."""
+    """Return the answers as flags. null means an unknown edge, so the answer may be True."""
     flags: Flags = pc.fill_null(answer, True).to_numpy(zero_copy_only=False)
     return flags
 
 
-#: No more than this is looked at of what all strings begin with.
+#: The shared prefix of all strings is cut to this many bytes.
 _WIDTH = 64
 
 
 def contains(call: Call, statistics: Statistics) -> TruthSet:
-    """contains(x, part): computed of one string; true of all that begin with what contains it."""
-    found = _operands(call, statistics)
-    if found is None or found[0].lower is None or found[0].upper is None:
+    """contains(x, part).
+
+    Computed where there is a single string. True where all strings share a prefix that contains
+    the part.
+    """
+    operands = _operands(call, statistics)
+    if operands is None or operands[0].lower is None or operands[0].upper is None:
         return TruthSet.anything()
-    x, part = found
-    if len(found[0].lower) != len(found[0].upper):
+    x, part = operands
+    if len(operands[0].lower) != len(operands[0].upper):
         return TruthSet.anything()
     one = _is_one(x)
     may_hold = ~one | _holds(pc.match_substring(x.lower, pattern=part.encode()))
@@ -123,11 +128,11 @@ def contains(call: Call, statistics: Statistics) -> TruthSet:
 
 
 def ends_with(call: Call, statistics: Statistics) -> TruthSet:
-    """endswith(x, end): computed of one string."""
-    found = _operands(call, statistics)
-    if found is None or found[0].lower is None or found[0].upper is None:
+    """endswith(x, end), computed where there is a single string."""
+    operands = _operands(call, statistics)
+    if operands is None or operands[0].lower is None or operands[0].upper is None:
         return TruthSet.anything()
-    x, end = found
+    x, end = operands
     one = _is_one(x)
     holds = _holds(pc.ends_with(x.lower, pattern=end.encode())) | (not end)
     return TruthSet(
@@ -144,39 +149,39 @@ def _is_one(x: Bounds) -> Flags:
 
 
 def _beginning_of_all(x: Bounds) -> pa.Array:
-    """What every string between the edges begins with."""
+    """Return the prefix that all strings between the edges share."""
     known = pc.and_(pc.is_valid(x.lower), pc.is_valid(x.upper)).to_numpy(zero_copy_only=False)
     return strings_of(*shared_beginning(x.lower, x.upper, _WIDTH, x.upper_open), known)
 
 
 def _holds(answer: pa.Array) -> Flags:
-    """null: the edge is not known, so it is not known to hold."""
+    """Return the answers as flags. null means an unknown edge, so nothing is known to hold."""
     flags: Flags = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
     return flags
 
 
 def like(call: Call, statistics: Statistics) -> TruthSet:
-    """LIKE: true only of strings that begin as the pattern does, up to its first wildcard."""
-    found = _operands(call, statistics)
+    """LIKE: true only for strings with the literal prefix of the pattern, before any wildcard."""
+    operands = _operands(call, statistics)
     escape = call.option("escapeChar")
-    if found is None or not isinstance(escape, str) or len(escape) != 1:
+    if operands is None or not isinstance(escape, str) or len(escape) != 1:
         return TruthSet.anything()
-    x, pattern = found
+    x, pattern = operands
     split = literal_prefix(pattern, escape)
     if split is None:
         return TruthSet.anything()  # Spark raises
     prefix, has_wildcard = split
     may_start = all_of((x.can_be_value, _may_start(x, prefix.encode())))
     if has_wildcard:
-        found_in = of_points(x, _matcher(pattern, escape))
-        # null: not one string.
-        may_hold = _flags(pc.not_equal(found_in, pa.scalar(b"0", found_in.type)))
-        may_fail = _flags(pc.not_equal(found_in, pa.scalar(b"1", found_in.type)))
+        matches = of_points(x, _matcher(pattern, escape))
+        # null: not a single string.
+        may_hold = _flags(pc.not_equal(matches, pa.scalar(b"0", matches.type)))
+        may_fail = _flags(pc.not_equal(matches, pa.scalar(b"1", matches.type)))
         truths = TruthSet(
             all_of((may_start, may_hold)), all_of((x.can_be_value, may_fail)), x.can_be_null
         )
         return narrowed_by_preimage(truths, call, statistics)
-    # Without a wildcard it is equality.
+    # Without a wildcard, LIKE is equality.
     text = pa.scalar(prefix.encode(), pa.large_binary())
     may_equal = YES
     if x.lower is not None and x.upper is not None:
@@ -188,7 +193,10 @@ def like(call: Call, statistics: Statistics) -> TruthSet:
 
 
 def _matcher(pattern: str, escape: str) -> Callable[[str], str]:
-    """Whether a text is LIKE the pattern, which is not broken: "1" or "0"."""
+    """Return a function that gives "1" for text that is LIKE the pattern, else "0".
+
+    The pattern must be valid (literal_prefix accepts it).
+    """
     parts, position = [], 0
     while position < len(pattern):
         character = pattern[position]
@@ -202,21 +210,22 @@ def _matcher(pattern: str, escape: str) -> Callable[[str], str]:
     return lambda text: "1" if expression.fullmatch(text) else "0"
 
 
-#: Characters that mean themselves in Java's regular expressions, wherever they stand.
+#: An anchor, then characters that stand for themselves anywhere in a Java regular expression.
 _PLAIN = re.compile(r"\^([A-Za-z0-9 _,:;/@#~=<>!\"'%&\u00a1-\ud7ff-]*)")
 
 
 def regular_expression(call: Call, statistics: Statistics) -> TruthSet:
-    """RLIKE '^abc…': true only of strings that begin with abc.
+    """RLIKE '^abc…': true only for strings that begin with abc.
 
-    A quantifier may follow and speak of the last character, so that one is left out unless the
-    pattern ends there. An alternative (|) or an inline flag, (?i), undoes the anchor: unknown.
+    A quantifier may follow and apply to the last literal character, so that character is left out
+    unless the pattern ends there. With an alternative (|) or an inline flag such as (?i), the
+    string need not begin with the literal: nothing is known.
     """
-    found = _operands(call, statistics)
-    match = None if found is None else _PLAIN.match(found[1])
-    if found is None or match is None or "|" in found[1] or "(?" in found[1]:
+    operands = _operands(call, statistics)
+    match = None if operands is None else _PLAIN.match(operands[1])
+    if operands is None or match is None or "|" in operands[1] or "(?" in operands[1]:
         return TruthSet.anything()
-    x, pattern = found
+    x, pattern = operands
     if not _is_java_expression(pattern[match.end() :]):
         return TruthSet.anything()
     prefix = match[1] if match.end() == len(pattern) else match[1][:-1]
@@ -225,7 +234,7 @@ def regular_expression(call: Call, statistics: Statistics) -> TruthSet:
 
 
 def _is_java_expression(rest: str) -> bool:
-    """Whether what follows is surely a valid expression of Java, which otherwise raises."""
+    """Return whether the rest is surely a valid Java expression; an invalid pattern raises."""
     return (
         re.fullmatch(r"(?:\.[*+?]?|[A-Za-z0-9 _-][*+?]?|\[(?:0-9|a-z|A-Z)+\][*+?]?)*\$?", rest)
         is not None

@@ -1,23 +1,28 @@
-"""Predicates over a function of a string, asked of the string itself.
+"""Predicates over a function of a string, evaluated on the string itself.
 
     upper(c) = 'MAIL'          c is one of MAIL, MAIl, … mail
     trim(c) = 'MAIL'           c is MAIL, or begins with a space, or with MAIL and a space
     lower(c) LIKE 'ma%'        c begins with MA, Ma, mA or ma
 
-A predicate says that f(c) is in some spans of strings, and is true only of c in the preimage of
-these under f. It is false only of c in the preimage of all other strings. Both are supersets, so
-where [l, u] meets none of their spans no ordinary value makes the predicate true, or false. Nested
-functions are peeled one by one. This only ever narrows what the bounds of f(c) say: these know
-better where a container holds one string, and of statistics of f(c) itself.
+The predicate restricts f(c) to a set of spans of strings. It is true only if c lies in the preimage
+of these spans under f, and false only if c lies in the preimage of all other strings. Both
+preimages are computed as supersets. So where [l, u] meets no span of the first, no ordinary value
+makes the predicate true; where it meets no span of the second, none makes it false. Nested
+functions are inverted one by one, from the outside. The result only narrows what the bounds of f(c)
+prove: those are more precise where a container holds a single string, and where there are
+statistics of f(c) itself.
 
-For a superset of the preimage of T = [lower, upper), with s = f(s) or longer:
+For a superset of the preimage of T = [lower, upper), let t = f(s) be in T. Either s = t, or s is
+longer than t:
 
-rtrim      s = t w, t in T, w of characters that are trimmed. s < upper: then s is in T, for s >= t.
-           Else t < upper <= t w, so upper begins with t, and s with t and the first one of w.
-ltrim      s = w t, w not empty: s begins with a character that is trimmed; of a single one the
-           number of them is told apart, up to a few. t itself never begins with one.
-substring  s = t r, t the first n characters. s < upper: then s is in T. Else, as above, upper
-           begins with t, which is its first n characters, and s begins with them.
+rtrim      s = t w, where w consists of trimmed characters. If s < upper, then s is in T, because
+           s >= t. Otherwise t < upper <= t w, so upper begins with t, and s begins with t and the
+           first character of w.
+ltrim      s = w t. If w is not empty, s begins with a trimmed character. If only one character is
+           trimmed, repetitions of it are distinguished by their number, up to _MOST_TRIMMED. t
+           itself never begins with a trimmed character.
+substring  s = t r, where t is the first n characters. If s < upper, then s is in T. Otherwise, as
+           above, upper begins with t, so t is the first n characters of upper, and s begins with t.
 """
 
 from __future__ import annotations
@@ -53,32 +58,33 @@ from tamis.expr.types import STRING
 
 __all__ = ["narrowed_by_preimage"]
 
-#: Lists longer than this, and sets in more pieces, are not followed.
+#: Longer lists and sets of more spans are not inverted.
 _MOST_OPTIONS: Final = 64
 _MOST_SPANS: Final = 4_096
-#: Into so many pieces the preimages of all spans, and of each one, under upper or lower are cut.
+#: Limits on the pieces of a preimage under upper or lower: all spans share the first, but no span
+#: has a limit below the second.
 _MOST_PIECES: Final = 96
 _FEWEST_PIECES: Final = 16
-#: So many characters at the beginning are told from more of them.
+#: Up to this many leading trimmed characters, their exact number is distinguished.
 _MOST_TRIMMED: Final = 4
 
-#: The preimage of spans under a call; None: not known.
+#: Returns the preimage of spans under a call, or None if it is not known.
 _Preimage: TypeAlias = Callable[[Call, Spans], Spans | None]
 
 
 def narrowed_by_preimage(truths: TruthSet, expr: Expr, statistics: Statistics) -> TruthSet:
-    """The truth set of a predicate, asked further where its first argument is such a function."""
+    """Narrow the truth set of a predicate if its first argument is an invertible function."""
     if not isinstance(_subject(expr), Call):
         return truths
-    asked = _asked(expr)
-    if asked is None:
+    limits = _limits_of(expr)
+    if limits is None:
         return truths
-    x = value(asked.subject, statistics)
+    x = value(limits.subject, statistics)
     if x is None or x.type != STRING or (x.lower is None and x.upper is None):
         return truths
     return TruthSet(
-        lambda: _met(truths.can_be_true, x, asked.of_true),
-        lambda: _met(truths.can_be_false, x, asked.of_false),
+        lambda: _met(truths.can_be_true, x, limits.of_true),
+        lambda: _met(truths.can_be_false, x, limits.of_false),
         lambda: truths.can_be_null,
     )
 
@@ -95,8 +101,8 @@ def _met(flags: Flags, x: Bounds, edges: Edges | None) -> Flags:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """Which values of the subject may make the predicate true, and false; None: any."""
+class _Limits:
+    """The values of the subject that may make the predicate true or false; None: any value."""
 
     subject: Expr
     of_true: Edges | None
@@ -114,14 +120,14 @@ def _subject(expr: Expr) -> Expr | None:
 
 
 @once_a_node
-def _asked(expr: Expr) -> _Asked | None:
-    told, subject = _told(expr), _subject(expr)
-    if told is None or subject is None or type_of(subject) != STRING:
+def _limits_of(expr: Expr) -> _Limits | None:
+    spans, subject = _true_spans(expr), _subject(expr)
+    if spans is None or subject is None or type_of(subject) != STRING:
         return None
     of_true: Spans | None
     of_false: Spans | None
-    of_true, is_all = told
-    of_false = complement(of_true) if is_all else None
+    of_true, false_elsewhere = spans
+    of_false = complement(of_true) if false_elsewhere else None
     start = subject
     while isinstance(subject, Call) and subject.name in _PREIMAGES and subject.arguments:
         preimage = _PREIMAGES[subject.name]
@@ -134,16 +140,16 @@ def _asked(expr: Expr) -> _Asked | None:
     if subject is start or type_of(subject) != STRING:
         return None
     edges = [None if each is None else edges_of(each) for each in (of_true, of_false)]
-    return _Asked(subject, edges[0], edges[1])
+    return _Limits(subject, edges[0], edges[1])
 
 
 def _followed(preimage: _Preimage, call: Call, spans: Spans | None) -> Spans | None:
-    found = None if spans is None else preimage(call, spans)
-    return None if found is None or len(found) > _MOST_SPANS else found
+    inverted = None if spans is None else preimage(call, spans)
+    return None if inverted is None or len(inverted) > _MOST_SPANS else inverted
 
 
-def _told(expr: Expr) -> tuple[Spans, bool] | None:
-    """Of which strings the predicate is true, and whether it is false of all others."""
+def _true_spans(expr: Expr) -> tuple[Spans, bool] | None:
+    """Return the strings for which the predicate is true, and whether all others make it false."""
     match expr:
         case Compare(op=op, right=Literal(value=str(constant))):
             return _compared(op, constant.encode())
@@ -151,8 +157,8 @@ def _told(expr: Expr) -> tuple[Spans, bool] | None:
             return _compared(op.swapped, constant.encode())
         case In(options=options, has_null=has_null) if 0 < len(options) <= _MOST_OPTIONS:
             texts = [option.encode() for option in options if isinstance(option, str)]
-            whole = len(texts) == len(options)
-            return (merged(map(only, texts)), not has_null) if whole else None
+            all_strings = len(texts) == len(options)
+            return (merged(map(only, texts)), not has_null) if all_strings else None
         case Call(name="StartsWith", arguments=(_, Literal(value=str(prefix)))):
             return (beginning_with(prefix.encode()),), True
         case Call(name="Like", arguments=(_, Literal(value=str(pattern)))):
@@ -184,7 +190,7 @@ def _compared(op: Comparison, constant: bytes) -> tuple[Spans, bool] | None:
             spans = ((constant + b"\0", None),)
         case Comparison.GREATER_EQUAL:
             spans = ((constant, None),)
-    # x <=> c is false of NULL too, which is no ordinary value: not to be ruled out by these.
+    # x <=> c is false for NULL too. NULL is not an ordinary value, so spans must not rule it out.
     return spans, op is not Comparison.NULL_SAFE_EQUAL
 
 
@@ -209,7 +215,8 @@ def _trimmed(left: bool, right: bool) -> _Preimage:
                 return None
         bytes_ = [bytes([byte]) for byte in sorted(set(characters.encode()))]
         if right and len(call.arguments) == 1:
-            # Bytes that are spaces are removed from the end: no string is left with one.
+            # Trailing spaces are removed, so no result ends with one: drop the spans of single
+            # strings that do.
             spans = tuple(span for span in spans if span != only(span[0]) or span[0][-1:] != b" ")
         if right:
             spans = merged(each for span in spans for each in _with_ends(span, bytes_))
@@ -219,7 +226,7 @@ def _trimmed(left: bool, right: bool) -> _Preimage:
 
 
 def _with_ends(span: Span, trimmed: list[bytes]) -> list[Span]:
-    """What rtrim maps into the span; see above."""
+    """Return the strings that rtrim may map into the span; see above."""
     lower, upper = span
     beginnings = [] if upper is None else [upper[:length] for length in range(len(upper))]
     return [
@@ -229,20 +236,20 @@ def _with_ends(span: Span, trimmed: list[bytes]) -> list[Span]:
 
 
 def _with_beginnings(spans: Spans, trimmed: list[bytes]) -> Spans:
-    """What ltrim maps into the spans; see above."""
+    """Return the strings that ltrim may map into the spans; see above."""
     for each in trimmed:
         spans = without(spans, beginning_with(each))
     if len(trimmed) != 1:
         return merged([*spans, *map(beginning_with, trimmed)])
     (byte,) = trimmed
-    found = [*spans, beginning_with(byte * (_MOST_TRIMMED + 1))]
+    inverted = [*spans, beginning_with(byte * (_MOST_TRIMMED + 1))]
     for count in range(1, _MOST_TRIMMED + 1):
         start = byte * count
         end = successor(start)
-        found.extend(
+        inverted.extend(
             (start + lower, end if upper is None else start + upper) for lower, upper in spans
         )
-    return merged(found)
+    return merged(inverted)
 
 
 def _beginning(call: Call, spans: Spans) -> Spans | None:
@@ -251,12 +258,12 @@ def _beginning(call: Call, spans: Spans) -> Spans | None:
             pass
         case _:
             return None
-    found: list[Span] = list(spans)
+    inverted: list[Span] = list(spans)
     for lower, upper in spans:
         text = None if upper is None else beginning(upper, count)
         if text is not None and text != upper and text >= lower:
-            found.append(beginning_with(text))
-    return merged(found)
+            inverted.append(beginning_with(text))
+    return merged(inverted)
 
 
 _PREIMAGES: Final[dict[str, _Preimage]] = {

@@ -1,5 +1,7 @@
-"""x * y, x / y and x div y of numbers: monotone in each operand where the other keeps its sign, so
-that the extremes are among the four corners.
+"""x * y, x / y and x div y of numbers.
+
+Each is monotone in one operand while the other keeps its sign. So the extremes are among the four
+corners.
 """
 
 from __future__ import annotations
@@ -32,11 +34,11 @@ _LEAST = np.iinfo(np.int64).min
 
 
 def multiply(call: Call, statistics: Statistics) -> Bounds | None:
-    """x * y is monotone in each of them, whatever the sign of the other: the corners."""
-    found = numbers(call, statistics, 2)
-    if found is None:
+    """x * y: monotone in each operand for any fixed value of the other, so use the corners."""
+    operands = numbers(call, statistics, 2)
+    if operands is None:
         return None
-    x, y = found
+    x, y = operands
     if call.type.is_floating:
         if not same_type(call, x, y):
             return None
@@ -47,7 +49,7 @@ def multiply(call: Call, statistics: Statistics) -> Bounds | None:
     elif not (x.type.is_decimal and y.type.is_decimal and call.type.is_decimal):
         return None
     elif (x.type.scale or 0) + (y.type.scale or 0) != call.type.scale:
-        return None  # rounded: more digits than 38 in all
+        return None  # the product has more than 38 digits, so Spark rounds it
     lower, upper, proven = corners(x, y, exact.multiply)
     return result(call.type, lower, upper, x, y, proven=proven & fits(call.type, lower, upper))
 
@@ -67,7 +69,7 @@ def _floating_corners(
 ) -> Bounds:
     with np.errstate(all="ignore"):
         lower, upper, _ = corners(x, y, lambda a, b: (operation(a, b), YES))
-    # A corner that is NaN (0 * infinity) says nothing of its neighbours.
+    # A corner that is NaN (0 * infinity) does not bound the values next to it.
     unclear = np.isnan(lower) | np.isnan(upper)
     edges = np.where(unclear, -np.inf, lower), np.where(unclear, np.inf, upper)
     return result(
@@ -83,15 +85,16 @@ def _floating_corners(
 
 
 def divide(call: Call, statistics: Statistics) -> Bounds | None:
-    """x / y of floating numbers: monotone in each on either side of zero, so y must not reach it.
+    """x / y of floating-point numbers and decimals.
 
-    By zero it is NULL (LEGACY, TRY) or raises. Decimals: the quotient is rounded half up, which is
-    monotone, where the divisor keeps one sign.
+    Floating-point: monotone in each operand on either side of zero, so the range of y must not
+    contain zero. Division by zero gives NULL (LEGACY, TRY) or raises. Decimals: while the divisor
+    keeps one sign, the quotient is monotone, and so is rounding it half up.
     """
-    found = numbers(call, statistics, 2)
-    if found is None:
+    operands = numbers(call, statistics, 2)
+    if operands is None:
         return None
-    x, y = found
+    x, y = operands
     quiet, null = by_zero(call, y)
     if call.type.is_floating and same_type(call, x, y):
         one_side = (y.lower > 0) | (y.upper < 0)
@@ -103,7 +106,7 @@ def divide(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def _decimal_quotient(call: Call, x: Interval, y: Interval) -> Bounds | None:
-    """Unscaled: x * 10 ** k / y, where k makes up for the scales, rounded half up."""
+    """In unscaled values: x * 10 ** k / y, rounded half up, where k adjusts for the scales."""
     shift = (call.type.scale or 0) - (x.type.scale or 0) + (y.type.scale or 0)
     factor = exact.power_of_ten(shift)
     if factor is None:
@@ -114,7 +117,8 @@ def _decimal_quotient(call: Call, x: Interval, y: Interval) -> Bounds | None:
     )
     one_side = (y.lower > 0) | ((y.upper < 0) & (y.lower > _LEAST))
     divisors = [np.where(one_side, each, 1) for each in (y.lower, y.upper)]
-    # The quotient lies between the corners, and its rounding between their floor and ceiling.
+    # The quotient lies between the corners. The rounded quotient lies between the least floor and
+    # the greatest ceiling of the corners.
     floors = np.broadcast_arrays(*(a // b for a in (low, high) for b in divisors))
     ceilings = np.broadcast_arrays(*(-(-a // b) for a in (low, high) for b in divisors))
     lower, upper = np.minimum.reduce(floors), np.maximum.reduce(ceilings)
@@ -123,14 +127,15 @@ def _decimal_quotient(call: Call, x: Interval, y: Interval) -> Bounds | None:
 
 
 def integral_divide(call: Call, statistics: Statistics) -> Bounds | None:
-    """x div y of whole numbers and decimals, toward zero: monotone in each where y keeps one sign.
+    """x div y of whole numbers and decimals, rounded toward zero.
 
-    Decimals of one scale divide as their unscaled values do.
+    Monotone in each operand while y keeps one sign. Decimals of the same scale divide as their
+    unscaled values do.
     """
-    found = numbers(call, statistics, 2)
-    if found is None or not call.type.is_integral:
+    operands = numbers(call, statistics, 2)
+    if operands is None or not call.type.is_integral:
         return None
-    x, y = found
+    x, y = operands
     if x.type.is_integral and y.type.is_integral:
         xs, ys, aligned = (x.lower, x.upper), (y.lower, y.upper), YES
     else:
@@ -138,12 +143,12 @@ def integral_divide(call: Call, statistics: Statistics) -> Bounds | None:
         if scaled is None:
             return None
         xs, ys, aligned = scaled
-    one_side = (ys[0] > 0) | (ys[1] < -1)  # -1 overflows at the least number
+    one_side = (ys[0] > 0) | (ys[1] < -1)  # the least number divided by -1 overflows
     safe = [np.where(one_side & aligned, each, 1) for each in ys]
     quotients = [_toward_zero(a, b) for a in xs for b in safe]
     values = np.broadcast_arrays(*quotients)
     lower, upper = np.minimum.reduce(values), np.maximum.reduce(values)
-    # A quotient beyond 64 bits there is none; a result of fewer bits has operands of as many.
+    # No quotient exceeds 64 bits; a result type of fewer bits has operands of as few.
     proven = one_side & aligned & (xs[0] > _LEAST) & fits(call.type, lower, upper)
     return result(call.type, lower, upper, x, y, proven=proven)
 

@@ -1,10 +1,10 @@
-"""Values as a Python function of the user gets and gives them, and as Bounds holds them.
+"""Conversion between values in Bounds and the arguments and results of users' Python functions.
 
 boolean, whole numbers, floats      bool, int, float
-decimal                             decimal.Decimal of the type's scale
+decimal                             decimal.Decimal with the scale of the type
 string, binary                      str, bytes
 date                                datetime.date
-timestamp_ntz                       datetime.datetime without zone
+timestamp_ntz                       datetime.datetime without a time zone
 timestamp                           the same, in the local time of the Python worker, which is
                                     not known here: see MARGIN
 """
@@ -24,19 +24,22 @@ __all__ = ["MARGIN", "NotAValue", "from_python", "to_python"]
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 _MICROSECOND: Final = datetime.timedelta(microseconds=1)
 
-#: Local time is less than a day from UTC, in every zone and at every moment. So bounds of a
-#: timestamp are widened by a day, each way, where they go to a function and where they come back.
+#: Local time differs from UTC by less than a day, in every zone and at every moment. So timestamp
+#: bounds are widened by a day in each direction, both as arguments of a function and as its result.
 MARGIN: Final = datetime.timedelta(days=1)
 
 _DIGITS: Final = decimal.Context(prec=80)
 
 
 class NotAValue(ValueError):
-    """No value of the type, or none that Python has."""
+    """The value is not a value of the type, or Python cannot represent it."""
 
 
 def to_python(value: Any, data_type: DataType) -> Any:
-    """A value as Bounds or a literal holds it, as Python functions get it; NotAValue if none.
+    """Return a value of Bounds or of a literal in the form that Python functions get.
+
+    Raises:
+        NotAValue: Python cannot represent the value.
 
     >>> from tamis.expr.types import DATE
     >>> to_python(-1, DATE)
@@ -67,15 +70,22 @@ def to_python(value: Any, data_type: DataType) -> Any:
 
 
 def from_python(value: Any, data_type: DataType, widen: int = 0) -> Any:
-    """What a Python function gave, as a single edge of Bounds; NotAValue if it is none of the type.
+    """Return the result of a Python function as a single edge of Bounds.
 
-    `widen`: -1 of a lower edge, 1 of an upper one: a timestamp is moved by MARGIN that way.
+    Args:
+        value: The result of the function.
+        data_type: The type of the edge.
+        widen: -1 for a lower edge, 1 for an upper edge: a timestamp moves by MARGIN in that
+            direction. 0 moves nothing.
+
+    Raises:
+        NotAValue: The result is not a value of the type, or is NaN.
 
     >>> from tamis.expr.types import decimal as decimal_type
     >>> from_python(decimal.Decimal("1.005"), decimal_type(10, 2))
     101
     """
-    if type(value) is int and data_type.is_integral:  # the most common: without further ado
+    if type(value) is int and data_type.is_integral:  # the most common case: return it directly
         least, greatest = data_type.domain
         if least <= value <= greatest:
             return value
@@ -89,12 +99,12 @@ def from_python(value: Any, data_type: DataType, widen: int = 0) -> Any:
 
 def _internal(value: Any, data_type: DataType, widen: int) -> Any:
     if value != value:
-        raise NotAValue  # NaN is no edge
+        raise NotAValue  # NaN cannot be an edge
     match data_type.name, value:
         case "float" | "double", int() if not isinstance(value, bool):
             return float(value)
         case "decimal", int() | decimal.Decimal() if not isinstance(value, bool):
-            # Spark rounds to the scale of the type, halves away from zero: that never falls.
+            # Spark rounds to the scale of the type, halves away from zero. This is monotone.
             unit = decimal.Decimal(1).scaleb(-(data_type.scale or 0))
             rounded = decimal.Decimal(value).quantize(
                 unit, rounding=decimal.ROUND_HALF_UP, context=_DIGITS

@@ -1,18 +1,23 @@
 """Where a predicate may raise an error for some row of a container.
 
-In ANSI mode, Spark's default, `10 / x > 1` raises where x is 0, and so do casts, overflows and
-indexes out of range. Spark evaluates a filter on every row that it reads, so a file that is left
-out for another reason than the filter itself takes such an error with it.
+In ANSI mode, Spark's default, `10 / x > 1` raises if x is 0. Invalid casts, overflows and indexes
+out of range raise too. Spark evaluates a filter on every row that it reads. So skipping a file for
+any reason other than the filter itself may suppress an error.
 
     container     10 / x > 1 with x in     may raise
     f1            1 .. 5                   no: the bounds prove that x is not 0
     f2            0 .. 5                   yes
     f3            not known                yes
 
-A node raises nothing of its own if it is a comparison, logic, a column or a constant; a function
-that is defined for every argument (`TOTAL`); a function whose evalMode gives NULL or wraps around;
-or a function whose bounds are proven in the container: a rule proves nothing where a row might
-raise (evaluate.interval). Everything else may raise.
+A node raises nothing by itself if it is
+
+- a comparison, a logical operator, a column or a constant;
+- a function that is defined for every argument (`TOTAL`);
+- a function whose evalMode gives NULL or wraps around; or
+- a function whose bounds are proven in the container, because a rule proves nothing where a row
+  might raise (evaluate.interval).
+
+Every other node may raise.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ from tamis.expr.nodes import Call, Expr, Literal, Opaque, children_of, walk
 
 __all__ = ["TOTAL", "can_raise", "may_raise"]
 
-#: Functions that have a value for all arguments, in every mode. Their arguments may still raise.
+#: Functions that never raise by themselves, in any mode. Their arguments may still raise.
 TOTAL: Final = frozenset(
     {
         # parts of dates and timestamps
@@ -100,7 +105,7 @@ _QUIET: Final = ("LEGACY", "TRY")
 
 
 def can_raise(expr: Expr) -> bool:
-    """Whether there is a row, of any container, for which the predicate might raise.
+    """Return whether the predicate might raise for any row of any container.
 
     >>> from tamis.expr.nodes import Column
     >>> from tamis.expr.types import DATE, INTEGER
@@ -113,7 +118,10 @@ def can_raise(expr: Expr) -> bool:
 
 
 def may_raise(expr: Expr, statistics: Statistics) -> Flags:
-    """In which containers the predicate may raise for some row; one flag may stand for all."""
+    """Return in which containers the predicate may raise for some row.
+
+    The result has one flag per container, or a single flag for all of them.
+    """
     if not can_raise(expr):
         return NO
     children = (may_raise(child, statistics) for child in children_of(expr))
@@ -137,7 +145,7 @@ def _can_raise_itself(expr: Expr) -> bool:
 
 
 def _unproven(call: Call, statistics: Statistics) -> Flags:
-    """Where no rule has proven anything about the call, so that a row might raise."""
+    """Return where no rule has proven anything about the call, so a row might raise."""
     if call.name in PREDICATES:
         truths = truth(call, statistics)
         return all_of((truths.can_be_true, truths.can_be_false, truths.can_be_null))
@@ -148,7 +156,7 @@ def _unproven(call: Call, statistics: Statistics) -> Flags:
 
 
 def _is_bounded(bounds: Bounds) -> Flags:
-    """Where an edge is tighter than the type; unproven edges are its extremes, or null."""
+    """Return where an edge is tighter than the type. Unproven edges are its extremes, or null."""
     least: float
     greatest: float
     if bounds.type.is_floating:
@@ -156,7 +164,7 @@ def _is_bounded(bounds: Bounds) -> Flags:
     elif bounds.type.is_discrete:
         least, greatest = bounds.type.domain
     else:
-        least = greatest = np.nan  # of Arrow edges, which are null where nothing is known
+        least = greatest = np.nan  # unused: Arrow edges are null where nothing is known
     return any_of(
         (
             _differs(bounds.lower, bounds.lower_known, least),

@@ -1,16 +1,18 @@
-"""What the parts of a conjunction say of one column, said together.
+"""Merging the parts of a conjunction that limit the same column.
 
-    c > 5 AND c <= 9              6 <= c <= 9, in one go
-    c < 5 AND c > 10              false: no file need be looked at
+    c > 5 AND c <= 9              6 <= c <= 9, as one range
+    c < 5 AND c > 10              false: every file is skipped
     c IN (1, 5, 9) AND c > 4      c IN (5, 9)
-    c > 5 AND c < 6               false, of whole numbers
+    c > 5 AND c < 6               false, for whole numbers
     c = 1 AND c IS NULL           false
     c > 5 AND (c < 3 OR d = 1)    c > 5 AND d = 1
 
-The result is *true* of the same rows, and no more is promised: where it is not true it may be false
-and the predicate NULL, or the other way round. For "which files" and "do all rows match" that is
-enough: both ask of which rows it is true. Below a NOT it would not be, so NOT is first brought down
-to the leaves, and what stays below one is not touched. Nor is an OR of thousands of parts.
+The result is *true* for exactly the rows for which the predicate is true. Nothing else is promised:
+for other rows the result may be false where the predicate is NULL, or the reverse. This suffices to
+decide which files to read and whether all rows match, because both depend only on the rows for
+which the predicate is true. It would not suffice below a NOT. So NOT is first pushed down to the
+leaves, and whatever remains below a NOT is left unchanged. An OR with thousands of parts is left
+unchanged too.
 """
 
 from __future__ import annotations
@@ -40,17 +42,17 @@ from tamis.expr.rewrites import FALSE, NULL, conjoin, disjoin, simplify
 __all__ = ["is_long", "narrowed", "narrowed_conjuncts", "without_contradictions"]
 
 _LONG_LIST: Final = 100
-#: What has more nodes is long: put together it would cost more than it spares.
+#: An expression with more nodes is long: merging its ranges would cost more than it saves.
 _MOST_NODES: Final = 2_000
 
 
 def is_long(expr: Expr) -> bool:
-    """Whether a predicate has thousands of parts, as programs write them."""
+    """Return whether a predicate has thousands of nodes, as generated predicates do."""
     return sum(1 for _ in islice(walk(expr), _MOST_NODES + 1)) > _MOST_NODES
 
 
 def narrowed(expr: Expr) -> Expr:
-    """A predicate that is true of the same rows, the ranges of each column being intersected.
+    """Return a predicate true for the same rows, with the ranges of each column intersected.
 
     >>> from tamis.expr.sql import to_sql
     >>> from tamis.expr.types import LONG
@@ -65,19 +67,21 @@ def narrowed(expr: Expr) -> Expr:
 
 
 def narrowed_conjuncts(conjuncts: Iterable[Expr]) -> tuple[Expr, ...]:
-    """The same of predicates all of which are to be true; none is left where that is no limit."""
-    whole = _narrowed(conjoin(map(simplify, conjuncts)))
-    match whole:
+    """Return the narrowed conjuncts of a conjunction; empty if they set no limit."""
+    conjunction = _narrowed(conjoin(map(simplify, conjuncts)))
+    match conjunction:
         case And(parts=parts):
             return parts
         case Literal(value=True):
             return ()
         case _:
-            return (whole,)
+            return (conjunction,)
 
 
 def without_contradictions(expr: Expr) -> Expr:
-    """The simplified predicate as it was given, with false for what no row can make true.
+    """Return a simplified predicate, with false in place of parts that no row can make true.
+
+    Nothing else changes: ranges are not merged.
 
     >>> from tamis.expr.sql import to_sql
     >>> from tamis.expr.types import LONG
@@ -117,7 +121,7 @@ def _conjunction(parts: Sequence[Expr]) -> Expr:
     others: list[Expr] = []
     for part in parts:
         if part in (FALSE, NULL):
-            return FALSE  # no row makes all of the parts true
+            return FALSE  # no row makes all parts true
         column = column_of(part)
         if column is not None:
             by_column.setdefault(column, []).append(part)
@@ -125,28 +129,29 @@ def _conjunction(parts: Sequence[Expr]) -> Expr:
             choices.append(part)
         else:
             others.append(part)
-    by_column = {column: _of_column(column, about) for column, about in by_column.items()}
-    told = [part for about in by_column.values() for part in about]
-    if FALSE in told:
+    by_column = {column: _of_column(column, limits) for column, limits in by_column.items()}
+    merged = [part for limits in by_column.values() for part in limits]
+    if FALSE in merged:
         return FALSE
     left = [_narrowed_choice(choice, by_column) for choice in choices]
     if FALSE in left:
         return FALSE
     if all(isinstance(each, Or) for each in left):
-        return conjoin((*told, *left, *others))
-    # One branch was left of a choice: what it says joins the rest. There are fewer choices now.
-    return _narrowed(conjoin((*told, *left, *others)))
+        return conjoin((*merged, *left, *others))
+    # Some choice was reduced to a single branch, which joins the other parts: merge again. This
+    # terminates because fewer choices are left.
+    return _narrowed(conjoin((*merged, *left, *others)))
 
 
 def _narrowed_choice(choice: Or, by_column: dict[Column, list[Expr]]) -> Expr:
-    """An OR beside which other parts are true: they hold in each of its branches too."""
+    """Narrow an OR by the other parts of its conjunction, which hold in each of its branches."""
     if is_long(choice):
         return choice
     return disjoin(_narrowed(_with_known(branch, by_column)) for branch in choice.parts)
 
 
 def _with_known(branch: Expr, by_column: dict[Column, list[Expr]]) -> Expr:
-    """The branch, and what is known besides of the columns that it limits itself."""
+    """Return the branch together with the known limits of the columns that it limits itself."""
     parts = branch.parts if isinstance(branch, And) else (branch,)
     limited = dict.fromkeys(map(column_of, parts))
     known = (part for column in limited if column is not None for part in by_column.get(column, ()))
@@ -154,16 +159,16 @@ def _with_known(branch: Expr, by_column: dict[Column, list[Expr]]) -> Expr:
 
 
 def _is_long(part: Expr) -> bool:
-    """Whether the part is a list that is not worth going through again in every branch."""
+    """Return whether the part is a list too long to be processed again in every branch."""
     listed = part.child if isinstance(part, Not) else part
     return isinstance(listed, In) and len(listed.options) > _LONG_LIST
 
 
 def _of_column(column: Column, parts: list[Expr]) -> list[Expr]:
-    """Parts that say of a column together what these do."""
+    """Return merged parts, true together for the same values of the column as the given parts."""
     parts = _without_implied(parts)
     if len(parts) == 1 and isinstance(parts[0], In) and parts[0].options:
-        return parts  # a list by itself, of whatever length: nothing to put together
+        return parts  # a single list, of any length: nothing to merge
     sets, others = _understood(parts)
     known = list(sets)
     if not known:
@@ -171,28 +176,31 @@ def _of_column(column: Column, parts: list[Expr]) -> list[Expr]:
     try:
         together = reduce(ValueSet.intersected, sets.values()).settled(column.type)
     except (TypeError, ValueError, ArithmeticError):
-        return parts  # constants that do not compare with each other
+        return parts  # the constants cannot be compared with each other
     if together.options == () and not together.nan:
         return [IsNull(column), *others] if together.null else [FALSE]
     if len(known) == 1 or together.null:
         return parts
-    return [*_said(column, together, known), *others]
+    return [*_rewritten(column, together, known), *others]
 
 
 def _understood(parts: list[Expr]) -> tuple[dict[Expr, ValueSet], list[Expr]]:
-    """The values of which each part is true, and the parts of which that is not known."""
+    """Return the values for which each part is true, and the parts for which they are unknown."""
     sets: dict[Expr, ValueSet] = {}
     others = []
     for part in parts:
         try:
             sets[part] = true_values(part)
         except (NotUnderstood, TypeError, ValueError, ArithmeticError):
-            others.append(part)  # a constant is no value of the column's type
+            others.append(part)  # such as a constant that is not a value of the column's type
     return sets, others
 
 
 def _without_implied(parts: list[Expr]) -> list[Expr]:
-    """Without IS NOT NULL beside what is true of no NULL: Spark adds it to every comparison."""
+    """Drop IS NOT NULL beside a part that is never true for NULL.
+
+    Spark adds IS NOT NULL to every comparison.
+    """
     needed = [part for part in parts if not _is_not_null(part)]
     rejects_null = any(not isinstance(part, IsNull | Not) for part in needed)
     return needed if rejects_null else parts
@@ -202,11 +210,11 @@ def _is_not_null(part: Expr) -> bool:
     return isinstance(part, Not) and isinstance(part.child, IsNull)
 
 
-def _said(column: Column, values: ValueSet, parts: list[Expr]) -> list[Expr]:
+def _rewritten(column: Column, values: ValueSet, parts: list[Expr]) -> list[Expr]:
     if values.options is not None:
         for part in parts:
             if isinstance(part, In) and part.options == values.options:
-                return [part]  # and what was made of the node once still is
+                return [part]  # the same node, so results cached for it are reused
         options = (*values.options, float("nan")) if values.nan else values.options
         if len(options) == 1:
             return [Compare(Comparison.EQUAL, column, Literal(options[0], column.type))]
@@ -218,7 +226,7 @@ def _said(column: Column, values: ValueSet, parts: list[Expr]) -> list[Expr]:
 
 
 def _excludes(part: Expr) -> bool:
-    """Whether a part takes single values out, which no range says."""
+    """Return whether a part excludes single values, which a range cannot express."""
     match part:
         case Compare(op=Comparison.NOT_EQUAL) | Not(child=In() | Compare()):
             return True

@@ -1,14 +1,14 @@
-"""What was recorded of the rows themselves, beyond the bounds of columns.
+"""Row statistics: what an index recorded from the rows, beyond the bounds of columns.
 
-An index may hold bounds of expressions, found by their key, and members: which ordinary values (not
-NULL, not NaN) a container holds, of a column or of an expression.
+An index may have bounds of expressions, looked up by key, and members: the ordinary values (not
+NULL, not NaN) of a column or of an expression in each container.
 
-    a container holds 3, 7, NULL; asked about the options   3     3, 7    5     3, 5
-    may_match    an option is among its values              yes   yes     no    yes
-    may_miss     a value is not among the options           yes   no      yes   yes
+    a container holds 3, 7, NULL; the options are    3     3, 7    5     3, 5
+    may_match    an option is among the values       yes   yes     no    yes
+    may_miss     a value is not among the options    yes   no      yes   yes
 
-A list of the values answers both exactly. A bloom filter answers the first, sometimes with yes
-where it is no, and always says yes to the second. Nothing known: yes to both.
+A list of the values decides both exactly. A bloom filter decides may_match, with false positives,
+and always returns True for may_miss. If nothing is known, both are True.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ Subject: TypeAlias = Column | str
 
 
 class Members(Protocol):
-    """Which ordinary values each of n containers holds. `options`: an edge of comparable type."""
+    """The ordinary values of each of n containers. `options`: an edge of a comparable type."""
 
     def may_match(self, options: Edge) -> Flags:
-        """False where no ordinary value equals one of the options."""
+        """Return False where no ordinary value equals one of the options."""
         ...
 
     def may_miss(self, options: Edge) -> Flags:
-        """False where every ordinary value equals one of the options."""
+        """Return False where every ordinary value equals one of the options."""
         ...
 
     def parts(self) -> Mapping[str, Members]:
-        """By the kind of what was recorded ("values", "bloom") the members that rest on it."""
+        """Return the members that rely on each kind of row statistics ("values", "bloom")."""
         ...
 
     def slice(self, start: int, stop: int) -> Members: ...
@@ -59,54 +59,54 @@ class Members(Protocol):
 
 
 class Recorded(Protocol):
-    """Statistics that may hold more than bounds of columns. Nothing here raises."""
+    """Statistics that may have more than bounds of columns. No method raises."""
 
     def expression(self, key: str) -> Bounds | None:
-        """What was recorded of the expression with this key; None: nothing."""
+        """Return the recorded bounds of the expression with this key, or None."""
         ...
 
     def members(self, subject: Subject) -> Members | None:
-        """What was recorded of the values of a column or expression; None: nothing."""
+        """Return the recorded values of a column or an expression, or None."""
         ...
 
 
 def _recorded(statistics: object) -> Recorded | None:
-    # most statistics are bounds of columns and nothing else, and need not say so
+    # Most statistics have only bounds of columns. They need not implement Recorded.
     return cast(Recorded, statistics) if hasattr(statistics, "members") else None
 
 
 def recorded_bounds(expr: Expr, statistics: object) -> Bounds | None:
-    """What was recorded of an expression; None: nothing, or of another type."""
+    """Return the recorded bounds of an expression; None if there are none of its type."""
     if not isinstance(expr, Call | Opaque) or expr.key is None:
         return None
     recorded = _recorded(statistics)
-    found = None if recorded is None else recorded.expression(expr.key)
-    if found is None or type_of(expr) not in (None, found.type):
+    bounds = None if recorded is None else recorded.expression(expr.key)
+    if bounds is None or type_of(expr) not in (None, bounds.type):
         return None
-    return found
+    return bounds
 
 
 def expression_of(statistics: object, key: str) -> Bounds | None:
-    """`statistics.expression(key)`, of statistics that need not have any."""
+    """Return `statistics.expression(key)`, or None if the statistics are not Recorded."""
     recorded = _recorded(statistics)
     return None if recorded is None else recorded.expression(key)
 
 
 def members_in(statistics: object, subject: Subject) -> Members | None:
-    """`statistics.members(subject)`, of statistics that need not have any."""
+    """Return `statistics.members(subject)`, or None if the statistics are not Recorded."""
     recorded = _recorded(statistics)
     return None if recorded is None else recorded.members(subject)
 
 
 def members_of(expr: Expr, statistics: object) -> Members | None:
-    """What was recorded of the values of an expression; None: nothing."""
+    """Return the recorded values of an expression, or None."""
     match expr:
         case Column():
             return members_in(statistics, expr)
         case Call(key=str(key)) | Opaque(key=str(key)):
-            found = members_in(statistics, key)
-            if found is not None:
-                return found
+            members = members_in(statistics, key)
+            if members is not None:
+                return members
     match expr:
         case Call(name="Cast", arguments=(child,), type=wanted) if _keeps_values(child, wanted):
             return members_of(child, statistics)
@@ -115,7 +115,7 @@ def members_of(expr: Expr, statistics: object) -> Members | None:
 
 
 def _keeps_values(child: Expr, wanted: DataType) -> bool:
-    """Whether a cast changes the type of a value and nothing else, so that equal stays equal."""
+    """Return whether a cast changes only the type of a value, so equal values stay equal."""
     given = type_of(child)
     if given is None or isinstance(child, Literal):
         return False
@@ -126,7 +126,11 @@ def _keeps_values(child: Expr, wanted: DataType) -> bool:
 
 
 def narrowed(flags: Flags, members: Members | None, ask: Callable[[Members], Flags]) -> Flags:
-    """The flags, asked further where they are True: bounds are cheaper than members."""
+    """Narrow the flags by the members, only where they are True.
+
+    Bounds are cheaper to evaluate than members, so members are evaluated only where the bounds
+    allow a row.
+    """
     if members is None:
         return flags
     if is_always(flags):

@@ -1,10 +1,11 @@
-"""x % y and pmod(x, y) of whole numbers, decimals and floating numbers.
+"""x % y and pmod(x, y) of whole numbers, decimals and floating-point numbers.
 
-    x % y       has the sign of x, is no farther from zero than x, and less than |y|
-    pmod(x, y)  of y above zero is in [0, y); of y below zero it is in (y, -y)
+    x % y       has the sign of x; its absolute value is at most |x| and less than |y|
+    pmod(x, y)  is in [0, y) if y > 0, and in (y, -y) if y < 0
 
-Of a constant divisor, x within one multiple of it gives a remainder that rises with x. Decimals are
-whole numbers once both have the scale of the result. By zero it is NULL (LEGACY, TRY) or raises.
+For a constant divisor, the remainder rises with x as long as x stays between two consecutive
+multiples of it. Decimals are computed as whole numbers once both operands have the scale of the
+result. Division by zero gives NULL (LEGACY, TRY) or raises.
 """
 
 from __future__ import annotations
@@ -28,24 +29,25 @@ _LEAST = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Operands:
-    """Both intervals, whole or floating; `size`: no divisor is farther from zero."""
+    """Both intervals, whole or floating-point; `size`: the greatest absolute value of a divisor."""
 
     x: Interval
     y: Interval
     low: Numbers
     high: Numbers
     size: Numbers
-    #: The constant divisor without its sign; 1 where it is none.
+    #: The absolute value of the constant divisor; 1 where the divisor is not constant.
     divisor: Numbers
     is_constant: Flags
-    #: Where nothing overflows and no row raises, and where division by zero may give NULL.
+    #: `proven`: where nothing overflows and no row raises. `null`: where division by zero may give
+    #: NULL.
     proven: Flags
     null: Flags
 
     def bounds(self, call: Call, lower: Numbers, upper: Numbers, can_be_nan: Flags = NO) -> Bounds:
         nan = None
         if call.type.is_floating:
-            # Infinity has no remainder.
+            # The remainder of infinity is NaN.
             has_nan = any_of((self.x.can_be_nan, self.y.can_be_nan))
             nan = any_of((has_nan, has_infinity(self.x), can_be_nan))
         return result(
@@ -61,10 +63,10 @@ class _Operands:
 
 
 def _operands(call: Call, statistics: Statistics) -> _Operands | None:
-    found = numbers(call, statistics, 2)
-    if found is None:
+    operands = numbers(call, statistics, 2)
+    if operands is None:
         return None
-    x, y = found
+    x, y = operands
     quiet, null = by_zero(call, y)
     if call.type.is_floating:
         if not same_type(call, x, y):
@@ -76,7 +78,7 @@ def _operands(call: Call, statistics: Statistics) -> _Operands | None:
     if scaled is None:
         return None
     (low, high), (first, last), aligned = scaled
-    # The least number has no opposite.
+    # The negation of the least number overflows.
     proven = quiet & aligned & (first > _LEAST) & (low > _LEAST)
     first, last = (np.where(proven, each, 1) for each in (first, last))
     size = np.maximum(np.maximum(np.abs(first), np.abs(last)), 1)
@@ -86,21 +88,21 @@ def _operands(call: Call, statistics: Statistics) -> _Operands | None:
 
 
 def remainder(call: Call, statistics: Statistics) -> Bounds | None:
-    found = _operands(call, statistics)
-    if found is None:
+    operands = _operands(call, statistics)
+    if operands is None:
         return None
-    low, high, size = found.low, found.high, found.size
-    # Whole numbers are at least one nearer to zero than the divisor.
+    low, high, size = operands.low, operands.high, operands.size
+    # |x % y| < |y|, so for whole numbers |x % y| <= |y| - 1.
     farthest = size if call.type.is_floating else size - 1
     least = np.where(low >= 0, 0, np.maximum(low, -farthest))
     greatest = np.where(high <= 0, 0, np.minimum(high, farthest))
     if call.type.is_floating:
-        return found.bounds(call, least, greatest)
-    divisor = found.divisor
+        return operands.bounds(call, least, greatest)
+    divisor = operands.divisor
     multiples = [exact.toward_zero(each, divisor) for each in (low, high)]
-    # Toward zero the multiples -0 and 0 are one: not on both sides of zero.
-    same = found.is_constant & ((low >= 0) | (high <= 0)) & (multiples[0] == multiples[1])
-    return found.bounds(
+    # Rounded toward zero, small quotients on both sides of zero are 0, so x must keep one sign.
+    same = operands.is_constant & ((low >= 0) | (high <= 0)) & (multiples[0] == multiples[1])
+    return operands.bounds(
         call,
         np.where(same, low - multiples[0] * divisor, least),
         np.where(same, high - multiples[1] * divisor, greatest),
@@ -108,25 +110,25 @@ def remainder(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def pmod(call: Call, statistics: Statistics) -> Bounds | None:
-    found = _operands(call, statistics)
-    if found is None:
+    operands = _operands(call, statistics)
+    if operands is None:
         return None
-    low, high, size, divisor = found.low, found.high, found.size, found.divisor
-    positive = found.y.lower > 0
-    # A sum that is rounded may reach the divisor itself.
+    low, high, size, divisor = operands.low, operands.high, operands.size, operands.divisor
+    positive = operands.y.lower > 0
+    # A floating-point sum is rounded and may reach the divisor itself.
     farthest = size if call.type.is_floating else size - 1
-    # x % y of an x from zero on is the answer already, and not above x.
+    # For x >= 0 the result is x % y, which is at most x.
     above = low >= 0
     least = np.where(positive | above, 0, -farthest)
     greatest = np.where(above, np.minimum(high, farthest), farthest)
     if call.type.is_floating:
-        # Of a negative remainder r it is (r + y) % y: NaN where that sum is infinite.
+        # For a negative remainder r the result is (r + y) % y, which is NaN if r + y is infinite.
         largest = np.finfo(np.float32 if call.type.name == "float" else np.float64).max
-        return found.bounds(call, least, greatest, can_be_nan=~above & (size > largest / 2))
-    # Below zero the divisor is added to a negative remainder: not where that might overflow.
+        return operands.bounds(call, least, greatest, can_be_nan=~above & (size > largest / 2))
+    # If y < 0, y is added to a negative remainder. Require |y| to be too small to overflow.
     small = size < (call.type.domain[1] if call.type.is_integral else 1 << 62) // 2
-    found = replace(found, proven=found.proven & (positive | small))
-    same = found.is_constant & positive & (low // divisor == high // divisor)
-    return found.bounds(
+    operands = replace(operands, proven=operands.proven & (positive | small))
+    same = operands.is_constant & positive & (low // divisor == high // divisor)
+    return operands.bounds(
         call, np.where(same, low % divisor, least), np.where(same, high % divisor, greatest)
     )

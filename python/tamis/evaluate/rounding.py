@@ -1,8 +1,9 @@
-"""floor, ceil, round and bround: each of them monotone, so the edges map to the edges.
+"""floor, ceil, round and bround. All are monotone, so edges map to edges.
 
-Floor and ceil of a double give a BIGINT, of a decimal a decimal without fraction. Round to a scale
-of a double goes through its decimal digits in Spark (BigDecimal of its shortest text), so that the
-edge is bracketed here: by half a unit and one part in 10 ** 15 (of a float, in 10 ** 6) outward.
+floor and ceil of a DOUBLE give a BIGINT; of a decimal they give a decimal without a fraction. To
+round a DOUBLE to a scale, Spark rounds its decimal digits (BigDecimal of its shortest text). The
+edges are not computed that way here but moved outward by half a unit plus a relative margin: 1e-15
+for DOUBLE, 1e-6 for FLOAT.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tamis.expr.types import LONG
 
 __all__ = ["ceil", "floor", "rounded_to_scale"]
 
-#: Doubles from here on are beyond BIGINT, and clipped by Spark.
+#: Doubles from 2 ** 63 on are beyond BIGINT. Spark clips them.
 _LONG_END = 2.0**63
 
 
@@ -35,17 +36,17 @@ def ceil(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def _whole(call: Call, statistics: Statistics, up: bool) -> Bounds | None:
-    found = numbers(call, statistics, 1)
-    if found is None:
+    operands = numbers(call, statistics, 1)
+    if operands is None:
         return None
-    x = found[0]
+    x = operands[0]
     if x.type.is_integral and call.type == x.type:
         return result(call.type, x.lower, x.upper, x)
     if x.type.is_floating and call.type == LONG:
         whole = np.ceil if up else np.floor
         inside = (x.lower > -_LONG_END) & (x.upper < _LONG_END)
         edges = [whole(np.where(inside, each, 0.0)).astype(np.int64) for each in (x.lower, x.upper)]
-        # NaN as BIGINT is 0.
+        # Spark casts NaN to 0, which may lie outside of the edges.
         return result(call.type, edges[0], edges[1], x, proven=inside & ~x.can_be_nan)
     if x.type.is_decimal and call.type.is_decimal and call.type.scale == 0:
         unit = exact.power_of_ten(x.type.scale or 0)
@@ -70,14 +71,17 @@ class _Mode(StrEnum):
 
 
 def rounded_to_scale(mode: str) -> ValueRule:
-    """The rule of round, bround, floor and ceil to a constant scale, which may be negative."""
+    """Return the rule of round, bround, floor and ceil to a constant scale.
+
+    The scale may be negative.
+    """
     how = _Mode(mode)
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
-        found = numbers(call, statistics, 2)
+        operands = numbers(call, statistics, 2)
         match call.arguments:
-            case (_, Literal(value=int(scale))) if found is not None:
-                x = found[0]
+            case (_, Literal(value=int(scale))) if operands is not None:
+                x = operands[0]
             case _:
                 return None
         if x.type.is_decimal and call.type.is_decimal:
@@ -92,14 +96,14 @@ def rounded_to_scale(mode: str) -> ValueRule:
 
 
 def _round_decimal(call: Call, x: Interval, scale: int, how: _Mode) -> Bounds | None:
-    held = x.type.scale or 0
-    if call.type.scale != max(min(scale, held), 0):
+    own_scale = x.type.scale or 0
+    if call.type.scale != max(min(scale, own_scale), 0):
         return None
-    return _rounded(call, x, held - scale, max(-scale, 0), how)
+    return _rounded(call, x, own_scale - scale, max(-scale, 0), how)
 
 
 def _rounded(call: Call, x: Interval, digits: int, zeros: int, how: _Mode) -> Bounds | None:
-    """Without its last `digits`, and with so many zeros behind it."""
+    """Round off the last `digits` digits, then append `zeros` zeros."""
     unit, factor = exact.power_of_ten(max(digits, 0)), exact.power_of_ten(zeros)
     if unit is None or factor is None:
         return None
@@ -116,7 +120,7 @@ def _rounded(call: Call, x: Interval, digits: int, zeros: int, how: _Mode) -> Bo
 def _quotient(edge: Numbers, unit: int, how: _Mode, up: bool) -> Numbers:
     if unit == 1:
         return edge
-    # Half to even differs from half up by one at a half: bracketed.
+    # HALF_EVEN rounds halves up or down: bound it by the floor and the ceiling.
     if how is _Mode.CEILING or (how is _Mode.HALF_EVEN and up):
         return exact.ceil_divide(edge, unit)
     if how is _Mode.HALF_UP:
@@ -125,7 +129,7 @@ def _quotient(edge: Numbers, unit: int, how: _Mode, up: bool) -> Numbers:
 
 
 def _round_floating(call: Call, x: Interval, scale: int) -> Bounds:
-    """|round(x) - x| is at most half a unit, and the result the nearest double to that."""
+    """|round(x) - x| is at most half a unit; the result is the nearest floating-point number."""
     half = 0.5 * 10.0**-scale
     part, least = (1e-15, 1e-300) if x.type.name == "double" else (1e-6, 1e-37)
     with np.errstate(all="ignore"):

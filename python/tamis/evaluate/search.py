@@ -1,4 +1,4 @@
-"""Binary search of many edges in one short ascending list, for what numpy cannot search itself."""
+"""Binary search for many edges in a short ascending list, for types that numpy cannot search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def count_less(options: pa.Array, edge: pa.Array) -> Counts:
-    """How many options are less than each edge; 0 where the edge is null.
+    """Return how many options are less than each edge; 0 where the edge is null.
 
     >>> count_less(pa.array([b"a", b"c"]), pa.array([b"b", b"c", None])).tolist()
     [1, 1, 0]
@@ -24,7 +24,7 @@ def count_less(options: pa.Array, edge: pa.Array) -> Counts:
 
 
 def count_at_most(options: pa.Array, edge: pa.Array) -> Counts:
-    """How many options are at most each edge; 0 where the edge is null.
+    """Return how many options are at most each edge; 0 where the edge is null.
 
     >>> count_at_most(pa.array([b"a", b"c"]), pa.array([b"b", b"c", None])).tolist()
     [1, 2, 0]
@@ -33,7 +33,7 @@ def count_at_most(options: pa.Array, edge: pa.Array) -> Counts:
 
 
 def _search(options: pa.Array, edge: pa.Array, goes_before: Any) -> Counts:
-    # Every edge at once: [low, high) still holds the answer. One round halves each of them.
+    # Search for all edges at once: each answer lies in [low, high], which every round halves.
     low = np.zeros(len(edge), np.int64)
     high = np.full(len(edge), len(options), np.int64)
     for _ in range(len(options).bit_length()):

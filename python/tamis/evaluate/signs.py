@@ -14,11 +14,11 @@ __all__ = ["absolute", "negate"]
 
 
 def negate(call: Call, statistics: Statistics) -> Bounds | None:
-    """-x is in [-xu, -xl]; the least whole number has no opposite."""
-    found = numbers(call, statistics, 1)
-    if found is None or found[0].type != call.type:
+    """-x is in [-xu, -xl]. The negation of the least whole number overflows."""
+    operands = numbers(call, statistics, 1)
+    if operands is None or operands[0].type != call.type:
         return None
-    x = found[0]
+    x = operands[0]
     if call.type.is_floating:
         return result(call.type, -x.upper, -x.lower, x)
     inside = x.lower > call.type.domain[0]
@@ -26,11 +26,11 @@ def negate(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def absolute(call: Call, statistics: Statistics) -> Bounds | None:
-    """|x| is between the edges' sizes, and from zero on where x may be zero."""
-    found = numbers(call, statistics, 1)
-    if found is None or found[0].type != call.type:
+    """|x| is between |xl| and |xu|, or between zero and the greater of them if xl < 0 < xu."""
+    operands = numbers(call, statistics, 1)
+    if operands is None or operands[0].type != call.type:
         return None
-    x = found[0]
+    x = operands[0]
     inside = YES if call.type.is_floating else x.lower > call.type.domain[0]
     sizes = np.abs(x.lower), np.abs(x.upper)
     least = np.where((x.lower < 0) & (x.upper > 0), 0, np.minimum(*sizes))

@@ -1,11 +1,11 @@
-"""Sets of strings as spans, [lower, upper) in the order of bytes; upper None: no limit.
+"""Sets of strings as spans [lower, upper) in byte order; upper None means no limit.
 
-    the string c               [c, c and one zero byte more)
-    what begins with p         [p, the next beginning)
-    what is below c            ["", c)
+    the string c                   [c, c followed by a zero byte)
+    strings that begin with p      [p, the successor of p)
+    strings below c                ["", c)
 
-Spans of a set ascend and do not touch. Whether a container whose values lie in [l, u] may hold one
-of the set: the spans that begin at or below u, less those that end at or below l, are not none.
+The spans of a set are in ascending order and do not touch. A container whose values lie in [l, u]
+may hold a string of the set only if more spans begin at or below u than end at or below l.
 """
 
 from __future__ import annotations
@@ -39,35 +39,35 @@ Spans: TypeAlias = tuple[Span, ...]
 
 
 def only(text: bytes) -> Span:
-    """The one string."""
+    """Return the span of a single string."""
     return text, text + b"\0"
 
 
 def beginning_with(prefix: bytes) -> Span:
-    """The strings that begin so."""
+    """Return the span of the strings that begin with the prefix."""
     return prefix, successor(prefix)
 
 
 def merged(spans: Iterable[Span]) -> Spans:
-    """The union.
+    """Return the union of the spans.
 
     >>> merged([(b"c", b"d"), (b"a", b"b"), (b"b", b"c"), (b"x", b"x")])
     ((b'a', b'd'),)
     """
-    found: list[Span] = []
+    union: list[Span] = []
     for lower, upper in sorted(spans, key=lambda span: span[0]):
         if upper is not None and upper <= lower:
             continue
-        last = found[-1] if found else None
+        last = union[-1] if union else None
         if last is None or (last[1] is not None and last[1] < lower):
-            found.append((lower, upper))
+            union.append((lower, upper))
         elif last[1] is not None and (upper is None or upper > last[1]):
-            found[-1] = (last[0], upper)
-    return tuple(found)
+            union[-1] = (last[0], upper)
+    return tuple(union)
 
 
 def complement(spans: Spans) -> Spans:
-    """All other strings.
+    """Return the spans of all strings that are in none of the given spans.
 
     >>> complement(((b"a", b"b"), (b"c", None)))
     ((b'', b'a'), (b'b', b'c'))
@@ -80,7 +80,7 @@ def complement(spans: Spans) -> Spans:
 
 
 def without(spans: Spans, removed: Span) -> Spans:
-    """The strings that are in the spans and not in the one that is removed.
+    """Return the spans without the strings of the removed span.
 
     >>> without(((b"", None),), (b"a", b"b"))
     ((b'', b'a'), (b'b', None))
@@ -96,7 +96,7 @@ def without(spans: Spans, removed: Span) -> Spans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Spans as ascending arrays. `uppers`: one fewer where the last span has no limit."""
+    """Spans as ascending arrays. `uppers` has one element fewer if the last span has no limit."""
 
     lowers: pa.Array
     uppers: pa.Array
@@ -109,16 +109,16 @@ def edges_of(spans: Spans) -> Edges:
 
 
 def may_meet(x: Bounds, edges: Edges) -> Flags:
-    """Where an ordinary value may be in one of the spans."""
+    """Return where an ordinary value may be in one of the spans."""
     begun: Any = len(edges.lowers)
     ended: Any = 0
     upper: pa.Array | None = x.upper
     if upper is not None and len(edges.lowers):
         begun = count_at_most(edges.lowers, upper)
-        if x.upper_open is not None:  # a span that begins at what is left out does not count
+        if x.upper_open is not None:  # no value reaches a span that begins at an open upper edge
             begun = np.where(x.upper_open, count_less(edges.lowers, upper), begun)
         unknown = upper.is_null().to_numpy(zero_copy_only=False)
         begun = np.where(unknown, len(edges.lowers), begun)
     if x.lower is not None and len(edges.uppers):
-        ended = count_at_most(edges.uppers, x.lower)  # 0 where it is not known
+        ended = count_at_most(edges.uppers, x.lower)  # 0 where x.lower is not known
     return np.atleast_1d(begun > ended)

@@ -1,4 +1,4 @@
-"""A table of containers, as the interpreter asks for it."""
+"""The interface through which the interpreter reads the statistics of containers."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ __all__ = ["BlockStatistics", "SelectedStatistics", "Statistics"]
 
 
 class Statistics(Protocol):
-    """What is known of the columns of n containers. Nothing here raises: unknown is the answer.
+    """Statistics of the columns of n containers. No method raises; what is missing is unknown.
 
-    An implementor that holds statistics of expressions, or of single values, is Recorded as well;
-    one that can answer for rows has a method `certain` (tamis.evaluate.certain).
+    An implementation that has statistics of expressions or of single values also implements
+    Recorded. One that can prove which values rows really have has a method `certain`
+    (tamis.evaluate.certain).
     """
 
     @property
     def num_containers(self) -> int: ...
 
     def bounds(self, column: Column) -> Bounds:
-        """What is known of a column, read as values of `column.type`; cached by the implementor."""
+        """Return the bounds of a column, as values of `column.type`. The implementation caches."""
         ...
 
     def empty(self) -> Flags | None:
-        """True where the container is known to hold no row; None where that is known of none."""
+        """Return True where a container is known to be empty; None if that is known for none."""
         ...
 
     def slice(self, start: int, stop: int) -> Statistics:
-        """The containers start to stop."""
+        """Return the containers from start to stop, exclusive."""
         ...
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        """The containers at these ordinals, in that order."""
+        """Return the containers at these ordinals, in that order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BlockStatistics:
-    """Containers start to stop of others, without a copy."""
+    """The containers from start to stop of other statistics, without a copy."""
 
     whole: Statistics
     start: int
@@ -59,12 +60,12 @@ class BlockStatistics:
         return self.whole.bounds(column).slice(self.start, self.stop)
 
     def expression(self, key: str) -> Bounds | None:
-        found = expression_of(self.whole, key)
-        return None if found is None else found.slice(self.start, self.stop)
+        bounds = expression_of(self.whole, key)
+        return None if bounds is None else bounds.slice(self.start, self.stop)
 
     def members(self, subject: Subject) -> Members | None:
-        found = members_in(self.whole, subject)
-        return None if found is None else found.slice(self.start, self.stop)
+        recorded = members_in(self.whole, subject)
+        return None if recorded is None else recorded.slice(self.start, self.stop)
 
     def certain(self, column: Column) -> Certain:
         return certain_of(self.whole, column).slice(self.start, self.stop)
@@ -82,7 +83,7 @@ class BlockStatistics:
 
 @dataclass(frozen=True, slots=True)
 class SelectedStatistics:
-    """Some containers of others, at these ordinals."""
+    """The containers at some ordinals of other statistics."""
 
     whole: Statistics
     ordinals: npt.NDArray[np.intp]
@@ -95,12 +96,12 @@ class SelectedStatistics:
         return self.whole.bounds(column).take(self.ordinals)
 
     def expression(self, key: str) -> Bounds | None:
-        found = expression_of(self.whole, key)
-        return None if found is None else found.take(self.ordinals)
+        bounds = expression_of(self.whole, key)
+        return None if bounds is None else bounds.take(self.ordinals)
 
     def members(self, subject: Subject) -> Members | None:
-        found = members_in(self.whole, subject)
-        return None if found is None else found.take(self.ordinals)
+        recorded = members_in(self.whole, subject)
+        return None if recorded is None else recorded.take(self.ordinals)
 
     def certain(self, column: Column) -> Certain:
         return certain_of(self.whole, column).take(self.ordinals)

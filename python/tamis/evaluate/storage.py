@@ -1,4 +1,4 @@
-"""Constants in the form in which Bounds holds edges."""
+"""Conversion of constants to the form in which Bounds stores edges."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from tamis.expr.types import DataType
 
 __all__ = ["comparable", "edge_of", "is_nan"]
 
-#: More values than these are looked at all together.
+#: Longer lists are converted as a whole where possible, instead of value by value.
 _FEW = 8
 
 
 def edge_of(values: Sequence[Value], data_type: DataType) -> Edge:
-    """The constants as an edge, in the order given; none of them NULL or NaN.
+    """Return the constants as an edge, in the given order. None of them may be NULL or NaN.
 
-    TypeError, ValueError, OverflowError or ArithmeticError for what is no value of the type.
+    Raises:
+        TypeError, ValueError, OverflowError, ArithmeticError: A constant is not a value of the
+            type.
 
     >>> from tamis.expr.types import decimal
     >>> edge_of([Decimal("1.50"), Decimal(2)], decimal(10, 2))
@@ -45,7 +47,7 @@ def edge_of(values: Sequence[Value], data_type: DataType) -> Edge:
 
 
 def _edge_of_many(values: Sequence[Value], data_type: DataType) -> Edge | None:
-    """The same of values that are all of the type's own Python class, at once; None: one by one."""
+    """Convert values that all have the natural Python class of the type; None for any others."""
     classes = set(map(type, values))
     if data_type.name == "string" and classes == {str}:
         return pa.array(values, pa.large_binary())
@@ -58,7 +60,7 @@ def _edge_of_many(values: Sequence[Value], data_type: DataType) -> Edge | None:
         edge = np.array(values, np.int64)
         least, greatest = data_type.domain
         if edge.min() < least or edge.max() > greatest:
-            raise OverflowError(f"one of the values is no {data_type}")
+            raise OverflowError(f"a value is out of range for type {data_type}")
         return edge
     return None
 
@@ -68,10 +70,10 @@ def is_nan(value: Value) -> bool:
 
 
 def comparable(left: DataType, right: DataType) -> bool:
-    """Whether values of the two types are held in the same form and order.
+    """Return whether edges of the two types have the same form and order.
 
-    Catalyst makes both sides of a comparison the same type. Beyond that whole numbers of any width
-    compare as 64-bit numbers, and floats as the doubles that they are.
+    Catalyst gives both sides of a comparison the same type. In addition, whole numbers of any width
+    compare as 64-bit numbers, and FLOAT values compare as doubles.
 
     >>> from tamis.expr.types import INTEGER, LONG, STRING, BINARY
     >>> comparable(INTEGER, LONG), comparable(STRING, BINARY)
@@ -89,15 +91,15 @@ def _bytes(value: Value, data_type: DataType) -> bytes:
         return value.encode()
     if data_type.name == "binary" and isinstance(value, bytes):
         return value
-    raise TypeError(f"{value!r} is no {data_type}")
+    raise TypeError(f"{value!r} is not a value of type {data_type}")
 
 
 def _float(value: Value, data_type: DataType) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no {data_type}")
+        raise TypeError(f"{value!r} is not a value of type {data_type}")
     if data_type.name == "double":
         return float(value)
-    # The 32-bit float that the constant is: 1.1 as FLOAT is 1.10000002384185791015625.
+    # Round to the 32-bit float: 1.1 as FLOAT is 1.10000002384185791015625.
     rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     return rounded
 
@@ -106,14 +108,14 @@ def _long(value: Value, data_type: DataType) -> int:
     if data_type.is_decimal:
         return _unscaled(value, data_type.scale or 0)
     if isinstance(value, bool) != (data_type.name == "boolean") or not isinstance(value, int):
-        raise TypeError(f"{value!r} is no {data_type}")
+        raise TypeError(f"{value!r} is not a value of type {data_type}")
     least, greatest = data_type.domain
     if not least <= value <= greatest:
-        raise OverflowError(f"{value!r} is no {data_type}")
+        raise OverflowError(f"{value!r} is out of range for type {data_type}")
     return int(value)
 
 
 def _unscaled(value: Value, scale: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise TypeError(f"{value!r} is no decimal")
+        raise TypeError(f"{value!r} is not a decimal")
     return unscaled(value, scale)

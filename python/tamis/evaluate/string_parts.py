@@ -1,15 +1,19 @@
 """substring and trim.
 
-substring(x, 1, n)    monotone: with fewer characters two strings cannot change their order: where
-                      they differ first is either within both beginnings, or both are alike
-substring(x, k, n)    the same of what follows, where all strings begin with the same k - 1
-                      characters of ASCII; elsewhere one string is computed
-rtrim(x)              begins x, so it is at most the upper edge. At least the lower one, cut before
-                      its first byte up to a space: let y = rtrim(x) < l' = that beginning. If
-                      they differ at a byte, so do x and l, and x < l. Else y ends within l', and
-                      the next byte of l' is above a space, while that of x is one: x < l again.
-ltrim(x)              is x where the first byte of the lower edge is above a space: so is that of x
-trim(x)               is rtrim(x) there
+substring(x, 1, n)    monotone: the first difference of two strings lies either within their
+                      prefixes, which then have the same order, or beyond them, and the prefixes
+                      are equal
+substring(x, k, n)    the same for the rest of x, where all strings begin with the same k - 1 ASCII
+                      characters; elsewhere computed only where there is a single string
+rtrim(x)              is a prefix of x, so it is at most the upper edge. It is at least l', which
+                      is the lower edge l cut before its first byte that is at most a space. Proof:
+                      assume y = rtrim(x) < l'. If y and l' differ at a byte, x and l differ there
+                      too, so x < l. Otherwise y is a proper prefix of l'. The next byte of l' is
+                      above a space, while x has a space there or ends, so again x < l. Neither is
+                      possible.
+ltrim(x)              is x where the first byte of the lower edge is above a space, because then
+                      the first byte of x is above a space too
+trim(x)               is rtrim(x) under the same condition
 """
 
 from __future__ import annotations
@@ -36,16 +40,16 @@ from tamis.expr.types import STRING
 
 __all__ = ["beginning", "substring", "trimmed"]
 
-#: Lower edges of rtrim are cut here: a beginning is less.
+#: Lower edges of rtrim are cut to this many bytes: a prefix is at most the whole string.
 _WIDTH = 64
-#: Without an end pyarrow 26 fails on strings that are shorter than the start.
+#: An explicit slice end: without one, pyarrow 26 fails on strings that are shorter than the start.
 _END = (1 << 31) - 1
 _UNKNOWN = pa.scalar(None, pa.large_binary())
 
 
 def _string(argument: Expr, statistics: Statistics) -> Bounds | None:
-    found = value(argument, statistics)
-    return found if found is not None and found.type == STRING else None
+    bounds = value(argument, statistics)
+    return bounds if bounds is not None and bounds.type == STRING else None
 
 
 def substring(call: Call, statistics: Statistics) -> Bounds | None:
@@ -66,7 +70,10 @@ def substring(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def _still_open(x: Bounds, cut: pa.Array) -> Flags | None:
-    """Where the upper edge is too short to be cut: the beginning of a value below it is below."""
+    """Return where the cut upper edge is still open.
+
+    That is where the edge was too short to be cut: the prefix of a value below it is below it too.
+    """
     if x.upper_open is None or x.upper is None:
         return None
     flags: Flags = pc.fill_null(pc.equal(x.upper, cut), False).to_numpy(zero_copy_only=False)
@@ -96,7 +103,10 @@ def _inner(x: Bounds, start: int, count: int) -> Bounds | None:
 
 
 def _part(text: str, start: int, count: int) -> str:
-    """Characters from `start` on: from the end if it is below zero, maybe from before the first."""
+    """Return `count` characters from `start` on.
+
+    A negative start counts from the end and may lie before the first character.
+    """
     first = start - 1 if start > 0 else len(text) + start
     return text[max(first, 0) : max(first + count, 0)]
 
@@ -116,7 +126,7 @@ def _beginnings(edge: pa.Array | None, count: int) -> pa.Array:
 
 
 def beginning(text: bytes, count: int) -> bytes:
-    """The first characters as Spark counts them: by their first byte, whatever follows it.
+    """Return the first characters, as Spark counts them: only the first byte gives the length.
 
     >>> beginning("aéb".encode(), 2)
     b'a\\xc3\\xa9'
@@ -131,7 +141,10 @@ def beginning(text: bytes, count: int) -> bytes:
 
 
 def trimmed(strip: Callable[[str, str], str], left: bool, right: bool) -> ValueRule:
-    """trim, ltrim, rtrim: of spaces (that character alone), or of the characters given."""
+    """Return the rule of trim, ltrim or rtrim.
+
+    They trim spaces (only U+0020), or the characters given.
+    """
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
         match call.arguments:
@@ -159,11 +172,11 @@ def trimmed(strip: Callable[[str, str], str], left: bool, right: bool) -> ValueR
 
 
 def _before_spaces(edge: pa.Array) -> tuple[pa.Array, Flags]:
-    """Each string up to its first byte that is at most a space; and where that is not its first."""
+    """Return each string, cut before its first byte <= a space, and where some bytes are left."""
     lengths = lengths_of(edge)
     width = max(1, min(_WIDTH, int(lengths.max(initial=0))))
     rows, lengths = rows_of(edge, width), np.minimum(lengths, width)
-    # Zeros behind the end are such bytes.
+    # The zeros after the end of a string count as such bytes.
     low = rows <= ord(" ")
     stop = np.where(low.any(axis=1), low.argmax(axis=1), width)
     known = edge.is_valid().to_numpy(zero_copy_only=False)

@@ -1,6 +1,6 @@
-"""Functions of strings that are computed where all strings of a file are one; and lengths.
+"""Lengths, and functions of strings that are computed where all strings of a file are the same one.
 
-length(x)    1 or more where x is not empty
+length(x)    at least 1 where x is not empty
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ __all__ = [
     "replaced",
 ]
 
-#: Nothing is known of longer results.
+#: Longer results are not computed; nothing is known of them.
 _LONGEST = 4_000
 
 
 def of_one_string(function: Callable[..., str | None]) -> ValueRule:
-    """The rule of a function of a string and constants: computed where there is one string.
+    """Return the rule of a function of a string and constants, for containers of a single string.
 
-    `function` takes the string and the constants, and gives None for what it does not know.
+    `function` takes the string and the constants. It returns None if it does not know the result.
     """
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
-        found = _with_constants(call, statistics)
-        if found is None or call.type != STRING:
+        operands = _with_constants(call, statistics)
+        if operands is None or call.type != STRING:
             return None
-        x, constants = found
+        x, constants = operands
         cells = of_points(x, lambda text: function(text, *constants))
         return text_result(STRING, cells, cells, x)
 
@@ -66,7 +66,7 @@ def _with_constants(call: Call, statistics: Statistics) -> tuple[Bounds, list[An
 
 
 def replaced(text: str, search: str, replacement: str = "") -> str:
-    """replace(text, search, replacement): of an empty search the text itself.
+    """replace(text, search, replacement). An empty search string changes nothing.
 
     >>> replaced("aaa", "aa", "b"), replaced("ab", "", "x")
     ('ba', 'ab')
@@ -101,19 +101,24 @@ def repeated(text: str, times: int) -> str | None:
 
 
 def position(call: Call, statistics: Statistics) -> Bounds | None:
-    """instr(x, part): the place of the first character of the first occurrence, from 1; 0: none."""
-    found = _with_constants(call, statistics)
-    if found is None or len(found[1]) != 1 or call.type != INTEGER:
+    """instr(x, part): the position of the first occurrence, in characters from 1; 0 if none."""
+    operands = _with_constants(call, statistics)
+    if operands is None or len(operands[1]) != 1 or call.type != INTEGER:
         return None
-    x, (part,) = found
-    places = of_points(x, lambda text: str(text.find(part) + 1)).cast(pa.large_string())
-    known = places.is_valid().to_numpy(zero_copy_only=False)
-    value_at = pc.fill_null(places.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    x, (part,) = operands
+    positions = of_points(x, lambda text: str(text.find(part) + 1)).cast(pa.large_string())
+    known = positions.is_valid().to_numpy(zero_copy_only=False)
+    value_at = pc.fill_null(positions.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     return _whole(x, np.where(known, value_at, 0), np.where(known, value_at, INTEGER.domain[1]))
 
 
 def length(measure: Callable[[pa.Array], Numbers], factor: int = 1) -> ValueRule:
-    """The rule of length, octet_length and bit_length."""
+    """Return the rule of length, octet_length or bit_length.
+
+    Args:
+        measure: Counts the characters or bytes of each string.
+        factor: Multiplies the counts: 8 for bits.
+    """
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
         x = value(call.arguments[0], statistics) if len(call.arguments) == 1 else None
@@ -123,10 +128,10 @@ def length(measure: Callable[[pa.Array], Numbers], factor: int = 1) -> ValueRule
         lower = np.zeros(count, np.int64)
         upper = np.full(count, INTEGER.domain[1], np.int64)
         if x.lower is not None:
-            # Greater than the empty string: not empty.
+            # Values are not below a nonempty lower edge, so they are not empty.
             lower[lengths_of(x.lower) > 0] = factor
             rows = point_rows(x)
-            # Binary has bytes and no characters.
+            # The length of BINARY is counted in bytes, not in characters.
             counted = octets if x.type == BINARY else measure
             lower[rows] = upper[rows] = factor * counted(x.lower.take(pa.array(rows)))
         return _whole(x, lower, upper)
@@ -141,12 +146,12 @@ def _whole(x: Bounds, lower: Numbers, upper: Numbers) -> Bounds:
 
 
 def octets(values: pa.Array) -> Numbers:
-    """How many bytes each value has."""
+    """Return how many bytes each value has."""
     return lengths_of(values)
 
 
 def characters(values: pa.Array) -> Numbers:
-    """How many characters each value has."""
+    """Return how many characters each value has."""
     counts = lengths_of(values)
     beyond = np.flatnonzero(~is_ascii(values))
     texts = values.take(pa.array(beyond)).to_pylist()
@@ -154,15 +159,15 @@ def characters(values: pa.Array) -> Numbers:
 
 
 def _with(counts: Numbers, rows: Numbers, cells: list[int]) -> Numbers:
-    found = counts.copy()
-    found[rows] = cells
-    return found
+    merged = counts.copy()
+    merged[rows] = cells
+    return merged
 
 
 def _characters(text: bytes) -> int:
-    """Characters as Spark counts them: by their first bytes."""
-    count = place = 0
-    while place < len(text):
-        place += len(beginning(text[place : place + 4], 1))
+    """Return the number of characters as Spark counts them: by their first bytes."""
+    count = position = 0
+    while position < len(text):
+        position += len(beginning(text[position : position + 4], 1))
         count += 1
     return count

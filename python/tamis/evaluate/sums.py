@@ -25,21 +25,22 @@ def subtract(call: Call, statistics: Statistics) -> Bounds | None:
 
 def _sum(call: Call, statistics: Statistics, sign: int) -> Bounds | None:
     """x + y in [xl + yl, xu + yu], x - y in [xl - yu, xu - yl]."""
-    found = numbers(call, statistics, 2)
-    if found is None:
+    operands = numbers(call, statistics, 2)
+    if operands is None:
         return None
-    x, y = found
+    x, y = operands
     near, far = (y.lower, y.upper) if sign > 0 else (y.upper, y.lower)
     if call.type.is_floating:
         if not same_type(call, x, y):
             return None
         with np.errstate(all="ignore"):
             lower, upper = x.lower + sign * near, x.upper + sign * far
-        # Infinity minus infinity is NaN: possible where one operand reaches up and the other down.
+        # Infinity minus infinity is NaN: possible where one addend may be Infinity and the other
+        # -Infinity.
         opposite = (np.isposinf(x.upper) & np.isneginf(sign * near)) | (
             np.isneginf(x.lower) & np.isposinf(sign * far)
         )
-        # An edge that is NaN itself is such a case: the other values reach all the way.
+        # An edge is NaN only in such a case. Other values may then be infinite: use no bound.
         lower = np.where(np.isnan(lower), -np.inf, lower)
         upper = np.where(np.isnan(upper), np.inf, upper)
         nan = any_of((x.can_be_nan, y.can_be_nan, opposite))

@@ -1,4 +1,4 @@
-"""Tags that Spark puts on an expression whose value it does not change."""
+"""Tags that Spark puts on an expression without changing its value."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["TAUGHT", "known_not_null"]
 
 
 def known_not_null(call: Call, statistics: Statistics) -> Bounds | None:
-    """The argument, which is evaluated only where it is not NULL.
+    """Return the bounds of the argument, which is evaluated only where it is not NULL.
 
-    Spark writes IF(x IS NULL, NULL, f(KnownNotNull(x))) for a Scala function f of a primitive: the
-    tag stands in the branch of the rows whose x is a value, and says nothing of the others.
+    For a Scala function f of a primitive, Spark writes IF(x IS NULL, NULL, f(KnownNotNull(x))). The
+    tag is in the branch for the rows where x is not NULL, and says nothing about other rows.
     """
     if len(call.arguments) != 1:
         return None
@@ -33,6 +33,6 @@ TAUGHT = (
         "f(x) of a primitive x",
         Knowledge.MONOTONE,
         known_not_null,
-        note="a tag of Spark's on arguments of Scala functions",
+        note="a tag that Spark puts on arguments of Scala functions",
     ),
 )

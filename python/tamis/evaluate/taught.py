@@ -1,4 +1,4 @@
-"""What a function's line in the table says: Catalyst's name, how much is known, the rule."""
+"""An entry in the table of functions: the Catalyst name, how much is known, and the rule."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["Knowledge", "Taught"]
 
 
 class Knowledge(StrEnum):
-    """How the bounds of the arguments become bounds of the result."""
+    """How bounds of the arguments become bounds of the result."""
 
     MONOTONE = "monotone"  # edges map to edges
-    PIECEWISE = "piecewise"  # so within a year, a day, a week; the full range over more than one
+    PIECEWISE = "piecewise"  # monotone within a year, a day, a week; over several, the full range
     INTERVAL = "interval"  # by the rules of interval arithmetic
-    PREFIX = "prefix"  # by what the strings begin with
-    POINT = "single value"  # computed where all values of a file are one, else not known
+    PREFIX = "prefix"  # by the shared prefix of the strings
+    POINT = "single value"  # computed where all values of a file are the same, else not known
     CHOICE = "choice"  # the hull of the arguments that may be chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """One function: Catalyst's class name, its name in SQL, what is known, and the rule."""
+    """One function: its Catalyst class name, its SQL name, what is known of it, and the rule."""
 
     name: str
     sql: str

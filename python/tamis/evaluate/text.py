@@ -1,9 +1,10 @@
-"""Strings as intervals of bytes, and what maps one string to one string.
+"""Strings as intervals of bytes, and functions that map a string to a string.
 
-Spark compares strings as UTF-8 bytes, which is the order of their characters' code points. Edges
-are pyarrow large_binary, and need be no strings themselves: a truncated bound may end amid a
-character. A function of which no more is known than that it is one is still exact where all values
-of a container are one value, and `of_points` computes it there, row by row, up to a limit.
+Spark compares strings as UTF-8 bytes, which is the order of their code points. Edges are pyarrow
+large_binary and need not be valid strings: a truncated bound may end in the middle of a character.
+
+A function with no known property is still exact where all values of a container are the same one.
+`of_points` computes it there, row by row, up to a limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tamis.expr.types import DataType
 
 __all__ = ["literal_prefix", "of_points", "point_rows", "same_length", "successor", "text_result"]
 
-#: More points than this in one block are not computed one by one.
+#: At most this many points of a block are computed one by one.
 _MOST_POINTS = 20_000
 
 
@@ -32,7 +33,10 @@ def text_result(
     can_be_null: Flags = NO,
     upper_open: Flags | None = None,
 ) -> Bounds:
-    """Bounds of a string function that is NULL where an argument is; None: not known."""
+    """Return bounds of a string function that is NULL where an argument is.
+
+    An edge of None is not known. `can_be_null`: where the function may give NULL besides.
+    """
     null, has_value = can_be_null, YES
     for each in arguments:
         null, has_value = null | each.can_be_null, has_value & each.can_be_value
@@ -45,7 +49,7 @@ def text_result(
 
 
 def same_length(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Both edges, a single one repeated to the length of the other: Arrow compares no others."""
+    """Return both edges with the same length, repeating a single one, as Arrow requires."""
     count = max(len(lower), len(upper))
     low, high = (
         pa.repeat(each[0], count) if len(each) == 1 != count else each for each in (lower, upper)
@@ -54,7 +58,7 @@ def same_length(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def point_rows(x: Bounds) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """The containers of which every ordinary value is known to be the same one."""
+    """Return the containers whose ordinary values are all known to be the same one."""
     if x.lower is None or x.upper is None or len(x.lower) != len(x.upper):
         return np.zeros(0, np.intp)
     equal = pc.fill_null(pc.equal(x.lower, x.upper), False).to_numpy(zero_copy_only=False)
@@ -62,7 +66,7 @@ def point_rows(x: Bounds) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
 
 
 def of_points(x: Bounds, function: Callable[[str], str | None]) -> pa.Array:
-    """f of the containers with one value, null elsewhere and where the value is not UTF-8."""
+    """Return f(x) for the containers with a single value; null for others and for invalid UTF-8."""
     count = 1 if x.lower is None else len(x.lower)
     cells: list[bytes | None] = [None] * count
     rows = point_rows(x)
@@ -78,8 +82,9 @@ def of_points(x: Bounds, function: Callable[[str], str | None]) -> pa.Array:
 
 
 def successor(prefix: bytes) -> bytes | None:
-    """The least byte string that is greater than all that begin with the prefix; None: there is
-    none.
+    """Return the least byte string greater than all strings that begin with the prefix.
+
+    Returns None if there is no such string.
 
     >>> successor(b"ab"), successor(b"a\\xff"), successor(b"\\xff")
     (b'ac', b'b', None)
@@ -89,7 +94,9 @@ def successor(prefix: bytes) -> bytes | None:
 
 
 def literal_prefix(pattern: str, escape: str) -> tuple[str, bool] | None:
-    """What a LIKE pattern begins with, and whether a wildcard follows; None: a broken escape.
+    """Return the literal prefix of a LIKE pattern, and whether a wildcard follows it.
+
+    Returns None if the pattern has an invalid escape.
 
     >>> literal_prefix("a!_b%c", "!"), literal_prefix("a!b", "!")
     (('a_b', True), None)

@@ -1,15 +1,18 @@
 """CAST of strings to numbers, booleans, dates and timestamps.
 
-None of these is monotone ("10" < "9"), and what is no number gives NULL or raises. They are known
+None of these casts is monotone ("10" < "9"), and invalid text gives NULL or raises. The result is
+known
 
-- where all strings of a file are one, and that one is written plainly: digits, at most one point;
-  yyyy-MM-dd, with HH:mm:ss and up to six digits of a fraction behind it. Every mode agrees there.
-- of dates and timestamps, where all strings of a file begin with the same year and a dash: what is
-  a date among them lies in that year. Nothing else is one: Spark reads the year as the four to
-  seven digits before the first dash. What is no date is NULL, so not in ANSI mode: there it raises.
+- where all strings of a file are the same one, written in a plain form: digits with at most one
+  decimal point; or yyyy-MM-dd, optionally followed by HH:mm:ss and up to six digits of a fraction.
+  All modes agree on these.
+- for dates and timestamps, where all strings of a file begin with the same year and a dash. Every
+  valid date among them lies in that year, because Spark reads the year as the four to seven digits
+  before the first dash. Any other string gives NULL. This does not apply to ANSI mode, which raises
+  for such a string.
 
-Month and day may be written with one digit, so that "2024-1" lies between "2024-05" and "2024-12":
-see _between.
+Month and day may be written with one digit, so "2024-1" lies between "2024-05" and "2024-12": see
+_between.
 """
 
 from __future__ import annotations
@@ -37,12 +40,12 @@ _WHOLE = r"^-?[0-9]{1,18}\z"
 _FRACTION = r"^-?[0-9]{1,9}(?:\.[0-9]{1,9})?\z"
 _TRUE = pa.array([b"t", b"true", b"y", b"yes", b"1"], pa.large_binary())
 _FALSE = pa.array([b"f", b"false", b"n", b"no", b"0"], pa.large_binary())
-#: No time zone that a string may end with is further from UTC.
+#: The greatest offset from UTC of a time zone that a string may end with.
 _OFFSET = 18 * HOUR
 
 
 def text_to_value(x: Bounds, conversion: Conversion) -> Bounds | None:
-    """CAST of a string; None of types of which nothing is known."""
+    """Return bounds of the CAST of a string; None for target types of which nothing is known."""
     if x.lower is None or x.upper is None:
         return None
     rule = _RULES.get(_family(conversion))
@@ -60,7 +63,7 @@ Rule = Callable[[Bounds, pa.Array, pa.Array, Conversion], Bounds | None]
 
 
 def one_text(lower: pa.Array, upper: pa.Array) -> Flags:
-    """Where every string is the same one: nothing lies between a string and itself."""
+    """Return where all strings are the same one, because both edges are equal."""
     if len(lower) != len(upper):
         return np.zeros(1, np.bool_)
     equal: Flags = pc.fill_null(pc.equal(lower, upper), False).to_numpy(zero_copy_only=False)
@@ -68,7 +71,7 @@ def one_text(lower: pa.Array, upper: pa.Array) -> Flags:
 
 
 def _matching(x: Bounds, lower: pa.Array, upper: pa.Array, pattern: str) -> Flags:
-    """Where there is one string, and it is written so."""
+    """Return where there is a single string and it matches the pattern."""
     written = pc.match_substring_regex(lower, pattern)
     flags: Flags = pc.fill_null(written, False).to_numpy(zero_copy_only=False)
     return flags & one_text(lower, upper)
@@ -86,7 +89,7 @@ def _to_whole(x: Bounds, lower: pa.Array, upper: pa.Array, conversion: Conversio
     known = _matching(x, lower, upper, _WHOLE)
     values = _texts(lower, known).cast(pa.int64()).to_numpy(zero_copy_only=False)
     read = _point(x, Interval(LONG, values, values, known, NO, NO, NO), known)
-    # A number that the type does not hold is NULL in LEGACY mode: it does not wrap around.
+    # In LEGACY mode a number that the type cannot hold gives NULL: it does not wrap around.
     mode = "TRY" if conversion.mode == "LEGACY" else conversion.mode
     return whole_to_whole(read, replace(conversion, mode=mode))
 
@@ -98,7 +101,8 @@ def _to_floating(x: Bounds, lower: pa.Array, upper: pa.Array, conversion: Conver
     bounds = floating_to_floating(read, conversion)
     if conversion.to == DOUBLE:
         return bounds
-    # Through the double it is rounded twice: at most one float away from being rounded once.
+    # Here the text is rounded to a double and then to a float. The result is at most one float away
+    # from rounding once.
     edges = bounds.lower, bounds.upper
     low, high = (
         np.nextafter(each.astype(np.float32), np.float32(end)).astype(np.float64)  # type: ignore[union-attr]
@@ -112,8 +116,8 @@ def _to_decimal(
 ) -> Bounds | None:
     known = _matching(x, lower, upper, _FRACTION)
     unscaled, _ = decimal_parts(_texts(lower, known).cast(pa.decimal128(38, 9)))
-    held = Interval(decimal(18, 9), unscaled, unscaled, known, NO, NO, NO)
-    return decimal_to_decimal(_point(x, held, known), conversion)
+    read = Interval(decimal(18, 9), unscaled, unscaled, known, NO, NO, NO)
+    return decimal_to_decimal(_point(x, read, known), conversion)
 
 
 def _to_boolean(x: Bounds, lower: pa.Array, upper: pa.Array, conversion: Conversion) -> Bounds:
@@ -135,27 +139,28 @@ def _is_ascii(edge: pa.Array) -> Flags:
     return flags
 
 
-#: yyyy-MM-dd HH:mm:ss.SSSSSS: which letter or character stands where.
+#: The longest plain form. A letter stands for a digit of a field, other characters for themselves.
 _FULL = "yyyy-MM-dd HH:mm:ss.SSSSSS"
 
 
 def _one_moment(x: Bounds, lower: pa.Array, upper: pa.Array) -> tuple[Numbers, Flags]:
-    """The local moment of the one string that there is, and where there is one."""
+    """Return the local moment of the single string, and where there is one in a plain form."""
     rows, lengths = rows_of(lower, len(_FULL)), lengths_of(lower)
     single = one_text(lower, upper)
     moments, known = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
     for length in (10, 19, *range(21, 27)):
         if not (single & (lengths == length)).any():
             continue
-        found, valid = parsed_moments(rows, lengths, _FULL[:length])
-        moments = np.where(valid, found, moments)
+        parsed, valid = parsed_moments(rows, lengths, _FULL[:length])
+        moments = np.where(valid, parsed, moments)
         known |= valid & single
     return moments, known
 
 
 def _days_of_prefix(lower: pa.Array, upper: pa.Array) -> tuple[Numbers, Numbers, Flags]:
-    """Between which days all dates lie that are written between the strings, and where that is
-    known: where both begin with one year and a dash.
+    """Return the first and last day of the dates written between two strings.
+
+    The third result is where that is known: where both strings begin with the same year and a dash.
     """
     width = len("yyyy-MM-dd")
     low, high = rows_of(lower, width), rows_of(upper, width)
@@ -166,31 +171,39 @@ def _days_of_prefix(lower: pa.Array, upper: pa.Array) -> tuple[Numbers, Numbers,
     year = ends[0][:, :4] @ np.array([1000, 100, 10, 1])
     known = (shared >= 5) & digits[:, :4].all(axis=1) & (low[:, 4] == ord("-")) & (year >= 1)
     first, last = _between(ends, 5, known & digits[:, 5:7].all(axis=1), shared, 1, 12)
-    # The day where the month is the same one and a dash follows.
+    # The day is bounded where the month is the same in both and a dash follows.
     same_month = known & (shared >= 8) & digits[:, 5:7].all(axis=1) & (low[:, 7] == ord("-"))
     year = np.where(known, year, 1)
     longest = calendar.month_length(year * 12 + last - 1)
-    told = same_month & digits[:, 8:10].all(axis=1)
-    begin, end = _between(ends, 8, told, shared, 1, longest)
+    both_digits = same_month & digits[:, 8:10].all(axis=1)
+    begin, end = _between(ends, 8, both_digits, shared, 1, longest)
     return calendar.days(year, first, begin), calendar.days(year, last, end), known
 
 
 def _between(
-    ends: list[Numbers], place: int, told: Flags, shared: Numbers, least: int, most: Numbers | int
+    ends: list[Numbers],
+    place: int,
+    both_digits: Flags,
+    shared: Numbers,
+    least: int,
+    most: Numbers | int,
 ) -> tuple[Numbers, Numbers]:
-    """Between which numbers a month or a day lies that is written at that place, where all before
-    it is the same. `told`: both edges have two digits there.
+    """Return bounds of a month or day written at `place`, where the text before it is the same.
 
-    With one first digit in common there is a second one, between those of the edges: a sign of one
-    digit ends with a dash or a space, which come before all digits, or with a T, behind them. Else
-    it is at least the first digit of the lower edge, which may stand alone ("1T" > "15"), and at
-    most the upper edge's: "3" and "29" are both less than "30".
+    `both_digits`: where both edges have two digits there. Elsewhere the bounds are `least` and
+    `most`.
+
+    If the edges have the same first digit, every string between them has it too, and its next
+    character lies between the second digits of the edges, so it is a digit. (A number of one digit
+    is followed by a dash or a space, which sort before all digits, or by a T, which sorts after
+    them.) Otherwise the number is at least the first digit of the lower edge, which may stand alone
+    ("1T" > "15"), and at most the number of the upper edge: "3" and "29" are both less than "30".
     """
     low, high = (each[:, place] * 10 + each[:, place + 1] for each in ends)
-    alike = shared > place
-    low = np.where(alike, low, ends[0][:, place])
-    lower = np.where(told, np.clip(low, least, most), least)
-    upper = np.where(told, np.clip(high, least, most), most)
+    same_digit = shared > place
+    low = np.where(same_digit, low, ends[0][:, place])
+    lower = np.where(both_digits, np.clip(low, least, most), least)
+    upper = np.where(both_digits, np.clip(high, least, most), most)
     return lower, upper
 
 
@@ -207,7 +220,7 @@ def _to_moment(x: Bounds, lower: pa.Array, upper: pa.Array, conversion: Conversi
         low, high = moments, moments
         if conversion.to == TIMESTAMP:
             low, high = conversion.clock.utc(moments, moments)
-            # The session's zone, or one that is written behind the time.
+            # The zone is the session's, or one that is written after the time.
             least, greatest = least - _OFFSET, greatest + _OFFSET
     many = ~single & within & conversion.gives_null
     read = Interval(conversion.to, low, high, single | many, x.can_be_null, NO, x.can_be_value)

@@ -1,8 +1,8 @@
-"""CAST among dates, timestamps and timestamps without a time zone, and between these and numbers.
+"""CAST between dates, timestamps and timestamps without a time zone, and between these and numbers.
 
-A timestamp is a moment; what day it is on depends on the session's clock (evaluate.zones), and so
-does the moment at which a day begins. The casts through a clock that is set back are not monotone:
-the clock says between which values they lie.
+A timestamp is a moment. Its date, and the moment at which a day begins, depend on the session time
+zone (evaluate.zones). A cast through a clock that is set back is not monotone; the zone computes
+its bounds.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = [
     "whole_to_timestamp",
 ]
 
-#: Dates further out than this (290,000 years) are no timestamps.
+#: Dates further out than this (290,000 years) cannot be timestamps.
 _LAST_DAY = (1 << 63) // DAY - 800
 #: Timestamps further out than this may have local times beyond 64 bits.
 _SAFE = (1 << 63) - 800 * DAY
 
 
 def date_to_timestamp(x: Interval, conversion: Conversion) -> Bounds:
-    """The day's first moment on the local clock."""
+    """Return bounds of the first moment of the day in local time."""
     low, high, inside = _midnights(x)
     return result(TIMESTAMP, *conversion.clock.utc(low, high), x, proven=inside)
 
@@ -59,7 +59,7 @@ def _midnights(x: Interval) -> tuple[Numbers, Numbers, Numbers]:
 
 def timestamp_to_date(x: Interval, conversion: Conversion) -> Bounds:
     low, high = conversion.clock.local(x.lower, x.upper)
-    # Near the ends of 64 bits, which stand for edges that are not known as well, any date.
+    # Near the ends of 64 bits, which may also stand for unknown edges, allow any date.
     least, greatest = DATE.domain
     low = np.where(x.lower > -_SAFE, low // DAY, least)
     high = np.where(x.upper < _SAFE, high // DAY, greatest)
@@ -88,7 +88,7 @@ def ntz_to_timestamp(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def timestamp_to_whole(x: Interval, conversion: Conversion) -> Bounds:
-    """Seconds, rounded down. In LEGACY mode versions of Spark differ in what is out of range."""
+    """Seconds, rounded down. In LEGACY mode, Spark versions differ for values out of range."""
     seconds = x.lower // SECOND, x.upper // SECOND
     if conversion.mode == "LEGACY":
         return only_inside(x, conversion, *seconds)
@@ -96,7 +96,7 @@ def timestamp_to_whole(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def timestamp_to_floating(x: Interval, conversion: Conversion) -> Bounds:
-    """Microseconds as a double, divided by a million: roundings, each of them monotone."""
+    """Microseconds as a double, divided by a million. Each rounding step is monotone."""
     edges = [each.astype(np.float64) / 1e6 for each in (x.lower, x.upper)]
     if conversion.to != DOUBLE:
         edges = [each.astype(np.float32) for each in edges]
@@ -104,21 +104,21 @@ def timestamp_to_floating(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def timestamp_to_decimal(x: Interval, conversion: Conversion) -> Bounds | None:
-    """Through the double."""
+    """Spark converts to a double first."""
     seconds = [each.astype(np.float64) / 1e6 for each in (x.lower, x.upper)]
     flags = x.known, x.can_be_null, x.can_be_nan, x.can_be_value
     return double_to_decimal(Interval(DOUBLE, seconds[0], seconds[1], *flags), conversion)
 
 
 def timestamp_to_boolean(x: Interval, conversion: Conversion) -> Bounds:
-    """Only 1970-01-01 00:00:00 in UTC is false."""
+    """Only 1970-01-01 00:00:00 UTC is false."""
     has_zero = (x.lower <= 0) & (x.upper >= 0)
     only_zero = (x.lower == 0) & (x.upper == 0)
     return result(BOOLEAN, np.where(has_zero, 0, 1), np.where(only_zero, 0, 1), x)
 
 
 def whole_to_timestamp(x: Interval, conversion: Conversion) -> Bounds:
-    """Seconds, as a long that saturates: unknown there."""
+    """Seconds, converted to a long that saturates. Nothing is known where it does."""
     (low, low_exact), (high, high_exact) = (
         exact.multiply(each, np.array([SECOND])) for each in (x.lower, x.upper)
     )
@@ -126,12 +126,12 @@ def whole_to_timestamp(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def boolean_to_timestamp(x: Interval, conversion: Conversion) -> Bounds:
-    """True is the first microsecond of 1970, false its begin."""
+    """True becomes one microsecond after the epoch, false the epoch."""
     return result(TIMESTAMP, x.lower, x.upper, x)
 
 
 def floating_to_timestamp(x: Interval, conversion: Conversion) -> Bounds:
-    """Seconds times a million as a double, toward zero. NaN and infinity are NULL, or raise."""
+    """Seconds times a million as a double, rounded toward zero. NaN and infinity: NULL or error."""
     with np.errstate(all="ignore"):
         low, high = (each * 1e6 for each in (x.lower, x.upper))
         inside = (np.abs(low) < 2.0**62) & (np.abs(high) < 2.0**62)
@@ -140,7 +140,7 @@ def floating_to_timestamp(x: Interval, conversion: Conversion) -> Bounds:
 
 
 def decimal_to_timestamp(x: Interval, conversion: Conversion) -> Bounds | None:
-    """Seconds; what is less than a microsecond is cut off, toward zero."""
+    """Seconds, rounded toward zero to microseconds."""
     unit = exact.power_of_ten(x.type.scale or 0)
     if unit is None:
         return None

@@ -1,6 +1,6 @@
-"""How far two dates or moments are apart: monotone in the later one, falling in the earlier one.
+"""Differences of two dates or moments: increasing in the end, decreasing in the start.
 
-Spark takes the difference of what the clocks show, so that an hour that is skipped counts.
+Spark subtracts local times, so an hour that the clock skips counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def subtract_dates(call: Call, statistics: Statistics) -> Bounds | None:
-    """date - date as an interval of days, which is held in microseconds."""
+    """date - date: an interval of days, stored in microseconds."""
     if len(call.arguments) != 2 or call.type != DAY_TIME_INTERVAL:
         return None
     end, start = (interval(value(argument, statistics)) for argument in call.arguments)
@@ -38,30 +38,30 @@ def subtract_dates(call: Call, statistics: Statistics) -> Bounds | None:
     day = np.array([DAY])
     (low, low_exact), (high, high_exact) = (
         exact.multiply(days, day)
-        for days in (end.lower - start.upper, end.upper - start.lower)  # of 32 bits each
+        for days in (end.lower - start.upper, end.upper - start.lower)  # dates have 32 bits
     )
     return result(call.type, low, high, end, start, proven=low_exact & high_exact)
 
 
 def subtract_timestamps(call: Call, statistics: Statistics) -> Bounds | None:
-    """timestamp - timestamp as an interval of microseconds between the local times."""
-    found = _two_moments(call, statistics)
-    if found is None or call.type != DAY_TIME_INTERVAL:
+    """timestamp - timestamp: an interval of microseconds between the local times."""
+    operands = _two_moments(call, statistics)
+    if operands is None or call.type != DAY_TIME_INTERVAL:
         return None
-    end, start = found
+    end, start = operands
     lows, highs, proven = _apart(end, start, call)
     return result(call.type, lows, highs, end, start, proven=proven)
 
 
 def _two_moments(call: Call, statistics: Statistics) -> tuple[Interval, Interval] | None:
-    found = [moment(call, statistics, ordinal) for ordinal in (0, 1)]
-    if found[0] is None or found[1] is None or found[0].type != found[1].type:
+    operands = [moment(call, statistics, ordinal) for ordinal in (0, 1)]
+    if operands[0] is None or operands[1] is None or operands[0].type != operands[1].type:
         return None
-    return found[0], found[1]
+    return operands[0], operands[1]
 
 
 def _apart(end: Interval, start: Interval, call: Call) -> tuple[Numbers, Numbers, Numbers]:
-    """Between how many microseconds the local times are apart, and where that is known."""
+    """Return bounds of end - start in local time, in microseconds, and where they are known."""
     (end_low, end_high), (start_low, start_high) = local(end, call), local(start, call)
     low, low_exact = exact.subtract(end_low, start_high)
     high, high_exact = exact.subtract(end_high, start_low)
@@ -69,18 +69,19 @@ def _apart(end: Interval, start: Interval, call: Call) -> tuple[Numbers, Numbers
 
 
 def whole_days(call: Call, statistics: Statistics) -> Bounds | None:
-    """extract(DAY FROM interval): toward zero."""
+    """extract(DAY FROM interval), rounded toward zero."""
     x = interval(value(call.arguments[0], statistics)) if len(call.arguments) == 1 else None
     if x is None or x.type != DAY_TIME_INTERVAL or call.type != INTEGER:
         return None
-    # Edges that are not known are the ends of the type, on the way to which it may have overflowed.
+    # An edge at an end of the type is unknown; the interval may have overflowed. Use the bounds of
+    # INTEGER there.
     least, greatest = x.type.domain
     low = np.where(x.lower > least, exact.toward_zero(x.lower, DAY), INTEGER.domain[0])
     high = np.where(x.upper < greatest, exact.toward_zero(x.upper, DAY), INTEGER.domain[1])
     return result(INTEGER, low, high, x)
 
 
-#: Units of timestampdiff of a fixed length.
+#: Units of timestampdiff that have a fixed length, in microseconds.
 _LENGTHS: Final = {
     "MICROSECOND": 1,
     "MILLISECOND": 1_000,
@@ -95,12 +96,12 @@ _MONTHS: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
 def timestamp_diff(call: Call, statistics: Statistics) -> Bounds | None:
-    """timestampdiff(unit, start, end): whole units, toward zero."""
-    found = _two_moments(call, statistics)
+    """timestampdiff(unit, start, end): whole units, rounded toward zero."""
+    operands = _two_moments(call, statistics)
     unit = call.option("unit")
-    if found is None or not isinstance(unit, str) or call.type != LONG:
+    if operands is None or not isinstance(unit, str) or call.type != LONG:
         return None
-    start, end = found
+    start, end = operands
     low, high, proven = _apart(end, start, call)
     name = unit.upper()
     if name in _LENGTHS:
@@ -109,8 +110,8 @@ def timestamp_diff(call: Call, statistics: Statistics) -> Bounds | None:
     if name not in _MONTHS:
         return None
     (end_low, end_high), (start_low, start_high) = local(end, call), local(start, call)
-    # Of one start the months rise with the end. Of a later start on a later day, but earlier in the
-    # day, they may be more: by no more than two (see _whole_months).
+    # For a fixed start, the months rise with the end. A later start on a later day, but at an
+    # earlier time of day, may give more months: at most two more (see _whole_months).
     slack = np.where(start_low == start_high, 0, 2)
     months = (
         _whole_months(end_low, start_high) - slack,
@@ -121,9 +122,13 @@ def timestamp_diff(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def _whole_months(end: Numbers, start: Numbers) -> Numbers:
-    """As Java counts them (LocalDateTime.until): up to the day before, or from the day after, where
-    the time of day is not reached; then months of 32 days, toward zero. At most two less than the
-    months on the calendar: from 09-30 12:00 up to 03-01 00:00, which counts as 02-28, are four.
+    """Return the whole months from start to end, as Java counts them (LocalDateTime.until).
+
+    If the end is later but its time of day is earlier, the end moves to the day before; if the end
+    is earlier but its time of day is later, it moves to the day after. Then the difference is
+    divided by months of 32 days, rounded toward zero. The result is at most two less than the
+    difference of the calendar months: from 09-30 12:00 to 03-01 00:00, which counts as 02-28, it is
+    four.
     """
     (day, time), (first, begin) = np.divmod(end, DAY), np.divmod(start, DAY)
     day = day - ((day > first) & (time < begin)) + ((day < first) & (time > begin))
@@ -137,24 +142,25 @@ def _months_of_32_days(day: Numbers) -> Numbers:
     return days
 
 
-#: Of a time: months and, for a day and its part, 1 / 31 a day.
+#: The length of a month in _fractional_month, in microseconds: each day counts as 1 / 31.
 _MONTH_OF_31_DAYS: Final = 31.0 * DAY
-#: Where both days are the last of their months, or of one number, Spark tells whole months: off by
-#: up to three days and a part of a day from what the days make. And eight digits are rounded to.
+#: The margin for two roundings. If both days are the last of their months, or have the same day of
+#: month, Spark gives whole months. These differ by up to three days and a fraction of a day from
+#: the value computed from the days. Spark also rounds the result to eight digits.
 _WHOLE_MONTHS: Final = 4 / 31 + 1e-6
 
 
 def months_between(call: Call, statistics: Statistics) -> Bounds | None:
-    """months_between(end, start): the months between, and the days between by 31."""
+    """months_between(end, start): the difference in months plus the difference in days / 31."""
     if len(call.arguments) != 3 or call.type != DOUBLE:
         return None
-    found = _two_moments(call, statistics)
+    operands = _two_moments(call, statistics)
     round_off = interval(value(call.arguments[2], statistics))
-    if found is None or round_off is None:
+    if operands is None or round_off is None:
         return None
-    end, start = found
+    end, start = operands
     (end_low, end_high), (start_low, start_high) = local(end, call), local(start, call)
-    # Months and days by 31 rise with the time: no month has more than 31 days.
+    # Months plus days / 31 rise with the time, because no month has more than 31 days.
     low = _fractional_month(end_low) - _fractional_month(start_high) - _WHOLE_MONTHS
     high = _fractional_month(end_high) - _fractional_month(start_low) + _WHOLE_MONTHS
     return result(DOUBLE, low, high, end, start, round_off, proven=is_safe(end) & is_safe(start))

@@ -1,7 +1,7 @@
-"""Functions of timestamps: parts of the local time, truncation, clocks of zones, and Unix time.
+"""Functions of timestamps: parts of the local time, truncation, time zone shifts, and Unix time.
 
-A timestamp is a moment in microseconds, and what it shows on a clock depends on the session's time
-zone, which the call brings along; evaluate.zones has how. A timestamp_ntz is the clock itself.
+A timestamp is a moment in microseconds. Its local time depends on the session time zone, which is
+part of the call; see evaluate.zones. A timestamp_ntz is a local time.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ __all__ = [
 ]
 
 MINUTE = 60 * SECOND
-#: Timestamps further out than this (some 290,000 years) overflow when they are moved.
+#: Timestamps further out than this (some 290,000 years) may overflow when they are shifted.
 SAFE = (1 << 63) - 800 * DAY
 
 
 def moment(call: Call, statistics: Statistics, ordinal: int = 0) -> Interval | None:
-    """The interval of an argument that is a timestamp of either kind."""
+    """Return the interval of an argument that is a timestamp of either kind; else None."""
     if len(call.arguments) <= ordinal:
         return None
-    found = interval(value(call.arguments[ordinal], statistics))
-    return found if found is not None and found.type in (TIMESTAMP, TIMESTAMP_NTZ) else None
+    x = interval(value(call.arguments[ordinal], statistics))
+    return x if x is not None and x.type in (TIMESTAMP, TIMESTAMP_NTZ) else None
 
 
 def is_safe(x: Interval) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -52,14 +52,18 @@ def is_safe(x: Interval) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def local(x: Interval, call: Call) -> tuple[Numbers, Numbers]:
-    """Between which local times the moments lie."""
+    """Return the bounds of the local times of the moments."""
     if x.type == TIMESTAMP_NTZ:
         return x.lower, x.upper
     return zone_of(call).local(x.lower, x.upper)
 
 
 def clock_part(unit: int, within: int) -> ValueRule:
-    """The rule of hour, minute and second: how often `unit` went by since `within` began."""
+    """Return the rule of hour, minute or second.
+
+    It counts the whole units of length `unit` since the current period of length `within` began.
+    Both are in microseconds.
+    """
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
         x = moment(call, statistics)
@@ -76,7 +80,7 @@ def clock_part(unit: int, within: int) -> ValueRule:
 
 
 def second_with_fraction(call: Call, statistics: Statistics) -> Bounds | None:
-    """extract(SECOND …): decimal(8,6), microseconds of the minute."""
+    """extract(SECOND …): a decimal(8,6). Its unscaled value is the microseconds of the minute."""
     x = moment(call, statistics)
     if x is None or call.type.scale != 6:
         return None
@@ -97,9 +101,9 @@ _TRUNCATED_TIMES = {
 
 
 def trunc_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
-    """date_trunc: down to the unit on the local clock, and back to a moment.
+    """date_trunc: round the local time down to the unit and convert it back to a moment.
 
-    Both ways through the clock, each step between its own bounds.
+    Each of the three steps maps bounds to bounds.
     """
     x = moment(call, statistics, 1)
     match call.arguments:
@@ -111,14 +115,15 @@ def trunc_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
         return None
     clock = zone_of(call)
     if name in ("MICROSECOND", "MILLISECOND", "SECOND"):
-        # Spark cuts these off the moment itself: monotone, and no offset is involved.
+        # Spark truncates the moment itself to these units. This is monotone and needs no offset.
         step = _TRUNCATED_TIMES[name]
         return result(
             TIMESTAMP, x.lower // step * step, x.upper // step * step, x, proven=is_safe(x)
         )
     if name in ("MINUTE", "HOUR"):
-        # Never later than the moment. Where one offset is in force, exactly; else at most a unit
-        # and the greatest change of a clock, of a day, earlier.
+        # The result is never later than the moment. Where a single offset is in force, it is
+        # computed exactly. Elsewhere it is earlier by at most a unit plus the greatest clock
+        # change, which is a day.
         step = _TRUNCATED_TIMES[name]
         offset, one = clock.constant(x.lower - step, x.upper)
         low = np.where(one, (x.lower + offset) // step * step - offset, x.lower - step - DAY)
@@ -134,7 +139,7 @@ def trunc_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def from_utc(call: Call, statistics: Statistics) -> Bounds | None:
-    """from_utc_timestamp: the clock of the zone, as if it were UTC."""
+    """from_utc_timestamp: the local time of the zone, taken as UTC."""
     x = moment(call, statistics)
     if x is None or x.type != TIMESTAMP or call.type != TIMESTAMP:
         return None
@@ -142,7 +147,7 @@ def from_utc(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def to_utc(call: Call, statistics: Statistics) -> Bounds | None:
-    """to_utc_timestamp: the moment at which the clock of the zone shows what UTC shows."""
+    """to_utc_timestamp: the moment whose local time in the zone is the UTC time of the argument."""
     x = moment(call, statistics)
     if x is None or x.type != TIMESTAMP or call.type != TIMESTAMP:
         return None
@@ -150,7 +155,7 @@ def to_utc(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def to_unix(step: int) -> ValueRule:
-    """unix_seconds, unix_millis, unix_micros: rounded down, so monotone."""
+    """Return the rule of unix_seconds, unix_millis or unix_micros: rounded down, so monotone."""
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
         x = moment(call, statistics)
@@ -162,8 +167,10 @@ def to_unix(step: int) -> ValueRule:
 
 
 def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
-    """unix_timestamp, to_unix_timestamp: of a moment cut toward zero (of a timestamp_ntz as if it
-    were in UTC); of a date, its midnight; of a string by its format.
+    """unix_timestamp and to_unix_timestamp.
+
+    Of a timestamp: seconds, rounded toward zero (a timestamp_ntz is taken as UTC). Of a date: the
+    seconds of its midnight. Of a string: see evaluate.parsing.
     """
     if not call.arguments or call.type != LONG:
         return None
@@ -172,7 +179,7 @@ def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
         return text_to_unix(call, statistics)
     if x.type == DATE:
         clock = zone_of(call)
-        # The type's ends are beyond what 64 bits of microseconds hold.
+        # The ends of DATE are beyond 64 bits of microseconds.
         inside = (x.lower > -SAFE // DAY) & (x.upper < SAFE // DAY)
         days = [np.where(inside, each, 0) * DAY for each in (x.lower, x.upper)]
         low, high = clock.utc(days[0], days[1])
@@ -185,7 +192,10 @@ def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def from_unix(step: int) -> ValueRule:
-    """timestamp_seconds, _millis, _micros of whole numbers; beyond 64 bits it raises."""
+    """Return the rule of timestamp_seconds, _millis or _micros of whole numbers.
+
+    Spark raises if the result exceeds 64 bits.
+    """
 
     def rule(call: Call, statistics: Statistics) -> Bounds | None:
         x = interval(value(call.arguments[0], statistics)) if call.arguments else None

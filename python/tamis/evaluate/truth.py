@@ -1,4 +1,4 @@
-"""Which truth values a predicate may take among the rows of each container.
+"""The truth values that a predicate may take for the rows of each container.
 
     rows of c in the container    c > 5: can_be_true  can_be_false  can_be_null   verdict
     3, 4                                 False        True          False         none
@@ -6,8 +6,9 @@
     6, 7, NULL                           True         False         True          some
     6, 7                                 True         False         False         all
 
-"May": a flag is False only where no row takes that value. NULL is not true, so a row that is NULL
-stands against "all" and not against "none". A container without rows has no True flag at all.
+A flag is False only if the predicate has that value for no row. NULL is not true, so a row for
+which the predicate is NULL rules out "all" but not "none". For a container without rows, no flag
+need be True.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from tamis.evaluate.bounds import NO, YES, Flags
 
 __all__ = ["Lazy", "TruthSet"]
 
-#: Flags, or the way to compute them when they are first asked for.
+#: Flags, or a function that computes them on first use.
 Lazy: TypeAlias = Flags | Callable[[], Flags]
 
 
 class TruthSet:
-    """Three flags a container, each computed when first asked for, and kept.
+    """Three flags per container, each computed on first use and then kept.
 
-    Pruning asks for can_be_true alone, of every container; the other two are asked for only of
-    containers that are left.
+    Pruning needs only can_be_true, for every container. The other two are needed only for the
+    containers that are kept.
     """
 
     __slots__ = ("_false", "_null", "_true")
@@ -39,7 +40,7 @@ class TruthSet:
 
     @staticmethod
     def anything() -> TruthSet:
-        """Nothing is known: the sound answer for what nobody taught.
+        """Return a truth set of which nothing is known: sound for any predicate.
 
         >>> TruthSet.anything().can_be_true
         array([ True])
@@ -48,7 +49,7 @@ class TruthSet:
 
     @staticmethod
     def constant(value: bool | None) -> TruthSet:
-        """Every row takes this one truth value.
+        """Return the truth set of a predicate that has this value for every row.
 
         >>> TruthSet.constant(None).can_be_true
         array([False])
@@ -78,7 +79,7 @@ class TruthSet:
         return self._null
 
     def negated(self) -> TruthSet:
-        """NOT: true and false change places, NULL stays."""
+        """Return the truth set of NOT: true and false are swapped, NULL stays."""
         return TruthSet(lambda: self.can_be_false, lambda: self.can_be_true, self._lazy_null)
 
     def _lazy_null(self) -> Flags:

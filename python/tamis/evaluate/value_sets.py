@@ -1,19 +1,20 @@
-"""The values of one column of which a predicate is true.
+"""The set of values of one column for which a predicate is true.
 
-    predicate         ordinary values       NaN           NULL
-    c < v             up to v, without it   no            no
-    c >= v            from v on             yes           no         NaN is the greatest value
-    c = v             v                     if v is NaN   no
-    c <> v            all but v             if v is not   no
-    c IN (…)          the options           if listed     no
-    c NOT IN (…)      all but the options   if not        no         with NULL in the list: nothing
-    c IS NULL         none                  no            yes
-    c IS NOT NULL     all                   yes           no
-    NOT (c <=> v)     all but v             if v is not   yes
+    predicate         ordinary values       NaN               NULL
+    c < v             below v               no                no
+    c >= v            v and above           yes               no     NaN is the greatest value
+    c = v             v                     if v is NaN       no
+    c <> v            all but v             if v is not NaN   no
+    c IN (…)          the options           if listed         no
+    c NOT IN (…)      all but the options   if not listed     no     empty if NULL is listed
+    c IS NULL         none                  no                yes
+    c IS NOT NULL     all                   yes               no
+    NOT (c <=> v)     all but v             if v is not NaN   yes
 
-A conjunction is true of the values that are in each of the sets. Limits belong to their interval:
-of whole numbers, dates, timestamps and decimals x > 5 is x >= 6, of floats it is x >= the next
-double, of strings x >= the string and one zero character more. Only below a string there is none.
+A conjunction is true for the intersection of the sets. Limits are inclusive. For whole numbers,
+dates, timestamps and decimals x > 5 becomes x >= the next value; for floating-point numbers, x >=
+the next double; for strings, x >= the string followed by a zero character. The exception is x < v
+for strings, because no string is the greatest below v: there the upper limit is exclusive.
 """
 
 from __future__ import annotations
@@ -43,19 +44,19 @@ __all__ = ["NotUnderstood", "ValueSet", "column_of", "true_values"]
 
 
 class NotUnderstood(Exception):
-    """The predicate says nothing of one column that could be put as a set of its values."""
+    """The predicate cannot be expressed as a set of values of one column."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSet:
-    """Ordinary values within [lower, upper] and not excluded; None: no limit.
+    """The ordinary values within [lower, upper] that are not excluded. None: no limit.
 
-    - `upper_open`: without `upper` itself.
-    - `options`: the ordinary values one by one; None: all those within the limits.
-    - `nan`, `null`: whether NaN and NULL are in the set too.
+    - `upper_open`: whether `upper` itself is not in the set.
+    - `options`: the only ordinary values in question; None: all values.
+    - `nan`, `null`: whether the set also contains NaN or NULL.
     """
 
-    # Any: values of one type, all of them comparable with each other.
+    # Any: values of one type that can be compared with each other.
     lower: Any = None
     upper: Any = None
     upper_open: bool = False
@@ -65,7 +66,7 @@ class ValueSet:
     null: bool = False
 
     def intersected(self, other: ValueSet) -> ValueSet:
-        """The values that are in both."""
+        """Return the intersection of both sets."""
         lower = _tightest(max, self.lower, other.lower)
         upper = _tightest(min, self.upper, other.upper)
         is_open = any(each.upper_open and each.upper == upper for each in (self, other))
@@ -73,14 +74,18 @@ class ValueSet:
         if options is None:
             options = other.options
         elif other.options is not None:
-            among = frozenset(other.options)
-            options = tuple(option for option in options if option in among)
+            other_options = frozenset(other.options)
+            options = tuple(option for option in options if option in other_options)
         excluded = self.excluded | other.excluded
         nan, null = self.nan and other.nan, self.null and other.null
         return ValueSet(lower, upper, is_open, options, excluded, nan, null)
 
     def settled(self, data_type: DataType) -> ValueSet:
-        """The same set, limits cut to the type, options within them; no option where none is."""
+        """Return the same set in a normal form.
+
+        Limits are cut to the domain of the type and options to the limits. A set without ordinary
+        values has empty options; a range of a single value has it as the only option.
+        """
         nan = self.nan and data_type.is_floating
         least, greatest = _domain(data_type)
         options = (False, True) if data_type == BOOLEAN and self.options is None else self.options
@@ -88,7 +93,7 @@ class ValueSet:
             return replace(self, options=self._holding(options, least, greatest), nan=nan)
         lower, upper = self.lower, self.upper
         if least is not None and greatest is not None:
-            # At an end an excluded value moves the limit: x >= 5 without 5 is x >= 6.
+            # An excluded value at a limit moves the limit: x >= 5 without 5 is x >= 6.
             while lower is not None and lower in self.excluded:
                 lower = _step(lower, data_type, 1)
             while upper is not None and upper in self.excluded:
@@ -99,13 +104,13 @@ class ValueSet:
             upper = None if upper is None or upper >= greatest else upper
         options = None
         if lower is not None and upper is not None and lower >= upper:
-            # One value is left, or none.
+            # At most one value is left.
             is_in = lower == upper and not self.upper_open and lower not in self.excluded
             options = (lower,) if is_in else ()
         return replace(self, lower=lower, upper=upper, nan=nan, options=options)
 
     def _holding(self, options: tuple[Any, ...], least: Any, greatest: Any) -> tuple[Any, ...]:
-        """The options that are in the set."""
+        """Return the options that are in the set."""
         if self.excluded:
             options = tuple(each for each in options if each not in self.excluded)
         lower = _tightest(max, self.lower, least)
@@ -120,7 +125,7 @@ class ValueSet:
 
 
 def column_of(expr: Expr) -> Column | None:
-    """The column of which alone a predicate without AND and OR speaks, in a form known here.
+    """Return the only column of a predicate without AND and OR; None for any other form.
 
     >>> from tamis.expr.types import LONG
     >>> column_of(Not(IsNull(Column(("a",), LONG)))).path
@@ -144,7 +149,11 @@ def column_of(expr: Expr) -> Column | None:
 
 
 def true_values(expr: Expr) -> ValueSet:
-    """The values of its column of which the predicate is true.
+    """Return the values of its column for which the predicate is true.
+
+    Raises:
+        NotUnderstood: The predicate cannot be expressed as a set of values of one column.
+        TypeError, ValueError, ArithmeticError: A constant is not a value of its type.
 
     >>> from tamis.expr.types import LONG
     >>> above = Compare(Comparison.GREATER, Column(("a",), LONG), Literal(5, LONG))
@@ -164,7 +173,7 @@ def true_values(expr: Expr) -> ValueSet:
             options, nan = _options(expr)
             return ValueSet(options=options, nan=nan)
         case Not(child=In(options=()) as child) if not child.has_null:
-            raise NotUnderstood  # Spark has a setting for NULL NOT IN ()
+            raise NotUnderstood  # the result of NULL NOT IN () depends on a Spark setting
         case Not(child=In(has_null=True)):
             return ValueSet(options=())
         case Not(child=In() as child):
@@ -186,7 +195,7 @@ def _compared(op: Comparison, column: Column, constant: Literal) -> ValueSet:
     if constant.value is None or not comparable(column.type, constant.type):
         raise NotUnderstood
     if column.type.is_floating and column.type != constant.type:
-        raise NotUnderstood  # what is a limit among doubles is none among floats
+        raise NotUnderstood  # the next value differs between FLOAT and DOUBLE
     if is_nan(constant.value) and constant.type.is_floating:
         return _compared_with_nan(op)
     value, data_type = _normal(constant.value, constant.type), constant.type
@@ -206,13 +215,13 @@ def _compared(op: Comparison, column: Column, constant: Literal) -> ValueSet:
             return ValueSet(upper=below) if below != value else ValueSet(options=())
         case Comparison.GREATER:
             above = _step(value, data_type, 1)
-            if above == value:  # nothing is greater than infinity, but NaN
+            if above == value:  # only NaN is greater than infinity
                 return ValueSet(options=(), nan=True)
             return ValueSet(lower=above, nan=True)
 
 
 def _compared_with_nan(op: Comparison) -> ValueSet:
-    """NaN is greater than every ordinary value, and equal to itself."""
+    """Return the set for a comparison with NaN: greater than all ordinary values, equal to NaN."""
     match op:
         case Comparison.LESS | Comparison.NOT_EQUAL:
             return ValueSet()
@@ -225,7 +234,7 @@ def _compared_with_nan(op: Comparison) -> ValueSet:
 
 
 def _options(expr: In) -> tuple[tuple[Any, ...], bool]:
-    """The options without NaN, and whether it was one; each checked to be a value of the type."""
+    """Return the options without NaN, and whether NaN was one. All are values of the type."""
     known = options_of(expr)
     if known is None:
         raise NotUnderstood
@@ -235,9 +244,10 @@ def _options(expr: In) -> tuple[tuple[Any, ...], bool]:
 
 
 def _normal(value: Value, data_type: DataType) -> Any:
-    """The constant as comparisons take it: a FLOAT rounded to 32 bits, decimals of their scale.
+    """Return the constant as it is compared: a FLOAT rounded to 32 bits, a decimal at its scale.
 
-    TypeError, ValueError or ArithmeticError for what is no value of the type.
+    Raises:
+        TypeError, ValueError, ArithmeticError: The constant is not a value of the type.
     """
     edge = edge_of([value], data_type)
     if data_type.is_floating:
@@ -249,7 +259,7 @@ def _normal(value: Value, data_type: DataType) -> Any:
 
 
 def _step(value: Any, data_type: DataType, step: int) -> Any:
-    """The value of the type right above or below another; of text only the one above."""
+    """Return the next value of the type above or below; for text, only the next one above."""
     if data_type.is_floating:
         return math.nextafter(value, math.inf * step)
     if data_type.is_decimal:
@@ -264,7 +274,7 @@ _GREATEST_DECIMAL: Final = 10**38 - 1
 
 
 def _domain(data_type: DataType) -> tuple[Any, Any]:
-    """The least and the greatest value that is held of a type of discrete values; else None."""
+    """Return the least and greatest value of a type with discrete values; else (None, None)."""
     if data_type.is_decimal:
         scale = data_type.scale or 0
         least, greatest = -_GREATEST_DECIMAL, _GREATEST_DECIMAL

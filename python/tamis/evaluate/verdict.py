@@ -1,4 +1,4 @@
-"""What statistics prove of the rows of one container."""
+"""What statistics prove about a predicate and the rows of one container."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ __all__ = ["Verdict"]
 
 
 class Verdict(StrEnum):
-    NONE = "none"  # no row satisfies the predicate: the container need not be read
-    SOME = "some"  # nothing is proven: read it, and apply the predicate
-    ALL = "all"  # every row satisfies the predicate: it need not be applied
+    NONE = "none"  # no row satisfies the predicate: skip the container
+    SOME = "some"  # nothing is proven: read the container and apply the predicate
+    ALL = "all"  # every row satisfies the predicate: no need to apply it

@@ -1,8 +1,8 @@
-"""Asking functions of the user, which may raise, hang, or be slow: none of that may matter.
+"""Calls of users' functions, isolated from the planner: they may raise, hang or be slow.
 
-They run in a thread of their own, for as long as the plan can wait. What was not answered by then
-is not known, and is answered faster the next time, for answers are kept. A single call that does
-not come back is not waited for, and the contract is not asked again.
+They run in a separate thread for as long as the plan can wait. Results that are missing by then are
+not known. Results are kept, so the next plan needs fewer calls. A call that does not return is
+abandoned, and the function is not called again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from typing import Any, Final
 
 __all__ = ["Answers", "Watch", "run_within"]
 
-_UNHEARD: Final = object()
+#: Stands for the result of a call that raised, or that was not made.
+_NO_ANSWER: Final = object()
 _MOST_KEPT: Final = 400_000
-#: How long a call may go on after the time is over, before it counts as hanging.
+#: How long a call may run after the time limit before it counts as hanging.
 _GRACE_SECONDS: Final = 0.5
 
 
 class Watch:
-    """How long user code may still take in one plan, and what has to be said of it."""
+    """The time that users' functions may still take in one plan, and the warnings about them."""
 
     def __init__(self, seconds: float = 1.5) -> None:
         self.warnings: dict[str, str] = {}
@@ -30,7 +31,7 @@ class Watch:
         self._ends = 0.0
 
     def __enter__(self) -> bool:
-        """The watch runs; whether there is time at all."""
+        """Start the watch. Return whether any time is left."""
         self._ends = time.monotonic() + self._left
         return self._left > 0
 
@@ -38,16 +39,16 @@ class Watch:
         self._left = self.left()
 
     def left(self) -> float:
-        """Seconds, while the watch runs."""
+        """Return the seconds that are left while the watch runs."""
         return max(0.0, self._ends - time.monotonic())
 
     def warn(self, code: str, text: str) -> None:
-        """Once for each code: a contract that fails does so in every file."""
+        """Keep the first warning of each code: a contract that fails does so in every file."""
         self.warnings.setdefault(code, text)
 
 
 class Answers:
-    """The answers of one function to questions, kept."""
+    """The kept answers of one function, by question."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -57,16 +58,16 @@ class Answers:
     def of(
         self, questions: Iterable[Hashable], answer: Callable[[Any], Any], watch: Watch
     ) -> dict[Hashable, Any]:
-        """Answers by question; a question is missing where it raised or there was no time."""
-        asked = list(dict.fromkeys(questions))
-        missing = [each for each in asked if each not in self._kept]
+        """Return the answer to each question, without those that raised or had no time left."""
+        distinct = list(dict.fromkeys(questions))
+        missing = [each for each in distinct if each not in self._kept]
         if missing and not self.hangs:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.clear()
-                missing = asked
+                missing = distinct
             self._ask(missing, answer, watch)
-        found = {each: self._kept.get(each, _UNHEARD) for each in asked}
-        return {each: given for each, given in found.items() if given is not _UNHEARD}
+        answers = {each: self._kept.get(each, _NO_ANSWER) for each in distinct}
+        return {each: result for each, result in answers.items() if result is not _NO_ANSWER}
 
     def _ask(self, missing: list[Hashable], answer: Callable[[Any], Any], watch: Watch) -> None:
         def ask() -> None:
@@ -74,28 +75,29 @@ class Answers:
                 if watch.left() == 0:
                     return
                 try:
-                    given = answer(question)
-                except BaseException:  # SystemExit too: whatever it was, nothing is known
-                    given = _UNHEARD
-                self._kept[question] = given
+                    result = answer(question)
+                except BaseException:  # including SystemExit: after any error, nothing is known
+                    result = _NO_ANSWER
+                self._kept[question] = result
 
         if not run_within(ask, watch.left() + _GRACE_SECONDS):
             self.hangs = True
             watch.warn(
                 f"declaration_hangs:{self.name}",
-                f"the declared function of {self.name} does not return: it is not asked any more. "
-                "Declare it anew.",
+                f"the declared function of {self.name} does not return and is not called again. "
+                "Fix it and declare it again.",
             )
 
 
 def run_within(task: Callable[[], None], seconds: float) -> bool:
-    """Run a task in a thread of its own; False if it had to be left behind."""
+    """Run a task in a separate thread. Return False if it did not finish and was abandoned."""
     thread = threading.Thread(target=task, name="tamis-user-code", daemon=True)
     thread.start()
     thread.join(seconds)
     if not thread.is_alive():
         return True
-    # A loop of Python code ends with this; what sleeps, or is in C code, when it returns.
+    # This ends a loop of Python code at once. Code that sleeps or runs in C ends when it returns to
+    # Python.
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
     )

@@ -1,7 +1,8 @@
-"""A column between two limits, in one go.
+"""A column between two limits, evaluated as one predicate.
 
-Of ordinary values in [l, u] one may lie in [a, b] only if a <= u and l <= b, and one may lie
-outside only if l < a or b < u. Where b does not belong to the limits: l < b, and b <= u.
+The ordinary values of a container lie in [l, u]. One of them may lie in [a, b] only if a <= u and
+l <= b. One may lie outside of [a, b] only if l < a or b < u. If b is exclusive, the conditions on b
+are l < b and b <= u.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ __all__ = ["within"]
 
 
 def within(expr: Within, statistics: Statistics) -> TruthSet:
-    """True of what lies inside, NaN if `expr.nan`; false of what lies outside; NULL of NULL."""
+    """True for values inside, false for values outside, NULL for NULL.
+
+    NaN counts as inside if `expr.nan`, else as outside.
+    """
     x = statistics.bounds(expr.value)
     limits = _limits(expr)
     if limits is None or x.type != expr.value.type:
@@ -47,20 +51,20 @@ def within(expr: Within, statistics: Statistics) -> TruthSet:
 
 def _may_be_inside(x: Bounds, low: Bounds, high: Bounds, upper_open: bool) -> Flags:
     not_above = may_be_less if upper_open else may_be_less_equal
-    questions = [lambda: may_be_less_equal(low, x), lambda: not_above(x, high)]
+    tests = [lambda: may_be_less_equal(low, x), lambda: not_above(x, high)]
     if _lies_above(x, high):
-        questions.reverse()
-    first = questions[0]()
-    if not first.any():  # files are often in order: all of a block lie on one side of the limits
+        tests.reverse()
+    first = tests[0]()
+    if not first.any():  # files are often sorted: a whole block lies on one side of the limits
         return first
-    second = questions[1]()
-    if len(first) == len(second) > 1:  # arrays that were made just now: no third one
+    second = tests[1]()
+    if len(first) == len(second) > 1:  # both arrays are temporary: reuse one for the result
         return np.logical_and(first, second, out=first)
     return all_of((first, second))
 
 
 def _lies_above(x: Bounds, high: Bounds) -> bool:
-    """Whether the container in the midst lies above the limits; False where that is not seen."""
+    """Return whether the middle container lies above the limits; False if that is not known."""
     if not (isinstance(x.lower, np.ndarray) and isinstance(high.lower, np.ndarray)):
         return False
     return len(x.lower) > 0 and bool(x.lower[len(x.lower) // 2] > high.lower[0])
@@ -76,7 +80,7 @@ def _may_be_outside(x: Bounds, low: Bounds, high: Bounds, upper_open: bool) -> F
 
 @once_a_node
 def _limits(expr: Within) -> tuple[Bounds, Bounds] | None:
-    """The limits as constants; None when one of them is no value of the type."""
+    """Return the limits as constants, or None if one of them is not a value of the type."""
     try:
         return _limit(expr.lower, expr.value.type), _limit(expr.upper, expr.value.type)
     except (TypeError, ValueError, ArithmeticError):
@@ -84,10 +88,10 @@ def _limits(expr: Within) -> tuple[Bounds, Bounds] | None:
 
 
 def _limit(value: Value, data_type: DataType) -> Bounds:
-    """One constant; without edges where there is no limit."""
+    """Return a limit as the bounds of a constant, without edges if there is no limit."""
     edge: Edge | None = None
     if value is not None and data_type.is_floating:
-        # A limit among doubles, of a FLOAT too: rounded, it would be another one.
+        # The limits of a FLOAT are doubles too. Rounding one to a FLOAT would change the limit.
         edge = np.array([value], np.float64)
     elif value is not None:
         edge = edge_of([value], data_type)

@@ -1,4 +1,4 @@
-"""Texts of full-width fields, such as 2024-11-03 06:07:08, read as moments of a clock."""
+"""Parsing text with full-width fields, such as 2024-11-03 06:07:08, as local times."""
 
 from __future__ import annotations
 
@@ -14,9 +14,18 @@ __all__ = ["parsed_moments"]
 
 
 def parsed_moments(rows: Rows, lengths: Numbers, pattern: str) -> tuple[Numbers, Flags]:
-    """Texts of full-width fields as local microseconds, and where they are such texts.
+    """Parse text that matches a pattern of full-width fields.
 
-    Text and pattern are equally long; fields that the pattern has not are the first there are.
+    Fields that are not in the pattern have their first value: month 1, day 1, hour 0.
+
+    Args:
+        rows: The bytes of each text, at least as many as the pattern has.
+        lengths: The length of each text in bytes. Only texts as long as the pattern match.
+        pattern: Letters for the digits of fields (y, M, d, H, m, s, S). Any other character must
+            match itself.
+
+    Returns:
+        The local times in microseconds, 0 where the text does not match; and where it matches.
 
     >>> rows = np.array([list(b"1970-01-02"), list(b"1970-13-02")], np.uint8)
     >>> moments, valid = parsed_moments(rows, np.array([10, 10]), "yyyy-MM-dd")

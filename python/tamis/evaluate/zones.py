@@ -1,18 +1,20 @@
-"""Time zones: between which local times the moments of an interval lie, and the other way round.
+"""Time zones: bounds of the local times of an interval of moments, and the reverse.
 
-    local(t) = t + offset(t)        goes back where clocks are set back: not monotone
-    utc(l) = l - offset             l in a gap (clocks set forward) is taken with the offset before
-                                    the gap, as java.time does, so utc goes back at the gap's end
+    local(t) = t + offset(t)        not monotone: it decreases where clocks are set back
+    utc(l) = l - offset             not monotone: for l in a gap (clocks set forward), java.time
+                                    uses the offset before the gap, so utc decreases at its end
 
-Both are t plus a constant between transitions, so their extremes over an interval are at its ends
-and at the transitions inside: two searches in a table per edge, however long the interval is.
+Between transitions, both add a constant to the argument. So their extremes over an interval are at
+its ends and at the transitions inside it. Finding them takes two searches in a table per edge,
+regardless of the length of the interval.
 
-The table holds the transitions up to 2099, and comes with the call from Spark's JVM: editions of
-the time zone database differ. Later offsets are taken from the least to the greatest. For calls
-that came another way there are Python's own zones: exact from 1970 on; before that, where editions
-differ most, anything from the least to the greatest offset ever, and three hours beyond. Of a zone
-that is not found, or is no region but an abbreviation: java.time allows -18 to +18 hours, so any of
-these. All microseconds.
+The table has the transitions up to 2099. Spark's JVM sends it with the call, because editions of
+the time zone database differ. After 2099 the offset may be anything from the least to the greatest.
+Calls without a table use Python's zones. These are exact from 1970 on. Before 1970, where editions
+differ most, the offset may be anything from three hours below the least offset of the zone to three
+hours above the greatest. For a zone that is not found, or whose name is an abbreviation and not a
+region, the offset may be anything that java.time allows: -18 to +18 hours. All values are in
+microseconds.
 """
 
 from __future__ import annotations
@@ -50,11 +52,14 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Zone:
-    """Offsets: offsets[k] is in force from moments[k - 1] up to moments[k] (`first` to 2099)."""
+    """A table of offsets from `first` to 2099.
+
+    offsets[k] is in force from moments[k - 1] up to, but not including, moments[k].
+    """
 
     moments: Longs
     offsets: Longs
-    #: The least and the greatest offset before `first`, and after 2099.
+    #: The least and greatest offset before `first`, and the same after 2099.
     early: tuple[int, int]
     late: tuple[int, int]
     first: int = _FIRST
@@ -64,7 +69,7 @@ class Zone:
         return len(self.moments) == 0 and self.early[0] == self.early[1]
 
     def local(self, lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
-        """Between which local times the moments from lower to upper lie; clipped to 64 bits.
+        """Return bounds of the local times of the moments from lower to upper; clipped to 64 bits.
 
         >>> new_york = zone("America/New_York")
         >>> fall_back = np.array([1_730_613_600 * SECOND])  # 2024-11-03 06:00 UTC
@@ -77,18 +82,18 @@ class Zone:
         lowest, highest = self._plus_offset(lower, upper)
         if len(self.moments):
             after = np.searchsorted(self.moments, lower, "right")
-            # Right after a transition: the local time that its piece begins with.
+            # The local time right after a transition, with which a piece begins.
             begins = self.moments + self.offsets[1:]
             least_from = np.append(np.minimum.accumulate(begins[::-1])[::-1], _GREATEST)
             inside = np.append(self.moments, _GREATEST)[after] <= upper
             lowest = np.where(inside, np.minimum(lowest, least_from[after]), lowest)
             upto = np.searchsorted(self.moments, upper, "right")
-            # Right before a transition: the local time that the piece before ends with.
+            # The local time right before a transition, with which a piece ends.
             ends = self.moments - 1 + self.offsets[:-1]
             greatest_to = np.insert(np.maximum.accumulate(ends), 0, _LEAST)
             inside = np.insert(self.moments, 0, _LEAST)[upto] > lower
             highest = np.where(inside, np.maximum(highest, greatest_to[upto]), highest)
-        # An interval that goes on beyond an end of the table: what lies there.
+        # An interval that crosses an end of the table: include the local times beyond it.
         crosses = (lower < self.first) & (upper >= self.first)
         highest = np.where(crosses, np.maximum(highest, self.early[1] - 1), highest)
         crosses = (lower < _LAST) & (upper >= _LAST)
@@ -108,22 +113,22 @@ class Zone:
         return exact.clipped_add(lower, at_lower), exact.clipped_add(upper, at_upper)
 
     def utc(self, lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
-        """Between which moments the local times from lower to upper lie; clipped to 64 bits.
+        """Return bounds of the moments of the local times from lower to upper; clipped to 64 bits.
 
-        A local time in a gap is also allowed to be the moment of the transition, which is where
-        java.time starts a day whose midnight was skipped; and one that comes twice either of its
-        two moments, for java.time keeps the offset of a moment that it moves.
+        A local time in a gap may also denote the moment of the transition, because java.time starts
+        a day whose midnight is skipped there. A local time that occurs twice may denote either of
+        its two moments, because java.time keeps the offset when it shifts a moment.
         """
         if self.is_fixed:
             return _plus(lower, upper, -self.early[0])
         before, after = self.offsets[:-1], self.offsets[1:]
-        # Piece k begins where both the old and the new clock have passed the transition.
+        # Piece k begins at the local time that is past the transition in both offsets.
         starts = self.moments + np.maximum(before, after)
         at_lower = self.offsets[np.searchsorted(starts, lower, "right")]
-        # The later of two moments: the new clock counts as soon as it shows the time.
+        # The later of two moments: use the new offset from the first local time that it covers.
         at_upper = self.offsets[np.searchsorted(self.moments + after, upper, "right")]
         early, late = self.early, self.late
-        # A day at either end of the table: an offset is less than that.
+        # Within a day of an end of the table, use the offsets beyond it: offsets are below a day.
         is_early, is_late = lower < self.first + DAY, lower >= _LAST - DAY
         at_lower = np.where(is_early, early[1], np.where(is_late, late[1], at_lower))
         is_early, is_late = upper < self.first + DAY, upper >= _LAST - DAY
@@ -148,7 +153,7 @@ class Zone:
         return lowest, highest
 
     def constant(self, lower: Numbers, upper: Numbers) -> tuple[Longs, npt.NDArray[np.bool_]]:
-        """The offset in force at `lower`, and where it is known and in force until `upper`."""
+        """Return the offset in force at `lower`, and where it is known and lasts until `upper`."""
         first = np.searchsorted(self.moments, lower, "right")
         last = np.searchsorted(self.moments, upper, "right")
         if self.is_fixed:
@@ -173,7 +178,7 @@ def _fixed(least: int, greatest: int) -> Zone:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _AnyZone(Zone):
-    """A zone of which nothing is known."""
+    """A zone of which nothing is known: any offset from early[0] to early[1]."""
 
     def local(self, lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
         ends = np.array([self.early[0]]), np.array([self.early[1]])
@@ -187,7 +192,7 @@ class _AnyZone(Zone):
 
 @lru_cache(maxsize=64)
 def zone(name: object) -> Zone:
-    """The zone that Spark knows by this id; of what is not found, any offset that Java allows.
+    """Return the zone with this id in Spark; if not found, one with any offset that Java allows.
 
     >>> zone("+05:30").offsets.tolist() == [int(5.5 * HOUR)]
     True
@@ -201,15 +206,15 @@ def zone(name: object) -> Zone:
         seconds = int(match[2]) * 3600 + int(match[3]) * 60 + int(match[4] or 0)
         offset = seconds * SECOND * (-1 if match[1] == "-" else 1)
         return _fixed(offset, offset)
-    found = _region(name) if isinstance(name, str) and "/" in name else None
-    if found is not None:
-        return found
+    region = _region(name) if isinstance(name, str) and "/" in name else None
+    if region is not None:
+        return region
     none = np.array([], np.int64)
     return _AnyZone(none, np.array([0], np.int64), (-_ANY, _ANY), (-_ANY, _ANY))
 
 
 def zone_of(call: Call) -> Zone:
-    """The zone of a call: by the table that came with it, or else by its name."""
+    """Return the zone of a call: from the table in the call, or else by its name."""
     table = call.option("zoneTable")
     return (_from_table(table) if isinstance(table, str) else None) or zone(
         call.option("timeZoneId")
@@ -218,7 +223,7 @@ def zone_of(call: Call) -> Zone:
 
 @lru_cache(maxsize=64)
 def _from_table(text: str) -> Zone | None:
-    """Reads "first offset;moment:offset,…" in seconds; None of anything else.
+    """Parse "first offset;moment:offset,…" in seconds; return None for anything else.
 
     >>> table = _from_table("3600;0:7200,86400:3600")
     >>> table.moments.tolist() == [0, DAY], (table.offsets // SECOND).tolist()
@@ -233,7 +238,8 @@ def _from_table(text: str) -> Zone | None:
         return None
     if moments != sorted(moments) or max(map(abs, offsets)) > _ANY:
         return None
-    # Changes so near to each other that local times do not come in order are not searched.
+    # Reject transitions so close together that their local times are not in ascending order: the
+    # searches need ascending order.
     starts = [
         moment + max(pair) for moment, *pair in zip(moments, offsets, offsets[1:], strict=False)
     ]
@@ -256,7 +262,7 @@ def _region(name: str) -> Zone | None:
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         return None
     moments, offsets = _transitions(info)
-    # Before 1970: probe now and then, all the way back to local mean time.
+    # Before 1970: probe every five days, back to local mean time.
     old = [_offset(info, -days * DAY) for days in range(0, 40_000, 5)]
     least, greatest = min(old + offsets), max(old + offsets)
     return Zone(
@@ -273,7 +279,7 @@ def _offset(info: zoneinfo.ZoneInfo, moment: int) -> int:
 
 
 def _transitions(info: zoneinfo.ZoneInfo) -> tuple[list[int], list[int]]:
-    """The transitions of 1970 to 2099 to the second, and the offsets around them."""
+    """Return the transitions from 1970 to 2099, to the second, and the offsets around them."""
     moments: list[int] = []
     offsets = [_offset(info, _FIRST)]
     for day in range(_FIRST, _LAST, DAY):
@@ -281,11 +287,11 @@ def _transitions(info: zoneinfo.ZoneInfo) -> tuple[list[int], list[int]]:
             start = moments[-1] if moments and moments[-1] > day else day
             seconds = range(start // SECOND, (day + DAY) // SECOND + 1)
             before = offsets[-1]
-            # The first second with another offset; of two changes in one day, each in its turn.
-            found = bisect.bisect_left(
+            # Find the first second with another offset. The loop repeats for two changes in a day.
+            first = bisect.bisect_left(
                 seconds, True, key=lambda second: _offset(info, second * SECOND) != before
             )
-            moments.append(seconds[found] * SECOND)
+            moments.append(seconds[first] * SECOND)
             offsets.append(_offset(info, moments[-1]))
             if offsets[-1] == last:
                 break
