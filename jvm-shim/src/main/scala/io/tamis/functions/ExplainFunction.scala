@@ -29,18 +29,18 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
   )
 
   override protected def rows(planned: QueryExecution): Seq[Row] = {
-    val report = Messages.mapper.readTree(ScanReport.explain(planned))
-    val scanned = report.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
+    val explained = Messages.mapper.readTree(ScanReport.explain(planned))
+    val scanned = explained.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
       ofScan(scan, i + 1)
     }
-    val leftAlone = report.path("left_alone").elements.asScala.map { relation =>
+    val leftAlone = explained.path("left_alone").elements.asScala.map { relation =>
       row(
         "table" -> text(relation, "table"),
         "what" -> "left alone",
         "reason" -> text(relation, "reason")
       )
     }
-    val answered = report.path("answered").elements.asScala.map { answer =>
+    val answered = explained.path("answered").elements.asScala.map { answer =>
       row(
         "table" -> text(answer, "table"),
         "what" -> "answered",

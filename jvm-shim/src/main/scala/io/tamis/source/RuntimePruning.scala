@@ -9,22 +9,22 @@ import org.apache.spark.sql.connector.expressions.{Literal => V2Literal, NamedRe
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Files of a scan that are left once values are known that a running query has found: those of
-  * `column IN (values)`, and of conditions that tamis has put in place (`Told`).
+/** The files of a scan that remain once the running query has computed the values of `column IN
+  * (values)` and of the conditions that tamis added (`Told`).
   *
-  * Partition values are tested by Spark itself, of the rest the planner is asked as of any filter.
-  * Whatever goes wrong, no file is left out.
+  * Spark itself tests partition values. For the rest the planner is asked, as for any filter. If
+  * anything fails, no file is left out.
   */
 final class RuntimePruning(table: TamisTable, kept: Kept) {
 
   def apply(predicates: Seq[V2Predicate]): Kept =
     try pruned(predicates)
     catch {
-      // a LinkageError: a Spark whose internals are not those that the jar was built for
+      // a LinkageError: the internals of this Spark differ from those that the jar was built for
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
           s"runtime:${e.getClass.getName}",
-          s"pruning at run time failed (${e.getMessage}); the files of the plan are read.",
+          s"pruning at run time failed (${e.getMessage}); the scan reads the files that were planned.",
           e
         )
         kept
@@ -39,7 +39,7 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
     if (!TamisConf.enabled(conf) || TamisConf.mode(conf) != "apply") ofPartitions
     else {
       val names = partitions.fieldNames.toSet
-      // a cast of a partition column is pruned by in any case, as Spark's own scan does
+      // a cast of a partition column always prunes, as in Spark's own scan
       val conditions =
         (told.flatMap(toldBy(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names)))
           .filter(c =>

@@ -34,8 +34,8 @@ final case class ImpliedRange(column: Expression, intervals: Seq[ImpliedInterval
 
   /** The range with a margin for sources that compare differently from Spark: one unit in the last
     * place, one day, and two days for timestamps, because two time zones are at most 26 hours
-    * apart. None if no bound is left. Ranges of strings are not moved here; the caller decides
-    * about them.
+    * apart. Bounds of strings have no margin; a source that orders strings differently must not get
+    * them (OtherSource). None if some interval has no bound left.
     */
   def widened: Option[ImpliedRange] = {
     val wider = intervals.map(i =>
@@ -100,7 +100,10 @@ object ImpliedReader {
     try {
       val path = node.get("column").elements.asScala.map(_.asText).toSeq
       val column =
-        predicates.iterator.flatMap(_.find(names(path))).nextOption().filter(c => hasRanges(c.dataType))
+        predicates.iterator
+            .flatMap(_.find(names(path)))
+            .nextOption()
+            .filter(c => hasRanges(c.dataType))
       val intervals = column.toSeq.flatMap { c =>
         node.get("intervals").elements.asScala.map { i =>
           ImpliedInterval(
