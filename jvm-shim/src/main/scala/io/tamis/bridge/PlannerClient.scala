@@ -64,14 +64,14 @@ object PlannerClient {
     // the deadline covers everything, including the wait for the sidecar to start
     val timeoutMs = math.max(TamisConf.timeoutMs(conf), atLeastMs)
     val deadline = System.nanoTime() + timeoutMs * 1000000L
-    var asked: Option[Sidecar] = None
+    var contacted: Option[Sidecar] = None
     try {
       val sidecar = SidecarSupervisor.await(
         TamisConf.python(conf),
         deadline,
         TamisConf.startTimeoutMs(conf)
       )
-      asked = Some(sidecar)
+      contacted = Some(sidecar)
       val call = calls.submit(() => send(sidecar.planner))
       val answer =
         try call.get(math.max(1L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)
@@ -82,26 +82,26 @@ object PlannerClient {
     } catch {
       case closed: PlannerUnavailable                               => throw closed
       case e if NonFatal(e) || e.isInstanceOf[InterruptedException] =>
-        throw unavailable(e, asked, timeoutMs)
+        throw unavailable(e, contacted, timeoutMs)
     }
   }
 
   private def unavailable(
       e: Throwable,
-      asked: Option[Sidecar],
+      contacted: Option[Sidecar],
       timeoutMs: Long
   ): PlannerUnavailable = {
     val cause = e match { case x: ExecutionException => x.getCause; case x => x }
     val (code, why, lasting) = cause match {
       case start: SidecarStartFailure => ("start", start.getMessage, start.lasting)
       case _: TimeoutException        =>
-        asked.foreach(SidecarSupervisor.hung)
+        contacted.foreach(SidecarSupervisor.hung)
         (
           "deadline",
           s"no answer within $timeoutMs ms. If the storage of the index is slow, raise spark.tamis.timeoutMs.",
           false
         )
-      case _: RejectedExecutionException => ("busy", s"$MostCalls questions are already in progress.", false)
+      case _: RejectedExecutionException => ("busy", s"$MostCalls questions are in progress.", false)
       case failure: PlannerFailure       =>
         (
           failure.code,
@@ -110,11 +110,11 @@ object PlannerClient {
         )
       case _: InterruptedException =>
         Thread.currentThread().interrupt(); ("interrupted", "the query was interrupted", false)
-      case other if asked.exists(_.isDying) =>
+      case other if contacted.exists(_.isDying) =>
         ("died", s"the sidecar died (${describe(other)}) and is being restarted.", false)
       case other => ("call", s"the call failed (${describe(other)}).", false)
     }
-    SidecarSupervisor.failed(asked, why, lasting)
+    SidecarSupervisor.failed(contacted, why, lasting)
     if (code != "interrupted")
       Warnings.once(
         s"bridge:$code",

@@ -118,15 +118,15 @@ object SidecarSupervisor {
   /** Records a failed request: the breaker opens, unless the process died for the first time and is
     * restarted at once.
     */
-  def failed(asked: Option[Sidecar], why: String, lasting: Boolean): Unit = synchronized {
+  def failed(contacted: Option[Sidecar], why: String, lasting: Boolean): Unit = synchronized {
     failures += 1
     lastFailure = why
     val pauseMs =
       if (lasting) LongestPauseMs
       else math.min(LongestPauseMs, FirstPauseMs << math.min(failures - 1, 6))
-    val died = asked.exists(!_.isAlive)
+    val died = contacted.exists(!_.isAlive)
     if (!died || failures >= DeathsBeforePause) closedUntil = System.nanoTime() + pauseMs * 1000000L
-    if (died) run.filter(_.sidecar == asked).foreach(r => launch(r.python, r.startTimeoutMs))
+    if (died) run.filter(_.sidecar == contacted).foreach(r => launch(r.python, r.startTimeoutMs))
   }
 
   /** Handles a call that exceeded its deadline. A process that does not even answer a ping is
@@ -138,7 +138,7 @@ object SidecarSupervisor {
     synchronized {
       hangs += 1
       if (!answers || hangs >= HangsBeforeRestart) {
-        log.info(s"killed sidecar ${sidecar.pid}: it ${if (answers) "hangs" else "does not answer"}")
+        log.info(s"killed sidecar ${sidecar.pid}, which ${if (answers) "hangs" else "is silent"}")
         hangs = 0
         sidecar.kill()
       }

@@ -40,18 +40,18 @@ object FilesFunction extends QueryFunction("tamis_files") {
     val evidence = detail.evidence().toOption // if it is missing, the files are still listed
     val name = table.name()
     detail.listing.files.indices.map { i =>
-      val (file, found) = (detail.listing.files(i), evidence.map(_(i)))
+      val (file, known) = (detail.listing.files(i), evidence.map(_(i)))
       Row(
         number,
         name,
         pathOf(file),
         file.getLen,
         Instant.ofEpochMilli(file.getModificationTime),
-        found.flatMap(_.rows).map(Long.box).orNull,
+        known.flatMap(_.rows).map(Long.box).orNull,
         detail.isKept(i),
-        found.flatMap(_.verdict).orNull,
-        detail.decidedBy(i, found).orNull,
-        found.map(_.statistics).orNull,
+        known.flatMap(_.verdict).orNull,
+        detail.decidedBy(i, known).orNull,
+        known.map(_.statistics).orNull,
         isRead(i)
       )
     }

@@ -29,8 +29,8 @@ object HistoryFunction extends TableFunction("tamis_history") {
         s"$name takes no argument. Set spark.tamis.history.location to read another folder"
       )
     val session = SparkSession.active
-    val found = session.withActive(read(SQLConf.get))
-    LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(found.schema), found.rows)
+    val history = session.withActive(read(SQLConf.get))
+    LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(history.schema), history.rows)
   }
 
   private def read(conf: SQLConf): ArrowFile[Row] = {

@@ -79,9 +79,9 @@ object Audit {
             try
               scans.foreach { scan =>
                 val number = every.indexWhere(_ eq scan.node)
-                audit(ran.sparkSession, scan, most).foreach { found =>
-                  PlanningMetrics.audited(found.result, found.files)
-                  ScanHistory.audited(ran, execution, number, time, found)
+                audit(ran.sparkSession, scan, most).foreach { outcome =>
+                  PlanningMetrics.audited(outcome.result, outcome.files)
+                  ScanHistory.audited(ran, execution, number, time, outcome)
                 }
               }
             catch { case e @ (NonFatal(_) | _: LinkageError) => cannot("the query", e) }
@@ -147,14 +147,14 @@ object Audit {
       table: PlannedFiles,
       files: Option[Kept],
       conjuncts: Seq[Expression]
-  )(condition: Seq[Expression] => Expression)(found: Long => String): Option[AuditResult] =
+  )(condition: Seq[Expression] => Expression)(textOf: Long => String): Option[AuditResult] =
     Option.when(files.nonEmpty && conjuncts.nonEmpty) {
       val count = files.get.count.toLong
       try {
         val rows = rowsOf(session, table, files.get, condition(conjuncts))
         read.addAndGet(count)
         if (rows > 0) {
-          val text = found(rows)
+          val text = textOf(rows)
           disagreement(text)
           AuditResult(AuditResult.Disagreement, count, Some(text))
         } else {
@@ -190,8 +190,8 @@ object Audit {
     val plain = session.sessionState.conf.clone()
     plain.setConfString("spark.tamis.enabled", "false")
     session.withActive(SQLConf.withExistingConf(plain) {
-      val found = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
-      val counted = Filter(over(condition, rows.output), rows).groupBy()(found)
+      val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
+      val counted = Filter(over(condition, rows.output), rows).groupBy()(count)
       val planned = session.sessionState.executePlan(counted).executedPlan
       withLocalProperties(session.sparkContext, table, plain) {
         planned.executeCollect().head.getLong(0)

@@ -67,9 +67,9 @@ object ScanHistory {
       execution: Long,
       scan: Int,
       time: Long,
-      found: AuditResult
+      outcome: AuditResult
   ): Unit =
-    if (isRecorded(ran)) record(ran)(Seq(ScanRecords.ofAudit(execution, scan, time, found)))
+    if (isRecorded(ran)) record(ran)(Seq(ScanRecords.ofAudit(execution, scan, time, outcome)))
 
   private def isRecorded(ran: QueryExecution): Boolean = {
     val conf = ran.sparkSession.sessionState.conf
@@ -108,7 +108,7 @@ object ScanHistory {
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
           "history:failed",
-          s"a scan could not be recorded in the history ($e). Queries are not affected; " +
+          s"cannot record a scan in the history ($e). Queries are not affected; " +
             "spark.tamis.history.enabled=false turns the history off.",
           e
         )

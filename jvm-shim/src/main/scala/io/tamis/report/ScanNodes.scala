@@ -42,7 +42,7 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
     // of two stacked filters, the upper one comes first; its rows pass both
     val filters = collectWithSubqueries(plan) { case f: FilterExec => below(f.child).map(_ -> f) }
     def above(node: SparkPlan) = filters.flatten.collectFirst { case (s, f) if s eq node => f }
-    val found = collectWithSubqueries(plan) {
+    val scans = collectWithSubqueries(plan) {
       case b: BatchScanExec =>
         b.scan match {
           case s: TamisScan =>
@@ -70,7 +70,7 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
         val plan = m.relation.cachedPlan
         if (cached(plan)) of(plan, cached) else Nil
     }.flatten
-    once(found)(_.node)
+    once(scans)(_.node)
   }
 
   private def isDynamic(e: Expression): Boolean = e.exists(_.isInstanceOf[DynamicPruning])

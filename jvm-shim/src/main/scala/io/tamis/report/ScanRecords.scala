@@ -50,10 +50,10 @@ object ScanRecords {
     * @param scan
     *   its number among all scans of the plan
     */
-  def ofAudit(execution: Long, scan: Int, time: Long, found: AuditResult): String = {
+  def ofAudit(execution: Long, scan: Int, time: Long, outcome: AuditResult): String = {
     val out = document("audit", execution, scan, time)
-    val audit = out.putObject("audit").put("result", found.result).put("files", found.files)
-    audit.put("text", found.text.orNull)
+    val audit = out.putObject("audit").put("result", outcome.result).put("files", outcome.files)
+    audit.put("text", outcome.text.orNull)
     Messages.mapper.writeValueAsString(out)
   }
 

@@ -23,14 +23,14 @@ object AggregateFromStatistics extends GoalRule {
 
   private def answered(wanted: StatisticsAggregate): LogicalPlan = {
     var numbers: Option[GroupNumbers] = None
-    val goalAnswer = ScanPlanner.askOf(wanted.scan.table, wanted.scan.conjuncts) { listing =>
+    val reply = ScanPlanner.askOf(wanted.scan.table, wanted.scan.conjuncts) { listing =>
       if (!wanted.isGlobal) numbers = Some(wanted.numbersIn(listing))
       wanted.goal(numbers)
     }
-    goalAnswer.flatMap { found =>
-      val listing = found.asked.listing
+    reply.flatMap { goalAnswer =>
+      val listing = goalAnswer.asked.listing
       val types = wanted.functions.map(_.dataType)
-      GoalReader.aggregates(found.answer, listing.size, types).map(listing -> _)
+      GoalReader.aggregates(goalAnswer.answer, listing.size, types).map(listing -> _)
     } match {
       case Left(reason) =>
         wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)

@@ -42,7 +42,9 @@ object ConfineToKeys {
   private def scanAt(key: Expression, plan: LogicalPlan): Option[Scanned] = plan match {
     case filter @ Filter(condition, relation @ TamisRelation(table)) if condition.deterministic =>
       val conjuncts = PlainConjuncts.of(condition)
-      Some(Scanned(key, table, conjuncts, (g, k) => filter.copy(child = again(relation, table, g, k))))
+      Some(
+        Scanned(key, table, conjuncts, (g, k) => filter.copy(child = again(relation, table, g, k)))
+      )
     case relation @ TamisRelation(table) =>
       Some(Scanned(key, table, Nil, again(relation, table, _, _)))
     case relation @ TamisScanRelation(scan) =>
@@ -59,9 +61,9 @@ object ConfineToKeys {
     val predicate = writer.write(range.predicate(scan.key))
     ScanPlanner.ask(scan.table, scan.conjuncts, ConfineGoal(predicate)) match {
       case Left(why)    => scan.scannedFor(goal(scan, Some(why)), None)
-      case Right(found) =>
-        val listing = found.asked.listing
-        GoalReader.files(found.answer, listing.size) match {
+      case Right(goalAnswer) =>
+        val listing = goalAnswer.asked.listing
+        GoalReader.files(goalAnswer.answer, listing.size) match {
           case Right(files) => scan.scannedFor(goal(scan, None), Some(Kept.of(listing, files)))
           case Left(why)    => scan.scannedFor(goal(scan, Some(why)), None)
         }

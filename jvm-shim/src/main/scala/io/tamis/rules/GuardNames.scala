@@ -42,8 +42,8 @@ private[rules] object GuardNames {
           problemOf(session, t).foreach { problem =>
             Warnings.once(
               s"guards:${keyOf(t)}",
-              s"spark.tamis.requireFilter names '${t.written}', $problem. This entry refuses no " +
-                "query. Use the name of a table of a catalog, and the path of any other."
+              s"spark.tamis.requireFilter names '${t.written}', $problem. It refuses no " +
+                "query. Use the name of a catalog table, and the path of any other table."
             )
           }
     }
@@ -55,7 +55,7 @@ private[rules] object GuardNames {
         Warnings.once(
           s"guards:column $text",
           s"spark.tamis.assertPruned names '$text', but no table scanned so far has such " +
-            s"columns (${scanned.map(_.name()).distinct.mkString(", ")}). This entry fails no query."
+            s"columns (${scanned.map(_.name()).distinct.mkString(", ")}). It fails no query."
         )
     }
   }
@@ -90,12 +90,12 @@ private[rules] object GuardNames {
       case None                   => Some("which is not of Spark's own catalog")
       case Some((database, name)) =>
         val databases = database.map(Seq(_)).getOrElse(catalog.listDatabases())
-        val found = databases
+        val matching = databases
           .map(db => TableIdentifier(name, Some(db)))
           .filter(id => catalog.databaseExists(id.database.get) && catalog.tableExists(id))
-        if (found.exists(id => catalog.getTableMetadata(id).tableType != CatalogTableType.VIEW))
+        if (matching.exists(id => catalog.getTableMetadata(id).tableType != CatalogTableType.VIEW))
           None
-        else if (found.nonEmpty || database.isEmpty && catalog.getTempView(name).nonEmpty)
+        else if (matching.nonEmpty || database.isEmpty && catalog.getTempView(name).nonEmpty)
           Some("a view: name the tables that it reads")
         else Some("a table that does not exist")
     }

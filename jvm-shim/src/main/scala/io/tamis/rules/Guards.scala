@@ -184,11 +184,11 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
       s"${c.sql} (it rules out none of the $files files: $why)"
     }
     throw new QueryRefused(
-      s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), but has " +
+      s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), but " +
         (if (tried.isEmpty)
-           "none. Add a filter on a column by which its files are clustered or " +
+           "has none. Add a filter on a column by which its files are clustered or " +
              "partitioned"
-         else s"only ${tried.mkString(", ")}") +
+         else s"has only ${tried.mkString(", ")}") +
         ". To read the whole table, clear spark.tamis.requireFilter for this query."
     )
   }

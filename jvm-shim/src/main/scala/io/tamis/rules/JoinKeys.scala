@@ -65,9 +65,9 @@ object SubqueryJoin {
 
   /** None if the conjunct is not one of these, or equates no keys. */
   def of(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
-    found(conjunct, child).filter(_.keys.nonEmpty)
+    candidate(conjunct, child).filter(_.keys.nonEmpty)
 
-  private def found(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
+  private def candidate(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
     conjunct match {
       case in @ InSubquery(values, query) if values.size <= query.plan.output.size =>
         val equated = values.zip(query.plan.output).map { case (v, o) => EqualTo(v, o) }

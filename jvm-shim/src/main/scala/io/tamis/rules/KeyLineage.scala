@@ -83,13 +83,13 @@ object KeyLineage {
     case _ => Nil
   }
 
-  /** Applies `found` to the plans that the key comes from, down to steps where rows may be left
-    * out. A plan for which `found` gives a result is not searched further.
+  /** Applies `pick` to the plans that the key comes from, down to steps where rows may be left out.
+    * A plan for which `pick` gives a result is not searched further.
     */
   def below[A](key: Expression, plan: LogicalPlan)(
-      found: (Expression, LogicalPlan) => Option[A]
-  ): Seq[A] = found(key, plan).fold(losing(key, plan).flatMap { step =>
-    below(step.key, plan.children(step.child))(found)
+      pick: (Expression, LogicalPlan) => Option[A]
+  ): Seq[A] = pick(key, plan).fold(losing(key, plan).flatMap { step =>
+    below(step.key, plan.children(step.child))(pick)
   })(Seq(_))
 
   /** The plan with the plans that the key comes from replaced by `changed`, or the plan itself if
@@ -163,8 +163,8 @@ object KeyLineage {
     */
   private def replaced(key: Expression, list: Seq[Expression]): Option[Expression] = {
     val made = list.collect { case a: Alias => a.exprId -> a.child }.toMap
-    val found = key.transform { case a: AttributeReference => made.getOrElse(a.exprId, a) }
-    Some(found).filter(isKey)
+    val overChild = key.transform { case a: AttributeReference => made.getOrElse(a.exprId, a) }
+    Some(overChild).filter(isKey)
   }
 
   /** Whether the key depends only on grouping columns whose equal values are identical. This does

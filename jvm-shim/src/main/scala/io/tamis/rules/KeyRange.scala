@@ -75,8 +75,8 @@ object KeyRange {
       val document = Question.writer(table).write(key)
       ScanPlanner.ask(table, conjuncts, KeyRangeGoal(document)) match {
         case Left(why)    => Left(Some(why))
-        case Right(found) =>
-          GoalReader.ranges(found.answer, key.dataType) match {
+        case Right(goalAnswer) =>
+          GoalReader.ranges(goalAnswer.answer, key.dataType) match {
             case Right(ranges) => Right(KeyRange(key.dataType, ranges))
             case Left(reason)  => Left(Some(reason))
           }

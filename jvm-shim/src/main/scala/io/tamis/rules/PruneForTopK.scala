@@ -49,9 +49,9 @@ object PruneForTopK extends GoalRule {
     val text = s"first $rows by ${ExpressionWriter.sqlOf(scan.atScan(first))}"
     ScanPlanner
       .ask(scan.table, scan.conjuncts, goal)
-      .flatMap { found =>
-        val listing = found.asked.listing
-        GoalReader.first(found.answer, listing.size, withoutIds(key), goal).map {
+      .flatMap { goalAnswer =>
+        val listing = goalAnswer.asked.listing
+        GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map {
           case (files, until) => (Kept.of(listing, files), until)
         }
       } match {

@@ -73,9 +73,10 @@ object RuntimeKeys {
     * cannot.
     */
   private def scanAt(key: Expression, plan: LogicalPlan): Option[KeyedScan] = (plan match {
-    case Filter(predicate, TamisRelation(table)) => Some(KeyedScan(key, table, PlainConjuncts.of(predicate)))
-    case TamisRelation(table)               => Some(KeyedScan(key, table, Nil))
-    case _                                  => None
+    case Filter(predicate, TamisRelation(table)) =>
+      Some(KeyedScan(key, table, PlainConjuncts.of(predicate)))
+    case TamisRelation(table) => Some(KeyedScan(key, table, Nil))
+    case _                    => None
   }).filterNot(_.table.purpose.inRecursion)
 
   private def isClustered(scan: KeyedScan): Boolean =

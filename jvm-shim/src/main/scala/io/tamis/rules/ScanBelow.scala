@@ -30,9 +30,9 @@ final case class ScanBelow(
   def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
     ScanPlanner
       .ask(table, conjuncts, goal)
-      .flatMap { found =>
-        val listing = found.asked.listing
-        GoalReader.files(found.answer, listing.size).map(Kept.of(listing, _))
+      .flatMap { goalAnswer =>
+        val listing = goalAnswer.asked.listing
+        GoalReader.files(goalAnswer.answer, listing.size).map(Kept.of(listing, _))
       } match {
       case Right(files) => scannedFor(plan, text, None, Some(files))
       case Left(reason) => scannedFor(plan, text, Some(reason), None)

@@ -64,9 +64,9 @@ object SplitResidual extends GoalRule {
         TamisConf.residualSplitMinSavedMs(conf)
       )
       ScanPlanner.ask(scan.table, scan.conjuncts, goal).toOption.fold[LogicalPlan](project) {
-        found =>
-          GoalReader.files(found.answer, found.asked.listing.size) match {
-            case Right(matching) => inTwo(project, scan, found, matching)
+        goalAnswer =>
+          GoalReader.files(goalAnswer.answer, goalAnswer.asked.listing.size) match {
+            case Right(matching) => inTwo(project, scan, goalAnswer, matching)
             // nothing can be gained, so no goal is shown
             case Left(reason) if reason.code == "SPLIT_NOT_NEEDED" => project
             case Left(reason) => scan.scannedFor(project, Text, Some(reason), None)
@@ -84,12 +84,12 @@ object SplitResidual extends GoalRule {
   private def inTwo(
       project: Project,
       scan: ScanBelow,
-      found: GoalAnswer,
+      goalAnswer: GoalAnswer,
       matching: java.util.BitSet
   ): LogicalPlan = {
-    val listing = found.asked.listing
-    val others = found.answer.kept.clone().asInstanceOf[java.util.BitSet]
-    others.and(found.asked.ordinals)
+    val listing = goalAnswer.asked.listing
+    val others = goalAnswer.answer.kept.clone().asInstanceOf[java.util.BitSet]
+    others.and(goalAnswer.asked.ordinals)
     others.andNot(matching)
     val first = scan.scannedFor(project, Text, None, Some(Kept.of(listing, matching)))
     val second = scan.scannedFor(project, Text, None, Some(Kept.of(listing, others)))

@@ -107,10 +107,10 @@ object StatisticsAggregate {
   }
 
   private def distinct(functions: Seq[Function]): Seq[Function] =
-    functions.foldLeft(Seq.empty[Function]) { (found, f) =>
+    functions.foldLeft(Seq.empty[Function]) { (unique, f) =>
       def same(g: Function) =
         g.expression.aggregateFunction.semanticEquals(f.expression.aggregateFunction)
-      if (found.exists(same)) found else found :+ f
+      if (unique.exists(same)) unique else unique :+ f
     }
 
   private def functionOf(e: AggregateExpression, scan: ScanBelow): Option[Function] =

@@ -79,14 +79,14 @@ object SwapFileIndex extends GoalRule {
             case refused @ Some(_) => Left(refused)
             case None              =>
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
-              val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
-              ask(asked, usable)
+              val swappable = SwappedFiles(files.sparkSession, files, relation.catalogTable)
+              ask(swappable, usable)
                 .filterOrElse(
                   pays(files, _),
-                  Some(Reasons("NOTHING_GAINED", "table" -> PlannedFiles.target(asked)))
+                  Some(Reasons("NOTHING_GAINED", "table" -> PlannedFiles.target(swappable)))
                 )
                 .map(
-                  new TamisFileIndex(asked, _)
+                  new TamisFileIndex(swappable, _)
                 )
           }
       }
@@ -112,18 +112,21 @@ object SwapFileIndex extends GoalRule {
         Right(new TamisFileIndex(index.files, before.copy(conjuncts = again ++ others)))
       }
     else
-      ask(index.files.within(index.kept), rest).map { found =>
+      ask(index.files.within(index.kept), rest).map { decision =>
         val gone = exact.filterNot(c => proven.exists(_.semanticEquals(c.expression)))
-        val together = found.copy(
-          conjuncts = gone ++ again ++ found.conjuncts,
+        val together = decision.copy(
+          conjuncts = gone ++ again ++ decision.conjuncts,
           totalRecords = before.totalRecords,
-          planningMillis = before.planningMillis + found.planningMillis
+          planningMillis = before.planningMillis + decision.planningMillis
         )
         new TamisFileIndex(index.files, together)
       }
   }
 
-  private def ask(files: SwappedFiles, usable: Seq[Expression]): Either[Option[Reason], Decision] = {
+  private def ask(
+      files: SwappedFiles,
+      usable: Seq[Expression]
+  ): Either[Option[Reason], Decision] = {
     val decision = ScanPlanner.decide(files, usable)
     decision.fallbackReason match {
       case None =>
@@ -133,8 +136,8 @@ object SwapFileIndex extends GoalRule {
   }
 
   /** Most relations of other formats have no index: Spark itself finds their partitions. */
-  private def pays(files: HadoopFsRelation, found: Decision): Boolean =
-    FileFormats.isParquet(files) || !found.kept.isAll || found.conjuncts.exists { c =>
+  private def pays(files: HadoopFsRelation, decision: Decision): Boolean =
+    FileFormats.isParquet(files) || !decision.kept.isAll || decision.conjuncts.exists { c =>
       c.isExact && !PartitionPredicate.isPartitionOnly(c.expression, files.partitionSchema)
     }
 

@@ -36,7 +36,7 @@ object Evidence {
     *   expected number of files
     */
   def read(file: Path, files: Int): Seq[Evidence] = {
-    val found = ArrowFile.read(file) { row =>
+    val contents = ArrowFile.read(file) { row =>
       def when[A](i: Int)(value: => A): Option[A] = Option.when(!row.isNullAt(i))(value)
       Evidence(
         when(0)(row.getLong(0)),
@@ -46,8 +46,8 @@ object Evidence {
         when(4)(texts(row.getMap(4))).getOrElse(Map.empty)
       )
     }
-    require(found.rows.size == files, s"${found.rows.size} rows for $files files")
-    found.rows
+    require(contents.rows.size == files, s"${contents.rows.size} rows for $files files")
+    contents.rows
   }
 
   private def texts(map: MapData): Map[String, String] = {

@@ -66,10 +66,10 @@ final class Question(
     * known. Never throws.
     */
   def evidence(): Either[Reason, Seq[Evidence]] = guarded {
-    val asked = request(write())
-    val file = Evidence.file(asked.id)
+    val message = request(write())
+    val file = Evidence.file(message.id)
     try {
-      PlannerClient.evidence(asked, conf)
+      PlannerClient.evidence(message, conf)
       Evidence.read(file, listing.size)
     } finally Files.deleteIfExists(file)
   }

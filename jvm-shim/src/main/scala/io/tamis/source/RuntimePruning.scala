@@ -24,7 +24,7 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
           s"runtime:${e.getClass.getName}",
-          s"pruning at run time failed (${e.getMessage}); the scan reads the files that were planned.",
+          s"pruning at run time failed (${e.getMessage}); the scan reads all planned files.",
           e
         )
         kept
@@ -32,7 +32,7 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
 
   private def pruned(predicates: Seq[V2Predicate]): Kept = {
     val partitions = table.relation.partitionSchema
-    val (told, spark) = predicates.partition(toldBy(_).nonEmpty)
+    val (awaited, spark) = predicates.partition(conditionOf(_).nonEmpty)
     val passes = PartitionPredicate.ofRuntime(spark, partitions)
     val ofPartitions = kept.whereGroup(kept.listing.groups.map(g => passes(g.values)))
     val conf = SQLConf.get
@@ -41,7 +41,7 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
       val names = partitions.fieldNames.toSet
       // a cast of a partition column always prunes, as in Spark's own scan
       val conditions =
-        (told.flatMap(toldBy(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names)))
+        (awaited.flatMap(conditionOf(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names)))
           .filter(c =>
             TamisConf.runtimeFiltersEnabled(conf) || c.references.forall(a => names(a.name))
           )
@@ -50,14 +50,14 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
     }
   }
 
-  private def ofConditions(asked: Kept, conditions: Seq[Expression]): Kept =
-    new Question(table, asked.listing, conditions, among = Some(asked), wholeFiles = true)
+  private def ofConditions(candidates: Kept, conditions: Seq[Expression]): Kept =
+    new Question(table, candidates.listing, conditions, among = Some(candidates), wholeFiles = true)
       .ask()
-      .fold(_ => asked, answer => asked.and(Kept.of(asked.listing, answer.kept)))
+      .fold(_ => candidates, answer => candidates.and(Kept.of(candidates.listing, answer.kept)))
 
-  private def toldBy(predicate: V2Predicate): Option[Told] =
+  private def conditionOf(predicate: V2Predicate): Option[Told] =
     predicate.children.toSeq.collectFirst { case l: V2Literal[_] => l.value: Any }.collect {
-      case told: Told => told
+      case awaited: Told => awaited
     }
 
   private def listed(predicate: V2Predicate, partitions: Set[String]): Option[Expression] =

@@ -36,12 +36,12 @@ final class ScanDetail(table: PlannedFiles, decision: Decision) {
   /** What ruled out a file of the listing, as SQL or as the text of a goal; None if the decision
     * keeps the file and no conjunct rules it out.
     *
-    * @param found
+    * @param known
     *   what statistics prove about the file, if known
     */
-  def decidedBy(file: Int, found: Option[Evidence]): Option[String] = {
-    val alone = (found.flatMap(_.ruledOut) ++ ofPartitions(listing.groupOf(file))).minOption
-    def together = found.flatMap(_.together).map(upTo)
+  def decidedBy(file: Int, known: Option[Evidence]): Option[String] = {
+    val alone = (known.flatMap(_.ruledOut) ++ ofPartitions(listing.groupOf(file))).minOption
+    def together = known.flatMap(_.together).map(upTo)
     alone.map(i => if (i < 0) "it holds no row" else decision.conjuncts(i).sql).orElse(together)
   }.orElse(if (isKept(file)) None else Some(ofPlan(file)))
 

@@ -44,7 +44,7 @@ object ScanPlanner {
       Decision(matching, conjuncts, None, None, elapsed, Some(why))
     }
 
-    val asked = new Question(
+    val reply = new Question(
       table,
       listed,
       filters,
@@ -52,7 +52,7 @@ object ScanPlanner {
       wholeFiles = table.wholeFiles
     ).ask()
     val answeredAt = System.nanoTime()
-    asked match {
+    reply match {
       case Left(why)     => asSparkWould(why)
       case Right(answer) =>
         val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
@@ -70,7 +70,7 @@ object ScanPlanner {
         val both = if (matching.isAll) kept else kept.and(matching)
         // forces the list of files here, so that its cost is part of the planning time
         both.directories
-        val found = Decision(
+        val decided = Decision(
           both,
           conjuncts,
           answer.keptRecords.filter(_ => both.count == kept.count),
@@ -84,8 +84,8 @@ object ScanPlanner {
           ),
           Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
         )
-        if (TamisConf.mode(SQLConf.get) != "observe") found
-        else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(found))
+        if (TamisConf.mode(SQLConf.get) != "observe") decided
+        else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(decided))
     }
   }
 

@@ -77,8 +77,9 @@ object StillListed {
       val root = relation.location.rootPaths.headOption.fold("a table")(_.toString)
       Warnings.once(
         s"changed:$root",
-        s"$count files of $root were written or deleted since Spark listed them. Their statistics " +
-          "no longer apply, so they are read. Run REFRESH TABLE or a new spark.read to list them again."
+        s"$count files of $root were written or deleted since Spark listed them. " +
+          "Their statistics do not apply, so they are read. Run REFRESH TABLE or a new " +
+          "spark.read to list the files again."
       )
     }
   }

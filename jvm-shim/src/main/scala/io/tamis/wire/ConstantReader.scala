@@ -27,7 +27,8 @@ object ConstantReader {
         case BinaryType if node.isTextual                => Base64.getDecoder.decode(node.asText)
         case s: StringType if s == StringType && node.isTextual =>
           UTF8String.fromString(node.asText)
-        case _ => throw new IllegalArgumentException(s"$node is not a value of type ${t.simpleString}")
+        case _ =>
+          throw new IllegalArgumentException(s"$node is not a value of type ${t.simpleString}")
       })
 
   private def whole(node: JsonNode): java.math.BigInteger = {

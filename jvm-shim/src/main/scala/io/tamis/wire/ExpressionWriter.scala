@@ -277,18 +277,18 @@ object ExpressionWriter {
 
   /** The time zones that the calls of a document name, each once. */
   private def zonesOf(document: JsonNode): Seq[String] = {
-    val found = mutable.LinkedHashSet.empty[String]
+    val ids = mutable.LinkedHashSet.empty[String]
     val pending = mutable.ArrayDeque[JsonNode](document)
     while (pending.nonEmpty) {
       val next = pending.removeHead()
       next.path("o").path("timeZoneId") match {
-        case id if id.isTextual => found += id.asText
+        case id if id.isTextual => ids += id.asText
         case _                  =>
       }
       if (next.path("n").asText != "in") next.path("a").forEach(each => pending += each)
       else pending += next.path("a")
     }
-    found.toSeq
+    ids.toSeq
   }
 
   /** Writes Catalyst values as JSON values; returns false if the wire has no form for the value. */

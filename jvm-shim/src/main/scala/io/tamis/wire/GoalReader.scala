@@ -80,7 +80,10 @@ object GoalReader {
     (try ConstantReader.value(node, keyType)
     catch { case NonFatal(_) => None })
       .getOrElse(
-        throw new PlannerFailure("garbage_answer", s"$node is not a value of type ${keyType.simpleString}")
+        throw new PlannerFailure(
+          "garbage_answer",
+          s"$node is not a value of type ${keyType.simpleString}"
+        )
       )
 
   /** One flag per key of the question. */
@@ -132,7 +135,7 @@ object GoalReader {
         Left(
           Messages
             .reason(node.path("reason"))
-            .getOrElse(throw new PlannerFailure("garbage_answer", "an answer of kind 'nothing' without a reason"))
+            .getOrElse(throw new PlannerFailure("garbage_answer", "nothing, without a reason"))
         )
       case other =>
         throw new PlannerFailure("garbage_answer", s"an answer of kind '$other' instead of '$kind'")

@@ -101,9 +101,9 @@ object ImpliedReader {
       val path = node.get("column").elements.asScala.map(_.asText).toSeq
       val column =
         predicates.iterator
-            .flatMap(_.find(names(path)))
-            .nextOption()
-            .filter(c => hasRanges(c.dataType))
+          .flatMap(_.find(names(path)))
+          .nextOption()
+          .filter(c => hasRanges(c.dataType))
       val intervals = column.toSeq.flatMap { c =>
         node.get("intervals").elements.asScala.map { i =>
           ImpliedInterval(
@@ -127,7 +127,7 @@ object ImpliedReader {
   }
 
   private def names(path: Seq[String])(e: Expression): Boolean = e match {
-    case ExpressionWriter.ColumnPath(found) => found == path
+    case ExpressionWriter.ColumnPath(columnPath) => columnPath == path
     case _                                  => false
   }
 

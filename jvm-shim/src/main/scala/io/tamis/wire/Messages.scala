@@ -179,7 +179,8 @@ object Messages {
       .map(w => w.path("code").asText("warning") -> w.path("text").asText(""))
     val bits = kept(required(root, "kept"), request.files)
     val groups = Option(root.get("row_groups")).filterNot(_.isNull).map(rowGroups(_, bits))
-    if (groups.isDefined && !request.rowGroups) fail("wrong_answer", "the answer has row groups, the question did not ask for them")
+    if (groups.isDefined && !request.rowGroups)
+      fail("wrong_answer", "the question did not ask for row groups")
     PlanAnswer(
       bits,
       groups,
@@ -311,9 +312,9 @@ object Messages {
     Option(node.get(field)).getOrElse(fail("garbage_answer", s"the answer has no '$field'"))
 
   private def expect(root: JsonNode, field: String, value: String): Unit = {
-    val found = root.path(field).asText
-    if (found != value)
-      fail("wrong_answer", s"the answer has $field '$found', the question had '$value'")
+    val actual = root.path(field).asText
+    if (actual != value)
+      fail("wrong_answer", s"the answer has $field '$actual', the question had '$value'")
   }
 
   private def fail(code: String, text: String): Nothing = throw new PlannerFailure(code, text)

@@ -136,7 +136,7 @@ object PredicateParser {
       columns: Seq[Attribute]
   ): Expression = {
     val other = AttributeReference("other", value.dataType)()
-    def found(plan: LogicalPlan): Option[Expression] =
+    def valueIn(plan: LogicalPlan): Option[Expression] =
       plan.expressions
         .flatMap(_.collect {
           case EqualNullSafe(e, a: AttributeReference) if a.exprId == other.exprId => e
@@ -148,7 +148,7 @@ object PredicateParser {
     val whole = (e: Expression) => e.references.forall(a => columns.exists(_.exprId == a.exprId))
     Seq[LogicalPlan => LogicalPlan](session.sessionState.optimizer.execute(_), Simplifier.execute)
       .flatMap(simplify => Try(simplify(filter)).toOption.toSeq)
-      .flatMap(_.collectFirst { case p if found(p).isDefined => found(p).get })
+      .flatMap(_.collectFirst { case p if valueIn(p).isDefined => valueIn(p).get })
       .find(whole)
       .getOrElse(value)
   }

@@ -47,11 +47,11 @@ object Reasons {
   private def filled(template: String, named: Map[String, String]): String =
     Braces.replaceAllIn(
       template,
-      found =>
-        Regex.quoteReplacement(found.matched match {
+      token =>
+        Regex.quoteReplacement(token.matched match {
           case "{{" => "{"
           case "}}" => "}"
-          case _    => named.getOrElse(found.group(1), "?")
+          case _    => named.getOrElse(token.group(1), "?")
         })
     )
 }
