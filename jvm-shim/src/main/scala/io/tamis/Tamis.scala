@@ -217,9 +217,9 @@ object Tamis {
       case Seq(files) => files
       case _          =>
         throw new IllegalArgumentException(
-          s"$name is not a directory of files that Spark reads itself, nor a table over one (tables " +
+          s"$name is not a directory of files that Spark reads itself, nor a table over one. Tables " +
             "of a Hive SerDe, and formats that spark.sql.sources.useV1SourceList leaves out, do " +
-            "not count). Pass the path of the directory, and reader= for ORC, CSV or JSON."
+            "not count. Pass the path of the directory, and reader= for ORC, CSV or JSON."
         )
     }
 

@@ -101,7 +101,7 @@ object PlannerClient {
           s"no answer within $timeoutMs ms. If the storage of the index is slow, raise spark.tamis.timeoutMs.",
           false
         )
-      case _: RejectedExecutionException => ("busy", s"$MostCalls questions are in progress.", false)
+      case _: RejectedExecutionException => ("busy", s"$MostCalls questions are running.", false)
       case failure: PlannerFailure       =>
         (
           failure.code,

@@ -133,14 +133,16 @@ object Sidecar {
     }
     if (!line.startsWith("READY "))
       throw new SidecarStartFailure(
-        s"the Python '$python' answered '${line.take(80)}' instead of READY. Set spark.tamis.python to one that has tamis installed.",
+        s"the Python '$python' answered '${line.take(80)}' instead of READY. " +
+          "Set spark.tamis.python to one that has tamis installed.",
         lasting = true
       )
     val ready = new ObjectMapper().readTree(line.substring("READY ".length))
     val wire = ready.path("wire").asInt(-1)
     if (wire != Messages.Version)
       throw new SidecarStartFailure(
-        s"the jar speaks version ${Messages.Version} of the wire protocol, but the package tamis ${ready.path("tamis").asText("?")} in '$python' speaks $wire. " +
+        s"the jar speaks version ${Messages.Version} of the wire protocol, but the " +
+          s"package tamis ${ready.path("tamis").asText("?")} in '$python' speaks $wire. " +
           "Use the jar of that package (python -m tamis jar), or install the package of this jar.",
         lasting = true
       )

@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.StructType
   */
 object FilesFunction extends QueryFunction("tamis_files") {
   override def usage: String =
-    "tamis_files(query) - the files of each scan of the query, which are read, and what decided that"
+    "tamis_files(query) - the files of each scan of the query, whether each is read, and why"
 
   override protected val schema: StructType = StructType.fromDDL(
     "scan INT NOT NULL, table STRING, file STRING NOT NULL, size BIGINT NOT NULL, " +

@@ -21,7 +21,7 @@ import org.apache.spark.sql.internal.SQLConf
   */
 object HistoryFunction extends TableFunction("tamis_history") {
   override def usage: String =
-    "tamis_history() - the scans that ran, and what tamis decided of them"
+    "tamis_history() - the scans that ran, and what tamis decided about them"
 
   override def apply(arguments: Seq[Expression]): LogicalPlan = {
     if (arguments.nonEmpty)

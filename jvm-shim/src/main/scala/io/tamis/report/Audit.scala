@@ -118,7 +118,7 @@ object Audit {
       if (scan.decision.isObserved) ("would not have been read", "would have left")
       else ("were not read", "left")
     val missed = check(session, table, left, passing)(_.reduce(And(_, _))) { rows =>
-      s"$rows rows of ${table.name()} $unread that pass ${sql(passing)}: they are in " +
+      s"$rows rows of ${table.name()} that pass ${sql(passing)} $unread: they are in " +
         s"${paths(left)}"
     }
     // if a file is read in part, the proof covers only that part
@@ -127,8 +127,8 @@ object Audit {
     val unfiltered = check(session, table, read, exact)(c =>
       Not(Coalesce(Seq(c.reduce(And(_, _)), Literal.FalseLiteral)))
     ) { rows =>
-      s"$rows rows of ${table.name()} were read that do not pass ${sql(exact)}, which $gone the " +
-        s"plan: they are in ${paths(read)}"
+      s"$rows rows of ${table.name()} that do not pass ${sql(exact)}, which $gone the plan, were " +
+        s"read: they are in ${paths(read)}"
     }
     AuditResult.of(Seq(missed, unfiltered).flatten)
   }

@@ -108,7 +108,7 @@ object ScanHistory {
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
           "history:failed",
-          s"cannot record a scan in the history ($e). Queries are not affected; " +
+          s"a scan could not be recorded in the history ($e). Queries are not affected; " +
             "spark.tamis.history.enabled=false turns the history off.",
           e
         )

@@ -87,7 +87,7 @@ private[rules] object GuardNames {
       case _                                      => None
     }
     named match {
-      case None                   => Some("which is not of Spark's own catalog")
+      case None                   => Some("which is not in Spark's own catalog")
       case Some((database, name)) =>
         val databases = database.map(Seq(_)).getOrElse(catalog.listDatabases())
         val matching = databases

@@ -180,7 +180,7 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
   private def refuse(name: String, decision: Decision): Nothing = {
     val files = decision.kept.listing.size
     val tried = decision.conjuncts.filter(isPredicate).map { c =>
-      val why = c.reason.map(_.sentence).getOrElse("it is true of every row")
+      val why = c.reason.map(_.sentence).getOrElse("it is true for every row")
       s"${c.sql} (it rules out none of the $files files: $why)"
     }
     throw new QueryRefused(

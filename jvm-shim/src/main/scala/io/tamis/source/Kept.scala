@@ -48,8 +48,8 @@ final class Kept private (
 
   /** The files that both keep, where the other one keeps files whole. */
   def and(other: Kept): Kept = {
-    require(listing eq other.listing, "two subsets of different listings")
-    require(other.ranges.isEmpty, "a subset that keeps files whole")
+    require(listing eq other.listing, "the two subsets belong to different listings")
+    require(other.ranges.isEmpty, "the other subset must keep files whole")
     val both = bits.clone().asInstanceOf[BitSet]
     both.and(other.bits)
     new Kept(listing, both, ranges.where(both))

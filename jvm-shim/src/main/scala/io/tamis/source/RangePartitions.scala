@@ -63,7 +63,10 @@ object RangePartitions {
     val wanted = scan.readPartitionSchema.fields.map(f =>
       schema.fields.indexWhere(p => sameName(p.name, f.name))
     )
-    require(!wanted.contains(-1), s"partition columns of $schema in ${scan.readPartitionSchema}")
+    require(
+      !wanted.contains(-1),
+      s"not all of ${scan.readPartitionSchema} are partition columns of $schema"
+    )
     if (wanted.sameElements(schema.indices)) identity
     else {
       val project = UnsafeProjection.create(

@@ -132,7 +132,7 @@ object Snapshots {
     case fixed: BaseFixedWidthVector =>
       while (fixed.getValueCapacity <= row) fixed.reAlloc(); fixed.setNull(row)
     case variable: BaseVariableWidthVector => variable.setNull(row)
-    case other => throw new IllegalStateException(s"no null for ${other.getClass}")
+    case other => throw new IllegalStateException(s"cannot write NULL to ${other.getClass}")
   }
 
   private def batches(schema: Schema, rows: Int, out: FileOutputStream)(
@@ -177,7 +177,8 @@ object Snapshots {
             case x: SmallIntVector => x.setSafe(row, value(values).toInt)
             case x: IntVector      => x.setSafe(row, value(values).toInt)
             case x: BigIntVector   => x.setSafe(row, value(values))
-            case other => throw new IllegalStateException(s"no integer in ${other.getClass}")
+            case other =>
+              throw new IllegalStateException(s"cannot write an integer to ${other.getClass}")
           }
       }
       f.dataType match {

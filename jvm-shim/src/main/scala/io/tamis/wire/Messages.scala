@@ -235,7 +235,7 @@ object Messages {
         required(node, "data").elements.asScala.foreach { r =>
           val (start, stop) = (r.get(0).asInt(-1), r.get(1).asInt(-1))
           if (start < 0 || stop < start || stop > files)
-            fail("garbage_answer", s"a range $start to $stop of $files files")
+            fail("garbage_answer", s"the range $start to $stop is not valid for $files files")
           bits.set(start, stop)
         }
       case "bitmap" =>
@@ -245,7 +245,7 @@ object Messages {
         bits.or(BitSet.valueOf(bytes))
         if (bits.length > files)
           fail("garbage_answer", s"a bitmap that keeps file ${bits.length - 1} of $files")
-      case other => fail("garbage_answer", s"kept files in the unknown form '$other'")
+      case other => fail("garbage_answer", s"kept files have the unknown form '$other'")
     }
     bits
   }
@@ -272,7 +272,7 @@ object Messages {
         else if (files(i - 1) == files(i)) starts(i - 1) + lengths(i - 1)
         else Long.MaxValue
       if (files(i) < 0 || !kept.get(files(i)) || starts(i) < after || lengths(i) <= 0)
-        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}")
+        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)} are invalid")
     }
     RowGroups(files, starts, lengths, long(node, "kept"), long(node, "total"))
   }

@@ -42,7 +42,7 @@ object PredicateParser {
     val simplified =
       Simplifier.execute(analysed).collectFirst { case Filter(condition, _) => condition }
     val condition: Expression =
-      simplified.getOrElse(throw new IllegalStateException(s"no predicate is left of: $sql"))
+      simplified.getOrElse(throw new IllegalStateException(s"no predicate is left: $sql"))
     val opaque = ExpressionWriter.ambiguousPaths(schema) ++ padded(declared)
     Messages.mapper.writeValueAsString(
       new ExpressionWriter(opaque).write(spelled(condition, columns))
@@ -122,7 +122,7 @@ object PredicateParser {
     }
 
   private def refusalOf(e: Expression): Option[String] =
-    if (e.exists(_.isInstanceOf[SubqueryExpression])) Some("it holds a subquery")
+    if (e.exists(_.isInstanceOf[SubqueryExpression])) Some("it contains a subquery")
     else if (e.exists(_.isInstanceOf[UserDefinedExpression]))
       Some("it calls a user-defined function, whose code may change")
     else if (!e.deterministic) Some("it is not deterministic")
