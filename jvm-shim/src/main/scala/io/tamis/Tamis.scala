@@ -70,7 +70,7 @@ object Tamis {
     classic.withActive(exported(fileRelation(classic, pathOrTable), pathOrTable, directory))
   }
 
-  /** Same as above for the result of a reader, in the session of that result. */
+  /** The overload for the result of a reader, which runs in the session of that result. */
   def exportListing(loaded: Dataset[_], name: String, directory: String): String =
     execution(loaded).sparkSession.withActive(
       exported(fileRelation(execution(loaded), name), name, directory)
@@ -136,7 +136,7 @@ object Tamis {
     classic.withActive(allRows(classic, fileRelation(classic, pathOrTable)))
   }
 
-  /** Same as above for the result of a reader. */
+  /** The overload for the result of a reader. */
   def files(loaded: Dataset[_], name: String): Dataset[Row] = {
     val session = execution(loaded).sparkSession
     session.withActive(allRows(session, fileRelation(execution(loaded), name)))
@@ -217,9 +217,9 @@ object Tamis {
       case Seq(files) => files
       case _          =>
         throw new IllegalArgumentException(
-          s"$name is not a directory of files that Spark reads itself, nor a table over one. Tables " +
-            "of a Hive SerDe, and formats that spark.sql.sources.useV1SourceList leaves out, do " +
-            "not count. Pass the path of the directory, and reader= for ORC, CSV or JSON."
+          s"$name is not a directory of files that Spark reads itself, nor a table over one. " +
+            "Tables of a Hive SerDe, and formats that spark.sql.sources.useV1SourceList leaves out, " +
+            "do not count. Pass the path of the directory, and reader= for ORC, CSV or JSON."
         )
     }
 

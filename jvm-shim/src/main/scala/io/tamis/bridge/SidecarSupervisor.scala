@@ -115,8 +115,8 @@ object SidecarSupervisor {
     closedUntil = System.nanoTime()
   }
 
-  /** Records a failed request: the breaker opens, unless the process died for the first time and is
-    * restarted at once.
+  /** Records a failed request. The breaker opens, unless the process died and fewer than
+    * `DeathsBeforePause` requests in a row have failed. A process that died is restarted at once.
     */
   def failed(contacted: Option[Sidecar], why: String, lasting: Boolean): Unit = synchronized {
     failures += 1

@@ -10,8 +10,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
   */
 object ConfineToKeys {
 
-  /** The plan without files in which every row's key is NULL or outside of the range, or the same
-    * plan if there are none.
+  /** The plan with its scans confined to files that may hold a key in the range, or the plan itself
+    * if the key comes from no scan. All rows that are left out have a key that is NULL or outside
+    * of the range.
     */
   def apply(key: Expression, plan: LogicalPlan, range: KeyRange): LogicalPlan =
     below(key, plan)(scan => confined(scan, range))

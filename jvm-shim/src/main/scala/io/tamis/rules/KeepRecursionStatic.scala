@@ -7,8 +7,8 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** Keeps run-time filters out of recursive queries.
   *
-  * Spark runs the recursive part of `WITH RECURSIVE` step by step: it plans each step anew from the
-  * optimized plan, with the rows of the previous step in the place of the reference. A dynamic
+  * Spark runs the recursive part of `WITH RECURSIVE` step by step: it plans each step again from
+  * the optimized plan, with the rows of the previous step in the place of the reference. A dynamic
   * pruning filter in that plan refers to a plan that no longer exists, and analysis fails
   * ("unresolved operator", seen on 4.1 also for partitions of Spark's own scans). So scans below
   * the recursion offer no columns for run-time filters, and this rule removes those that Spark has

@@ -39,7 +39,7 @@ final case class Timing(listing: Double, question: Double, planner: Option[Spent
   * @param rowGroups
   *   how many row groups are read, of how many; None: row groups were not considered
   * @param fallbackReason
-  *   why the planner was not asked or its answer not used
+  *   why the planner gave no answer or its answer was not used
   * @param implied
   *   ranges of columns that follow from the residual; the reader skips row groups and pages with
   *   them

@@ -12,8 +12,8 @@ import org.apache.spark.sql.internal.SQLConf
 /** The files of a scan that remain once the running query has computed the values of `column IN
   * (values)` and of the conditions that tamis added (`Told`).
   *
-  * Spark itself tests partition values. For the rest the planner is asked, as for any filter. If
-  * anything fails, no file is left out.
+  * Spark itself tests partition values. For the rest the planner answers a question, as for any
+  * filter. If anything fails, no file is left out.
   */
 final class RuntimePruning(table: TamisTable, kept: Kept) {
 

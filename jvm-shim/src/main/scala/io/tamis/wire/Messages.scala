@@ -272,7 +272,7 @@ object Messages {
         else if (files(i - 1) == files(i)) starts(i - 1) + lengths(i - 1)
         else Long.MaxValue
       if (files(i) < 0 || !kept.get(files(i)) || starts(i) < after || lengths(i) <= 0)
-        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)} are invalid")
+        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}: invalid")
     }
     RowGroups(files, starts, lengths, long(node, "kept"), long(node, "total"))
   }
