@@ -218,8 +218,8 @@ object Tamis {
       case _          =>
         throw new IllegalArgumentException(
           s"$name is not a directory of files that Spark reads itself, nor a table over one. " +
-            "Tables of a Hive SerDe, and formats that spark.sql.sources.useV1SourceList leaves out, " +
-            "do not count. Pass the path of the directory, and reader= for ORC, CSV or JSON."
+            "Tables of a Hive SerDe and formats outside of spark.sql.sources.useV1SourceList do " +
+            "not count. Pass the path of the directory, and reader= for ORC, CSV or JSON."
         )
     }
 
