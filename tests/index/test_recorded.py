@@ -360,7 +360,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"expressions": ["max(id)"]}, "it is an aggregate"),
     ({"expressions": ["row_number() OVER (ORDER BY id)"]}, "it is an aggregate, window"),
     ({"expressions": ["explode(array(id))"]}, "it is an aggregate, window"),
-    ({"expressions": ["id + (SELECT 1)"]}, "it holds a subquery"),
+    ({"expressions": ["id + (SELECT 1)"]}, "it contains a subquery"),
     ({"expressions": ["1 + 1"]}, "it names no column"),
     ({"expressions": ["id"]}, "is a column: name it in columns="),
     ({"expressions": ["id > 5"]}, "is a comparison"),

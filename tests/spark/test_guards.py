@@ -127,7 +127,7 @@ def warned(spark: SparkSession, text: str) -> list[str]:
         ("evnets_of_mine", "a table that does not exist"),
         ("default.evnets_too", "a table that does not exist"),
         ("no_such_database.events", "a table that does not exist"),
-        ("elsewhere.default.events", "not of Spark's own catalog"),
+        ("elsewhere.default.events", "not in Spark's own catalog"),
         ("/no/such/path", "a path that does not exist"),
         ("events", "a view"),
         ("seen", "a view"),

@@ -25,24 +25,30 @@ import org.apache.spark.sql.execution.datasources.{
 }
 import org.apache.spark.sql.internal.SQLConf
 
-/** What the Python package calls in the driver. Strings in, strings (JSON) out. */
+/** The entry points that the Python package calls in the driver. Arguments and results are strings,
+  * and structured results are JSON.
+  */
 object Tamis {
 
-  /** Version of the wire that this jar speaks. */
+  /** Version of the wire protocol that this jar speaks. */
   def wireVersion: Int = Messages.Version
 
-  /** An index of this root was built, refreshed or dropped: the next query asks anew. */
+  /** Discards remembered answers after an index of this root was built, refreshed or dropped, so
+    * that the next query asks the planner again.
+    */
   def invalidate(root: String): Unit = AnswerMemo.invalidate()
 
-  /** The sidecar is started anew, and earlier failures and answers are forgotten: for whoever
-    * mended what was wrong.
+  /** Restarts the sidecar and forgets earlier failures and answers. For callers that have fixed the
+    * cause of a failure.
     */
   def restart(): Unit = {
     SidecarSupervisor.restart()
     AnswerMemo.invalidate()
   }
 
-  /** What ran so far is in the history when this returns: for whoever reads it right away. */
+  /** Waits until every query that ended so far is in the history. For callers that read it right
+    * afterwards.
+    */
   def flushHistory(session: SparkSession): Unit = {
     ScanHistory.delivered(session.sparkContext)
     ScanHistory.drain()
@@ -53,11 +59,10 @@ object Tamis {
 
   /** Lists a Parquet directory or a table as a query would, and writes the listing for Python to
     * map.
-    *
     * @return
-    *   {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}; of files
+    *   {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}. For files
     *   that are not Parquet also "reading" (ReadFingerprint), "overlapping" (a partition column is
-    *   one of the files too), and "malformed_record" (the column that `files` adds)
+    *   also in the files), and "malformed_record" (the column that `files` adds).
     */
   def exportListing(session: SparkSession, pathOrTable: String, directory: String): String = {
     val classic = session.asInstanceOf[ClassicSession]
@@ -65,7 +70,7 @@ object Tamis {
     classic.withActive(exported(fileRelation(classic, pathOrTable), pathOrTable, directory))
   }
 
-  /** The same of what a reader loaded, in the session of that. */
+  /** The overload for the result of a reader, which runs in the session of that result. */
   def exportListing(loaded: Dataset[_], name: String, directory: String): String =
     execution(loaded).sparkSession.withActive(
       exported(fileRelation(execution(loaded), name), name, directory)
@@ -82,7 +87,7 @@ object Tamis {
       case catalog: CatalogFileIndex         => catalog.filterPartitions(Nil)
       case other                             =>
         throw new IllegalArgumentException(
-          s"$pathOrTable: no index can be built over a ${other.getClass.getSimpleName}"
+          s"$pathOrTable: cannot build an index over a ${other.getClass.getSimpleName}"
         )
     }
     val listing: Listing = ListingCache.of(index, relation.partitionSchema)
@@ -107,23 +112,31 @@ object Tamis {
     Messages.mapper.writeValueAsString(out)
   }
 
-  /** Analyses and simplifies a predicate over a schema; @return the expression document. */
+  /** Analyses and simplifies a predicate over a schema.
+    *
+    * @return
+    *   the expression document
+    */
   def parse(session: SparkSession, sql: String, schemaJson: String): String =
     PredicateParser.parse(session.asInstanceOf[ClassicSession], sql, schemaJson)
 
-  /** Analyses a value over a schema, for statistics of it; @return a JSON object. */
+  /** Analyses a value over a schema, to compute statistics of it.
+    *
+    * @return
+    *   a JSON object
+    */
   def parseValue(session: SparkSession, sql: String, schemaJson: String): String =
     PredicateParser.parseValue(session.asInstanceOf[ClassicSession], sql, schemaJson)
 
-  /** The files that `exportListing` lists, every row of them: what a view adds is left out. Of text
-    * files with a column more, see MalformedRecords.
+  /** Every row of the files that `exportListing` lists. What a view adds is left out. Text files
+    * get one more column, see MalformedRecords.
     */
   def files(session: SparkSession, pathOrTable: String): Dataset[Row] = {
     val classic = session.asInstanceOf[ClassicSession]
     classic.withActive(allRows(classic, fileRelation(classic, pathOrTable)))
   }
 
-  /** The same of what a reader loaded. */
+  /** The overload for the result of a reader. */
   def files(loaded: Dataset[_], name: String): Dataset[Row] = {
     val session = execution(loaded).sparkSession
     session.withActive(allRows(session, fileRelation(execution(loaded), name)))
@@ -134,36 +147,56 @@ object Tamis {
     session.baseRelationToDataFrame(MalformedRecords.shown(relation))
   }
 
-  /** Where Python leaves files for the sidecar: of this user only, and removed at exit. */
+  /** Directory where Python leaves files for the sidecar. Only this user can read it, and it is
+    * removed at exit.
+    */
   def privateDirectory(): String = SidecarSupervisor.privateDirectory.toString
 
-  /** What tells the Python function of this name from others; null: none is registered. */
+  /** The digest that distinguishes the Python function of this name from others; null if none is
+    * registered.
+    */
   def functionBody(session: SparkSession, name: String): String = UserFunction.bodyOf(session, name)
 
   def functionBody(function: UserDefinedPythonFunction): String = UserFunction.bodyOf(function)
 
-  /** What was decided for every scan of the plan, before or after it ran; @return a JSON array. */
+  /** The decision for every scan of the plan, before or after it ran.
+    *
+    * @return
+    *   a JSON array
+    */
   def scans(dataset: Dataset[_]): String = ScanReport.scans(execution(dataset))
 
-  /** The same in full, for tamis.explain; @return a JSON object. */
+  /** The full report on every scan, for tamis.explain.
+    *
+    * @return
+    *   a JSON object
+    */
   def explain(dataset: Dataset[_]): String = {
     val planned = execution(dataset)
     planned.sparkSession.withActive(ScanReport.explain(planned))
   }
 
-  /** Waits for the audits of queries that ended (spark.tamis.audit); false: some go on. */
+  /** Waits for the audits of queries that ended (spark.tamis.audit).
+    *
+    * @return
+    *   false if some audits are still running after `millis`
+    */
   def awaitAudits(millis: Long): Boolean = Audit.await(millis)
 
-  /** How many files were read again so far. */
+  /** How many files audits have read again so far. */
   def auditedFiles: Long = Audit.files
 
-  /** For tamis.what_if: the scans of the plan and their filters; @return a JSON array. */
+  /** The scans of the plan and their filters, for tamis.what_if.
+    *
+    * @return
+    *   a JSON array
+    */
   def layouts(dataset: Dataset[_]): String = {
     val planned = execution(dataset)
     planned.sparkSession.withActive(Layouts.scans(planned))
   }
 
-  /** The rows of the table of one of them. */
+  /** The rows of the table behind one of these scans. */
   def rowsOfScan(dataset: Dataset[_], scan: Int): Dataset[Row] = {
     val planned = execution(dataset)
     planned.sparkSession.withActive(Layouts.rows(planned, scan))
@@ -184,9 +217,9 @@ object Tamis {
       case Seq(files) => files
       case _          =>
         throw new IllegalArgumentException(
-          s"$name is not a directory of files that Spark reads itself, or a table over one (a table " +
-            "of a Hive SerDe is not, nor what spark.sql.sources.useV1SourceList leaves out): give " +
-            "the path of the directory, and reader= for ORC, CSV or JSON."
+          s"$name is not a directory of files that Spark reads itself, nor a table over one. " +
+            "Tables of a Hive SerDe and formats outside of spark.sql.sources.useV1SourceList do " +
+            "not count. Pass the path of the directory, and reader= for ORC, CSV or JSON."
         )
     }
 
@@ -200,10 +233,11 @@ object Tamis {
     }
   }
 
-  /** A path has a slash or a scheme; a table name never has. */
+  /** Whether the text is a path: a path has a slash or a scheme, and a table name never has. */
   private def isPath(text: String): Boolean =
     text.contains("/") && !isQuoted(text) || text.matches("^[A-Za-z][A-Za-z0-9+.-]*:.*")
 
-  /** As SQL names a table whose name has a slash, and files: parquet.`/path` */
+  /** Whether the text is the quoted SQL name of a table with a slash, or of files: parquet.`/path`
+    */
   private def isQuoted(text: String): Boolean = text.matches("^(\\w+\\.)*`.*")
 }

@@ -8,10 +8,12 @@ import io.tamis.wire.Reason
 import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
 
-/** What EXPLAIN ends with under `spark.sql.extendedExplainProviders=io.tamis.TamisExplain`: each
-  * scan of tamis, also those that stay Spark's own, with the fate of each conjunct and why.
+/** Appends the decisions of tamis to EXPLAIN under
+  * `spark.sql.extendedExplainProviders=io.tamis.TamisExplain`: every scan, including those that
+  * stay Spark's own, with the outcome of each conjunct and the reason for it.
   *
-  * Tells what was decided, and asks nobody; `tamis_explain` and `tamis_files` say more.
+  * It shows the decisions that were made and does not ask the planner again. `tamis_explain` and
+  * `tamis_files` show more.
   */
 class TamisExplain extends ExtendedExplainGenerator {
   override def title: String = "tamis"
@@ -23,7 +25,7 @@ class TamisExplain extends ExtendedExplainGenerator {
       if (scans.isEmpty) "no scan of tamis\n"
       else scans.map { case ((table, d), i) => TamisExplain.of(i + 1, table, d) }.mkString
     } catch {
-      // a LinkageError: a Spark whose internals are not those that the jar was built for
+      // a LinkageError: the internals of this Spark differ from those that the jar was built for
       case e @ (NonFatal(_) | _: LinkageError) => s"not known: $e\n"
     }
 }

@@ -11,20 +11,21 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
   *
   * Injection points, in the order in which Spark reaches them:
-  *   1. none at analysis but table functions: the analysed plan stays as it was, so that writes,
-  *      caching, views and streaming never meet tamis;
-  *   1. pre-CBO rules: file relations become tables of tamis, after the operator optimizer and
-  *      before V2ScanRelationPushDown; relations that cannot become one get a file index of tamis
-  *      where a filter is over them. Scans under a LIMIT, sorted or not, are confined to files that
-  *      are enough, those under an aggregate to files that statistics do not answer for, and the
-  *      sides of joins to files that may hold a partner; filters over other sources get the ranges
-  *      they imply; scans of which only a part needs a dear filter fall into two; scans get
-  *      conditions that are known at run time, but for those of recursive queries; scalar
-  *      subqueries over the same files read the same columns, so that Spark merges them; filters
-  *      that later rules of Spark look for stay;
-  *   1. a planner strategy that plans nothing: guards refuse queries where a conf asks for it;
-  *   1. columnar rules, which are those that see physical plans: these conditions take the form in
-  *      which Spark hands them to scans, and conjuncts with subqueries go back to their place.
+  *   1. Analysis: only table functions. The analysed plan stays unchanged, so writes, caching,
+  *      views and streaming never meet tamis.
+  *   1. Pre-CBO rules, after the operator optimizer and before V2ScanRelationPushDown. File
+  *      relations become tables of tamis; relations that cannot become one get a file index of
+  *      tamis if a filter lies over them. Scans under a LIMIT, with or without ORDER BY, are
+  *      confined to enough files, those under an aggregate to the files that statistics do not
+  *      answer for, and the sides of joins to files that may hold a matching row. Filters over
+  *      other sources get the ranges they imply. A scan is split in two if only part of it needs an
+  *      expensive filter. Scans get conditions that are known at run time, except those of
+  *      recursive queries. Scalar subqueries over the same files read the same columns, so that
+  *      Spark merges them. Filters that later rules of Spark look for stay in the plan.
+  *   1. A planner strategy that plans nothing: guards refuse queries if a conf requires it.
+  *   1. Columnar rules, which are the ones that see physical plans: run-time conditions take the
+  *      form in which Spark hands them to scans, and conjuncts with subqueries return to their
+  *      original place.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {

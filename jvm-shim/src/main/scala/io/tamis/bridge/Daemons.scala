@@ -2,14 +2,14 @@ package io.tamis.bridge
 
 import java.util.concurrent.ThreadFactory
 
-/** Makes the threads that tamis starts. */
+/** Creates the threads that tamis starts. */
 object Daemons {
 
-  /** A daemon thread that inherits no thread locals of the thread that happens to start it.
+  /** Creates a daemon thread that does not inherit the thread locals of the thread that creates it.
     *
-    * Spark keeps the SQL execution id, the job group, tags, description and scheduler pool of a
-    * query in inheritable thread locals, and the active session too. With them, a job of this
-    * thread would count as a job of that query, long after the query has ended.
+    * Spark keeps the SQL execution id, job group, tags, description and scheduler pool of a query
+    * in inheritable thread locals, and the active session too. If this thread inherited them, its
+    * jobs would count as jobs of that query long after the query has ended.
     */
   def thread(name: String)(task: Runnable): Thread = {
     val inheritThreadLocals = false
@@ -20,6 +20,6 @@ object Daemons {
     made
   }
 
-  /** Makes such threads, all of the same name. */
+  /** A factory of such threads, all with the same name. */
   def factory(name: String): ThreadFactory = (task: Runnable) => thread(name)(task)
 }

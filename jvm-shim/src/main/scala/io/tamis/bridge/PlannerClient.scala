@@ -17,11 +17,11 @@ import io.tamis.wire.{
 }
 import org.apache.spark.sql.internal.SQLConf
 
-/** Asks the sidecar, within a deadline. Any failure becomes PlannerUnavailable, with one warning
-  * that says what to do.
+/** Sends questions to the sidecar, each within a deadline. Any failure becomes PlannerUnavailable,
+  * with one warning that says what to do.
   */
 object PlannerClient {
-  private val MostCalls = 16 // beyond them the query is planned without tamis rather than queued
+  private val MostCalls = 16 // beyond this, a query is planned without tamis rather than queued
   private val ShownMs = 60000L
   private val names = new AtomicInteger()
   private val calls = new ThreadPoolExecutor(
@@ -33,25 +33,27 @@ object PlannerClient {
     (task: Runnable) => Daemons.thread(s"tamis-call-${names.incrementAndGet()}")(task)
   )
 
-  /** Which files a scan needs. */
+  /** Returns which files a scan needs. */
   def plan(request: PlanRequest, conf: SQLConf): PlanAnswer =
     ask(conf, _.plan(request.toJson), Messages.readAnswer(_, request))
 
-  /** Which ranges follow from predicates: to be read with ImpliedReader. */
+  /** Returns the ranges that follow from predicates, to be read with ImpliedReader. */
   def imply(request: ImpliedRequest, conf: SQLConf): JsonNode =
     ask(conf, _.imply(request.toJson), Messages.readImplied(_, request))
 
-  /** Has the sidecar write down what statistics say of each file: to be read as an [[ArrowFile]].
+  /** Makes the sidecar write what statistics prove about each file, to be read as an [[ArrowFile]].
     */
   def evidence(request: PlanRequest, conf: SQLConf): Unit =
     ask(conf, _.evidence(request.toJson), Messages.readWritten(_, request.id), ShownMs)
 
-  /** The same of the history. */
+  /** Makes the sidecar write the history, to be read as an [[ArrowFile]]; returns its notes. */
   def history(request: HistoryRequest, conf: SQLConf): Seq[String] =
     ask(conf, _.history(request.toJson), Messages.readWritten(_, request.id), ShownMs)
 
-  /** @param atLeastMs
-    *   a person waits for the answer, and no query: then it may take longer
+  /** Sends a request and reads the answer within the deadline.
+    *
+    * @param atLeastMs
+    *   minimum deadline, for requests where a person and not a query waits for the answer
     */
   private def ask[A](
       conf: SQLConf,
@@ -59,17 +61,17 @@ object PlannerClient {
       read: String => A,
       atLeastMs: Long = 0
   ): A = {
-    // for everything: waiting for the sidecar to start included
+    // the deadline covers everything, including the wait for the sidecar to start
     val timeoutMs = math.max(TamisConf.timeoutMs(conf), atLeastMs)
     val deadline = System.nanoTime() + timeoutMs * 1000000L
-    var asked: Option[Sidecar] = None
+    var contacted: Option[Sidecar] = None
     try {
       val sidecar = SidecarSupervisor.await(
         TamisConf.python(conf),
         deadline,
         TamisConf.startTimeoutMs(conf)
       )
-      asked = Some(sidecar)
+      contacted = Some(sidecar)
       val call = calls.submit(() => send(sidecar.planner))
       val answer =
         try call.get(math.max(1L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)
@@ -80,26 +82,26 @@ object PlannerClient {
     } catch {
       case closed: PlannerUnavailable                               => throw closed
       case e if NonFatal(e) || e.isInstanceOf[InterruptedException] =>
-        throw unavailable(e, asked, timeoutMs)
+        throw unavailable(e, contacted, timeoutMs)
     }
   }
 
   private def unavailable(
       e: Throwable,
-      asked: Option[Sidecar],
+      contacted: Option[Sidecar],
       timeoutMs: Long
   ): PlannerUnavailable = {
     val cause = e match { case x: ExecutionException => x.getCause; case x => x }
     val (code, why, lasting) = cause match {
       case start: SidecarStartFailure => ("start", start.getMessage, start.lasting)
       case _: TimeoutException        =>
-        asked.foreach(SidecarSupervisor.hung)
+        contacted.foreach(SidecarSupervisor.hung)
         (
           "deadline",
           s"no answer within $timeoutMs ms. If the storage of the index is slow, raise spark.tamis.timeoutMs.",
           false
         )
-      case _: RejectedExecutionException => ("busy", s"$MostCalls questions are under way.", false)
+      case _: RejectedExecutionException => ("busy", s"$MostCalls questions are running.", false)
       case failure: PlannerFailure       =>
         (
           failure.code,
@@ -108,11 +110,11 @@ object PlannerClient {
         )
       case _: InterruptedException =>
         Thread.currentThread().interrupt(); ("interrupted", "the query was interrupted", false)
-      case other if asked.exists(_.isDying) =>
-        ("died", s"the sidecar died (${describe(other)}); it is started again.", false)
+      case other if contacted.exists(_.isDying) =>
+        ("died", s"the sidecar died (${describe(other)}) and is being restarted.", false)
       case other => ("call", s"the call failed (${describe(other)}).", false)
     }
-    SidecarSupervisor.failed(asked, why, lasting)
+    SidecarSupervisor.failed(contacted, why, lasting)
     if (code != "interrupted")
       Warnings.once(
         s"bridge:$code",
@@ -122,7 +124,8 @@ object PlannerClient {
     new PlannerUnavailable(why, cause)
   }
 
-  /** The innermost cause says what happened; py4j's own exceptions only say where. */
+  /** Describes the innermost cause, which says what happened; py4j's own exceptions only say where.
+    */
   private def describe(e: Throwable): String = {
     val innermost = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).toSeq.last
     val text = String.valueOf(innermost.getMessage).linesIterator.toSeq.headOption.getOrElse("")

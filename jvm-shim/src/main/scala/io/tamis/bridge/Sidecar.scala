@@ -14,7 +14,9 @@ import io.tamis.wire.Messages
 import org.slf4j.LoggerFactory
 import py4j.{CallbackClient, Gateway, GatewayServer}
 
-/** A running Python process that serves a [[Planner]] on loopback to whoever knows its token. */
+/** A running Python process that serves a [[Planner]] on the loopback interface to clients that
+  * know its token.
+  */
 final class Sidecar private (
     val python: String,
     process: Process,
@@ -26,18 +28,23 @@ final class Sidecar private (
   def pid: Long = process.pid()
   def isAlive: Boolean = process.isAlive
 
-  /** Whether it is gone, or goes in a moment: its connections break before the process is reaped.
+  /** Whether the process is dead or about to die: its connections break before the process is
+    * reaped.
     */
   def isDying: Boolean = process.waitFor(500, TimeUnit.MILLISECONDS)
 
-  /** Lets it write down what it has been told, and waits for that no longer than this. */
+  /** Lets the process write the records that it has received, and waits at most `timeoutMs` for
+    * that.
+    */
   def lastWords(timeoutMs: Long): Unit = Try {
     CompletableFuture
       .supplyAsync[String](() => planner.flush())
       .get(timeoutMs, TimeUnit.MILLISECONDS)
   }
 
-  /** Ends it at once, stopped (SIGSTOP) or not; calls under way fail, which frees their threads. */
+  /** Kills the process at once, even if it is stopped (SIGSTOP). Calls in progress fail, which
+    * frees their threads.
+    */
   def kill(): Unit = {
     process.destroyForcibly()
     Try(stdin.close())
@@ -45,14 +52,14 @@ final class Sidecar private (
   }
 }
 
-/** The sidecar could not be started; `lasting` when trying again soon makes no sense. */
+/** The sidecar could not be started; `lasting` if a retry soon afterwards would fail as well. */
 final class SidecarStartFailure(message: String, val lasting: Boolean)
     extends RuntimeException(message)
 
 object Sidecar {
   private val log = LoggerFactory.getLogger("io.tamis.sidecar")
   private val ReadTimeoutMs =
-    120000 // the deadline of a call is the client's; this only frees forgotten threads
+    120000 // the client enforces the deadline of a call; this timeout only frees forgotten threads
   private val random = new SecureRandom()
 
   def newToken(): String = {
@@ -61,7 +68,7 @@ object Sidecar {
     Base64.getUrlEncoder.withoutPadding.encodeToString(bytes)
   }
 
-  /** Starts the process and waits for its word that it is ready. */
+  /** Starts the process and waits until it reports that it is ready. */
   def start(python: String, timeoutMs: Long): Sidecar = {
     GatewayServer.turnLoggingOff()
     val process = launch(python)
@@ -70,9 +77,10 @@ object Sidecar {
       val token = newToken()
       val stdin = process.getOutputStream
       stdin.write(s"""{"token":"$token","wire":${Messages.Version}}\n""".getBytes(UTF_8))
-      stdin.flush() // and left open: its end tells the sidecar that the driver is gone
+      stdin.flush() // and left open: end of file signals to the sidecar that the driver is gone
       val port = handshake(process, timeoutMs, python, errors)
-      // minConnectionTime 0, or the JVM never exits; a socket without TCP_NODELAY costs 44 ms for 8 kB
+      // minConnectionTime 0, or the JVM never exits; a socket without TCP_NODELAY costs 44 ms for 8
+      // kB
       val client = new CallbackClient(
         port,
         InetAddress.getLoopbackAddress,
@@ -91,7 +99,7 @@ object Sidecar {
   }
 
   private def launch(python: String): Process = {
-    // -P: the working directory is not searched for modules
+    // -P: do not search the working directory for modules
     val builder = new ProcessBuilder(python, "-P", "-m", "tamis.serve")
     SidecarPython.packageRoot.foreach { root =>
       val path =
@@ -125,14 +133,16 @@ object Sidecar {
     }
     if (!line.startsWith("READY "))
       throw new SidecarStartFailure(
-        s"the Python '$python' answered '${line.take(80)}' where READY was expected. Set spark.tamis.python to one that has tamis installed.",
+        s"the Python '$python' answered '${line.take(80)}' instead of READY. " +
+          "Set spark.tamis.python to one that has tamis installed.",
         lasting = true
       )
     val ready = new ObjectMapper().readTree(line.substring("READY ".length))
     val wire = ready.path("wire").asInt(-1)
     if (wire != Messages.Version)
       throw new SidecarStartFailure(
-        s"the jar speaks version ${Messages.Version} of the wire, the package tamis ${ready.path("tamis").asText("?")} in '$python' speaks $wire. " +
+        s"the jar speaks version ${Messages.Version} of the wire protocol, but the " +
+          s"package tamis ${ready.path("tamis").asText("?")} in '$python' speaks $wire. " +
           "Use the jar of that package (python -m tamis jar), or install the package of this jar.",
         lasting = true
       )
@@ -147,7 +157,7 @@ object Sidecar {
       case Some(module) =>
         s"the Python '$python' has no module '$module'. Install tamis there (pip install tamis), or set spark.tamis.python to one that has it."
       case None =>
-        s"the Python '$python' ended before it was ready: ${if (last.isEmpty) "it said nothing"
+        s"the Python '$python' exited before it was ready: ${if (last.isEmpty) "no output"
           else last.linesIterator.toSeq.last}. Set spark.tamis.python to one that has tamis installed."
     }
   }
@@ -156,15 +166,15 @@ object Sidecar {
     case known: SidecarStartFailure => known
     case _: TimeoutException        =>
       new SidecarStartFailure(
-        s"the Python '$python' was not ready in time (spark.tamis.startTimeoutMs).",
+        s"the Python '$python' was not ready in time. Raise spark.tamis.startTimeoutMs.",
         lasting = false
       )
     case failed: ExecutionException =>
       new SidecarStartFailure(
-        s"the Python '$python' could not be read: ${failed.getCause}",
+        s"cannot read from the Python '$python': ${failed.getCause}",
         lasting = false
       )
-    // writing the token to a process that is already gone
+    // the token was written to a process that is already gone
     case _: IOException => new SidecarStartFailure(diagnose(python, errors), lasting = true)
     case other          => other
   }

@@ -6,11 +6,11 @@ import scala.util.Try
 
 import org.apache.spark.SparkEnv
 
-/** Which Python runs the sidecar, and where it finds the package. */
+/** Chooses the Python that runs the sidecar and locates the tamis package. */
 object SidecarPython {
 
-  /** The jar as it lies in the package: `…/tamis/jars/tamis.jar`. None where it was copied
-    * elsewhere.
+  /** The package directory, if the jar lies in it: `…/tamis/jars/tamis.jar`. None if the jar was
+    * copied elsewhere.
     */
   private lazy val packageDirectory: Option[Path] =
     Try(Paths.get(getClass.getProtectionDomain.getCodeSource.getLocation.toURI)).toOption
@@ -18,11 +18,11 @@ object SidecarPython {
       .flatMap(jars => Option(jars.getParent))
       .filter(p => Files.exists(p.resolve("__init__.py")) && Files.exists(p.resolve("serve")))
 
-  /** For PYTHONPATH: the directory that holds the package beside which the jar lies. */
+  /** The entry for PYTHONPATH: the directory that holds the package in which the jar lies. */
   def packageRoot: Option[Path] = packageDirectory.map(_.getParent)
 
-  /** First that is set: spark.tamis.python, the environment that the jar lies in, Spark's own
-    * settings, python3.
+  /** Returns the first that is set: spark.tamis.python, the environment in which the jar lies,
+    * Spark's own settings, python3.
     */
   def choose(configured: Option[String]): String =
     configured
@@ -37,10 +37,10 @@ object SidecarPython {
   private def besideTheJar: Option[String] =
     packageRoot.flatMap(root => interpreters(root).find(p => Files.isExecutable(p))).map(_.toString)
 
-  /** Where the interpreter of a package may lie, best first: `<environment>/bin/pythonX.Y` of
-    * `<environment>/lib/pythonX.Y/site-packages`, `<repository>/.venv/bin/python` of
-    * `<repository>/python`. Nothing for any other layout: another Python might lack what tamis
-    * needs.
+  /** Where the interpreter for a package may lie, best first: `<environment>/bin/pythonX.Y` for
+    * `<environment>/lib/pythonX.Y/site-packages`, `<repository>/.venv/bin/python` for
+    * `<repository>/python`. Empty for any other layout, because another Python might lack the
+    * dependencies of tamis.
     */
   private[bridge] def interpreters(root: Path): Seq[Path] = root match {
     case Below(Below(Below(environment, "lib" | "lib64"), python), "site-packages")
@@ -51,14 +51,14 @@ object SidecarPython {
     case _ => Nil
   }
 
-  /** A path as its directory and its name. */
+  /** Matches a path as its directory and its file name. */
   private object Below {
     def unapply(path: Path): Option[(Path, String)] =
       for (name <- Option(path.getFileName); parent <- Option(path.getParent))
         yield (parent, name.toString)
   }
 
-  /** PYSPARK_DRIVER_PYTHON is often ipython or jupyter, which are no interpreters of modules. */
+  /** PYSPARK_DRIVER_PYTHON is often ipython or jupyter, which cannot run a module. */
   private def isPython(command: String): Boolean =
     Paths.get(command).getFileName.toString.startsWith("python")
 

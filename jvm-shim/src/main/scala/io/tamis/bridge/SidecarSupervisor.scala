@@ -10,11 +10,11 @@ import org.apache.hadoop.util.ShutdownHookManager
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
-/** Keeps one sidecar running, and knows when not to ask it.
+/** Keeps one sidecar running, and decides when not to ask it.
   *
-  * Breaker: after a failure nobody asks for a while (1 s, doubling to 60 s with every further
-  * failure in a row), so that a query that plans a scan five times waits for one deadline and not
-  * for five. A process that died is started again at once.
+  * It contains a circuit breaker: after a failure no request is sent for a while (1 s, doubling to
+  * 60 s with each further consecutive failure). A query that plans a scan five times then waits for
+  * one deadline and not for five. A process that died is restarted at once.
   */
 object SidecarSupervisor {
   private val log = LoggerFactory.getLogger("io.tamis.sidecar")
@@ -24,7 +24,7 @@ object SidecarSupervisor {
   private val HangsBeforeRestart = 3
   private val DeathsBeforePause = 3
   private val LastWordsMs = 2000L
-  private val LateHook = 1 // Spark's are of priority 40 and more
+  private val LateHook = 1 // Spark's hooks have priority 40 or higher
 
   private val background: ExecutorService =
     Executors.newCachedThreadPool(Daemons.factory("tamis-supervisor"))
@@ -45,10 +45,13 @@ object SidecarSupervisor {
   private var closedUntil = System.nanoTime()
   private var lastFailure = ""
 
-  /** Where snapshots are exchanged: readable by this user only, removed at exit. */
+  /** Directory where snapshots are exchanged: only this user can read it, and it is removed at
+    * exit.
+    */
   lazy val privateDirectory: Path = {
     val directory = Files.createTempDirectory("tamis-") // mode 0700
-    // after Spark's own hook, which stops contexts that nobody stopped: they may have last words
+    // after Spark's own hook, which stops contexts that are still running: the sidecar may then
+    // still have records to write
     ShutdownHookManager
       .get()
       .addShutdownHook(
@@ -74,17 +77,17 @@ object SidecarSupervisor {
     synchronized(if (run.isEmpty) launch(python, TamisConf.startTimeoutMs(conf)))
   }
 
-  /** Forgets every failure and starts anew: for whoever mended what was wrong. */
+  /** Forgets every failure and restarts the sidecar. For callers that have fixed the cause. */
   def restart(): Unit = synchronized {
-    // one that is still starting is ended as soon as it is there
+    // a sidecar that is still starting is killed as soon as it is up
     run.foreach(_.future.whenComplete((sidecar, _) => if (sidecar != null) sidecar.kill()))
     run = None
     succeeded()
     Warnings.over("bridge:")
   }
 
-  /** The running sidecar, waiting until the deadline for it to be ready. PlannerUnavailable: do not
-    * ask now.
+  /** Returns the running sidecar, and waits until the deadline for it to be ready. Throws
+    * PlannerUnavailable while the breaker is open.
     */
   def await(
       configuredPython: Option[String],
@@ -93,7 +96,7 @@ object SidecarSupervisor {
   ): Sidecar = {
     val python = SidecarPython.choose(configuredPython)
     val wanted = synchronized {
-      if (!run.exists(_.python == python)) restart() // what failed was another Python
+      if (!run.exists(_.python == python)) restart() // the failures were those of another Python
       if (System.nanoTime() - closedUntil < 0) throw new PlannerUnavailable(lastFailure)
       run.filter(_.isUsable).getOrElse(launch(python, startTimeoutMs))
     }
@@ -112,22 +115,22 @@ object SidecarSupervisor {
     closedUntil = System.nanoTime()
   }
 
-  /** A question failed: the breaker opens, unless the process died for the first time and is
-    * started again at once.
+  /** Records a failed request. The breaker opens, unless the process died and fewer than
+    * `DeathsBeforePause` requests in a row have failed. A process that died is restarted at once.
     */
-  def failed(asked: Option[Sidecar], why: String, lasting: Boolean): Unit = synchronized {
+  def failed(contacted: Option[Sidecar], why: String, lasting: Boolean): Unit = synchronized {
     failures += 1
     lastFailure = why
     val pauseMs =
       if (lasting) LongestPauseMs
       else math.min(LongestPauseMs, FirstPauseMs << math.min(failures - 1, 6))
-    val died = asked.exists(!_.isAlive)
+    val died = contacted.exists(!_.isAlive)
     if (!died || failures >= DeathsBeforePause) closedUntil = System.nanoTime() + pauseMs * 1000000L
-    if (died) run.filter(_.sidecar == asked).foreach(r => launch(r.python, r.startTimeoutMs))
+    if (died) run.filter(_.sidecar == contacted).foreach(r => launch(r.python, r.startTimeoutMs))
   }
 
-  /** A call did not end in time. A process that does not even answer a ping is ended; a slow one is
-    * given time.
+  /** Handles a call that exceeded its deadline. A process that does not even answer a ping is
+    * killed; a slow one gets more time.
     */
   def hung(sidecar: Sidecar): Unit = background.execute { () =>
     val ping = background.submit(() => sidecar.planner.ping())
@@ -135,14 +138,14 @@ object SidecarSupervisor {
     synchronized {
       hangs += 1
       if (!answers || hangs >= HangsBeforeRestart) {
-        log.info(s"sidecar ${sidecar.pid} ${if (answers) "hangs" else "does not answer"}: ended")
+        log.info(s"killed sidecar ${sidecar.pid}, which ${if (answers) "hangs" else "is silent"}")
         hangs = 0
         sidecar.kill()
       }
     }
   }
 
-  /** The sidecar that is ready. */
+  /** The sidecar, if it is ready. */
   def current: Option[Sidecar] = synchronized(run.flatMap(_.sidecar))
 
   private def launch(python: String, timeoutMs: Long): Run = {

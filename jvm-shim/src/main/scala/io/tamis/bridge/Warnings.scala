@@ -4,7 +4,7 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.slf4j.LoggerFactory
 
-/** One warning for one trouble: repeated only after the trouble was over and came back. */
+/** Logs one warning per problem, and repeats it only if the problem went away and came back. */
 object Warnings {
   private val log = LoggerFactory.getLogger("io.tamis")
   private val Kept = 1000
@@ -20,9 +20,9 @@ object Warnings {
     }
   }
 
-  /** What was said in this driver, oldest first. */
+  /** The warnings of this driver, oldest first. */
   def all: Seq[String] = recent.synchronized(recent.toArray(Array.empty[String]).toSeq)
 
-  /** The trouble behind these keys is over. */
+  /** Marks the problems behind these keys as solved. */
   def over(prefix: String): Unit = said.removeIf(_.startsWith(prefix))
 }

@@ -6,7 +6,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.internal.SQLConf
 
-/** The confs of tamis, read from the one registry (conf.json, which Python reads too). */
+/** The confs of tamis, read from one registry (conf.json, which Python also reads). */
 object TamisConf {
   private val Resource = "/io/tamis/conf.json"
 
@@ -23,7 +23,7 @@ object TamisConf {
     } finally stream.close()
   }
 
-  /** Makes every key known to Spark: SET then refuses a value that is not allowed. */
+  /** Registers every key with Spark, so that SET rejects a value that is not allowed. */
   lazy val register: Unit = entries.foreach { e =>
     val key = e.get("key").asText
     val values =
@@ -54,8 +54,8 @@ object TamisConf {
   private def list(conf: SQLConf, key: String, separator: Char): Seq[String] =
     string(conf, key).toSeq.flatMap(_.split(separator)).map(_.trim).filter(_.nonEmpty)
 
-  /** The confs that an application was started with, for what happens before there is a session. A
-    * value that is not allowed counts as not set: the session reports it.
+  /** Returns the confs that an application was started with, for code that runs before there is a
+    * session. A value that is not allowed counts as not set; the session reports it.
     *
     * @param valueOf
     *   the text of a conf

@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
-/** One row that says what the optimizer pushed to a scan of the table in this very query. */
-object EchoFunction extends TextFunction("tamis_echo", "the name of a table or the path of one") {
+/** Returns one row with what the optimizer pushed to a scan of the table in the same query. */
+object EchoFunction extends TextFunction("tamis_echo", "the name or the path of a table") {
   override def usage: String =
     "tamis_echo(table) - the columns of the table, and what Spark pushed to its scan in this query"
 

@@ -23,9 +23,8 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Has the columns of another table, in which it has NULL, and columns of its own, which tell of
-  * the pushes. It takes every filter over the other columns for applied, so that its row is not
-  * lost.
+/** A table with the columns of another table, all NULL, and its own columns that show what was
+  * pushed. It reports every filter over the other columns as applied, so that its row is not lost.
   */
 final class EchoTable(session: SparkSession, of: String, columns: StructType)
     extends Table
@@ -37,7 +36,7 @@ final class EchoTable(session: SparkSession, of: String, columns: StructType)
   )
   require(
     schema.fieldNames.toSet.size == schema.size,
-    s"tamis_echo: $of has a column of a name that tamis_echo gives to one of its own: " +
+    s"tamis_echo: $of has a column with the name of one that tamis_echo adds: " +
       EchoTable.Own.map(_.name).mkString(", ")
   )
 
@@ -50,7 +49,7 @@ final class EchoTable(session: SparkSession, of: String, columns: StructType)
 object EchoTable {
   private val texts = ArrayType(StringType, containsNull = false)
 
-  /** What was pushed. */
+  /** The columns that show what was pushed. */
   val Own: Seq[StructField] = Seq(
     StructField("pushed_filters", texts),
     StructField("pushed_columns", texts),
@@ -63,7 +62,9 @@ object EchoTable {
   val OwnNames: Set[String] = Own.map(_.name).toSet
 }
 
-/** A FileScanBuilder, which is handed whole Catalyst expressions as that of tamis is. */
+/** A FileScanBuilder, because Spark hands it whole Catalyst expressions, as it does to the one of
+  * tamis.
+  */
 final class EchoScanBuilder(session: SparkSession, schema: StructType)
     extends FileScanBuilder(
       session,
@@ -76,8 +77,8 @@ final class EchoScanBuilder(session: SparkSession, schema: StructType)
   private var pushed = Pushed(schema, Nil, None, Nil)
 
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
-    val (ofOwn, told) = filters.partition(_.references.exists(a => EchoTable.OwnNames(a.name)))
-    pushed = pushed.copy(filters = told.map(ExpressionWriter.sqlOf))
+    val (ofOwn, pushable) = filters.partition(_.references.exists(a => EchoTable.OwnNames(a.name)))
+    pushed = pushed.copy(filters = pushable.map(ExpressionWriter.sqlOf))
     ofOwn
   }
   override def pushedFilters: Array[V2Predicate] = Array.empty
@@ -98,7 +99,7 @@ final case class Pushed(
     order: Seq[String]
 )
 
-/** One row, told when the query runs: filters of the run time have come by then. */
+/** One row, produced when the query runs: by then the run-time filters are known. */
 final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntimeV2Filtering {
   @volatile private var atRunTime: Seq[V2Predicate] = Nil
 
@@ -125,7 +126,9 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
     case column                   => partnerOf(column)
   })
 
-  /** What a join at run time wants of the column: with NULL the row would find no partner. */
+  /** The value that a run-time filter of a join requires of the column: with NULL the row would not
+    * match.
+    */
   private def partnerOf(column: String): Any = atRunTime
     .map(_.children.toSeq)
     .collectFirst {

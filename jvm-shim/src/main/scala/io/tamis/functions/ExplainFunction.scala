@@ -9,14 +9,14 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.types.StructType
 
-/** What tamis decides of a query, which is planned and not run: of every scan a row for itself, for
-  * each of its goals, for each conjunct of its filter and for each condition that is known only
-  * when the query runs; a row for each relation that was left alone and for each answer from
-  * statistics.
+/** Explains the decisions of tamis for a query, which is planned and not run. Each scan has one
+  * row, and one more row for each of its goals, each conjunct of its filter and each condition that
+  * is known only when the query runs. Each relation that was left alone and each answer from
+  * statistics has a row too.
   *
-  * Columns: `scan` counts from 1 and is NULL of what is not scanned by tamis; `what` is scan, goal,
-  * exact, inexact, unsupported, run time, left alone or answered; `files_pruned` is of the conjunct
-  * alone.
+  * Columns: `scan` counts from 1 and is NULL for what tamis does not scan; `what` is scan, goal,
+  * exact, inexact, unsupported, run time, left alone or answered; `files_pruned` counts what the
+  * conjunct prunes on its own.
   */
 object ExplainFunction extends QueryFunction("tamis_explain") {
   override def usage: String =
@@ -29,18 +29,18 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
   )
 
   override protected def rows(planned: QueryExecution): Seq[Row] = {
-    val found = Messages.mapper.readTree(ScanReport.explain(planned))
-    val scanned = found.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
+    val explained = Messages.mapper.readTree(ScanReport.explain(planned))
+    val scanned = explained.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
       ofScan(scan, i + 1)
     }
-    val leftAlone = found.path("left_alone").elements.asScala.map { relation =>
+    val leftAlone = explained.path("left_alone").elements.asScala.map { relation =>
       row(
         "table" -> text(relation, "table"),
         "what" -> "left alone",
         "reason" -> text(relation, "reason")
       )
     }
-    val answered = found.path("answered").elements.asScala.map { answer =>
+    val answered = explained.path("answered").elements.asScala.map { answer =>
       row(
         "table" -> text(answer, "table"),
         "what" -> "answered",

@@ -15,40 +15,41 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 
-/** The history of scans that ran, the oldest first: what `tamis.history()` reads, on the machine of
-  * the driver. Fails where the sidecar cannot be asked: an empty history would be a wrong answer.
+/** Returns the history of scans that ran, oldest first: what `tamis.history()` reads, on the
+  * machine of the driver. Fails if the sidecar is not available, because an empty history would be
+  * a wrong answer.
   */
 object HistoryFunction extends TableFunction("tamis_history") {
   override def usage: String =
-    "tamis_history() - the scans that ran, and what tamis decided of them"
+    "tamis_history() - the scans that ran, and what tamis decided about them"
 
   override def apply(arguments: Seq[Expression]): LogicalPlan = {
     if (arguments.nonEmpty)
       throw new IllegalArgumentException(
-        s"$name takes no argument: the conf spark.tamis.history.location names another folder"
+        s"$name takes no argument. Set spark.tamis.history.location to read another folder"
       )
     val session = SparkSession.active
-    val found = session.withActive(read(SQLConf.get))
-    LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(found.schema), found.rows)
+    val history = session.withActive(read(SQLConf.get))
+    LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(history.schema), history.rows)
   }
 
   private def read(conf: SQLConf): ArrowFile[Row] = {
     val directory = SidecarSupervisor.privateDirectory
-    val asked = HistoryRequest(
+    val request = HistoryRequest(
       UUID.randomUUID().toString,
       directory.toString,
       TamisConf.historyLocation(conf)
     )
-    val file = directory.resolve(s"${asked.id}.history.arrow")
+    val file = directory.resolve(s"${request.id}.history.arrow")
     try {
-      PlannerClient.history(asked, conf).foreach(note => Warnings.once(s"history:$note", note))
+      PlannerClient.history(request, conf).foreach(note => Warnings.once(s"history:$note", note))
       val schema = ArrowFile.read(file)(_ => ()).schema
-      val flat = UnsafeProjection.create(schema) // nested values outlive their batch
+      val flat = UnsafeProjection.create(schema) // nested values must outlive their batch
       val rows = CatalystTypeConverters.createToScalaConverter(schema)
       ArrowFile.read(file)(row => rows(flat(row).copy()).asInstanceOf[Row])
     } catch {
       case e: PlannerUnavailable =>
-        throw new IllegalStateException(s"$name: the sidecar cannot be asked: ${e.getMessage}", e)
+        throw new IllegalStateException(s"$name: the sidecar is not available: ${e.getMessage}", e)
     } finally Files.deleteIfExists(file)
   }
 }

@@ -19,13 +19,13 @@ object TableFunctions {
   }
 }
 
-/** A function that is called where the query is analysed. */
+/** A function that is called when the query is analysed. */
 abstract class TableFunction(val name: String) {
   def usage: String
   def apply(arguments: Seq[Expression]): LogicalPlan
 }
 
-/** A function of one text. */
+/** A function with one text argument. */
 abstract class TextFunction(name: String, argument: String) extends TableFunction(name) {
   protected def rows(session: SparkSession, text: String): LogicalPlan
 

@@ -24,16 +24,16 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
-/** Reads again some of what a query did not read, and says so loudly if a row was missed.
+/** Reads some of the files that a query did not read, and logs an error if a row was missed.
   *
-  * After a query that ended well, of each of its scans: some files that its filters left out, in
-  * which no row may pass the filters; and some files that it read, in which every row passes the
-  * filters that left the plan. Spark itself reads them, without tamis. It happens beside later
-  * queries, one audit after another, and changes none of them. What a scan in the mode `observe`
-  * would have read is audited in the same way.
+  * After a query that succeeded, the audit checks each of its scans. It reads some files that the
+  * filters ruled out, in which no row may pass the filters, and some files that the scan read, in
+  * which every row must pass the filters that left the plan. Spark itself reads them, without
+  * tamis. Audits run concurrently with later queries, one audit after another, and do not change
+  * them. What a scan in the mode `observe` would have read is audited in the same way.
   *
   * The jobs of an audit belong to no SQL execution: they run after their query has ended, in a
-  * thread that inherits nothing of any query ([[Daemons]]).
+  * thread that inherits nothing from any query ([[Daemons]]).
   */
 object Audit {
   private val log = LoggerFactory.getLogger("io.tamis")
@@ -42,17 +42,17 @@ object Audit {
   private val read = new AtomicLong()
   private val listening = new AtomicReference[SparkContext]()
 
-  /** Marks cached plans whose scans were audited: they run once, and stand in every plan that reads
-    * them.
+  /** Marks cached plans whose scans were audited: a cached plan runs once, but appears in every
+    * plan that reads it.
     */
   private val Audited = TreeNodeTag[Boolean]("io.tamis.audited")
 
-  /** How many files were read again so far. */
+  /** How many files audits have read again so far. */
   def files: Long = read.get
 
   private val thread = Executors.newSingleThreadExecutor(Daemons.factory("tamis-audit"))
 
-  /** Audits the queries of every session of this context whose conf asks for it. */
+  /** Audits the queries of every session of this context whose conf enables it. */
   def listenTo(context: SparkContext): Unit =
     if (listening.getAndSet(context) ne context)
       try context.addSparkListener(new Listener)
@@ -68,7 +68,7 @@ object Audit {
 
   private def ended(ran: QueryExecution, execution: Long, time: Long): Unit = {
     val most = Try(TamisConf.auditFiles(ran.sparkSession.sessionState.conf)).getOrElse(0)
-    // an audit that cannot keep up leaves queries out rather than filling the memory
+    // an audit that cannot keep up skips queries rather than filling the memory
     if (most > 0 && waiting.get < MostWaiting)
       try {
         val every = ScanNodes.of(ran.executedPlan, _ => true).map(_.node)
@@ -79,9 +79,9 @@ object Audit {
             try
               scans.foreach { scan =>
                 val number = every.indexWhere(_ eq scan.node)
-                audit(ran.sparkSession, scan, most).foreach { found =>
-                  PlanningMetrics.audited(found.result, found.files)
-                  ScanHistory.audited(ran, execution, number, time, found)
+                audit(ran.sparkSession, scan, most).foreach { outcome =>
+                  PlanningMetrics.audited(outcome.result, outcome.files)
+                  ScanHistory.audited(ran, execution, number, time, outcome)
                 }
               }
             catch { case e @ (NonFatal(_) | _: LinkageError) => cannot("the query", e) }
@@ -97,14 +97,18 @@ object Audit {
     !seen
   }
 
-  /** Waits for the audits that were asked for; false: some go on. */
+  /** Waits for pending audits.
+    *
+    * @return
+    *   false if some audits are still running after `millis`
+    */
   def await(millis: Long): Boolean = {
     val until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis)
     while (waiting.get > 0 && System.nanoTime() < until) Thread.sleep(20)
     waiting.get == 0
   }
 
-  /** None: the scan has nothing to audit, such as one without a filter. */
+  /** Audits one scan. None if the scan has nothing to audit, such as a scan without a filter. */
   private def audit(session: ClassicSession, scan: ScanNode, most: Int): Option[AuditResult] = {
     val (table, decision) = (scan.files, scan.decision.shown)
     val universe = table.purpose.within.getOrElse(Kept.all(decision.kept.listing))
@@ -114,22 +118,22 @@ object Audit {
       if (scan.decision.isObserved) ("would not have been read", "would have left")
       else ("were not read", "left")
     val missed = check(session, table, left, passing)(_.reduce(And(_, _))) { rows =>
-      s"$rows rows of ${table.name()} $unread that pass ${sql(passing)}: they are in " +
+      s"$rows rows of ${table.name()} that pass ${sql(passing)} $unread: they are in " +
         s"${paths(left)}"
     }
-    // of a file that is read in part, only that part was proven
+    // if a file is read in part, the proof covers only that part
     val read = if (decision.kept.ranges.isEmpty) sample(decision.kept, most)(_ => true) else None
     val exact = decision.conjuncts.filter(_.isExact).map(_.expression)
     val unfiltered = check(session, table, read, exact)(c =>
       Not(Coalesce(Seq(c.reduce(And(_, _)), Literal.FalseLiteral)))
     ) { rows =>
-      s"$rows rows of ${table.name()} were read that do not pass ${sql(exact)}, which $gone the " +
-        s"plan: they are in ${paths(read)}"
+      s"$rows rows of ${table.name()} that do not pass ${sql(exact)}, which $gone the plan, were " +
+        s"read: they are in ${paths(read)}"
     }
     AuditResult.of(Seq(missed, unfiltered).flatten)
   }
 
-  /** Some of the files for which this is true; None: there is none. */
+  /** A random sample of the files that satisfy `chosen`; None if there are none. */
   private def sample(files: Kept, most: Int)(chosen: Int => Boolean): Option[Kept] = {
     val candidates = Vector.newBuilder[Int]
     files.foreach(i => if (chosen(i)) candidates += i)
@@ -143,14 +147,14 @@ object Audit {
       table: PlannedFiles,
       files: Option[Kept],
       conjuncts: Seq[Expression]
-  )(condition: Seq[Expression] => Expression)(found: Long => String): Option[AuditResult] =
+  )(condition: Seq[Expression] => Expression)(textOf: Long => String): Option[AuditResult] =
     Option.when(files.nonEmpty && conjuncts.nonEmpty) {
       val count = files.get.count.toLong
       try {
         val rows = rowsOf(session, table, files.get, condition(conjuncts))
         read.addAndGet(count)
         if (rows > 0) {
-          val text = found(rows)
+          val text = textOf(rows)
           disagreement(text)
           AuditResult(AuditResult.Disagreement, count, Some(text))
         } else {
@@ -164,7 +168,9 @@ object Audit {
       }
     }
 
-  /** By Spark alone. An error that the filter raises of a row that was not read is none of ours. */
+  /** Counts the rows that satisfy the condition, with Spark alone. If the filter raises an error
+    * for a row that the query did not read, that does not count against tamis.
+    */
   private def rowsOf(
       session: ClassicSession,
       table: PlannedFiles,
@@ -184,8 +190,8 @@ object Audit {
     val plain = session.sessionState.conf.clone()
     plain.setConfString("spark.tamis.enabled", "false")
     session.withActive(SQLConf.withExistingConf(plain) {
-      val found = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
-      val counted = Filter(over(condition, rows.output), rows).groupBy()(found)
+      val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
+      val counted = Filter(over(condition, rows.output), rows).groupBy()(count)
       val planned = session.sessionState.executePlan(counted).executedPlan
       withLocalProperties(session.sparkContext, table, plain) {
         planned.executeCollect().head.getLong(0)
@@ -193,7 +199,7 @@ object Audit {
     })
   }
 
-  /** What tasks see: the confs of the session, as in a query; and what the job is for. */
+  /** Sets what tasks see: the confs of the session, as in a query, and a description of the job. */
   private def withLocalProperties[A](context: SparkContext, table: PlannedFiles, conf: SQLConf)(
       body: => A
   ): A = {
@@ -227,14 +233,14 @@ object Audit {
     files.toSeq.flatMap(_.files).map(f => f.fileStatus.getPath.toString).mkString(", ")
 }
 
-/** What came of the audit of one scan.
+/** The result of the audit of one scan.
   *
   * @param result
-  *   passed, disagreement or failed: it could not be made
+  *   passed, disagreement, or failed if the audit could not run
   * @param files
-  *   how many were read again
+  *   how many files were read again
   * @param text
-  *   which rows disagree, or why it failed
+  *   which rows disagree, or why the audit failed
   */
 final case class AuditResult(result: String, files: Long, text: Option[String])
 
@@ -243,7 +249,7 @@ object AuditResult {
   val Disagreement = "disagreement"
   val Failed = "failed"
 
-  /** Of the checks of one scan the worst one counts. */
+  /** Combines the checks of one scan: the worst result counts. */
   def of(checks: Seq[AuditResult]): Option[AuditResult] =
     Seq(Disagreement, Failed, Passed)
       .flatMap(result => checks.find(_.result == result))

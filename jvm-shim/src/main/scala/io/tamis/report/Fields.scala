@@ -3,7 +3,7 @@ package io.tamis.report
 import com.fasterxml.jackson.databind.node.ObjectNode
 import io.tamis.wire.Reason
 
-/** Fields of reports that may be null. */
+/** Writes fields of reports that may be null. */
 private[report] object Fields {
   def putLong(out: ObjectNode, field: String, value: Option[Long]): Unit =
     value.fold(out.putNull(field))(out.put(field, _))

@@ -7,13 +7,14 @@ import org.apache.spark.sql.{Dataset, Row}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 
-/** What tamis.what_if needs of a plan: its scans with their filters, and the rows of their tables.
-  * Plans; never runs the query.
+/** What tamis.what_if needs from a plan: its scans with their filters, and the rows of their
+  * tables. Plans the query but never runs it.
   */
 object Layouts {
 
-  /** [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_total", "columns",
-    * "partition_columns", "case_sensitive", "filters": [{"sql"}], "conjuncts": their documents}]
+  /** The scans of a plan as JSON: [{"table", "files_kept", "files_total", "bytes_kept",
+    * "bytes_total", "rows_total", "columns", "partition_columns", "case_sensitive", "filters":
+    * [{"sql"}], "conjuncts": their documents}]
     */
   def scans(planned: QueryExecution): String = {
     val out = Messages.mapper.createArrayNode()
@@ -21,7 +22,7 @@ object Layouts {
     Messages.mapper.writeValueAsString(out)
   }
 
-  /** The rows of the table of one of these scans: all of them, as Spark reads it. */
+  /** All rows of the table behind one of these scans, as Spark reads it. */
   def rows(planned: QueryExecution, scan: Int): Dataset[Row] = {
     val files: PlannedFiles = nodes(planned)(scan).files
     files.session.asInstanceOf[ClassicSession].baseRelationToDataFrame(files.relation)
@@ -33,7 +34,7 @@ object Layouts {
   private def write(out: ObjectNode, scan: ScanNode): Unit = {
     val d = scan.decision.shown
     out.put("table", scan.files.name())
-    // of a catalog table a scan lists only the partitions that match
+    // a scan of a catalog table lists only the partitions that match
     val whole = ScanPlanner.everything(scan.files).kept.listing
     out.put("files_kept", d.kept.count).put("files_total", whole.size)
     out.put("bytes_kept", d.kept.bytes).put("bytes_total", whole.totalBytes)

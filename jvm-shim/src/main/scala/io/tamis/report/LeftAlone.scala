@@ -14,11 +14,11 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
 import org.apache.spark.sql.internal.SQLConf
 
-/** The relations of a plan whose files tamis did not choose, and why. */
+/** Reports the relations of a plan whose files tamis did not choose, and why. */
 object LeftAlone {
 
   /** Appends {"table", "reason", "reasons": [{"code", "text", "fix"}]} for each of them; "reason"
-    * is all of them as one sentence.
+    * joins all reasons into one sentence.
     */
   def write(execution: QueryExecution, out: ArrayNode): Unit = {
     val plan = execution.optimizedPlan
@@ -64,12 +64,13 @@ object LeftAlone {
     else
       Reasons("TAMIS_IS_OFF", "key" -> "spark.tamis.enabled", "value" -> "false", "on" -> "true")
 
-  /** Whether the session's optimizer has the rules of tamis (seen to hold on 4.1). */
+  /** Whether the session's optimizer has the rules of tamis (checked on 4.1). */
   private def isLoaded(execution: QueryExecution): Boolean =
     try
       execution.sparkSession.sessionState.optimizer.preCBORules
         .exists(_.isInstanceOf[UseTamisTables])
-    catch { case _: LinkageError | NonFatal(_) => true } // then nothing is said of it
+    // if unknown, do not report that they are missing
+    catch { case _: LinkageError | NonFatal(_) => true }
 
   private def ofSource(scan: DataSourceV2ScanRelation): Reason = {
     val source = scan.relation.table.getClass.getSimpleName

@@ -9,20 +9,23 @@ import org.apache.spark.sql.types.DataType
 /** A predicate whose value is known only when the query runs.
   *
   * @param prunes
-  *   the scan gets the value, and rules out files by it. Else it is applied to the rows alone:
-  *   single values lie in many of the files, as far as statistics tell
+  *   true if the scan receives the value and rules out files by it. Otherwise the predicate is
+  *   applied to the rows only: as far as statistics show, single values lie in many of the files.
   */
 final case class KnownWhenRun(sql: String, prunes: Boolean)
 
-/** Predicates of a scan whose values are known only when the query runs, as SQL for people. Before
-  * the query runs, and adaptive execution plans them, they look different from then on.
+/** Collects the predicates of a scan whose values are known only when the query runs, as SQL for
+  * people. They have one form before the query runs, and another once adaptive execution has
+  * planned them.
   */
 private[report] object RuntimeConditions {
 
-  /** @param filters
+  /** Returns the predicates of one scan.
+    *
+    * @param filters
     *   what Spark hands to the scan at run time
     * @param above
-    *   the condition of the filter right above the scan
+    *   the condition of the filter directly above the scan
     */
   def of(filters: Seq[Expression], above: Option[Expression]): Seq[KnownWhenRun] = {
     val handed = filters.flatMap(conditionOf).distinct
@@ -41,7 +44,7 @@ private[report] object RuntimeConditions {
     case in: ToldWhenRun                 => Some(text(in.condition))
     case in: InSubqueryExec              => Some(isKey(in.child))
     case d: DynamicPruningSubquery       => Some(isKey(d.pruningKey))
-    case Literal.TrueLiteral             => None // nothing will be known after all
+    case Literal.TrueLiteral             => None // the filter was dropped, so no value will arrive
     case other                           => Some(text(other))
   }
 
@@ -55,7 +58,7 @@ private[report] object RuntimeConditions {
       case s: PlanExpression[_] => Sql("(SELECT …)", s.dataType)
     })
 
-  /** A part of an expression that is shown as this text. */
+  /** Part of an expression that is shown as this text. */
   private final case class Sql(override val sql: String, dataType: DataType)
       extends LeafExpression
       with Unevaluable {

@@ -13,11 +13,12 @@ import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
-/** Hands the decision of every scan that ran to the sidecar, which appends it to the history.
+/** Sends the decision of every scan that ran to the sidecar, which appends it to the history.
   *
-  * Off the path of queries: Spark tells of a query that has ended, in a thread of its own, and
-  * another thread writes and sends. Nobody waits for it; what is too much is left out. A plan that
-  * is only explained does not run and is not recorded, and of one that failed nothing can be told.
+  * This does not delay queries: Spark reports a query that has ended in a listener thread, and
+  * another thread writes and sends the records. No query waits for it, and records beyond the
+  * queue's capacity are dropped. A plan that is only explained does not run and is not recorded. A
+  * query that failed is not recorded either.
   */
 final class ScanHistory private (application: String) extends SparkListener {
   import ScanHistory._
@@ -54,21 +55,21 @@ object ScanHistory {
   )
   sending.allowCoreThreadTimeOut(true)
 
-  /** From now on, once for each context. */
+  /** Starts to record, once per context. */
   def listenTo(context: SparkContext): Unit =
     if (listening.getAndSet(context) ne context) quietly {
       context.addSparkListener(new ScanHistory(context.applicationId))
     }
 
-  /** The audit of a scan that ran has ended; it takes long, so it is a record of its own. */
+  /** Records the result of an audit. An audit takes long, so its result is a record of its own. */
   def audited(
       ran: QueryExecution,
       execution: Long,
       scan: Int,
       time: Long,
-      found: AuditResult
+      outcome: AuditResult
   ): Unit =
-    if (isRecorded(ran)) record(ran)(Seq(ScanRecords.ofAudit(execution, scan, time, found)))
+    if (isRecorded(ran)) record(ran)(Seq(ScanRecords.ofAudit(execution, scan, time, outcome)))
 
   private def isRecorded(ran: QueryExecution): Boolean = {
     val conf = ran.sparkSession.sessionState.conf
@@ -76,7 +77,7 @@ object ScanHistory {
   }
 
   private def record(ran: QueryExecution)(records: => Seq[String]): Unit = quietly {
-    // a sidecar that does not run was reported when the query was planned
+    // planning already reported a sidecar that does not run
     SidecarSupervisor.current.filter(_.isAlive).foreach { sidecar =>
       ran.sparkSession.withActive {
         records.foreach(each => complain(sidecar.planner.record(each)))
@@ -84,20 +85,20 @@ object ScanHistory {
     }
   }
 
-  /** Waits until the listener was told of all that has ended. */
+  /** Waits until the listener has received the events of all queries that have ended. */
   def delivered(context: SparkContext): Unit = quietly(SparkEvents.delivered(context, DeliveredMs))
 
-  /** Waits, not long, until what ended so far is written. */
+  /** Waits at most DrainMs until the records so far are written. */
   def drain(): Unit = quietly {
     val last = new FutureTask[Unit](() =>
       SidecarSupervisor.current.filter(_.isAlive).foreach(s => complain(s.planner.flush()))
     )
     sending.execute(last)
     try last.get(DrainMs, TimeUnit.MILLISECONDS)
-    catch { case _: TimeoutException => } // it goes on by itself
+    catch { case _: TimeoutException => } // writing continues in the background
   }
 
-  /** What the sidecar has to say of an earlier record; nothing, mostly. */
+  /** Warns about an error that the sidecar reports for an earlier record; usually there is none. */
   private def complain(answer: String): Unit =
     if (answer != null && answer.nonEmpty) Warnings.once(s"history:$answer", answer)
 
@@ -108,7 +109,7 @@ object ScanHistory {
         Warnings.once(
           "history:failed",
           s"a scan could not be recorded in the history ($e). Queries are not affected; " +
-            "spark.tamis.history.enabled=false turns it off.",
+            "spark.tamis.history.enabled=false turns the history off.",
           e
         )
     }

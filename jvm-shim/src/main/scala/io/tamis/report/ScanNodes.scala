@@ -13,9 +13,9 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
   * @param conditions
   *   predicates whose values are known only when the query runs
   * @param read
-  *   what the scan reads; None: that is known only when the query has run
+  *   what the scan reads; None if that is known only when the query has run
   * @param filter
-  *   the filter right above it, whose rows are those that passed
+  *   the filter directly above the scan; its output rows are those that passed
   */
 final case class ScanNode(
     files: PlannedFiles,
@@ -26,21 +26,23 @@ final case class ScanNode(
     filter: Option[FilterExec]
 )
 
-/** @param bytes
-  *   None: not known
+/** The size of what a scan reads.
+  *
+  * @param bytes
+  *   None if not known
   */
 final case class SizeRead(files: Long, bytes: Option[Long])
 
 object ScanNodes extends AdaptiveSparkPlanHelper {
 
-  /** Every scan once, those of subqueries and adaptive stages among them; and those below the
-    * cached plans that are asked for.
+  /** Returns every scan once, including those of subqueries and adaptive stages, and those below
+    * the cached plans for which `cached` is true.
     */
   def of(plan: SparkPlan, cached: SparkPlan => Boolean): Seq[ScanNode] = {
-    // of a filter over another one it is the upper one, which comes first, whose rows pass both
+    // of two stacked filters, the upper one comes first; its rows pass both
     val filters = collectWithSubqueries(plan) { case f: FilterExec => below(f.child).map(_ -> f) }
     def above(node: SparkPlan) = filters.flatten.collectFirst { case (s, f) if s eq node => f }
-    val found = collectWithSubqueries(plan) {
+    val scans = collectWithSubqueries(plan) {
       case b: BatchScanExec =>
         b.scan match {
           case s: TamisScan =>
@@ -68,29 +70,30 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
         val plan = m.relation.cachedPlan
         if (cached(plan)) of(plan, cached) else Nil
     }.flatten
-    once(found)(_.node)
+    once(scans)(_.node)
   }
 
   private def isDynamic(e: Expression): Boolean = e.exists(_.isInstanceOf[DynamicPruning])
 
-  /** Spark counts files when the scan runs, after dynamic pruning. */
+  /** The files that Spark counts when the scan runs, after dynamic pruning. */
   private def countedBySpark(scan: FileSourceScanExec): Option[SizeRead] = {
     def metric(name: String) = scan.metrics.get(name).map(_.value).filter(_ > 0)
     metric("numFiles").map(SizeRead(_, metric("filesSize")))
   }
 
-  /** What was decided, each decision once; those below all cached plans among them. */
+  /** The scans of a plan, each decision once, including those below all cached plans. */
   def decided(plan: SparkPlan): Seq[ScanNode] = once(of(plan, _ => true))(_.decision)
 
-  /** A subquery stands in a plan more than once where it was merged of several, or where a scan
-    * waits for its value; it runs once. So does an exchange that is reused.
+  /** Removes duplicates by identity. A subquery appears more than once in a plan if it was merged
+    * from several, or if a scan waits for its value, but it runs once. The same holds for a reused
+    * exchange.
     */
   def once[A](all: Seq[A])(what: A => AnyRef): Seq[A] =
     all.foldLeft(Vector.empty[A]) { (seen, each) =>
       if (seen.exists(s => what(s) eq what(each))) seen else seen :+ each
     }
 
-  /** The scan that nodes which change no row lead to. */
+  /** The scan below filters, projections and nodes that pass rows on unchanged. */
   private def below(plan: SparkPlan): Option[SparkPlan] = plan match {
     case scan: DataSourceScanExec => Some(scan)
     case scan: BatchScanExec      => Some(scan)

@@ -12,14 +12,16 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 
-/** The scans of a query that ran, as documents for the history (tamis.wire.history). */
+/** Writes the scans of a query that ran as documents for the history (tamis.wire.history). */
 object ScanRecords {
 
-  /** On cached plans that were recorded: they run once, and stand in every plan that reads them. */
+  /** Marks cached plans that were recorded: they run once, but appear in every plan that reads
+    * them.
+    */
   private val Recorded = TreeNodeTag[Boolean]("io.tamis.recorded")
 
-  /** Names this driver in ids: applications may be called the same. Executions are counted by the
-    * driver, over all of its contexts.
+  /** Identifies this driver in ids, because several applications may have the same name. The driver
+    * counts executions across all of its contexts.
     */
   private val driver = UUID.randomUUID()
 
@@ -32,7 +34,7 @@ object ScanRecords {
       out.put("table", scan.files.name())
       writeSizes(out, scan)
       writeReasons(out, scan)
-      // what statistics say of each conjunct is for the sidecar to find out, at its leisure
+      // the sidecar derives what statistics prove about each conjunct later, in the background
       val d = scan.decision.shown
       Messages.writeKept(d.kept.ordinals, d.kept.listing.size, out.putObject("kept"))
       val filters = d.conjuncts.map(_.expression)
@@ -43,15 +45,15 @@ object ScanRecords {
     }
   }
 
-  /** What came of the audit of a scan, with the id of its record.
+  /** The document with the result of the audit of a scan, with the id of the scan's record.
     *
     * @param scan
     *   its number among all scans of the plan
     */
-  def ofAudit(execution: Long, scan: Int, time: Long, found: AuditResult): String = {
+  def ofAudit(execution: Long, scan: Int, time: Long, outcome: AuditResult): String = {
     val out = document("audit", execution, scan, time)
-    val audit = out.putObject("audit").put("result", found.result).put("files", found.files)
-    audit.put("text", found.text.orNull)
+    val audit = out.putObject("audit").put("result", outcome.result).put("files", outcome.files)
+    audit.put("text", outcome.text.orNull)
     Messages.mapper.writeValueAsString(out)
   }
 
@@ -106,7 +108,7 @@ object ScanRecords {
     }
   }
 
-  /** Spark's own count of the rows that a node gave. */
+  /** Spark's own count of the rows that a node produced. */
   private def rowsOf(node: SparkPlan): Option[Long] =
     node.metrics.get("numOutputRows").map(_.value).filter(_ >= 0)
 }

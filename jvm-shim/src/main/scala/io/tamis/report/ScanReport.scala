@@ -8,7 +8,8 @@ import io.tamis.wire.{Messages, Share}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 
-/** The decisions behind the scans of a physical plan, as JSON. Plans; never runs the query. */
+/** The decisions behind the scans of a physical plan, as JSON. Plans the query but never runs it.
+  */
 object ScanReport {
 
   /** What the scan nodes show: [{"table", "files_kept", …, "conjuncts": [{"sql", …}]}]. */
@@ -18,10 +19,10 @@ object ScanReport {
     Messages.mapper.writeValueAsString(out)
   }
 
-  /** The same, with totals of the whole table and with what each conjunct prunes on its own; and
-    * the relations that were left alone: {"scans": […], "left_alone": [{"table", "reason",
-    * "reasons"}], "answered": [{"table", "goal", "files"}]}, the last of scans that are no longer
-    * in the plan.
+  /** The same with totals of the whole table, what each conjunct prunes on its own, and the
+    * relations that were left alone: {"scans": […], "left_alone": [{"table", "reason", "reasons"}],
+    * "answered": [{"table", "goal", "files"}]}. "answered" lists scans that statistics replaced, so
+    * that they are not in the plan.
     */
   def explain(execution: QueryExecution): String = {
     val out = Messages.mapper.createObjectNode()
@@ -36,7 +37,7 @@ object ScanReport {
     Messages.mapper.writeValueAsString(out)
   }
 
-  /** What was decided of every scan of the plan, and of what files. */
+  /** The decision for every scan of the plan, with the files it is about. */
   def decisions(plan: SparkPlan): Seq[(PlannedFiles, Decision)] =
     ScanNodes.decided(plan).map(scan => (scan.files, scan.decision))
 
@@ -83,7 +84,9 @@ object ScanReport {
     putLong(out, "pruned_files", c.prunedFiles)
   }
 
-  /** {"listing_ms", "question_ms", "planner_ms", "opening_ms"}: null where nobody measured. */
+  /** Writes {"listing_ms", "question_ms", "planner_ms", "opening_ms"}; null where nothing was
+    * measured.
+    */
   private def write(out: ObjectNode, timing: Option[Timing]): Unit = {
     val planner = timing.flatMap(_.planner)
     putDouble(out, "listing_ms", timing.map(_.listing))
@@ -92,7 +95,8 @@ object ScanReport {
     putDouble(out, "opening_ms", planner.map(_.opening))
   }
 
-  /** A catalog table lists only the partitions that match; its totals are those of all partitions.
+  /** Adds the effects of each conjunct. A scan of a catalog table lists only the partitions that
+    * match; the totals here cover all partitions.
     */
   private def addDetail(out: ObjectNode, scan: ScanNode): Unit = {
     val decision = scan.decision.shown
@@ -116,7 +120,9 @@ object ScanReport {
       }
   }
 
-  /** Of these the planner finds out more when it looks at all files (tamis.plan.why). */
+  /** Reasons for which the planner can give a more precise one when it looks at all files
+    * (tamis.plan.why).
+    */
   private val Coarse = Set("RANGES_OVERLAP", "VALUES_MIXED")
 
   private def putShare(out: ObjectNode, name: String, share: Option[Share]): Unit = {

@@ -6,17 +6,17 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Adds, to a filter over a source that tamis does not scan, the ranges of columns that it implies,
-  * for the source's own push-down to use: `year(ts) = 1995` becomes `year(ts) = 1995 AND ts >= …
-  * AND ts <= …`.
+/** Adds the ranges of columns that a filter implies to filters over sources that tamis does not
+  * scan, for the source's own push-down: `year(ts) = 1995` becomes `year(ts) = 1995 AND ts >= … AND
+  * ts <= …`.
   *
-  * A row of which the filter is true passes the ranges too (tamis.plan.implied has the proof), and
-  * a row of which it is not is dropped as before. Filters only: the condition of an outer join
-  * keeps rows of which it is not true.
+  * A row for which the filter is true satisfies the ranges too (tamis.plan.implied has the proof),
+  * and a row for which it is not true is dropped anyway. This applies only to filters: an outer
+  * join keeps rows for which its condition is not true.
   *
-  * Pre-CBO, after [[UseTamisTables]]: filters sit on their relations, and V2ScanRelationPushDown
-  * and the planner's V1 strategies come later. The ranges stand last, so that on the rows that are
-  * read errors come as they would without.
+  * Pre-CBO, after [[UseTamisTables]]: filters lie directly on their relations, and
+  * V2ScanRelationPushDown and the planner's V1 strategies come later. The ranges come last in the
+  * condition, so that rows that are read raise the same errors as without them.
   */
 object AddImpliedFilters extends GoalRule {
   override val ruleName: String = "io.tamis.rules.AddImpliedFilters"
@@ -33,24 +33,26 @@ object AddImpliedFilters extends GoalRule {
 
   private def ranged(filter: Filter): Filter = filter.child match {
     case OtherSource(source) =>
-      val told = ExpressionWriter.conjuncts(filter.condition)
-      val added = implied(told, source).filterNot(a => told.exists(_.semanticEquals(a)))
+      val conjuncts = ExpressionWriter.conjuncts(filter.condition)
+      val added = implied(conjuncts, source).filterNot(a => conjuncts.exists(_.semanticEquals(a)))
       if (added.isEmpty) filter
       else filter.copy(condition = added.foldLeft(filter.condition)(And(_, _)))
     case _ => filter
   }
 
-  private def implied(told: Seq[Expression], source: OtherSource): Seq[Expression] =
-    if (!told.exists(isWorthAsking(_, source))) Nil
+  private def implied(conjuncts: Seq[Expression], source: OtherSource): Seq[Expression] =
+    if (!conjuncts.exists(isWorthAsking(_, source))) Nil
     else
-      ImpliedQuestion.ask(told, source.schema, conf).filter(isOf(source)).flatMap { range =>
+      ImpliedQuestion.ask(conjuncts, source.schema, conf).filter(isOf(source)).flatMap { range =>
         if (source.comparesAsSpark) range.conjuncts else range.widened.toSeq.flatMap(_.conjuncts)
       }
 
   private def isOf(source: OtherSource)(range: ImpliedRange): Boolean =
     range.column.references.forall(source.canRange)
 
-  /** Most conditions have no function in them: nothing follows that the source is not told. */
+  /** Most conditions contain no function: nothing follows from them that the source does not get
+    * anyway.
+    */
   private def isWorthAsking(conjunct: Expression, source: OtherSource): Boolean =
     !isSargable(conjunct) && conjunct.references.exists(source.canRange)
 
@@ -59,7 +61,7 @@ object AddImpliedFilters extends GoalRule {
     case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull => e.children.forall(isSargable)
     case _: BinaryComparison | _: In | _: StringPredicate   => e.children.forall(isSargable)
     case InSet(child, _)                                    => isSargable(child)
-    case _: SubqueryExpression | _: DynamicPruning          => true // nothing to learn from it
+    case _: SubqueryExpression | _: DynamicPruning          => true // nothing follows from it
     case _                                                  => false
   }
 }

@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.internal.SQLConf
 
-/** COUNT, MIN and MAX over a scan: files of which every row passes the filters are answered for by
-  * their statistics, and only the others are read.
+/** Answers COUNT, MIN and MAX over a scan from statistics for files whose rows all satisfy the
+  * filters. Only the other files are read.
   *
-  * The rule of Spark for this, SupportsPushDownAggregates, is not used: it works for all files of a
+  * Spark's own rule for this, SupportsPushDownAggregates, is not used: it works for all files of a
   * scan or for none, and over no file it answers COUNT with NULL (seen on 4.1).
   */
 object AggregateFromStatistics extends GoalRule {
@@ -23,14 +23,14 @@ object AggregateFromStatistics extends GoalRule {
 
   private def answered(wanted: StatisticsAggregate): LogicalPlan = {
     var numbers: Option[GroupNumbers] = None
-    val asked = ScanPlanner.askOf(wanted.scan.table, wanted.scan.conjuncts) { listing =>
+    val reply = ScanPlanner.askOf(wanted.scan.table, wanted.scan.conjuncts) { listing =>
       if (!wanted.isGlobal) numbers = Some(wanted.numbersIn(listing))
       wanted.goal(numbers)
     }
-    asked.flatMap { found =>
-      val listing = found.asked.listing
+    reply.flatMap { goalAnswer =>
+      val listing = goalAnswer.asked.listing
       val types = wanted.functions.map(_.dataType)
-      GoalReader.aggregates(found.answer, listing.size, types).map(listing -> _)
+      GoalReader.aggregates(goalAnswer.answer, listing.size, types).map(listing -> _)
     } match {
       case Left(reason) =>
         wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)
@@ -50,14 +50,14 @@ object AggregateFromStatistics extends GoalRule {
     }
   }
 
-  /** On what stands in the place of an aggregate of which no file is left to be read. */
+  /** Tag of the plan that replaces an aggregate for which no file has to be read. */
   val Answered: TreeNodeTag[AnsweredByStatistics] = TreeNodeTag("io.tamis.answered")
 }
 
-/** What has no scan in the plan, for whoever asks.
+/** An aggregate whose scan is no longer in the plan, for explanations.
   *
   * @param files
-  *   how many statistics answered for
+  *   how many files statistics answered for
   */
 final case class AnsweredByStatistics(table: String, text: String, files: Int)
 

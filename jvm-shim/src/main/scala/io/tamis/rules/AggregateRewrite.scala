@@ -18,27 +18,29 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 }
 import org.apache.spark.sql.types.LongType
 
-/** Puts what statistics answer into the plan of an aggregate. Ids, names, types and nullability of
-  * its output stay as they were.
+/** Puts the answers of statistics into the plan of an aggregate. Ids, names, types and nullability
+  * of its output stay the same.
   *
-  * Constructors with all arguments: those of Aggregate, Union, Project and LocalRelation are the
-  * same on 4.0 to 4.3; `new Add` and `new Sum` without an evaluation mode as well.
+  * Constructors are called with all arguments: those of Aggregate, Union, Project and LocalRelation
+  * are the same on 4.0 to 4.3, and so are `new Add` and `new Sum` without an evaluation mode.
   *
   * @param found
-  *   by number of the group, a value for every function
+  *   group number -> one value per function
   * @param numbers
-  *   the groups; None: all rows are one
+  *   the groups; None: all rows are one group
   */
 final class AggregateRewrite(
     wanted: StatisticsAggregate,
-    found: Map[Int, Seq[Any]],
+    answers: Map[Int, Seq[Any]],
     numbers: Option[GroupNumbers]
 ) {
   import StatisticsAggregate.Function
 
   private val aggregate = wanted.aggregate
 
-  /** No file is left: constants, which Spark's optimizer turns into a local relation. */
+  /** The plan if no file has to be read: constants, which Spark's optimizer turns into a local
+    * relation.
+    */
   def answered: LogicalPlan =
     if (wanted.isGlobal)
       Project(
@@ -47,16 +49,18 @@ final class AggregateRewrite(
       )
     else Project(rewritten(groups)(partials), rows)
 
-  /** What statistics answer together with the aggregate over the files that are left. */
+  /** The plan that combines the answers of statistics with the aggregate over the remaining files.
+    */
   def withRest: LogicalPlan = if (wanted.isGlobal) globalWithRest else groupedWithRest
 
   // ---- all rows are one group ----
 
   private val none: Seq[Any] = wanted.functions.map(f => if (f.isCount) 0L else null)
-  private lazy val global: Seq[Any] = found.getOrElse(0, none)
+  private lazy val global: Seq[Any] = answers.getOrElse(0, none)
 
-  /** The same aggregate over what is left, and a constant beside each of its functions. COUNT of no
-    * rows is 0, MIN and MAX of none NULL, which Least and Greatest skip; they order as Min and Max.
+  /** The same aggregate over the remaining files, with a constant beside each of its functions.
+    * COUNT of no rows is 0; MIN and MAX of no rows are NULL, which Least and Greatest skip; Least
+    * and Greatest order values as Min and Max do.
     */
   private def globalWithRest: LogicalPlan = {
     val list = rewritten(Nil) { k =>
@@ -72,7 +76,7 @@ final class AggregateRewrite(
     Aggregate(Nil, list, aggregate.child)
   }
 
-  /** Of the nullability of the function. */
+  /** A constant with the nullability of the function. */
   private def constant(function: Function, value: Any): Expression = {
     val literal = Literal(value, function.dataType)
     if (function.isCount) literal else KnownNullable(literal)
@@ -84,16 +88,18 @@ final class AggregateRewrite(
   private lazy val partials: Seq[Attribute] =
     wanted.functions.map(f => AttributeReference(f.name, f.dataType, nullable = !f.isCount)())
 
-  /** A row for every group that has rows in the covered files. */
+  /** One row for every group that has rows in the covered files. */
   private def rows: LogicalPlan = {
     val values = numbers.fold(Seq.empty[Seq[Any]])(_.values)
-    val data = found.toSeq.sortBy(_._1).map { case (number, partial) =>
+    val data = answers.toSeq.sortBy(_._1).map { case (number, partial) =>
       InternalRow.fromSeq(values(number) ++ partial)
     }
     LocalRelation(groups ++ partials, data)
   }
 
-  /** COUNT is the sum of counts, MIN and MAX those of them; a group of either side is a group. */
+  /** COUNT is the sum of the partial counts, MIN and MAX are those of the partial values; a group
+    * that is on either side is a group of the result.
+    */
   private def groupedWithRest: LogicalPlan = {
     val rest = Aggregate(
       aggregate.groupingExpressions,
@@ -115,7 +121,7 @@ final class AggregateRewrite(
 
   // ---- the output ----
 
-  /** The output of the aggregate with other expressions in the place of its functions and of its
+  /** The output of the aggregate, with other expressions in the place of its functions and of its
     * grouping attributes.
     */
   private def rewritten(

@@ -13,13 +13,14 @@ import org.apache.spark.sql.types.StructType
   * {{{
   *   SELECT (SELECT avg(a) FROM t WHERE k > 5), (SELECT sum(b) FROM t WHERE k > 5)
   * }}}
-  * It merges plans whose leaves are equal. Those of its own file sources are, whichever columns are
-  * read of them; a scan of DataSource V2 names its columns. So here both scans get the columns of
-  * both, below a projection to those that they had: the same rows as before.
+  * Spark merges plans whose leaves are equal. Leaves of Spark's own file sources are equal
+  * whichever columns are read, but a scan of DataSource V2 contains its columns. So this rule gives
+  * both scans the columns of both, below a projection to the original columns. The rows stay the
+  * same.
   *
-  * Only in plans of a shape that Spark merges (MergeScalarSubqueries, since 4.2 MergeSubplans): in
-  * others, columns would be read for nothing. Subqueries are optimized before the query that they
-  * are a part of: by now their scans are built.
+  * It changes only plans of a shape that Spark merges (MergeScalarSubqueries, since 4.2
+  * MergeSubplans): in others, the additional columns would be read without benefit. Subqueries are
+  * optimized before the query that contains them, so their scans are already built here.
   */
 object AlignSubqueryScans extends GoalRule {
   override val ruleName: String = "io.tamis.rules.AlignSubqueryScans"
@@ -57,14 +58,18 @@ object AlignSubqueryScans extends GoalRule {
     case _                                  => None
   }
 
-  /** Hashed aggregates are merged with each other and not with those that are sorted. */
+  /** Whether the aggregate is a hashed one: Spark does not merge hashed aggregates with sorted
+    * ones.
+    */
   private def isHashed(a: Aggregate): Boolean =
     a.aggregateExpressions
       .flatMap(_.collect { case e: AggregateExpression => e })
       .flatMap(_.aggregateFunction.aggBufferAttributes)
       .forall(buffer => UnsafeRow.isMutable(buffer.dataType))
 
-  /** Of one table: those that read the same files with the same filters, and other columns. */
+  /** For leaves of one table: aligns those that read the same files with the same filters and
+    * different columns.
+    */
   private def align(leaves: Seq[Leaf], wider: IdentityHashMap[LogicalPlan, LogicalPlan]): Unit =
     leaves.groupBy(l => (l.scan.decision.kept, l.scan.decision.residualSql)).values.foreach {
       alike =>
@@ -80,7 +85,8 @@ object AlignSubqueryScans extends GoalRule {
           }
     }
 
-  /** All columns, in the order of the table; None: of a struct some read other fields. */
+  /** All columns, in the order of the table; None if two scans read different fields of a struct.
+    */
   private def union(table: StructType, required: Seq[StructType]): Option[StructType] = {
     val fields = required.flatMap(_.fields).distinct
     val byName = fields.groupBy(_.name)

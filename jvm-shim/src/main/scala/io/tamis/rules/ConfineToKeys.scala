@@ -5,16 +5,19 @@ import io.tamis.wire.{ConfineGoal, ExpressionWriter, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 
-/** Leaves out files of scans whose rows have no key in a range. Nothing else of a plan changes: the
-  * range is no filter.
+/** Prunes files of scans whose rows have no key in a range. Nothing else in the plan changes: the
+  * range does not become a filter.
   */
 object ConfineToKeys {
 
-  /** The plan without some rows whose key is NULL or outside of the range, or the plan itself. */
+  /** The plan with its scans confined to files that may hold a key in the range, or the plan itself
+    * if the key comes from no scan. All rows that are left out have a key that is NULL or outside
+    * of the range.
+    */
   def apply(key: Expression, plan: LogicalPlan, range: KeyRange): LogicalPlan =
     below(key, plan)(scan => confined(scan, range))
 
-  /** The same plan, that says on its scans why nothing came of it. */
+  /** The same plan, with the reason on its scans why they were not confined. */
   def explained(key: Expression, plan: LogicalPlan, why: Reason): LogicalPlan =
     below(key, plan)(scan => scan.scannedFor(goal(scan, Some(why)), None))
 
@@ -22,7 +25,11 @@ object ConfineToKeys {
   def hasChoice(key: Expression, plan: LogicalPlan): Boolean =
     KeyLineage.below(key, plan)(scanAt).exists(s => ScanPlanner.hasChoice(s.table, s.conjuncts))
 
-  /** @param files where the scan is confined to: among those that it had */
+  /** A scan that the key comes from.
+    *
+    * @param scannedFor
+    *   the plan with the scan confined to these of its files
+    */
   private final case class Scanned(
       key: Expression,
       table: TamisTable,
@@ -35,16 +42,18 @@ object ConfineToKeys {
 
   private def scanAt(key: Expression, plan: LogicalPlan): Option[Scanned] = plan match {
     case filter @ Filter(condition, relation @ TamisRelation(table)) if condition.deterministic =>
-      val told = PlainConjuncts.of(condition)
-      Some(Scanned(key, table, told, (g, k) => filter.copy(child = again(relation, table, g, k))))
+      val conjuncts = PlainConjuncts.of(condition)
+      Some(
+        Scanned(key, table, conjuncts, (g, k) => filter.copy(child = again(relation, table, g, k)))
+      )
     case relation @ TamisRelation(table) =>
       Some(Scanned(key, table, Nil, again(relation, table, _, _)))
     case relation @ TamisScanRelation(scan) =>
-      val told = scan.decision.conjuncts.map(_.expression)
+      val conjuncts = scan.decision.conjuncts.map(_.expression)
       val table = scan.table.within(scan.decision.kept)
       val confined = (g: GoalOutcome, k: Option[Kept]) =>
         TamisScanRelation.confined(relation, scan, k, g)
-      Some(Scanned(key, table, told, confined))
+      Some(Scanned(key, table, conjuncts, confined))
     case _ => None
   }
 
@@ -53,9 +62,9 @@ object ConfineToKeys {
     val predicate = writer.write(range.predicate(scan.key))
     ScanPlanner.ask(scan.table, scan.conjuncts, ConfineGoal(predicate)) match {
       case Left(why)    => scan.scannedFor(goal(scan, Some(why)), None)
-      case Right(found) =>
-        val listing = found.asked.listing
-        GoalReader.files(found.answer, listing.size) match {
+      case Right(goalAnswer) =>
+        val listing = goalAnswer.asked.listing
+        GoalReader.files(goalAnswer.answer, listing.size) match {
           case Right(files) => scan.scannedFor(goal(scan, None), Some(Kept.of(listing, files)))
           case Left(why)    => scan.scannedFor(goal(scan, Some(why)), None)
         }

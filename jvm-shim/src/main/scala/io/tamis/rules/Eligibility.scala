@@ -14,13 +14,12 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
-/** Which relations tamis may take over, and of which others it may choose the files. Every other is
-  * left exactly as it was.
+/** Decides which relations tamis may take over, and for which others it may choose the files. All
+  * others stay exactly as they are.
   */
 object Eligibility {
 
-  /** None: a table of tamis may take its place. Some(reason): for the person who asks why it was
-    * left alone.
+  /** Why tamis leaves the relation alone, for explanations; None: a table of tamis may replace it.
     */
   def refusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
     first(
@@ -30,14 +29,15 @@ object Eligibility {
     )
   }
 
-  /** The same of the file index of a relation that stays Spark's own. */
+  /** Why the file index of a relation that stays Spark's own must not be replaced; None: it may be.
+    */
   def swapRefusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
     first(
       (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) -> "FORMAT_NOT_SERVED"
     )
   }
 
-  /** What is asked of every relation, after what is asked of this one. */
+  /** The checks `besides`, and then those that every relation has to pass. */
   private def ofFiles(
       relation: LogicalRelation
   )(besides: HadoopFsRelation => Option[Reason]): Option[Reason] = relation.relation match {
@@ -48,7 +48,7 @@ object Eligibility {
           !lists(files) -> "FILE_INDEX_NOT_SPARKS",
           files.overlappedPartCols.nonEmpty -> "PARTITION_COLUMN_IN_FILES",
           files.schema.exists(f => holdsVariant(f.dataType)) -> "VARIANT_COLUMN",
-          // columns are then matched by field id and not by name, and statistics are kept by name
+          // columns are then matched by field id and not by name, but statistics are stored by name
           (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
             files.schema
           )) -> "MATCHED_BY_FIELD_ID"
@@ -61,7 +61,7 @@ object Eligibility {
     checks.collectFirst { case (true, code) => Reasons(code) }
 
   private def lists(files: HadoopFsRelation): Boolean = files.location match {
-    case _: FixedFileIndex             => false // of tamis: it was swapped before
+    case _: FixedFileIndex             => false // a file index of tamis: it was already swapped
     case _: PartitioningAwareFileIndex => true
     case _: CatalogFileIndex           => true
     case _                             => false
@@ -79,8 +79,8 @@ object Eligibility {
     case other         => other.typeName == "variant"
   }
 
-  /** Plans that rewrite rows of a table in place; their scans tell the writer which files to
-    * replace.
+  /** Plans that rewrite rows of a table in place; their scans determine which files the writer
+    * replaces.
     */
   private val RowLevelWrites = Set(
     "ReplaceData",

@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNode
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 
-/** A rule that chooses files by what a plan does with the rows of a scan. Whatever goes wrong, the
-  * plan stays as it was.
+/** A rule that chooses files by what a plan does with the rows of a scan. If it fails, the plan
+  * stays unchanged.
   */
 abstract class GoalRule extends NeverFails[LogicalPlan] {
   protected def isOn(conf: SQLConf): Boolean
@@ -19,7 +19,7 @@ abstract class GoalRule extends NeverFails[LogicalPlan] {
   final override protected def isAsked: Boolean = TamisConf.enabled(conf) && isOn(conf)
 }
 
-/** The same of a physical plan, which has what rules before it have put there. */
+/** The same for a physical plan. Always on: it only handles what earlier rules have added. */
 abstract class GoalPhysicalRule extends NeverFails[SparkPlan] {
   final override protected def isAsked: Boolean = true
 }
@@ -33,11 +33,11 @@ abstract class NeverFails[Plan <: TreeNode[Plan]] extends Rule[Plan] {
     else
       try rewritten(plan)
       catch {
-        // a LinkageError: a Spark whose internals are not those that the jar was built for
+        // a LinkageError: the internals of this Spark differ from those that the jar was built for
         case e @ (NonFatal(_) | _: LinkageError) =>
           Warnings.once(
             s"rule:$ruleName:${e.getClass.getName}",
-            s"$ruleName failed (${e.getMessage}). The plan stays as it was without that rule.",
+            s"$ruleName failed (${e.getMessage}). The query runs without this rule.",
             e
           )
           plan

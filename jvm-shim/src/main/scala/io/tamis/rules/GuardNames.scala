@@ -13,13 +13,13 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
-/** Warns of names in the confs of guards that guard nothing, such as mistyped ones.
+/** Warns about names in the confs of guards that match nothing, such as misspelled ones.
   *
-  * A warning and not an error: a table may be made later, and a conf for all queries may name
-  * columns that most of them do not have.
+  * This is a warning and not an error, because a table may be created later, and a conf for all
+  * queries may name columns that most queries do not have.
   *
-  *   - A table of `spark.tamis.requireFilter` is looked up once, when the first query is planned
-  *     that does not scan it.
+  *   - A table of `spark.tamis.requireFilter` is looked up once, when the first query that does not
+  *     scan it is planned.
   *   - A column of `spark.tamis.assertPruned` is compared with the tables that queries scan, until
   *     one of them has it.
   */
@@ -42,8 +42,8 @@ private[rules] object GuardNames {
           problemOf(session, t).foreach { problem =>
             Warnings.once(
               s"guards:${keyOf(t)}",
-              s"spark.tamis.requireFilter names '${t.written}', $problem. No query is refused for " +
-                "it. Tables of a catalog go by their name, others by their path."
+              s"spark.tamis.requireFilter names '${t.written}', $problem. It refuses no " +
+                "query. Use the name of a catalog table, and the path of any other table."
             )
           }
     }
@@ -54,8 +54,8 @@ private[rules] object GuardNames {
       } else if (scanned.nonEmpty)
         Warnings.once(
           s"guards:column $text",
-          s"spark.tamis.assertPruned names '$text', and no table that was scanned so far has such " +
-            s"columns (${scanned.map(_.name()).distinct.mkString(", ")}). No query fails for it."
+          s"spark.tamis.assertPruned names '$text', but no table scanned so far has such " +
+            s"columns (${scanned.map(_.name()).distinct.mkString(", ")}). It fails no query."
         )
     }
   }
@@ -66,7 +66,7 @@ private[rules] object GuardNames {
     PredicateParser.over(session, text, DataTypeUtils.toAttributes(table.schema)) !=
       PredicateParser.OfOtherColumns
 
-  /** Why no scan goes by this name; None: one may, or that cannot be found out. */
+  /** Why no scan can have this name; None if one may, or if that is not known. */
   private def problemOf(session: ClassicSession, table: GuardedTable): Option[String] =
     if (table.isPath)
       table.qualified(session).flatMap { path =>
@@ -87,15 +87,15 @@ private[rules] object GuardNames {
       case _                                      => None
     }
     named match {
-      case None                   => Some("which is not of Spark's own catalog")
+      case None                   => Some("which is not in Spark's own catalog")
       case Some((database, name)) =>
         val databases = database.map(Seq(_)).getOrElse(catalog.listDatabases())
-        val found = databases
+        val matching = databases
           .map(db => TableIdentifier(name, Some(db)))
           .filter(id => catalog.databaseExists(id.database.get) && catalog.tableExists(id))
-        if (found.exists(id => catalog.getTableMetadata(id).tableType != CatalogTableType.VIEW))
+        if (matching.exists(id => catalog.getTableMetadata(id).tableType != CatalogTableType.VIEW))
           None
-        else if (found.nonEmpty || database.isEmpty && catalog.getTempView(name).nonEmpty)
+        else if (matching.nonEmpty || database.isEmpty && catalog.getTempView(name).nonEmpty)
           Some("a view: name the tables that it reads")
         else Some("a table that does not exist")
     }

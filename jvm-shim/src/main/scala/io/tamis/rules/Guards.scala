@@ -26,13 +26,13 @@ import org.apache.spark.sql.internal.SQLConf
 /** A query that a guard refuses. PySpark raises it as UnsupportedOperationException. */
 final class QueryRefused(message: String) extends UnsupportedOperationException(message)
 
-/** Refuses queries by what was decided of their scans, where a conf asks for it:
+/** Refuses queries, depending on the decisions about their scans, if a conf requires it:
   *
-  *   - `spark.tamis.requireFilter`: scans of these tables have to leave out some file or row group;
-  *   - `spark.tamis.assertPruned`: these conjuncts, wherever a query has them, have to prune.
+  *   - `spark.tamis.requireFilter`: scans of these tables must leave out some file or row group;
+  *   - `spark.tamis.assertPruned`: these conjuncts must prune in every query that has them.
   *
-  * A strategy that plans nothing: it sees every logical plan, subqueries and cached ones included,
-  * after all scans were built. Nothing else that goes wrong here stops a query.
+  * It is a strategy that plans nothing: it sees every logical plan, including subqueries and cached
+  * plans, after all scans were built. Any other failure in this class does not stop the query.
   */
 final class Guards(session: SparkSession) extends SparkStrategy {
   private val classic = session.asInstanceOf[ClassicSession]
@@ -59,7 +59,7 @@ final class Guards(session: SparkSession) extends SparkStrategy {
   }
 }
 
-/** What was decided of a scan, whoever reads its files. */
+/** Matches a scan with a decision, whether tamis or Spark reads its files. */
 private[rules] object DecidedScan {
   def unapply(node: LogicalPlan): Option[(PlannedFiles, Decision)] = node match {
     case TamisScanRelation(scan)   => Some((scan.table, scan.decision))
@@ -72,8 +72,8 @@ private[rules] object DecidedScan {
   }
 }
 
-/** A table as `spark.tamis.requireFilter` names it: by its name in the catalog, with or without the
-  * database, or by the path of one of its directories.
+/** A table as written in `spark.tamis.requireFilter`: its name in the catalog, with or without the
+  * database, or the path of one of its directories.
   */
 private[rules] final case class GuardedTable(written: String) {
   val isEvery: Boolean = written == "*"
@@ -89,7 +89,7 @@ private[rules] final case class GuardedTable(written: String) {
     })
   }
 
-  /** The path with its scheme and authority; None: its file system is not known. */
+  /** The path with its scheme and authority; None if its file system is not known. */
   def qualified(session: ClassicSession): Option[Path] = Try {
     val path = new Path(written)
     path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path)
@@ -103,7 +103,7 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
     val scans = plan.collect { case DecidedScan(table, decision) => (table, decision) }
     plan.foreach {
       case DecidedScan(table, decision) =>
-        // what a planner that cannot be asked would have said is not known
+        // the answer of a planner that is not available is unknown
         if (decision.fallback.isEmpty && isGuarded(table) && !readsAPart(table, decision, scans))
           refuse(table.name(), decision)
       case relation: LogicalRelation if Eligibility.swapRefusal(relation).isEmpty =>
@@ -116,8 +116,8 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
 
   private def isGuarded(table: PlannedFiles): Boolean = tables.exists(_.names(session, table))
 
-  /** Whether some file or row group of the table is not read: by a predicate, or as rules confined
-    * the scan (a LIMIT, keys of a join, statistics that answer an aggregate).
+  /** Whether some file or row group of the table is not read: because of a predicate, or because
+    * rules confined the scan (LIMIT, join keys, statistics that answer an aggregate).
     */
   private def readsAPart(
       table: PlannedFiles,
@@ -130,8 +130,8 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
     leavesOutPartitions(table, decision) || hasNoChoice(decision)
   }
 
-  /** The files that the scan reads, and those that its twin reads where SplitResidual made two of
-    * one: together they may well read the whole table.
+  /** The files that the scan reads, plus those of its twin if SplitResidual split a scan in two:
+    * together they may read the whole table.
     */
   private def allOf(
       table: PlannedFiles,
@@ -149,8 +149,8 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
     files
   }
 
-  /** The metastore lists only the partitions that match. To know whether there are others, their
-    * names are enough.
+  /** Whether partitions were left out. The metastore lists only the partitions that match; the
+    * names of all partitions are enough to know whether there are others.
     */
   private def leavesOutPartitions(table: PlannedFiles, decision: Decision): Boolean =
     (table.relation.location, table.catalogTable) match {
@@ -165,30 +165,31 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
       case _ => false
     }
 
-  /** Of a table with one file and one row group no predicate can leave out a part: there one is
-    * enough that statistics can use, and that is not true of every row.
+  /** Whether the table has one file and one row group, so that no predicate can leave out a part.
+    * In that case it is enough if a predicate can be checked against statistics and is not true for
+    * every row.
     */
   private def hasNoChoice(decision: Decision): Boolean =
     decision.kept.listing.size == 1 &&
       decision.rowGroups.flatMap(_.total).forall(_ <= 1) &&
       decision.conjuncts.exists(c => c.pushdown == "inexact" && isPredicate(c))
 
-  /** IS NOT NULL is what Spark infers of every comparison and join. */
+  /** Spark infers IS NOT NULL from every comparison and join, so it does not count. */
   private def isPredicate(c: Conjunct): Boolean = !c.expression.isInstanceOf[IsNotNull]
 
   private def refuse(name: String, decision: Decision): Nothing = {
     val files = decision.kept.listing.size
     val tried = decision.conjuncts.filter(isPredicate).map { c =>
-      val why = c.reason.map(_.sentence).getOrElse("it is true of every row")
+      val why = c.reason.map(_.sentence).getOrElse("it is true for every row")
       s"${c.sql} (it rules out none of the $files files: $why)"
     }
     throw new QueryRefused(
-      s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), and has " +
+      s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), but " +
         (if (tried.isEmpty)
-           "none. Add a filter on a column that its files are clustered or " +
-             "partitioned by"
-         else s"only ${tried.mkString(", ")}") +
-        ". To read all of it, set spark.tamis.requireFilter to nothing for this query."
+           "has none. Add a filter on a column by which its files are clustered or " +
+             "partitioned"
+         else s"has only ${tried.mkString(", ")}") +
+        ". To read the whole table, clear spark.tamis.requireFilter for this query."
     )
   }
 }
@@ -200,8 +201,8 @@ private object AssertedPruning {
       if (named.nonEmpty) {
         val pruned = prunedAlone(table, decision)
         named.foreach { case (text, c) =>
-          val (files, of) = pruned(c)
-          if (files.forall(_ == 0) && of > 0) refuse(table.name(), text, c, decision, of)
+          val (files, total) = pruned(c)
+          if (files.forall(_ == 0) && total > 0) refuse(table.name(), text, c, decision, total)
         }
       }
     case _ => ()
@@ -214,7 +215,7 @@ private object AssertedPruning {
       catch {
         case e: ParseException =>
           throw new QueryRefused(
-            s"tamis: spark.tamis.assertPruned: '$text' is no SQL: ${e.getMessage}"
+            s"tamis: spark.tamis.assertPruned: '$text' is not valid SQL: ${e.getMessage}"
           )
       }
     read match {
@@ -225,11 +226,13 @@ private object AssertedPruning {
     }
   }
 
-  /** IS NOT NULL is inferred, and prunes what others prune. */
+  /** IS NOT NULL does not count: it is inferred, and prunes what others prune. */
   private def isAbout(c: Conjunct, column: Expression): Boolean =
     !c.expression.isInstanceOf[IsNotNull] && c.expression.exists(_.semanticEquals(column))
 
-  /** Of each conjunct the files that it prunes on its own (None: not known), of how many. */
+  /** For each conjunct, the number of files that it prunes on its own (None: not known), and the
+    * number of all files.
+    */
   private def prunedAlone(
       table: PlannedFiles,
       decision: Decision

@@ -17,13 +17,13 @@ import org.apache.spark.sql.types.StructType
 object ImpliedQuestion {
   private val Remembered = 256
 
-  /** Answers depend on nothing but the predicates, and stay true. */
+  /** Answers depend only on the predicates, and stay valid. */
   private val answers = new util.LinkedHashMap[String, JsonNode](16, 0.75f, true) {
     override def removeEldestEntry(eldest: util.Map.Entry[String, JsonNode]): Boolean =
       size > Remembered
   }
 
-  /** The ranges; none where there is no answer. Never throws. */
+  /** Returns the ranges; Nil if there is no answer. Never throws. */
   def ask(conjuncts: Seq[Expression], schema: StructType, conf: SQLConf): Seq[ImpliedRange] =
     try {
       val documents = write(conjuncts, schema)
@@ -36,11 +36,11 @@ object ImpliedQuestion {
       }
       ImpliedReader.ranges(answer, conjuncts)
     } catch {
-      case _: PlannerUnavailable               => Nil // there was a warning
+      case _: PlannerUnavailable               => Nil // the failure was already reported
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
           s"implied:${e.getClass.getName}",
-          s"implied filters could not be derived (${e.getMessage}); queries run without them.",
+          s"cannot derive implied filters (${e.getMessage}). Queries run without them.",
           e
         )
         Nil

@@ -4,7 +4,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** Of which sides of a join rows without a partner may be left out: PruneForJoins has the proof. */
+/** The sides of a join from which rows without a match may be left out: PruneForJoins has the
+  * proof.
+  */
 final case class JoinSides(left: Boolean, right: Boolean) {
   def any: Boolean = left || right
 }
@@ -21,10 +23,12 @@ object JoinSides {
   }
 }
 
-/** Keys that a conjunct equates. */
+/** Extracts the keys that a conjunct equates. */
 object JoinKeys {
 
-  /** The key of the left side and that of the right side; none of what is no equality of both. */
+  /** The key of the left side and that of the right side; None if the conjunct is not an equality
+    * of both.
+    */
   def of(
       conjunct: Expression,
       left: LogicalPlan,
@@ -43,10 +47,10 @@ object JoinKeys {
     key.references.subsetOf(plan.outputSet)
 }
 
-/** IN (SELECT …), EXISTS or NOT EXISTS, of which Spark makes a join later.
+/** IN (SELECT …), EXISTS or NOT EXISTS, which Spark turns into a join later.
   *
   * @param plan
-  *   the right side; it was optimized already
+  *   the right side, already optimized
   * @param over
   *   the conjunct with another right side of the same output
   */
@@ -59,11 +63,11 @@ final case class SubqueryJoin(
 
 object SubqueryJoin {
 
-  /** None: not one of these, or one that equates no keys. */
+  /** None if the conjunct is not one of these, or equates no keys. */
   def of(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
-    found(conjunct, child).filter(_.keys.nonEmpty)
+    candidate(conjunct, child).filter(_.keys.nonEmpty)
 
-  private def found(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
+  private def candidate(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
     conjunct match {
       case in @ InSubquery(values, query) if values.size <= query.plan.output.size =>
         val equated = values.zip(query.plan.output).map { case (v, o) => EqualTo(v, o) }

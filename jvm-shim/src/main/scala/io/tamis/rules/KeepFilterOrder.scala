@@ -20,14 +20,15 @@ import org.apache.spark.sql.execution.{
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.internal.SQLConf
 
-/** Conjuncts with a scalar subquery are evaluated where they were written.
+/** Evaluates conjuncts with a scalar subquery where they were written.
   *
-  * Spark's push-down to a V2 source puts them behind all others, its V1 scan does not. The order
-  * decides whether `a = (SELECT …) AND CAST(s AS INT) = 3` raises the error of a cast in a row for
-  * which the first is false: then a query fails that plain Spark answers.
+  * Spark's push-down to a V2 source moves them behind all others, but its V1 scan does not. The
+  * order decides whether `a = (SELECT …) AND CAST(s AS INT) = 3` raises the error of the cast in a
+  * row for which the first conjunct is false: in the wrong order a query fails that plain Spark
+  * answers.
   *
-  * `Remember` writes the order down before the push-down, `Restore` puts the conjuncts of the
-  * physical filter into it. Where they are not those that were remembered, the filter stays.
+  * `Remember` records the order before the push-down, and `Restore` sorts the conjuncts of the
+  * physical filter accordingly. If they do not match the recorded order, the filter stays as it is.
   */
 object KeepFilterOrder {
 
@@ -38,14 +39,14 @@ object KeepFilterOrder {
     override protected def rewritten(plan: LogicalPlan): LogicalPlan =
       plan.transformDownWithSubqueries {
         case filter @ Filter(condition, relation @ TamisRelation(table)) =>
-          // IN and EXISTS become joins above the filter, with tamis and without; run-time filters
+          // IN and EXISTS become joins above the filter, with and without tamis; run-time filters
           // are moved to the scan
           val order = ExpressionWriter
             .conjuncts(condition)
             .filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
             .filter(c => isScalar(c) || !SubqueryExpression.hasSubquery(c))
             .map(isScalar)
-          if (order == order.sorted) filter // the subqueries come last as it is
+          if (order == order.sorted) filter // the subqueries already come last
           else {
             val purpose = table.purpose.copy(subqueryAt = order)
             filter.mapChildren(_ => TamisRelation.of(table.scannedFor(purpose), relation.output))
@@ -58,7 +59,7 @@ object KeepFilterOrder {
     }
   }
 
-  /** Before columns become rows: under adaptive execution for every stage anew. */
+  /** Runs before columns become rows; under adaptive execution it runs again for every stage. */
   object Restore extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] = RestoreOrder
   }
@@ -84,7 +85,7 @@ object KeepFilterOrder {
         ExpressionWriter
           .conjuncts(filter.condition)
           .partition(_.exists(_.isInstanceOf[PlannedSubquery]))
-      // what was exact has left the filter
+      // exact conjuncts have left the filter
       val exact = scan.decision.conjuncts.map(_.isExact).iterator
       val places = order.flatMap { isSubquery =>
         if (isSubquery) Some(true) else if (exact.hasNext && exact.next()) None else Some(false)

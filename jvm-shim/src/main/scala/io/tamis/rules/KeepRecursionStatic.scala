@@ -7,12 +7,12 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** Keeps run-time filters out of recursive queries.
   *
-  * Spark runs the recursive part of `WITH RECURSIVE` step by step: it plans each step anew from the
-  * optimized plan, with the rows of the step before in the place of the reference. A dynamic
-  * pruning filter in that plan refers to a plan that is not there any more, and analysis fails
+  * Spark runs the recursive part of `WITH RECURSIVE` step by step: it plans each step again from
+  * the optimized plan, with the rows of the previous step in the place of the reference. A dynamic
+  * pruning filter in that plan refers to a plan that no longer exists, and analysis fails
   * ("unresolved operator", seen on 4.1 also for partitions of Spark's own scans). So scans below
-  * the recursion offer no columns for run-time filters, and those that Spark has put into
-  * subqueries, which it optimizes first, are removed. They only save reading; the join or the
+  * the recursion offer no columns for run-time filters, and this rule removes those that Spark has
+  * put into subqueries, which it optimizes first. Such filters only save reading; the join or the
   * filter that they follow from stays.
   */
 object KeepRecursionStatic extends GoalRule {
@@ -24,7 +24,7 @@ object KeepRecursionStatic extends GoalRule {
       recursion.mapChildren(_.transformUpWithSubqueries(static))
   }
 
-  /** By name: the class is not there on 4.0. */
+  /** By name, because the class does not exist on 4.0. */
   private def isRecursion(plan: LogicalPlan): Boolean = plan.nodeName == "UnionLoop"
 
   private val static: PartialFunction[LogicalPlan, LogicalPlan] = {

@@ -30,16 +30,17 @@ import org.apache.spark.sql.internal.SQLConf
   * 4.0.5, 4.1.3, 4.2.1 and 4.3.0):
   *
   * {{{
-  *   PartitionPruning         a filter anywhere on one side of a join, likely to be selective, so
-  *                            that its keys prune a partitioned scan of the other side
+  *   PartitionPruning         a filter anywhere on one side of a join that is likely to be
+  *                            selective, so that its keys prune a partitioned scan of the other
+  *                            side
   *   InjectRuntimeFilter      a likely selective, simple filter over a scan below projections and
   *                            joins on one side, so that a Bloom filter of its keys drops rows of
   *                            the other side
-  *   StarSchemaDetection      a predicate over a dimension that is not IS NOT NULL (called by
+  *   StarSchemaDetection      a predicate over a dimension other than IS NOT NULL (called by
   *                            CostBasedJoinReorder under joinReorder.dp.star.filter)
   *   FilterEstimation         every filter: statistics of the scan account for those that are gone
-  *                            (KeptStatistics), and so do cost-based join reordering, the choice of
-  *                            join strategies and whatever else reads estimates
+  *                            (KeptStatistics), which also covers cost-based join reordering, the
+  *                            choice of join strategies and all other users of estimates
   *   MergeSubplans (4.2)      filters that differ between scans of the same rows. Scans that read
   *                            different files are different rows, and are not merged
   *   OptimizeMetadataOnlyQuery  partition filters of a V1 relation; AggregateFromStatistics serves
@@ -47,15 +48,16 @@ import org.apache.spark.sql.internal.SQLConf
   * }}}
   *
   * No other rule of these versions looks at a filter over a scan. Push-down, inference and
-  * elimination of outer joins come before the scan is built; PropagateEmptyRelation, limits and one
-  * row plans look at relations without rows and at row counts; the rules of adaptive execution
+  * elimination of outer joins come before the scan is built; PropagateEmptyRelation, limits and
+  * one-row plans look at relations without rows and at row counts; the rules of adaptive execution
   * (DynamicJoinSelection, skewed joins, AQEPropagateEmptyRelation) look at sizes of shuffles;
   * partially clustered storage-partitioned joins look at estimated sizes, and a scan of tamis
   * reports no partitioning.
   *
-  * So for the first three a filter is left where such a rule can use it: the conf is on, the join
-  * may drop rows of the other side, and sizes may meet the thresholds. Sizes are only known once
-  * the files are chosen, so a [[FilterUse]] says for which of them ([[UsedFilters]]).
+  * So for the first three a filter is left if such a rule can use it: the conf is on, the join may
+  * drop rows of the other side, and sizes may meet the thresholds. Sizes are only known once the
+  * files are chosen, so a [[FilterUse]] states the sizes for which the filter is left
+  * ([[UsedFilters]]).
   */
 object KeepUsedFilters extends GoalRule {
   override val ruleName: String = "io.tamis.rules.KeepUsedFilters"
@@ -74,7 +76,7 @@ object KeepUsedFilters extends GoalRule {
     }
   }
 
-  /** A use of the filter over a relation. */
+  /** A relation and a use of the filter over it. */
   private type Use = (LogicalPlan, FilterUse)
 
   private def noted(plan: LogicalPlan, uses: Seq[Use]): LogicalPlan = plan.transformDown {
@@ -128,8 +130,8 @@ object KeepUsedFilters extends GoalRule {
       rightHint = InjectRuntimeFilter.hintToBroadcastRight(join.hint)
     )
 
-  /** IN and EXISTS become joins after this rule. What they select from is built already, so only
-    * the filters of the outer side can be left.
+  /** IN and EXISTS become joins after this rule. Their subqueries are already built, so only the
+    * filters of the outer side can be left.
     */
   private def ofSubqueries(filter: Filter): Seq[Pruning] =
     ExpressionWriter
@@ -190,7 +192,9 @@ object KeepUsedFilters extends GoalRule {
       }
     }
 
-  /** As PartitionPruning.getFilterableTableScan finds it, and scans of tamis that are not built. */
+  /** Whether run-time values of the key can prune a scan: those that
+    * PartitionPruning.getFilterableTableScan finds, and scans of tamis that are not built yet.
+    */
   private def isPrunable(key: Expression, plan: LogicalPlan): Boolean =
     InjectRuntimeFilter.findExpressionAndTrackLineageDown(key, plan).exists {
       case (origin, relation: LogicalRelation) =>
@@ -210,14 +214,16 @@ object KeepUsedFilters extends GoalRule {
           case _                                => Nil
         }
         isOf(origin, names.map(_.fieldNames.mkString(".")))
-      case (_, _: DataSourceV2Relation) => true // another source: its scan will tell
+      case (_, _: DataSourceV2Relation) => true // another source: only its scan will know
       case _                            => false
     }
 
   private def isOf(e: Expression, columns: Seq[String]): Boolean =
     e.references.forall(a => columns.contains(a.name))
 
-  /** Columns that TamisScan offers to Spark's dynamic pruning beside partition columns. */
+  /** Whether the key is a column that TamisScan offers to Spark's dynamic pruning besides partition
+    * columns.
+    */
   private def isClustered(
       key: Expression,
       relation: LogicalPlan,
@@ -247,8 +253,9 @@ object KeepUsedFilters extends GoalRule {
       else Nil
     }
 
-  /** A Bloom filter is made where rows are shuffled: by this join, or on the side that is pruned.
-    * Below another join the size of the filtered side is not known.
+  /** The use of the filter for a Bloom filter. Spark creates one where rows are shuffled: by this
+    * join, or on the side that is pruned. Below another join the size of the filtered side is not
+    * known.
     */
   private def bloomFilterOf(
       relation: LogicalPlan,
@@ -275,7 +282,9 @@ object KeepUsedFilters extends GoalRule {
     case _                                  => false
   }
 
-  /** In bytes, as far as scans that were not built allow to tell: pruning may make them smaller. */
+  /** The size in bytes of the largest scan. For scans that were not built yet this is an upper
+    * bound, because pruning may make them smaller.
+    */
   private def largestScan(plan: LogicalPlan): BigInt =
     plan
       .collectLeaves()
@@ -288,9 +297,10 @@ object KeepUsedFilters extends GoalRule {
 
   // ---- sizes ----
 
-  /** How many bytes the files of a relation may have for the size of a side to be at most `size`.
-    * Projections above make it smaller, by what Spark takes for the size of a row. Where there is
-    * more than projections and filters, or rows are estimated, nothing is known of that.
+  /** The maximum size of a relation's files, in bytes, for which a side can have at most `size`
+    * bytes. Projections above the relation reduce the size of the side in proportion to Spark's
+    * estimate of the row size. If there is more than projections and filters, or if Spark estimates
+    * rows, the limit is not known.
     */
   private def bytesOfFiles(relation: LogicalPlan, side: LogicalPlan, size: Long): Long =
     if (size < 0) -1
@@ -316,9 +326,9 @@ object KeepUsedFilters extends GoalRule {
 
   // ---- subqueries ----
 
-  /** A subquery of IN or EXISTS becomes a side of a join later, and nothing is known of the other
-    * one. Subqueries are optimized on their own, so it may as well be a scalar one: those of a
-    * single row are taken for that.
+  /** A subquery of IN or EXISTS becomes a side of a join later, and the other side is not known
+    * here. Subqueries are optimized on their own, so this may as well be a scalar subquery: those
+    * that return a single row are treated as such.
     */
   private def ofSubquery(plan: LogicalPlan): Seq[Use] =
     if (isOneRow(plan)) Nil

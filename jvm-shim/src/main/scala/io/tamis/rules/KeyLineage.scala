@@ -28,18 +28,18 @@ import org.apache.spark.sql.types.{
 
 import scala.util.Try
 
-/** A child that a key comes from.
+/** A child from which the values of a key come.
   *
   * @param child
-  *   its place among the children
+  *   its index among the children
   * @param key
-  *   the key over the output of the child. Every value that the key has above is NULL, one of
-  *   `added`, or the value of `key` in some row of the child
+  *   the key over the output of the child. Every value of the key above is NULL, one of `added`, or
+  *   the value of `key` in some row of the child
   * @param mayLose
-  *   rows of the child may be left out, by any condition that is a function of the key: above, the
-  *   rows with such keys are then missing, and no other
+  *   rows of the child may be left out by any condition that is a function of the key: above,
+  *   exactly the rows with such keys are then missing
   * @param added
-  *   values of the key, never NULL, in rows that no row of the child leads to: the rows that an
+  *   values of the key, never NULL, in rows that come from no row of the child: the rows that an
   *   outer join extends with NULLs
   */
 final case class KeyBelow(
@@ -49,19 +49,21 @@ final case class KeyBelow(
     added: Seq[Any] = Nil
 )
 
-/** One step down, from a key over the output of a plan to where its values come from. */
+/** Traces a key over the output of a plan one step down, to where its values come from. */
 object KeyLineage {
 
-  /** Nil: not understood. Several for a UNION ALL: from all of them. */
+  /** The children from which the values of the key come. Nil: not supported. A UNION ALL has
+    * several, and the values come from all of them.
+    */
   def step(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = plan match {
     case _ if !isKey(key) => Nil
-    // One row out for each row in, with what stands there for the key.
+    // One output row for each input row, with the expression that the key refers to.
     case Project(list, child) =>
       replaced(key, list).toSeq.map(KeyBelow(0, _, list.forall(_.deterministic)))
-    // The condition is of each row alone.
+    // The condition depends on each row alone.
     case Filter(condition, _) => Seq(KeyBelow(0, key, condition.deterministic))
     case join: Join           => ofJoin(key, join)
-    // A group has one value of each grouping column, and so one key: it goes or stays as a whole.
+    // A group has one value of each grouping column, and so one key: it stays or goes as a whole.
     case groups: Aggregate if groups.groupingExpressions.nonEmpty =>
       replaced(key, groups.aggregateExpressions)
         .filter(k => !k.exists(_.isInstanceOf[AggregateExpression]))
@@ -74,23 +76,25 @@ object KeyLineage {
         KeyBelow(i, key.transform { case a: Attribute => names.getOrElse(a, a) }, mayLose = true)
       }
     case _: Sort | _: RepartitionOperation => Seq(KeyBelow(0, key, mayLose = true))
-    // Some of the rows of the child: others would come in the place of those that are left out.
+    // Some of the rows of the child: others would take the place of those that are left out.
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Sample => Seq(KeyBelow(0, key, false))
     case window: Window if key.references.subsetOf(window.child.outputSet) =>
       Seq(KeyBelow(0, key, mayLose = false)) // values are computed from other rows of a partition
     case _ => Nil
   }
 
-  /** What is found where the key comes from, of whatever rows may be left out by it. `found` says
-    * what is a place to look no further below.
+  /** Applies `pick` to the plans that the key comes from, down to steps where rows may be left out.
+    * A plan for which `pick` gives a result is not searched further.
     */
   def below[A](key: Expression, plan: LogicalPlan)(
-      found: (Expression, LogicalPlan) => Option[A]
-  ): Seq[A] = found(key, plan).fold(losing(key, plan).flatMap { step =>
-    below(step.key, plan.children(step.child))(found)
+      pick: (Expression, LogicalPlan) => Option[A]
+  ): Seq[A] = pick(key, plan).fold(losing(key, plan).flatMap { step =>
+    below(step.key, plan.children(step.child))(pick)
   })(Seq(_))
 
-  /** The plan with what stands in the place of these, or the plan itself. */
+  /** The plan with the plans that the key comes from replaced by `changed`, or the plan itself if
+    * there are none.
+    */
   def changedBelow(key: Expression, plan: LogicalPlan)(
       changed: (Expression, LogicalPlan) => Option[LogicalPlan]
   ): LogicalPlan = changed(key, plan).getOrElse {
@@ -101,27 +105,29 @@ object KeyLineage {
     else plan.withNewChildren(children)
   }
 
-  /** Nil: rows below may not be left out, or nobody knows where the key comes from. */
+  /** The steps down if rows below may be left out. Nil: they may not, or the origin of the key is
+    * not known.
+    */
   private def losing(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = {
     val steps = step(key, plan)
     if (steps.forall(_.mayLose)) steps else Nil
   }
 
   /** A key that comes from one side. Dropping a row of that side drops the rows that it is joined
-    * into, all of which have its key. Where the join preserves unmatched rows of the other side,
+    * into, all of which have its key. If the join preserves unmatched rows of the other side,
     * dropping a row may create new ones, so nothing may be dropped.
     *
     * A side that the join extends with NULLs does not supply all rows above it: in an unmatched row
-    * of the other side every column of this side is NULL, and the key has the value that it has
-    * over such a row. Where that is NULL, as for a plain column, nothing is added;
-    * `coalesce(x, -1)` adds -1. A key whose value over NULLs cannot be computed is not followed.
+    * of the other side every column of this side is NULL, and the key has its value over such a
+    * row. If that value is NULL, as for a plain column, nothing is added; `coalesce(x, -1)` adds
+    * -1. A key whose value over NULLs cannot be computed is not traced.
     */
   private def ofJoin(key: Expression, join: Join): Seq[KeyBelow] = {
     val ofLeft = key.references.subsetOf(join.left.outputSet)
     val ofRight = key.references.subsetOf(join.right.outputSet)
     val mayLose = join.joinType match {
       case _: InnerLike                    => ofLeft || ofRight
-      case LeftOuter | LeftSemi | LeftAnti => ofLeft // of each row of the left side alone
+      case LeftOuter | LeftSemi | LeftAnti => ofLeft // depends on each row of the left side alone
       case RightOuter                      => ofRight
       case _                               => false
     }
@@ -144,22 +150,25 @@ object KeyLineage {
     }
   }
 
-  /** The value of a key in a row whose columns are all NULL: none where it is NULL. None: it is not
-    * known, because evaluation fails or because equal values of the type are not one value.
+  /** The value of a key in a row whose columns are all NULL; empty if it is NULL. None if it is not
+    * known, because evaluation fails or because equal values of the type may differ.
     */
   private[rules] def valuesOverNulls(key: Expression): Option[Seq[Any]] =
     Try(key.transform { case a: Attribute => Literal(null, a.dataType) }.eval()).toOption
       .map(Option(_).toSeq)
       .filter(values => values.isEmpty || isOneValue(key.dataType))
 
-  /** The key over the child of a list of expressions; None: it is not made of that child alone. */
+  /** The key over the child of a list of expressions; None if it does not depend on that child
+    * alone.
+    */
   private def replaced(key: Expression, list: Seq[Expression]): Option[Expression] = {
     val made = list.collect { case a: Alias => a.exprId -> a.child }.toMap
-    val found = key.transform { case a: AttributeReference => made.getOrElse(a.exprId, a) }
-    Some(found).filter(isKey)
+    val overChild = key.transform { case a: AttributeReference => made.getOrElse(a.exprId, a) }
+    Some(overChild).filter(isKey)
   }
 
-  /** Values that are equal in a group are one value: not so of -0.0 and 0.0, nor under collations.
+  /** Whether the key depends only on grouping columns whose equal values are identical. This does
+    * not hold for -0.0 and 0.0, nor under collations.
     */
   private def isOfGroups(key: Expression, grouping: Seq[Expression]): Boolean = {
     val columns = grouping.collect { case a: Attribute if isOneValue(a.dataType) => a.exprId }.toSet
@@ -174,7 +183,7 @@ object KeyLineage {
     case _                                                         => false
   }
 
-  /** A function of the columns of a row, and of nothing else. */
+  /** Whether the expression is a function of the columns of a row and of nothing else. */
   def isKey(e: Expression): Boolean =
     e.references.nonEmpty && !e.exists(part => !ExpressionWriter.isPlain(part))
 }

@@ -16,12 +16,14 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
-/** Ranges, ends included, that hold every value of a key which is not NULL. None: there is none. */
+/** Ranges, both ends included, that together contain every non-NULL value of a key. No ranges:
+  * there is no such value.
+  */
 final case class KeyRange(dataType: DataType, ranges: Seq[(Any, Any)]) {
 
   def and(other: KeyRange): KeyRange = KeyRange(dataType, ranges ++ other.ranges)
 
-  /** True of every row whose key lies in the range, and never of another one. */
+  /** True for every row whose key lies in a range, and never for any other row. */
   def predicate(key: Expression): Expression = {
     val (points, spans) = ranges.partition { case (lower, upper) => lower == upper }
     val parts = spans.map { case (lower, upper) =>
@@ -33,16 +35,18 @@ final case class KeyRange(dataType: DataType, ranges: Seq[(Any, Any)]) {
   private def literal(value: Any): Literal = Literal(value, dataType)
 }
 
-/** Finds the range of a key from the files of the scans that its values come from. */
+/** Derives the range of a key from the files of the scans that its values come from. */
 object KeyRange {
 
-  /** Rows of a VALUES list; more of them are data. */
+  /** Maximum number of rows of a VALUES list; longer ones are treated as data. */
   private val MostRows = 1000
 
   private def points(dataType: DataType, values: Seq[Any]): KeyRange =
     KeyRange(dataType, values.map(v => (v, v)))
 
-  /** Left(None): it does not come from scans of tamis alone; Left(Some): the planner says why. */
+  /** The range of a key. Left(None): some of its values do not come from a scan of tamis or a short
+    * VALUES list; Left(Some): the planner's reason.
+    */
   def of(key: Expression, plan: LogicalPlan): Either[Option[Reason], KeyRange] = plan match {
     case Filter(condition, relation @ TamisRelation(table)) =>
       ofTable(key, table, PlainConjuncts.of(condition))
@@ -71,15 +75,17 @@ object KeyRange {
       val document = Question.writer(table).write(key)
       ScanPlanner.ask(table, conjuncts, KeyRangeGoal(document)) match {
         case Left(why)    => Left(Some(why))
-        case Right(found) =>
-          GoalReader.ranges(found.answer, key.dataType) match {
+        case Right(goalAnswer) =>
+          GoalReader.ranges(goalAnswer.answer, key.dataType) match {
             case Right(ranges) => Right(KeyRange(key.dataType, ranges))
             case Left(reason)  => Left(Some(reason))
           }
       }
     }
 
-  /** Their own values, computed by Spark. NaN and -0.0 are not told apart as joins do. */
+  /** The values of a VALUES list, computed by Spark. FLOAT and DOUBLE are excluded, because NaN and
+    * -0.0 are not compared here as joins compare them.
+    */
   private def ofRows(key: Expression, local: LocalRelation): Either[Option[Reason], KeyRange] =
     key.dataType match {
       case FloatType | DoubleType          => Left(None)

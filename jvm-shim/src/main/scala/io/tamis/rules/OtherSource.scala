@@ -11,15 +11,15 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.jdbc.JdbcDialects
 import org.apache.spark.sql.types._
 
-/** A relation that tamis does not scan, and whose push-down is known to keep every row of which the
-  * pushed predicate is true.
+/** A relation that tamis does not scan, and whose push-down is known to keep every row for which
+  * the pushed predicate is true.
   *
   * @param output
-  *   its columns; what is asked about them needs all names
+  *   its columns; questions about them need all names
   * @param ranged
-  *   those that a range may be added for
+  *   the columns for which a range may be added
   * @param comparesAsSpark
-  *   false: the source compares its own values, which Spark may have rounded, cut or moved to
+  *   false: the source compares its own values, which Spark may have rounded, truncated or moved to
   *   another time zone when it read them; ranges are then widened
   */
 final case class OtherSource(
@@ -31,8 +31,8 @@ final case class OtherSource(
   def schema: StructType = StructType(output.map(a => StructField(a.name, a.dataType)))
 }
 
-/** Which sources these are. Classes are told by name: some are private to Spark, and some come with
-  * jars that are not there. Every source that is not listed is left alone.
+/** Recognizes these sources by class name, because some classes are private to Spark and some come
+  * with jars that may be absent. A source that is not listed is left alone.
   */
 object OtherSource {
 
@@ -58,12 +58,12 @@ object OtherSource {
     }
   }
 
-  /** Filters run over values as Spark reads them, or over statistics of these; strings are ordered
-    * by their bytes.
+  /** Filters apply to values as Spark reads them, or to statistics of these; strings are ordered by
+    * their bytes.
     */
   private val Exact = Kind(comparesAsSpark = true, _ => true)
 
-  /** ORC's timestamps are clocks, and its reader takes them for moments of its own time zone. */
+  /** ORC's timestamps are local times, and its reader interprets them in its own time zone. */
   private val Orc = Kind(comparesAsSpark = false, _ => true)
 
   private val Kinds: Map[String, Kind] = Map(
@@ -102,7 +102,8 @@ object OtherSource {
     case table                                                => ofClass(table.getClass)
   }
 
-  /** A column that the query types otherwise than the database may not be comparable there at all.
+  /** A column that the query types differently from the database (customSchema) may not be
+    * comparable there at all.
     */
   private def ofDatabase(relation: AnyRef): Option[Kind] =
     relation.getClass.getMethod("jdbcOptions").invoke(relation) match {
@@ -112,10 +113,11 @@ object OtherSource {
       case _ => None
     }
 
-  /** Their order of strings is their own: another case, language or padding.
+  /** Databases order strings by their own rules for case, language and padding.
     *
-    * A TIME is read as a moment of 1970-01-01, and compared as a time of the day: with constants
-    * written in another time zone than values are read in, a range around midnight is no range.
+    * A TIME is read as a moment of 1970-01-01, but compared as a time of day: if constants are
+    * written in another time zone than values are read in, a range around midnight is not a range
+    * of times.
     */
   private def isComparable(a: Attribute): Boolean =
     a.dataType != StringType && !a.metadata.contains("logical_time_type")
@@ -123,10 +125,11 @@ object OtherSource {
   private def isMoment(a: Attribute): Boolean =
     a.dataType == TimestampType || a.dataType == TimestampNTZType
 
-  /** Dialects of Spark whose databases take `'1995-01-31'` for that day whatever their settings.
+  /** Dialects of Spark whose databases read `'1995-01-31'` as that day whatever their settings.
     *
-    * Not Teradata and Snowflake, where a setting tells how a date is written; nor timestamps of SQL
-    * Server: its DATETIME takes day and month by the language, and no microseconds.
+    * Not included are Teradata and Snowflake, where a setting determines how a date is written, and
+    * timestamps of SQL Server: its DATETIME reads day and month depending on the language, and has
+    * no microseconds.
     */
   private val Databases: Map[String, Attribute => Boolean] =
     Seq("DB2", "Derby", "H2", "MySQL", "Oracle", "Postgres")
@@ -134,11 +137,11 @@ object OtherSource {
       .toMap
       .updated("MsSqlServerDialect", a => isComparable(a) && !isMoment(a))
 
-  /** The Hive metastore finds partitions by ranges of whole numbers and dates. Nothing else of a
-    * table that is read through a SerDe has a push-down.
+  /** The Hive metastore finds partitions by ranges of whole numbers and dates. A table that is read
+    * through a SerDe has no other push-down.
     *
-    * It may refuse a range, after how it is set up: then the query has to go on with all
-    * partitions.
+    * Depending on its configuration the metastore may refuse a range: then the query must be able
+    * to continue with all partitions.
     */
   private def ofMetastore(relation: HiveTableRelation): Option[Kind] = {
     val partitions = relation.partitionCols.map(_.exprId).toSet
@@ -152,13 +155,15 @@ object OtherSource {
     )
   }
 
-  /** Readers that raise what is malformed would not see it in rows that were dropped before. */
+  /** Readers that raise errors for malformed records would not see those in rows that were dropped
+    * before.
+    */
   private def raises(options: Map[String, String]): Boolean =
     options.exists { case (key, value) =>
       key.equalsIgnoreCase("mode") && value.equalsIgnoreCase("FAILFAST")
     }
 
-  /** Push-down goes by name, which is then another column's. */
+  /** Push-down goes by name, which may then belong to another column. */
   private def isMatchedByFieldId(schema: StructType): Boolean =
     SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(schema)
 

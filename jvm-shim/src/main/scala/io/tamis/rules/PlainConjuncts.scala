@@ -3,7 +3,7 @@ package io.tamis.rules
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression, SubqueryExpression}
 
-/** The conjuncts of a filter on a scan that the scan is told of. */
+/** The conjuncts of a filter that can be sent to the planner before the query runs. */
 object PlainConjuncts {
 
   def of(condition: Expression): Seq[Expression] =

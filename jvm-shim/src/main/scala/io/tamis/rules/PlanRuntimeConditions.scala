@@ -23,12 +23,12 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** Puts conditions over planned subqueries into the form in which Spark hands them to a scan.
   *
-  * A columnar rule, though no columns are its business: these see every physical plan after its
-  * subqueries were planned, with adaptive execution (of each stage) and without.
+  * It is a columnar rule although it does not change columns: such rules see every physical plan
+  * after its subqueries were planned, with adaptive execution (each stage) and without.
   *
   *   - A [[RuntimeCondition]] becomes the IN that brings its value to the scan.
-  *   - Spark's own dynamic pruning of `CAST(column) IN (keys)`, which it plans where the sides of a
-  *     join have different types, and then cannot translate for a scan, does so too.
+  *   - So does Spark's own dynamic pruning of `CAST(column) IN (keys)`, which it plans if the sides
+  *     of a join have different types, and then cannot translate for a scan.
   *   - Dynamic pruning in a filter is removed. Spark pushes it through a UNION ALL to all branches,
   *     and leaves it in a filter above a V1 scan that does not take it, such as one of ORC. Outside
   *     of generated code that filter fails: "dynamicpruning has not finished" (seen on 4.1.3, also
@@ -56,7 +56,7 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
 
   private def ofScalar(condition: Expression): Expression = {
     val subqueries = condition.collect { case s: ScalarSubquery => s }
-    val told = for {
+    val inSubquery = for {
       subquery <- subqueries.headOption
       if subqueries.forall(s => s.exprId == subquery.exprId || s.plan == subquery.plan)
       column <- condition.references.headOption
@@ -66,7 +66,7 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
       }
       new ToldWhenRun(column, subquery.plan, subquery.exprId, byName(awaiting))
     }
-    DynamicPruningExpression(told.getOrElse(Literal.TrueLiteral))
+    DynamicPruningExpression(inSubquery.getOrElse(Literal.TrueLiteral))
   }
 
   private def ofList(in: InSubqueryExec): Option[Expression] =
@@ -75,7 +75,7 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
       new ToldWhenRun(column, in.plan, in.exprId, byName(condition))
     }
 
-  /** The same conditions of two scans shall be equal, whatever the ids of their columns. */
+  /** The expression without attribute ids, so that the same conditions of two scans are equal. */
   private def byName(e: Expression): Expression = e.transform { case a: AttributeReference =>
     AttributeReference(a.name, a.dataType, a.nullable, a.metadata)(ExprId(0), Nil)
   }

@@ -16,12 +16,12 @@ import org.apache.spark.sql.internal.SQLConf
 /** Gives scans conditions whose values are known when the query runs. What they rule out is not
   * read; every filter and every join stays.
   *
-  *   - `k > (SELECT …)`: a row that the filter drops may as well not be read. The subquery is the
+  *   - `k > (SELECT …)`: a row that the filter drops does not have to be read. The subquery is the
   *     same one, and runs once.
-  *   - l.k = r.k in a join: the keys of r, where no broadcast of r brings them (RuntimeKeys). Rows
-  *     without a partner may be left out where PruneForJoins says so.
+  *   - l.k = r.k in a join: the keys of r, if no broadcast of r provides them (RuntimeKeys).
+  *     PruneForJoins proves where rows without a match may be left out.
   *
-  * Only where single values lie in few files: else nothing is ruled out.
+  * It applies only where single values lie in few files: otherwise nothing is ruled out.
   */
 object PruneAtRunTime extends GoalRule {
   override val ruleName: String = "io.tamis.rules.PruneAtRunTime"
@@ -51,7 +51,8 @@ object PruneAtRunTime extends GoalRule {
       case _                       => false
     }
 
-  /** A function of columns and of the value of one subquery that knows nothing of the row. */
+  /** Whether the expression is a function of columns and of the value of one uncorrelated subquery.
+    */
   private def awaitsOneValue(e: Expression): Boolean = {
     val values = e.collect { case s: ScalarSubquery => s }
     val isOne = values.map(_.plan.canonicalized).distinct.size == 1
@@ -91,7 +92,8 @@ object PruneAtRunTime extends GoalRule {
       else join.withNewChildren(Seq(left, right))
     case filter @ Filter(condition, child)
         if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
-      // run-time conditions of an earlier run belong to the scan: RuntimeKeys sees what it has
+      // run-time conditions of an earlier run belong to the scan: RuntimeKeys must see the ones
+      // that it has
       val conjuncts = ExpressionWriter.conjuncts(condition)
       val (ofScan, others) = conjuncts.partition { c =>
         PlainConjuncts.isPlain(c) || c.isInstanceOf[RuntimeCondition]
@@ -103,11 +105,11 @@ object PruneAtRunTime extends GoalRule {
         }
       }
       if (left eq filtered) filter
-      // the conditions that were added may stand in the filter that `filtered` has
+      // the conditions that were added may be in the filter that `filtered` has
       else others.reduceOption[Expression](And(_, _)).fold(left)(above(_, left))
   }
 
-  /** One filter right on a scan: Spark hands only the first one to it. */
+  /** Merges a condition into the filter on the scan: Spark hands only the first filter to it. */
   private def above(condition: Expression, plan: LogicalPlan): LogicalPlan = plan match {
     case Filter(below, child) => Filter(And(below, condition), child)
     case other                => Filter(condition, other)

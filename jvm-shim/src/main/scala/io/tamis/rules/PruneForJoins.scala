@@ -6,31 +6,32 @@ import org.apache.spark.sql.catalyst.expressions.{And, Expression, SubqueryExpre
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 
-/** l.k = r.k in a join: files of one side that hold no key of the other side's range are not read.
+/** Prunes files of one side of a join on l.k = r.k that hold no key in the range of the other
+  * side's keys.
   *
   * Let D be the rows of a side whose key is NULL or outside of the range of the other side's keys.
-  * No row of D has a partner, for `=` is true of no NULL and of no two values that differ, and a
-  * join condition is true only if each of its conjuncts is. So D may be left out, in part or as a
-  * whole, wherever rows without a partner have no effect:
+  * No row of D has a match: `=` is not true for a NULL or for two different values, and a join
+  * condition is true only if each of its conjuncts is. So D may be left out, in part or as a whole,
+  * wherever rows without a match have no effect:
   *
   * {{{
-  *   inner         left and right: a row without a partner is in no row of the result
+  *   inner         left and right: a row without a match is in no row of the result
   *   left semi     left: it is not in the result; right: it makes no left row pass
-  *   left outer    right: left rows are as they were; but a left row without a partner is kept
-  *   left anti     right: it keeps no left row out; but a left row without a partner is the result
+  *   left outer    right: left rows stay the same; but a left row without a match is kept
+  *   left anti     right: it excludes no left row; but a left row without a match is the result
   *   right outer   left, as left outer mirrored
   *   full outer    none: rows of either side are kept
   *   others        none
   * }}}
   *
-  * IN (SELECT …) and EXISTS are left semi joins of which Spark has not made joins yet, NOT EXISTS
-  * is left anti. NOT IN is none: one NULL on its right side changes every row. `<=>` has NULLs
-  * equal, and is no such key.
+  * IN (SELECT …) and EXISTS are left semi joins that Spark has not turned into joins yet, NOT
+  * EXISTS is a left anti join. NOT IN does not qualify: one NULL on its right side changes every
+  * row. `<=>` treats NULLs as equal, so it does not provide such a key.
   *
-  * A range travels from any scan to any other: from the bottom up each join confines its sides, and
-  * from the top down what was learned above reaches the joins below. Passes alternate until one of
-  * them leaves out no file: then every exchange of ranges has been tried on the files that are
-  * left, and running the rule again changes nothing.
+  * A range travels from any scan to any other: bottom-up, each join confines its sides, and
+  * top-down, what was learned above reaches the joins below. Passes alternate until one of them
+  * prunes no file: then every exchange of ranges has been tried on the remaining files, and running
+  * the rule again changes nothing.
   */
 object PruneForJoins extends GoalRule {
   override val ruleName: String = "io.tamis.rules.PruneForJoins"
@@ -39,7 +40,7 @@ object PruneForJoins extends GoalRule {
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
     confined(plan, MostPasses)(_.transformUp(exchange), _.transformDown(exchange))
 
-  /** Chains of joins longer than this are rare, and each pass costs questions. */
+  /** Longer chains of joins are rare, and each pass costs questions. */
   private val MostPasses = 6
 
   private def confined(plan: LogicalPlan, passes: Int)(
@@ -51,7 +52,9 @@ object PruneForJoins extends GoalRule {
     else passed
   }
 
-  /** How many files all scans may read; of what was never confined, more than of anything else. */
+  /** The total number of files that the scans may read. A scan that was never confined counts more
+    * than any confined one.
+    */
   private def filesOf(plan: LogicalPlan): Long = plan.collectWithSubqueries {
     case TamisRelation(table)    => table.purpose.within.fold(Int.MaxValue.toLong)(_.count.toLong)
     case TamisScanRelation(scan) => scan.decision.kept.count.toLong
@@ -66,11 +69,11 @@ object PruneForJoins extends GoalRule {
       if ((l eq join.left) && (r eq join.right)) join else join.withNewChildren(Seq(l, r))
     case filter @ Filter(condition, child)
         if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
-      // the other conjuncts of the filter hold of the rows that are compared as well
+      // the other conjuncts of the filter also hold for the rows that are compared
       val plain = PlainConjuncts.of(condition).reduceOption[Expression](And(_, _))
-      val told = plain.fold(child)(Filter(_, child))
+      val filtered = plain.fold(child)(Filter(_, child))
       val before = ExpressionWriter.conjuncts(condition)
-      var left = told
+      var left = filtered
       val after = before.map { conjunct =>
         SubqueryJoin.of(conjunct, left).fold(conjunct) { join =>
           val (l, r) = exchanged(left, join.plan, join.keys, join.sides)
@@ -79,7 +82,7 @@ object PruneForJoins extends GoalRule {
         }
       }
       val same = after.zip(before).forall { case (a, b) => a eq b }
-      if (same && (left eq told)) filter
+      if (same && (left eq filtered)) filter
       else {
         val below = if (plain.isEmpty) left else left.children.head
         Filter(if (same) condition else after.reduce(And(_, _)), below)
@@ -93,15 +96,16 @@ object PruneForJoins extends GoalRule {
       sides: JoinSides
   ): (LogicalPlan, LogicalPlan) = keys.foldLeft((left, right)) {
     case ((l, r), (leftKey, rightKey)) =>
-      val newRight = if (sides.right) told(leftKey, l, rightKey, r) else r
-      val newLeft = if (sides.left) told(rightKey, newRight, leftKey, l) else l
+      val newRight = if (sides.right) confinedBy(leftKey, l, rightKey, r) else r
+      val newLeft = if (sides.left) confinedBy(rightKey, newRight, leftKey, l) else l
       (newLeft, newRight)
   }
 
-  /** `to` without files that hold no key in the range of the keys of `from`. Not tried where there
-    * is one file, or none: queries of many small tables would be planned for longer than they run.
+  /** `to` without files that hold no key in the range of the keys of `from`. Not tried if `to` has
+    * at most one file to choose from: otherwise planning a query of many small tables would take
+    * longer than running it.
     */
-  private def told(
+  private def confinedBy(
       fromKey: Expression,
       from: LogicalPlan,
       toKey: Expression,

@@ -6,11 +6,11 @@ import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
 import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 
-/** LIMIT n over a scan: only files that surely hold n matching rows are read.
+/** Confines the scan under LIMIT n to files that provably hold n matching rows.
   *
-  * Spark has put a LocalLimit wherever any n rows of what is below will do: under a LIMIT, with the
+  * Spark puts a LocalLimit wherever any n rows from below are enough: under a LIMIT, with the
   * OFFSET added, in every branch of a UNION ALL, on the side of an outer join that keeps its rows.
-  * A scan that gives other n rows, or all rows where there are fewer, serves it as well.
+  * A scan that returns n other rows, or all rows if there are fewer, is as valid.
   */
 object PruneForLimit extends GoalRule {
   override val ruleName: String = "io.tamis.rules.PruneForLimit"

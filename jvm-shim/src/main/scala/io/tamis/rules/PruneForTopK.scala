@@ -15,11 +15,11 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan, Project, Sort}
 import org.apache.spark.sql.internal.SQLConf
 
-/** ORDER BY with LIMIT over a scan: only files that can hold one of the first rows are read.
+/** Confines the scan under ORDER BY with LIMIT to files that can hold one of the first rows.
   *
-  * Spark puts a LocalLimit, the OFFSET added, over the projections over a global Sort, also below a
-  * window that only ranks. The first rows of a scan that holds all of them, and gives fewer of the
-  * others, are the same: those of equal keys are Spark's to choose.
+  * Spark puts a LocalLimit, with the OFFSET added, over the projections over a global Sort, also
+  * below a window that only ranks. A scan that returns all of the first rows, and fewer of the
+  * others, leads to the same result: among rows with equal keys Spark may choose any.
   */
 object PruneForTopK extends GoalRule {
   override val ruleName: String = "io.tamis.rules.PruneForTopK"
@@ -49,9 +49,9 @@ object PruneForTopK extends GoalRule {
     val text = s"first $rows by ${ExpressionWriter.sqlOf(scan.atScan(first))}"
     ScanPlanner
       .ask(scan.table, scan.conjuncts, goal)
-      .flatMap { found =>
-        val listing = found.asked.listing
-        GoalReader.first(found.answer, listing.size, withoutIds(key), goal).map {
+      .flatMap { goalAnswer =>
+        val listing = goalAnswer.asked.listing
+        GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map {
           case (files, until) => (Kept.of(listing, files), until)
         }
       } match {
@@ -62,20 +62,22 @@ object PruneForTopK extends GoalRule {
     }
   }
 
-  /** Files do not hold these columns. */
+  /** Whether the expression has partition columns, which files do not contain. */
   private def isOnPartitions(e: Expression, scan: ScanBelow): Boolean = {
     val partitions = scan.table.relation.partitionSchema.fieldNames.toSet
     e.references.exists(a => partitions(a.name))
   }
 
-  /** Two scans of one table are the same wherever they stand. */
+  /** The expression without attribute ids, so that two scans of one table are equal wherever they
+    * are in the plan.
+    */
   private def withoutIds(e: Expression): Expression =
     e.transform { case a: AttributeReference => a.withExprId(ExprId(0)).withQualifier(Nil) }
 
   /** A global Sort over a scan, under projections.
     *
-    * By type and accessors: the constructor of Sort has another argument since 4.0 (seen to hold on
-    * 4.0 to 4.3).
+    * Matched by type and accessors, because the constructor of Sort has another argument since 4.0
+    * (checked on 4.0 to 4.3).
     */
   private object Sorted {
     def unapply(plan: LogicalPlan): Option[(Seq[SortOrder], ScanBelow)] = plan match {

@@ -26,22 +26,24 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
-/** The keys of one side of a join, found by a subquery before the other side is read.
+/** Computes the keys of one side of a join in a subquery before the other side is read.
   *
-  * Where the side is broadcast for the join, Spark's own dynamic pruning takes the keys from there,
-  * and nothing is added. Else the side is read twice, so only if it is small beside what it prunes.
+  * If the side is broadcast for the join, Spark's own dynamic pruning takes the keys from there,
+  * and nothing is added. Otherwise the side is read twice, so this is done only if the side is
+  * small compared with what it prunes.
   */
 object RuntimeKeys {
 
-  /** What the side that is pruned has to read, in units of what the keys cost. */
+  /** Minimum ratio of the bytes that the pruned side reads to the bytes that the keys cost. */
   private val Gain = 2
 
-  /** `to` with conditions on the scans whose keys are those of `from`; `to` itself: none.
+  /** Returns `to` with conditions on its scans: their keys must be among the keys of `from`.
+    * Returns `to` itself if no condition pays off.
     *
     * @param keys
-    *   keys of `from`, and what they are equal to in `to`
+    *   keys of `from`, and the keys of `to` that they are equal to
     * @param mayBroadcast
-    *   Spark may broadcast `from` for this join: never the side that keeps its rows
+    *   whether Spark may broadcast `from` for this join: never the side that keeps its rows
     */
   def of(
       from: LogicalPlan,
@@ -51,7 +53,7 @@ object RuntimeKeys {
   ): LogicalPlan =
     if (!isSelective(from) || !isRepeatable(from)) to
     else {
-      // first what is asked of one side, then what is asked of every scan of the other
+      // requests about `from` come first, then those about every scan of `to`
       val useful = keys.filter { case (_, toKey) =>
         KeyLineage.below(toKey, to)(scanAt).exists(isClustered)
       }
@@ -67,28 +69,33 @@ object RuntimeKeys {
 
   private final case class KeyedScan(key: Expression, table: TamisTable, conjuncts: Seq[Expression])
 
-  /** Not a scan that was built already: nobody can tell it of values of the run time. */
+  /** The scan at this plan, if it can receive run-time values. A scan that was already built
+    * cannot.
+    */
   private def scanAt(key: Expression, plan: LogicalPlan): Option[KeyedScan] = (plan match {
-    case Filter(told, TamisRelation(table)) => Some(KeyedScan(key, table, PlainConjuncts.of(told)))
-    case TamisRelation(table)               => Some(KeyedScan(key, table, Nil))
-    case _                                  => None
+    case Filter(predicate, TamisRelation(table)) =>
+      Some(KeyedScan(key, table, PlainConjuncts.of(predicate)))
+    case TamisRelation(table) => Some(KeyedScan(key, table, Nil))
+    case _                    => None
   }).filterNot(_.table.purpose.inRecursion)
 
   private def isClustered(scan: KeyedScan): Boolean =
     ScanPlanner.hasChoice(scan.table, scan.conjuncts) &&
       Clustering.of(scan.table, scan.conjuncts, Seq(scan.key)).contains(true)
 
-  /** The scans that pay with a condition each, which those that have one of this key keep. */
+  /** Adds a condition to each scan for which it pays off. A scan that has one for this key already
+    * keeps it.
+    */
   private def onScans(key: Expression, plan: LogicalPlan)(
       pays: KeyedScan => Boolean
   )(condition: KeyedScan => Expression): LogicalPlan =
     KeyLineage.changedBelow(key, plan) { (key, plan) =>
       scanAt(key, plan).map { scan =>
         plan match {
-          case filter @ Filter(told, _) =>
-            val has = told.exists { case InKeys(k, _) => k == key; case _ => false }
-            if (has || !told.deterministic || !pays(scan)) plan
-            else filter.copy(condition = And(told, RuntimeCondition(condition(scan))))
+          case filter @ Filter(predicate, _) =>
+            val has = predicate.exists { case InKeys(k, _) => k == key; case _ => false }
+            if (has || !predicate.deterministic || !pays(scan)) plan
+            else filter.copy(condition = And(predicate, RuntimeCondition(condition(scan))))
           case _ => if (pays(scan)) Filter(RuntimeCondition(condition(scan)), plan) else plan
         }
       }
@@ -99,10 +106,10 @@ object RuntimeKeys {
       kept.count > 1 && kept.bytes > Gain * cost && isClustered(scan)
     }
 
-  /** Each key once, at most one more than a scan is told.
+  /** A subquery for the distinct keys, limited to one more than a scan accepts.
     *
-    * Optimized here, scans and all: what a rule adds after the batches for subqueries is planned as
-    * it is (seen on 4.0 to 4.3).
+    * It is optimized here, including its scans: Spark plans what a rule adds after the batches for
+    * subqueries without optimizing it (seen on 4.0 to 4.3).
     */
   private def listOf(session: SparkSession, key: Expression, plan: LogicalPlan): Expression = {
     val named = Alias(key, "key")()
@@ -116,9 +123,10 @@ object RuntimeKeys {
     ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
   }
 
-  /** Spark broadcasts a side by the bytes of its files, and prunes by what it broadcasts if it
-    * finds a filter that seems selective to it. Should it prune after all, the keys are found
-    * twice, and nothing else happens.
+  /** Whether Spark's dynamic pruning will take the keys from a broadcast. Spark broadcasts a side
+    * depending on the bytes of its files, and prunes by what it broadcasts if it finds a filter
+    * that it considers selective. If Spark prunes after all although this returns false, the keys
+    * are computed twice, without any other effect.
     */
   private def comesWithBroadcast(from: LogicalPlan, bytes: Long): Boolean = {
     val conf = SQLConf.get
@@ -129,7 +137,7 @@ object RuntimeKeys {
     }
   }
 
-  /** Whether some rows are filtered out: else a foreign key finds all of its partners. */
+  /** Whether some rows are filtered out: otherwise every foreign key finds its match. */
   private def isSelective(plan: LogicalPlan): Boolean = plan.exists {
     case Filter(condition, _) =>
       ExpressionWriter.conjuncts(condition).exists {
@@ -142,8 +150,9 @@ object RuntimeKeys {
     case _                => false
   }
 
-  /** Two runs give the same rows: no LIMIT, nothing random, no code of users, no sums whose last
-    * digits depend on the order of rows. And nothing that costs much more than its files.
+  /** Whether two runs give the same rows: no LIMIT, nothing random, no user code, no sums whose
+    * last digits depend on the order of rows. Plans that cost much more than reading their files do
+    * not qualify either.
     */
   private def isRepeatable(plan: LogicalPlan): Boolean = !plan.exists {
     case node if !node.expressions.forall(isRepeatable)             => true
@@ -161,7 +170,7 @@ object RuntimeKeys {
   private def isFloating(e: Expression): Boolean =
     e.dataType == FloatType || e.dataType == DoubleType
 
-  /** Of all files that the plan reads; None: it reads something else. */
+  /** The bytes of all files that the plan reads; None if it reads anything else. */
   private def bytesOf(plan: LogicalPlan): Option[Long] = plan match {
     case Filter(condition, TamisRelation(table)) =>
       ScanPlanner.survivors(table, PlainConjuncts.of(condition)).map(_.bytes)

@@ -5,14 +5,14 @@ import io.tamis.wire.{ExpressionWriter, Goal, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 
-/** One scan of tamis under projections, and nothing else but one filter right on the scan.
+/** One scan of tamis under projections, with at most one filter, which lies directly on the scan.
   *
-  * The conjuncts of that filter are all that decides which rows of the files come out, and they are
-  * what Spark hands to the scan's builder: one that is not deterministic, or has a subquery, is no
-  * such thing, and then nothing is found.
+  * The conjuncts of that filter alone decide which rows of the files are returned, and they are
+  * what Spark hands to the scan's builder. A conjunct that is not deterministic or has a subquery
+  * is not handed over, so a plan with one does not match.
   *
   * @param outputs
-  *   what each attribute of the top is, over the attributes of the relation
+  *   each attribute of the top plan, as an expression over the attributes of the relation
   */
 final case class ScanBelow(
     relation: LogicalPlan,
@@ -21,26 +21,24 @@ final case class ScanBelow(
     outputs: Map[ExprId, Expression]
 ) {
 
-  /** An expression of the top over the attributes of the relation. */
+  /** An expression of the top plan, over the attributes of the relation. */
   def atScan(e: Expression): Expression = e.transform { case a: Attribute =>
     outputs.getOrElse(a.exprId, a)
   }
 
-  /** The plan, which this scan is a part of, with the scan reading only the files that serve a
-    * goal.
-    */
+  /** The plan, which contains this scan, with the scan confined to the files that serve a goal. */
   def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
     ScanPlanner
       .ask(table, conjuncts, goal)
-      .flatMap { found =>
-        val listing = found.asked.listing
-        GoalReader.files(found.answer, listing.size).map(Kept.of(listing, _))
+      .flatMap { goalAnswer =>
+        val listing = goalAnswer.asked.listing
+        GoalReader.files(goalAnswer.answer, listing.size).map(Kept.of(listing, _))
       } match {
       case Right(files) => scannedFor(plan, text, None, Some(files))
       case Left(reason) => scannedFor(plan, text, Some(reason), None)
     }
 
-  /** The plan with the scan reading these files; None: those that it read before. */
+  /** The plan with the scan confined to these files; None: to the same files as before. */
   def scannedFor(
       plan: LogicalPlan,
       text: String,

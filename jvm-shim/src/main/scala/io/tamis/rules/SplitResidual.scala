@@ -8,22 +8,23 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BinaryType, StringType}
 
-/** Scans the files that pass a filter as a whole apart from the others, where the filter is dear or
-  * needs a column that nothing else does:
+/** Splits a scan in two, so that the files whose rows all satisfy the filter are scanned without
+  * it, if the filter is expensive or needs a column that nothing else needs:
   * {{{
   *   Project(list, Filter(f, files))
   *   Union(Project(list, Filter(f, matching files)), Project(list, Filter(f, the other files)))
   * }}}
-  * Each file is in one of the branches. In the first the filter is exact, and Spark's push-down
-  * takes it away and with it the columns that only it needs. Should the scan's own question not
-  * prove it any more, it stays, and is true.
+  * Each file is in one of the branches. In the first branch the filter is exact, so Spark's
+  * push-down removes it together with the columns that only it needs. If the scan's own question
+  * fails to prove it again, the filter stays, and is true for every row.
   *
-  * The Union bears the attributes of its first child, which are those of the plan above; the second
-  * has fresh ones, as children of a Union have.
+  * The Union has the attributes of its first child, which the plan above refers to; the second
+  * child has fresh ones, as required for a Union.
   *
-  * Only below an Aggregate, which takes the rows in any order, and where nothing in the plan
-  * depends on the order or the place of rows. Not below a LIMIT, which may stop early, nor of
-  * partitioned tables beside a Join, whose partitions Spark prunes when it runs.
+  * The rule applies only below an Aggregate, which accepts the rows in any order, and only if
+  * nothing in the plan depends on the order or the position of rows. It does not apply below a
+  * LIMIT, which may stop early, nor to partitioned tables beside a Join, whose partitions Spark
+  * prunes at run time.
   */
 object SplitResidual extends GoalRule {
   override val ruleName: String = "io.tamis.rules.SplitResidual"
@@ -43,7 +44,7 @@ object SplitResidual extends GoalRule {
 
   private def below(plan: LogicalPlan, joins: Boolean): LogicalPlan = plan match {
     case _: LocalLimit | _: GlobalLimit | _: Tail | _: Offset | _: Aggregate => plan
-    // in other places a Filter has no Project over it only if all columns are needed
+    // elsewhere a Filter has no Project above it only if all columns are needed
     case p @ Project(_, Filter(_, TamisRelation(table)))
         if table.purpose.within.isEmpty && table.purpose.implied.isEmpty &&
           !(joins && table.relation.partitionSchema.nonEmpty) =>
@@ -63,10 +64,10 @@ object SplitResidual extends GoalRule {
         TamisConf.residualSplitMinSavedMs(conf)
       )
       ScanPlanner.ask(scan.table, scan.conjuncts, goal).toOption.fold[LogicalPlan](project) {
-        found =>
-          GoalReader.files(found.answer, found.asked.listing.size) match {
-            case Right(matching) => inTwo(project, scan, found, matching)
-            // nothing to gain at all: nobody wanted it
+        goalAnswer =>
+          GoalReader.files(goalAnswer.answer, goalAnswer.asked.listing.size) match {
+            case Right(matching) => inTwo(project, scan, goalAnswer, matching)
+            // nothing can be gained, so no goal is shown
             case Left(reason) if reason.code == "SPLIT_NOT_NEEDED" => project
             case Left(reason) => scan.scannedFor(project, Text, Some(reason), None)
           }
@@ -76,26 +77,26 @@ object SplitResidual extends GoalRule {
 
   private val Text = "filter only files that need it"
 
-  /** Whether a scan with this purpose is one of the two that were made of one. */
+  /** Whether a scan with this purpose is one of the two parts of a split scan. */
   private[rules] def isPart(purpose: Purpose): Boolean =
     purpose.goals.exists(g => g.text == Text && g.reason.isEmpty)
 
   private def inTwo(
       project: Project,
       scan: ScanBelow,
-      found: GoalAnswer,
+      goalAnswer: GoalAnswer,
       matching: java.util.BitSet
   ): LogicalPlan = {
-    val listing = found.asked.listing
-    val others = found.answer.kept.clone().asInstanceOf[java.util.BitSet]
-    others.and(found.asked.ordinals)
+    val listing = goalAnswer.asked.listing
+    val others = goalAnswer.answer.kept.clone().asInstanceOf[java.util.BitSet]
+    others.and(goalAnswer.asked.ordinals)
     others.andNot(matching)
     val first = scan.scannedFor(project, Text, None, Some(Kept.of(listing, matching)))
     val second = scan.scannedFor(project, Text, None, Some(Kept.of(listing, others)))
     Union(first, fresh(second))
   }
 
-  /** The same plan with attributes of its own. */
+  /** The same plan with fresh attributes. */
   private def fresh(plan: LogicalPlan): LogicalPlan = plan match {
     case Project(list, Filter(condition, relation @ TamisRelation(table))) =>
       val output = relation.output.map(_.newInstance())
@@ -115,7 +116,7 @@ object SplitResidual extends GoalRule {
     case _                          => false
   }
 
-  /** Whether anything but comparisons of values is computed. */
+  /** Whether the expression computes anything other than comparisons of values. */
   private def isDear(e: Expression): Boolean = e.exists {
     case _: Attribute | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not => false
     case _: IsNull | _: IsNotNull | _: In | _: InSet | _: GetStructField | _: Cast => false

@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.types._
 
-/** An aggregate over a scan that statistics may answer: COUNT, MIN and MAX, each of a column or of
-  * rows, in all or by partition columns.
+/** An aggregate over a scan that statistics may answer: COUNT, MIN and MAX, each over a column or
+  * over rows, for the whole table or grouped by partition columns.
   *
   * @param functions
   *   the distinct aggregate functions, in the order of their first occurrence
@@ -28,14 +28,14 @@ final case class StatisticsAggregate(
 ) {
   def isGlobal: Boolean = groups.isEmpty
 
-  /** As people write it. */
+  /** The aggregate as users write it. */
   def text: String = {
     val by = groups.map(_._1.name).mkString(", ")
     val what = functions.map(f => ExpressionWriter.sqlOf(f.expression)).mkString(", ")
     if (functions.isEmpty) s"DISTINCT $by" else if (isGlobal) what else s"$what BY $by"
   }
 
-  /** The function that is this expression. */
+  /** The index of this function in `functions`. */
   def ordinalOf(e: AggregateExpression): Int =
     functions.indexWhere(_.expression.aggregateFunction.semanticEquals(e.aggregateFunction))
 
@@ -47,7 +47,7 @@ final case class StatisticsAggregate(
     )
   }
 
-  /** The groups of rows that the directories of a listing are. */
+  /** Assigns the directories of a listing to groups of rows. */
   def numbersIn(listing: Listing): GroupNumbers = {
     val types = groups.map { case (_, i) => i -> listing.partitionSchema(i).dataType }
     val values = listing.groups.toSeq.map(g => types.map { case (i, t) => g.values.get(i, t) })
@@ -57,9 +57,11 @@ final case class StatisticsAggregate(
   }
 }
 
-/** @param ofDirectories
-  *   for every group of a listing the number of its group of rows: other directories may have the
-  *   same partition values
+/** The groups of rows in a listing.
+  *
+  * @param ofDirectories
+  *   for each group of the listing (a directory), the number of its group of rows: several
+  *   directories may have the same partition values
   * @param values
   *   by that number, the values of the grouping attributes
   */
@@ -67,8 +69,10 @@ final case class GroupNumbers(ofDirectories: Seq[Int], values: Seq[Seq[Any]])
 
 object StatisticsAggregate {
 
-  /** @param name
-    *   as the planner calls it
+  /** One aggregate function.
+    *
+    * @param name
+    *   the planner's name for it
     * @param argument
     *   over the attributes of the relation; None: it counts rows
     */
@@ -96,17 +100,17 @@ object StatisticsAggregate {
     })
     val functions = expressions.map(functionOf(_, scan))
     val groups = aggregate.groupingExpressions.map(groupOf(_, scan))
-    // DISTINCT of partition columns has no function, and asks in which groups there are rows
+    // DISTINCT of partition columns has no function, and needs only the groups that have rows
     val isEmpty = functions.isEmpty && groups.isEmpty
     if (isEmpty || functions.exists(_.isEmpty) || groups.exists(_.isEmpty)) None
     else Some(StatisticsAggregate(aggregate, scan, distinct(functions.flatten), groups.flatten))
   }
 
   private def distinct(functions: Seq[Function]): Seq[Function] =
-    functions.foldLeft(Seq.empty[Function]) { (found, f) =>
+    functions.foldLeft(Seq.empty[Function]) { (unique, f) =>
       def same(g: Function) =
         g.expression.aggregateFunction.semanticEquals(f.expression.aggregateFunction)
-      if (found.exists(same)) found else found :+ f
+      if (unique.exists(same)) unique else unique :+ f
     }
 
   private def functionOf(e: AggregateExpression, scan: ScanBelow): Option[Function] =
@@ -123,14 +127,16 @@ object StatisticsAggregate {
         case _      => None
       }
 
-  /** A column or field as it is in the file: a CHAR that Spark pads is an expression over one. */
+  /** A column or field exactly as in the file. A CHAR column that Spark pads is an expression over
+    * one, and does not match.
+    */
   private def columnOf(e: Expression, scan: ScanBelow): Option[Expression] =
     Some(scan.atScan(e)).filter {
       case column @ ExpressionWriter.ColumnPath(_) => isOrdered(column.dataType)
       case _                                       => false
     }
 
-  /** Types of which a constant of Python's is the same value here. */
+  /** Types for which a constant that Python writes is the same value here. */
   private def isOrdered(t: DataType): Boolean = t match {
     case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType |
         BinaryType | DateType | TimestampType | TimestampNTZType =>
@@ -140,8 +146,9 @@ object StatisticsAggregate {
     case _              => false
   }
 
-  /** A partition column that two directories have the same value of just when they are equal in
-    * Scala: not floating, of which NaN and zeros are normalized.
+  /** A partition column whose values in two directories are equal to Spark exactly if they are
+    * equal in Scala. Floating-point columns are excluded, because Spark normalizes their NaN and
+    * zeros.
     */
   private def groupOf(e: Expression, scan: ScanBelow): Option[(Attribute, Int)] = e match {
     case attribute: Attribute =>

@@ -17,16 +17,16 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Relations that cannot become a table of tamis (bucketed ones, those whose `_metadata` is read,
-  * ORC, CSV and JSON with an index) stay Spark's own, and list only the files that can hold a row
-  * for which the filter right on them is true. Conjuncts that are true of every row of these leave
-  * the filter.
+/** Swaps the file index of relations that cannot become a table of tamis (bucketed ones, those
+  * whose `_metadata` is read, ORC, CSV and JSON with an index). They stay Spark's own, but list
+  * only the files that can hold a row for which the filter directly on them is true. Conjuncts that
+  * are true for every row of these files leave the filter.
   *
-  * A filter drops every row of a file that is left out, so its result stays as it was. What Spark
-  * knows of the relation holds for fewer files too: rows of a bucket lie in its files, and a bucket
-  * without any has no rows; files that are sorted stay so; partition values belong to files.
+  * A filter drops every row of a file that is left out, so its result stays the same. What Spark
+  * knows about the relation also holds for fewer files: rows of a bucket lie in its files, and a
+  * bucket without files has no rows; sorted files stay sorted; partition values belong to files.
   *
-  * Ranges that the filter implies come by [[AddImpliedFilters]], as over any other source.
+  * [[AddImpliedFilters]] adds the ranges that the filter implies, as over any other source.
   */
 object SwapFileIndex extends GoalRule {
   override val ruleName: String = "io.tamis.rules.SwapFileIndex"
@@ -39,10 +39,10 @@ object SwapFileIndex extends GoalRule {
         decided(condition, relation).fold(_ => filter, swapped(condition, relation, _))
       }
 
-  /** Why the file index of such a relation stays Spark's, for the person who asks.
+  /** Why the file index of such a relation stays Spark's, for explanations.
     *
     * @param condition
-    *   of the filter right on it, if there is one
+    *   the condition of the filter directly on it, if there is one
     */
   def refusal(relation: LogicalRelation, condition: Option[Expression]): Option[Reason] =
     if (!isOn(SQLConf.get)) Some(Reasons("SWAP_IS_OFF"))
@@ -52,55 +52,57 @@ object SwapFileIndex extends GoalRule {
         case Some(c) => decided(c, relation).left.toOption.flatten
       }
 
-  /** The decision of a scan that reads a swapped index. */
+  /** The index of tamis in a relation whose index was swapped. */
   def unapply(relation: HadoopFsRelation): Option[TamisFileIndex] = relation.location match {
     case index: TamisFileIndex => Some(index)
     case _                     => None
   }
 
-  /** What to list; or why everything is. Left(None): it was decided before. */
+  /** The index to swap in, or why all files are listed. Left(None): nothing is left to decide after
+    * an earlier decision.
+    */
   private def decided(
       condition: Expression,
       relation: LogicalRelation
   ): Either[Option[Reason], TamisFileIndex] = {
     val conjuncts = ExpressionWriter.conjuncts(condition)
-    val told = conjuncts.filter(isTold)
+    val usable = conjuncts.filter(isUsable)
     val before = Some(relation.relation).collect { case SwapFileIndex(index) => index }
     // rand(42) would give other numbers to the rows after one that is skipped
     if (!conjuncts.forall(_.deterministic)) Left(Some(Reasons("NO_FILTER")))
-    else if (told.isEmpty) Left(Some(Reasons("FILTER_NOT_ABOUT_ROWS")))
+    else if (usable.isEmpty) Left(Some(Reasons("FILTER_NOT_ABOUT_ROWS")))
     else
       before match {
-        case Some(index) => decidedAgain(index, told)
+        case Some(index) => decidedAgain(index, usable)
         case None        =>
           Eligibility.swapRefusal(relation) match {
             case refused @ Some(_) => Left(refused)
             case None              =>
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
-              val asked = SwappedFiles(files.sparkSession, files, relation.catalogTable)
-              ask(asked, told)
+              val swappable = SwappedFiles(files.sparkSession, files, relation.catalogTable)
+              ask(swappable, usable)
                 .filterOrElse(
                   pays(files, _),
-                  Some(Reasons("NOTHING_GAINED", "table" -> PlannedFiles.target(asked)))
+                  Some(Reasons("NOTHING_GAINED", "table" -> PlannedFiles.target(swappable)))
                 )
                 .map(
-                  new TamisFileIndex(asked, _)
+                  new TamisFileIndex(swappable, _)
                 )
           }
       }
   }
 
-  /** Spark optimizes subqueries, and then once more what becomes of them in the query: what was
-    * true of every row that is kept still is, and may have been inferred anew.
+  /** Spark optimizes subqueries, and then again what they become in the query. What was true for
+    * every row that is kept still is, and Spark may have inferred it again.
     */
   private def decidedAgain(
       index: TamisFileIndex,
-      told: Seq[Expression]
+      usable: Seq[Expression]
   ): Either[Option[Reason], TamisFileIndex] = {
     val before = index.decision
     def isAmong(known: Seq[Expression])(e: Expression) = known.exists(_.semanticEquals(e))
     val exact = before.conjuncts.filter(_.isExact)
-    val (proven, rest) = told.partition(isAmong(exact.map(_.expression)))
+    val (proven, rest) = usable.partition(isAmong(exact.map(_.expression)))
     val again = proven.map(Conjunct(_, "exact", None, None))
     val known = before.conjuncts.map(_.expression) ++ before.implied
     if (rest.forall(isAmong(known)))
@@ -110,19 +112,22 @@ object SwapFileIndex extends GoalRule {
         Right(new TamisFileIndex(index.files, before.copy(conjuncts = again ++ others)))
       }
     else
-      ask(index.files.within(index.kept), rest).map { found =>
+      ask(index.files.within(index.kept), rest).map { decision =>
         val gone = exact.filterNot(c => proven.exists(_.semanticEquals(c.expression)))
-        val together = found.copy(
-          conjuncts = gone ++ again ++ found.conjuncts,
+        val together = decision.copy(
+          conjuncts = gone ++ again ++ decision.conjuncts,
           totalRecords = before.totalRecords,
-          planningMillis = before.planningMillis + found.planningMillis
+          planningMillis = before.planningMillis + decision.planningMillis
         )
         new TamisFileIndex(index.files, together)
       }
   }
 
-  private def ask(files: SwappedFiles, told: Seq[Expression]): Either[Option[Reason], Decision] = {
-    val decision = ScanPlanner.decide(files, told)
+  private def ask(
+      files: SwappedFiles,
+      usable: Seq[Expression]
+  ): Either[Option[Reason], Decision] = {
+    val decision = ScanPlanner.decide(files, usable)
     decision.fallbackReason match {
       case None =>
         Right(decision.copy(conjuncts = decision.conjuncts.map(keptForBuckets(_, files.relation))))
@@ -130,19 +135,21 @@ object SwapFileIndex extends GoalRule {
     }
   }
 
-  /** Most relations of other formats have no index: of these Spark finds the partitions itself. */
-  private def pays(files: HadoopFsRelation, found: Decision): Boolean =
-    FileFormats.isParquet(files) || !found.kept.isAll || found.conjuncts.exists { c =>
+  /** Most relations of other formats have no index: Spark itself finds their partitions. */
+  private def pays(files: HadoopFsRelation, decision: Decision): Boolean =
+    FileFormats.isParquet(files) || !decision.kept.isAll || decision.conjuncts.exists { c =>
       c.isExact && !PartitionPredicate.isPartitionOnly(c.expression, files.partitionSchema)
     }
 
-  /** Part of the filter that statistics may speak of: no subquery, and nothing of `_metadata`. */
-  private def isTold(conjunct: Expression): Boolean =
+  /** Whether statistics can apply to a conjunct: it has no subquery, and does not refer to
+    * `_metadata`.
+    */
+  private def isUsable(conjunct: Expression): Boolean =
     PlainConjuncts.isPlain(conjunct) && !conjunct.references.exists(Eligibility.isMetadata)
 
-  /** Spark skips buckets by what equals the bucket column. If rows lie in other buckets than
-    * theirs, as in files that were written with another number of buckets, a query finds none of
-    * them: so these conjuncts stay, and Spark with them skips what it would skip without tamis.
+  /** Spark skips buckets by equality with the bucket column. If rows lie in other buckets than
+    * their own, as in files that were written with another number of buckets, a query does not find
+    * them. So these conjuncts stay, and Spark skips the same buckets as without tamis.
     */
   private def keptForBuckets(c: Conjunct, files: HadoopFsRelation): Conjunct = {
     val column = files.bucketSpec.map(_.bucketColumnNames).filter(_.size == 1).map(_.head)

@@ -5,9 +5,10 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
-/** A V1 relation with another file index in it.
+/** A V1 relation with another file index.
   *
-  * `copy` of LogicalRelation and of HadoopFsRelation: their parameters are the same on 4.0 to 4.3.
+  * It uses `copy` of LogicalRelation and of HadoopFsRelation, whose parameters are the same on 4.0
+  * to 4.3.
   */
 object SwappedRelation {
 
@@ -23,9 +24,10 @@ object SwappedRelation {
     swapped
   }
 
-  /** Statistics of the catalog describe the whole table, and Spark prefers them to the sizes of
-    * files. As when Spark prunes partitions (PruneFileSourcePartitions), what is left has the size
-    * of its files, and the rows and columns that [[KeptStatistics]] estimates.
+  /** The catalog table with the statistics of the kept files. Statistics of the catalog describe
+    * the whole table, and Spark prefers them to the sizes of files. As when Spark prunes partitions
+    * (PruneFileSourcePartitions), the size becomes that of the remaining files, and rows and
+    * columns are those that [[KeptStatistics]] estimates.
     */
   private def ofKept(
       table: CatalogTable,
@@ -46,7 +48,9 @@ object SwappedRelation {
     )
   }
 
-  /** `copy` of CatalogTable has another number of parameters from 4.2 on. */
+  /** Replaces the statistics by reflection, because `copy` of CatalogTable has another number of
+    * parameters from 4.2 on.
+    */
   private def withStatistics(table: CatalogTable, statistics: CatalogStatistics): CatalogTable = {
     val place = table.productElementNames.indexOf("stats")
     val values = table.productIterator.map(_.asInstanceOf[AnyRef]).toArray

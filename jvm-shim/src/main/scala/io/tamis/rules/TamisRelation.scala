@@ -17,11 +17,11 @@ object TamisRelation {
     case _ => None
   }
 
-  /** The relation with these attributes, by name: they keep ids, nullability and char / varchar
-    * metadata.
+  /** The relation with these attributes, matched by name: they keep ids, nullability and char /
+    * varchar metadata.
     *
-    * `create` and transformExpressions, never `copy` or the constructor: their arity differs from
-    * version to version (seen to hold on 4.0 to 4.3).
+    * It uses `create` and transformExpressions, never `copy` or the constructor, whose arity
+    * differs from version to version (checked on 4.0 to 4.3).
     */
   def of(table: TamisTable, output: Seq[Attribute]): LogicalPlan = {
     val byName = output.map(a => a.name -> a).toMap

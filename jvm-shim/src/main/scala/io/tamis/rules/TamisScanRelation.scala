@@ -6,7 +6,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-/** A relation whose scan was built already: those in subqueries, which Spark optimizes first. */
+/** A relation whose scan is already built: this is the case in subqueries, which Spark optimizes
+  * first.
+  */
 object TamisScanRelation {
 
   def unapply(plan: LogicalPlan): Option[TamisScan] = plan match {
@@ -18,7 +20,7 @@ object TamisScanRelation {
     case _ => None
   }
 
-  /** The relation with a scan of those files among its own. */
+  /** The relation with its scan confined to these of its files. */
   def confined(
       relation: LogicalPlan,
       scan: TamisScan,
@@ -34,20 +36,22 @@ object TamisScanRelation {
     copied(relation, confined, relation.output)
   }
 
-  /** The relation with the same scan, scanned for another purpose. */
+  /** The relation with the same scan for another purpose. */
   def scannedFor(relation: LogicalPlan, scan: TamisScan, purpose: Purpose): LogicalPlan = {
     val same = new TamisScan(scan.table.scannedFor(purpose), scan.decision, scan.required)
     copied(relation, same, relation.output)
   }
 
-  /** The relation with another scan of its table, and as output the columns of that. */
+  /** The relation with another scan of its table, whose columns become the output. */
   def scanning(relation: LogicalPlan, scan: TamisScan): LogicalPlan = {
     val whole = relation.asInstanceOf[DataSourceV2ScanRelation].relation.output
     val byName = (whole ++ relation.output).map(a => a.name -> a).toMap
     copied(relation, scan, scan.readSchema().fieldNames.toSeq.map(byName))
   }
 
-  /** `makeCopy`, never `copy`: the arity differs from version to version (seen on 4.0 to 4.3). */
+  /** Uses `makeCopy`, never `copy`, whose arity differs from version to version (seen on 4.0 to
+    * 4.3).
+    */
   private def copied(relation: LogicalPlan, scan: TamisScan, output: Seq[Attribute]): LogicalPlan =
     relation.makeCopy(relation.productIterator.map {
       case _: Scan                               => scan

@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
-/** Puts a [[io.tamis.source.TamisTable]] in the place of every eligible file relation.
+/** Replaces every eligible file relation by a [[io.tamis.source.TamisTable]].
   *
-  * Pre-CBO: the operator optimizer is done, so filters are simplified and sit on their relations;
-  * V2ScanRelationPushDown, the next batch, hands them to the table's ScanBuilder.
+  * Pre-CBO: the operator optimizer is done, so filters are simplified and lie directly on their
+  * relations; V2ScanRelationPushDown, the next batch, hands them to the table's ScanBuilder.
   */
 class UseTamisTables(session: SparkSession) extends Rule[LogicalPlan] {
   override val ruleName: String = "io.tamis.rules.UseTamisTables"

@@ -5,10 +5,10 @@ import java.util.concurrent.atomic.AtomicLong
 
 import io.tamis.wire.{Goal, IndexSettings, PlanAnswer}
 
-/** Answers that were given a moment ago: one query plans a scan several times.
+/** Remembers recent answers, because one query plans a scan several times.
   *
-  * An old answer is never wrong, since it speaks of one listing; it only may not know of a newer
-  * index.
+  * An old answer is never wrong, since it is about one listing; it may only lack what a newer index
+  * knows.
   */
 object AnswerMemo {
   private val Remembered = 256
@@ -43,9 +43,9 @@ object AnswerMemo {
     entries.put(key, Entry(answer, System.nanoTime()))
   }
 
-  /** Counts the index builds that this driver knows of; part of every question. */
+  /** Number of index builds that this driver knows of; part of every question. */
   def epoch: Long = epochs.get
 
-  /** An index was built, refreshed or dropped: ask anew. */
+  /** Discards all answers, because an index was built, refreshed or dropped. */
   def invalidate(): Unit = { epochs.incrementAndGet(); entries.synchronized(entries.clear()) }
 }

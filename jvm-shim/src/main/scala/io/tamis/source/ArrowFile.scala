@@ -10,19 +10,22 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnVector, ColumnarBatch}
 
-/** Rows of an Arrow IPC file that the sidecar has written: bulk data never travels through py4j.
+/** Rows of an Arrow IPC file that the sidecar has written: bulk data never travels through
+  * py4j.
   *
-  * Its columns have types that Spark knows (timestamps in microseconds, no dictionaries).
+  * Its columns have types that Spark supports (timestamps in microseconds, no dictionaries).
   */
 final case class ArrowFile[A](schema: StructType, rows: IndexedSeq[A])
 
 object ArrowFile {
   private lazy val allocator = new RootAllocator(Long.MaxValue)
 
-  /** @param of
-    *   makes something of a row, which is another one when it is called next
+  /** Reads all rows of a file.
+    *
+    * @param convert
+    *   converts a row, which is reused for the next call
     */
-  def read[A](file: Path)(of: InternalRow => A): ArrowFile[A] = {
+  def read[A](file: Path)(convert: InternalRow => A): ArrowFile[A] = {
     val in = Files.newByteChannel(file)
     // closes the channel as well
     val reader = new ArrowFileReader(in, allocator)
@@ -35,7 +38,7 @@ object ArrowFile {
       val rows = IndexedSeq.newBuilder[A]
       while (reader.loadNextBatch()) {
         val batch = new ColumnarBatch(columns.map(c => c: ColumnVector), root.getRowCount)
-        batch.rowIterator.asScala.foreach(row => rows += of(row))
+        batch.rowIterator.asScala.foreach(row => rows += convert(row))
       }
       ArrowFile(schema, rows.result())
     } finally reader.close()

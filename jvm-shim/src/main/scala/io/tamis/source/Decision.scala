@@ -3,7 +3,7 @@ package io.tamis.source
 import io.tamis.wire.{ExpressionWriter, Reason, Spent}
 import org.apache.spark.sql.catalyst.expressions.Expression
 
-/** What was decided of one conjunct of the filter over a scan. */
+/** The decision about one conjunct of the filter over a scan. */
 final case class Conjunct(
     expression: Expression,
     pushdown: String,
@@ -14,7 +14,7 @@ final case class Conjunct(
   def isExact: Boolean = pushdown == "exact"
 }
 
-/** Each is None where it is not known of every file. */
+/** Numbers of row groups; each is None if it is not known for every file. */
 final case class RowGroupCounts(kept: Option[Long], total: Option[Long])
 
 /** Parts of the planning time, in milliseconds.
@@ -22,29 +22,30 @@ final case class RowGroupCounts(kept: Option[Long], total: Option[Long])
   * @param listing
   *   Spark's list of files, and the partitions that match
   * @param question
-  *   from the request to the answer, the planner's own time included
+  *   from the request to the answer, including the planner's own time
   * @param planner
-  *   of the question; None: an earlier answer was remembered
+  *   the planner's part of `question`; None: an earlier answer was remembered
   */
 final case class Timing(listing: Double, question: Double, planner: Option[Spent])
 
-/** Which files, and which bytes of them, a scan reads and which conjuncts Spark still applies.
+/** The files, and the bytes of them, that a scan reads, and the conjuncts that Spark still applies.
   *
   * @param kept
   *   the files that may hold a row for which every conjunct is true
   * @param conjuncts
   *   exact: true for every row of what `kept` reads, so it leaves the plan
   * @param keptRecords
-  *   rows in what is read, where the statistics tell
+  *   number of rows in what is read, if the statistics contain it
   * @param rowGroups
-  *   how many row groups are read, of how many; None: nobody looked at them
+  *   how many row groups are read, of how many; None: row groups were not considered
   * @param fallbackReason
-  *   why the planner was not asked or its answer not used
+  *   why the planner gave no answer or its answer was not used
   * @param implied
-  *   ranges of columns that follow from the residual, with which row groups and pages are skipped
+  *   ranges of columns that follow from the residual; the reader skips row groups and pages with
+  *   them
   * @param observed
-  *   in the mode `observe`: what would have been decided. The scan reads what plain Spark would,
-  *   and everything but this field says so
+  *   in the mode `observe`: the decision that would have been made. The scan then reads what plain
+  *   Spark would, and all other fields describe that
   */
 final case class Decision(
     kept: Kept,
@@ -60,7 +61,9 @@ final case class Decision(
 ) {
   def isObserved: Boolean = observed.isDefined
 
-  /** What people are shown: of a scan that only observes, what would have been decided. */
+  /** The decision to show to users: for a scan that only observes, the one that would have been
+    * made.
+    */
   def shown: Decision = observed.getOrElse(this)
   def fallback: Option[String] = fallbackReason.map(_.text)
   def residual: Seq[Expression] = conjuncts.filterNot(_.isExact).map(_.expression)

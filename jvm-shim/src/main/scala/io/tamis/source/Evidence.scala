@@ -6,18 +6,18 @@ import io.tamis.bridge.SidecarSupervisor
 import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types.StringType
 
-/** What statistics say of one file (tamis.serve.evidence).
+/** What statistics prove about one file (tamis.serve.evidence).
   *
   * @param rows
-  *   of the file, where they are counted
+  *   number of rows of the file, if known
   * @param verdict
-  *   none, some or all rows pass all conjuncts; None: nothing is known of the file
+  *   whether none, some or all rows satisfy all conjuncts; None: nothing is known about the file
   * @param ruledOut
-  *   the first conjunct that alone leaves the file out; -1: it holds no row
+  *   the first conjunct that alone rules the file out; -1: the file has no rows
   * @param together
-  *   the conjunct up to which all of them together leave it out
+  *   the conjunct up to which all of them together rule the file out
   * @param statistics
-  *   cells of the public `files` table, as literals of Spark SQL
+  *   cells of the public `files` table, as Spark SQL literals
   */
 final case class Evidence(
     rows: Option[Long],
@@ -30,11 +30,13 @@ final case class Evidence(
 object Evidence {
   def file(id: String): Path = SidecarSupervisor.privateDirectory.resolve(s"$id.evidence.arrow")
 
-  /** @param files
-    *   how many it has to speak of
+  /** Reads the evidence that the sidecar wrote.
+    *
+    * @param files
+    *   expected number of files
     */
   def read(file: Path, files: Int): Seq[Evidence] = {
-    val found = ArrowFile.read(file) { row =>
+    val contents = ArrowFile.read(file) { row =>
       def when[A](i: Int)(value: => A): Option[A] = Option.when(!row.isNullAt(i))(value)
       Evidence(
         when(0)(row.getLong(0)),
@@ -44,8 +46,8 @@ object Evidence {
         when(4)(texts(row.getMap(4))).getOrElse(Map.empty)
       )
     }
-    require(found.rows.size == files, s"${found.rows.size} rows for $files files")
-    found.rows
+    require(contents.rows.size == files, s"${contents.rows.size} rows for $files files")
+    contents.rows
   }
 
   private def texts(map: MapData): Map[String, String] = {

@@ -6,16 +6,16 @@ import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 
-/** Formats of Spark that have an index. Exactly these classes: subclasses (Delta's format, vendors'
-  * forks) give the files another meaning.
+/** Spark's formats that can have an index. Only exactly these classes: subclasses (Delta's format,
+  * vendors' forks) interpret the files differently.
   */
 object FileFormats {
 
-  /** Files that say themselves what they hold. */
+  /** Whether the files have footers that describe their content. */
   def isParquet(files: HadoopFsRelation): Boolean =
     files.fileFormat.getClass == classOf[ParquetFileFormat]
 
-  /** Files of which an index is built from the rows: orc, csv or json. */
+  /** The format of files whose index is built from the rows: orc, csv or json. */
   def ofRows(files: HadoopFsRelation): Option[String] = OfRows.get(files.fileFormat.getClass)
 
   private val OfRows: Map[Class[_], String] = Map(
@@ -24,6 +24,6 @@ object FileFormats {
     classOf[JsonFileFormat] -> "json"
   )
 
-  /** Lines of text, which may be malformed. */
+  /** Whether the files are lines of text, which may be malformed. */
   def isText(files: HadoopFsRelation): Boolean = ofRows(files).exists(_ != "orc")
 }

@@ -9,8 +9,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 final class FileOptions(table: PlannedFiles) {
   def asMap: CaseInsensitiveStringMap = new CaseInsensitiveStringMap(table.relation.options.asJava)
 
-  /** Whether Spark goes on without files that are missing or corrupt: then a file whose statistics
-    * are known may give no rows.
+  /** Whether Spark continues without files that are missing or corrupt: then a file with known
+    * statistics may yield no rows.
     */
   def mayLoseFiles: Boolean = {
     val conf = SQLConf.get
@@ -20,7 +20,7 @@ final class FileOptions(table: PlannedFiles) {
     option("ignoreMissingFiles", conf.ignoreMissingFiles)
   }
 
-  /** Settings of the file systems in use that somebody set; empty for local files. Hadoop's
+  /** Settings of the file systems in use that were set explicitly; empty for local files. Hadoop's
     * defaults are left out.
     */
   def storage: Map[String, String] = {

@@ -5,11 +5,12 @@ import java.util.BitSet
 
 import io.tamis.wire.RowGroups
 
-/** Which bytes are read of the files of a listing that are not read whole.
+/** The bytes that are read from the files of a listing that are not read whole.
   *
-  * One entry a row group, by file and start: bytes `starts(i)` to `starts(i) + lengths(i)` of file
-  * `files(i)`. Spark reads the row groups whose midpoint lies in a split, and each entry holds that
-  * of its row group and of no other, so that it must not be cut. Entries that touch may be joined.
+  * One entry per row group, ordered by file and start: bytes `starts(i)` to `starts(i) +
+  * lengths(i)` of file `files(i)`. Spark reads the row groups whose midpoint lies in a split. Each
+  * entry contains the midpoint of its row group and of no other, so an entry must not be cut.
+  * Entries that touch may be joined.
   */
 final class FileRanges private (
     private val files: Array[Int],
@@ -21,7 +22,7 @@ final class FileRanges private (
   /** How many bytes of these files are not read.
     *
     * @param sizeOf
-    *   the size of a file
+    *   the size of a file, by ordinal
     */
   def bytesLeftOut(sizeOf: Int => Long): Long = {
     var sum = 0L
@@ -34,7 +35,8 @@ final class FileRanges private (
     sum
   }
 
-  /** Starts and lengths of what is read of a file, entries that touch joined up to so many bytes.
+  /** Starts and lengths of what is read from a file, where entries that touch are joined up to
+    * `maxBytes`. None: the file has no entry and is read whole.
     */
   def of(ordinal: Int, maxBytes: Long): Option[Seq[(Long, Long)]] = {
     var i = first(ordinal)
@@ -55,7 +57,7 @@ final class FileRanges private (
     }
   }
 
-  /** Those of the files that are kept. */
+  /** The entries of the files that are kept. */
   def where(kept: BitSet): FileRanges =
     if (files.forall(kept.get)) this
     else {
@@ -63,7 +65,7 @@ final class FileRanges private (
       new FileRanges(chosen.map(files(_)), chosen.map(starts(_)), chosen.map(lengths(_)))
     }
 
-  /** The first entry of a file, or -1. */
+  /** The index of the first entry of a file, or -1. */
   private def first(ordinal: Int): Int = {
     var i = util.Arrays.binarySearch(files, ordinal)
     while (i > 0 && files(i - 1) == ordinal) i -= 1
@@ -82,7 +84,7 @@ final class FileRanges private (
 object FileRanges {
   val none: FileRanges = new FileRanges(Array.empty, Array.empty, Array.empty)
 
-  /** What an answer says; `Messages` has checked that it is in order. */
+  /** The ranges of an answer; `Messages` has checked their order. */
   def of(answer: RowGroups): FileRanges =
     new FileRanges(answer.files, answer.starts, answer.lengths)
 }

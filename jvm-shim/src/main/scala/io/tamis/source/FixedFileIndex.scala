@@ -12,7 +12,8 @@ import org.apache.spark.sql.execution.datasources.{
 
 /** A file index that serves the surviving files of a listing and never lists anything.
   *
-  * Whole files: who plans tasks from it reads `kept.ranges` as well (TamisBatch does).
+  * It serves whole files: callers that plan tasks from it must read `kept.ranges` as well
+  * (TamisBatch does).
   */
 class FixedFileIndex(table: PlannedFiles, val kept: Kept)
     extends PartitioningAwareFileIndex(table.session, Map.empty, None) {

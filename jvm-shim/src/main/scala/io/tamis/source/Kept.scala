@@ -7,7 +7,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
 
-/** A subset of the files of one listing; of some of them, only some of the bytes. */
+/** A subset of the files of one listing, where some files may be kept only in part. */
 final class Kept private (
     val listing: Listing,
     private val bits: BitSet,
@@ -48,21 +48,23 @@ final class Kept private (
 
   /** The files that both keep, where the other one keeps files whole. */
   def and(other: Kept): Kept = {
-    require(listing eq other.listing, "two subsets of different listings")
-    require(other.ranges.isEmpty, "a subset that keeps files whole")
+    require(listing eq other.listing, "the two subsets belong to different listings")
+    require(other.ranges.isEmpty, "the other subset must keep files whole")
     val both = bits.clone().asInstanceOf[BitSet]
     both.and(other.bits)
     new Kept(listing, both, ranges.where(both))
   }
 
-  /** Keeps the files whose group passes; groups are few, files many. */
+  /** Keeps the files whose group passes; there are few groups and many files. */
   def whereGroup(passes: Array[Boolean]): Kept = {
     val some = new BitSet(listing.size)
     foreach(i => if (passes(listing.groupOf(i))) some.set(i))
     new Kept(listing, some, ranges.where(some))
   }
 
-  /** What Spark's file index interface wants; in listing order. Only survivors are touched. */
+  /** The surviving files in the form of Spark's file index interface, in listing order. Touches
+    * only survivors.
+    */
   lazy val directories: Seq[PartitionDirectory] =
     if (isAll) listing.directories
     else {
@@ -81,7 +83,7 @@ final class Kept private (
       out.toSeq
     }
 
-  /** Equal when the same bytes of the same files of an equal listing are kept: then two scans read
+  /** Equal if the same bytes of the same files of an equal listing are kept: then two scans read
     * the same rows.
     */
   override def equals(other: Any): Boolean = other match {

@@ -23,18 +23,18 @@ import org.apache.spark.sql.connector.read.colstats.{
   HistogramBin => V2HistogramBin
 }
 
-/** What ANALYZE TABLE found of a table, for the part of it that a scan reads.
+/** Derives the statistics of the part of a table that a scan reads from those of ANALYZE TABLE.
   *
-  * Spark estimates the filters that are in the plan. Those that are gone, because they are true of
-  * every row that is read, are estimated here in the same way (FilterEstimation): their columns
-  * keep the values that pass, and the number of distinct values shrinks with the rows.
+  * Spark estimates the filters that are in the plan. Filters that left the plan, because they are
+  * true for every row that is read, are estimated here in the same way (FilterEstimation): their
+  * columns keep the values that pass, and the number of distinct values shrinks with the rows.
   */
 object KeptStatistics {
 
-  /** Statistics over `columns`; None: ANALYZE counted no rows.
+  /** Returns statistics over `columns`; None if ANALYZE TABLE recorded no row count.
     *
     * @param columns
-    *   of the whole table: conjuncts refer to them by name
+    *   columns of the whole table: conjuncts refer to them by name
     * @param confined
     *   files were left out for other reasons than the conjuncts
     */
@@ -59,13 +59,13 @@ object KeptStatistics {
       Some(within(kept, rows, columns))
     }
 
-  /** The rows of the scan.
+  /** The row count that the scan reports.
     *
-    * If only proven conjuncts ruled files out, their number is the one that the index knows. Where
-    * others did, Spark estimates those once more above the scan, so reporting the rows of the files
-    * that are left would count them twice, and joins would seem too small. Then the scan reports so
-    * many rows that those that pass above it are as many as Spark estimates without tamis, or as
-    * the files hold, if these are fewer.
+    * If only proven conjuncts ruled files out, this is the number of rows that the index knows. If
+    * other conjuncts did too, Spark estimates those again above the scan. Reporting the rows of the
+    * remaining files would count them twice, and joins would seem too small. The scan therefore
+    * reports a row count such that the filters above it leave as many rows as Spark estimates
+    * without tamis, or as many as the files hold if that is fewer.
     */
   private def rowsOf(
       kept: Statistics,
@@ -98,8 +98,8 @@ object KeptStatistics {
       .flatMap(c => FilterEstimation(Filter(c, AnalyzedColumns(columns, before))).estimate)
       .getOrElse(before)
 
-  /** No column has more NULLs or distinct values than there are rows. As in Spark's estimates, of
-    * no rows nothing else is known.
+  /** Caps NULL and distinct counts at the number of rows. As in Spark's estimates, nothing else is
+    * known if there are no rows.
     */
   private def within(s: Statistics, rows: BigInt, columns: Seq[Attribute]): Statistics = {
     val known =
@@ -125,7 +125,9 @@ private final case class AnalyzedColumns(output: Seq[Attribute], statistics: Sta
 /** Statistics in the form in which a scan reports them. */
 object ReportedStatistics {
 
-  /** Of these columns of a table, with the size that Spark estimates for a projection to them. */
+  /** The statistics of these columns of a table, with the size that Spark estimates for a
+    * projection to them.
+    */
   def apply(table: Statistics, columns: Seq[Attribute]): V2Statistics = {
     val reported = new HashMap[NamedReference, ColumnStatistics]
     columns.foreach { c =>
@@ -140,7 +142,9 @@ object ReportedStatistics {
     }
   }
 
-  /** Spark looks for an attribute whose name is the description, so this one has no quotes. */
+  /** Spark looks for an attribute whose name equals the description, so the description has no
+    * quotes.
+    */
   private final case class ColumnName(name: String) extends NamedReference {
     override def fieldNames(): Array[String] = Array(name)
     override def describe(): String = name
@@ -168,7 +172,7 @@ object ReportedStatistics {
     }
   }
 
-  /** A number that does not fit is not known. */
+  /** A number that does not fit into a Long counts as not known. */
   private def count(number: Option[BigInt]): OptionalLong =
     number.filter(_.isValidLong).fold(OptionalLong.empty())(n => OptionalLong.of(n.toLong))
 

@@ -17,12 +17,12 @@ import org.apache.spark.unsafe.Platform
   */
 final case class ListingGroup(directory: String, values: InternalRow)
 
-/** Spark's listing of a relation, as Spark gave it, with an ordinal for every file.
+/** Spark's listing of a relation, unchanged, with an ordinal for every file.
   *
-  * An answer of the planner speaks of these ordinals and of nothing else.
+  * An answer of the planner refers to files only by these ordinals.
   *
   * @param changed
-  *   files by ordinal that are no longer as Spark listed them
+  *   ordinals of files that are no longer as Spark listed them
   */
 final class Listing(
     val directories: Seq[PartitionDirectory],
@@ -34,13 +34,13 @@ final class Listing(
 ) {
   def size: Int = files.length
 
-  /** The same files, of which some were written since, or are gone. */
+  /** The same files, some of which were overwritten or deleted since. */
   private[source] def knowing(changed: Set[Int]): Listing =
     new Listing(directories, partitionSchema, groups, files, groupOf, changed)
   private[source] lazy val watch = new StillListed.Watch(this)
 
-  /** Of which the statistics of a file have to be, in bytes and in milliseconds since 1970; -1
-    * where none fit.
+  /** Size in bytes and modification time in milliseconds since 1970 that the statistics of a file
+    * must match; -1 for a changed file, which no statistics match.
     */
   def sizeOf(i: Int): Long = if (changed(i)) -1 else files(i).getLen
   def modified(i: Int): Long = if (changed(i)) -1 else files(i).getModificationTime
@@ -51,7 +51,7 @@ final class Listing(
   lazy val fingerprint: String = {
     val a = new Listing.Hash(Listing.SeedA)
     val b = new Listing.Hash(Listing.SeedB)
-    Seq(a, b).foreach(_.add(partitionSchema.json)) // equal texts of other types are other values
+    Seq(a, b).foreach(_.add(partitionSchema.json)) // the same text is another value in another type
     groups.foreach { g =>
       val values = g.values
         .toSeq(partitionSchema)
@@ -86,12 +86,10 @@ object Listing {
       state = XXH64.hashLong(group.toLong, XXH64.hashLong(time, XXH64.hashLong(size, state)))
   }
 
-  /** URL-encoded URI of a file; java.net.URI keeps the string, so this costs nothing the second
-    * time.
-    */
+  /** URL-encoded URI of a file; java.net.URI caches the string, so repeated calls cost nothing. */
   def uriOf(file: FileStatusWithMetadata): String = file.getPath.toUri.toString
 
-  /** One spelling of a URI: `file:///t`, as the catalog has it, and `file:/t/`, as Hadoop does, are
+  /** One spelling of a URI: `file:///t`, as in the catalog, and `file:/t/`, as in Hadoop, become
     * `file:/t`.
     */
   def canonical(uri: String): String =

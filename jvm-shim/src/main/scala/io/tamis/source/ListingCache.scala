@@ -8,10 +8,10 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
 import org.apache.spark.sql.types.StructType
 
-/** Listings by the map in which Spark's file index holds its files.
+/** Caches listings by the map in which Spark's file index holds its files.
   *
-  * InMemoryFileIndex puts a new map in place at every refresh, so the identity of the map is the
-  * identity of the listing: a refreshed index is listed anew, an unchanged one costs a look-up.
+  * InMemoryFileIndex creates a new map at every refresh, so the identity of the map is the identity
+  * of the listing: a refreshed index is listed again, and an unchanged one costs one lookup.
   */
 object ListingCache {
 
@@ -38,7 +38,8 @@ object ListingCache {
         if (known != null && known.partitionSchema == partitionSchema) known
         else {
           val listing = Listing.of(index.listFiles(Nil, Nil), partitionSchema)
-          // a refresh between the two calls: the listing may be of either map, so it is not remembered
+          // after a refresh between the two calls, the listing may belong to either map, so it is
+          // not remembered
           if (leafFiles(index).exists(_ eq map)) listings.put(key, listing)
           listing
         }
@@ -50,8 +51,8 @@ object ListingCache {
     while (key != null) { listings.remove(key); key = collected.poll() }
   }
 
-  /** `leafFiles` is protected in Scala and public in the class file (4.0 to 4.3). None: list every
-    * time.
+  /** The map of a file index. `leafFiles` is protected in Scala and public in the class file (4.0
+    * to 4.3). None: list every time.
     */
   private def leafFiles(index: PartitioningAwareFileIndex): Option[AnyRef] =
     try Option(method.invoke(index))

@@ -9,12 +9,12 @@ import org.apache.spark.sql.connector.expressions.{Literal => V2Literal, NamedRe
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.types.StructType
 
-/** Conjuncts over partition columns alone, evaluated by Spark itself as its own scan would: always
-  * exact.
+/** Conjuncts over partition columns alone, evaluated by Spark itself as in its own scan. They are
+  * always exact.
   */
 object PartitionPredicate {
 
-  /** Every column it reads is a partition column, and it needs nothing but the row. */
+  /** Whether the expression reads only partition columns and depends only on the row. */
   def isPartitionOnly(e: Expression, partitionSchema: StructType): Boolean = {
     val names = partitionSchema.fieldNames.toSet
     e.references.nonEmpty && e.references.forall(a => names(a.name)) && isPlainThroughout(e)
@@ -26,15 +26,17 @@ object PartitionPredicate {
       case x                     => !ExpressionWriter.isPlain(x) || x.isInstanceOf[Unevaluable]
     }
 
-  /** A test of the values of one partition; None where Spark's evaluation raises: then the rows
-    * shall raise it.
+  /** A test of the values of one partition. It raises if Spark's evaluation raises; see
+    * `evaluable`.
     */
   def of(conjuncts: Seq[Expression], partitionSchema: StructType): InternalRow => Boolean = {
     val bound = conjuncts.map(bind(_, partitionSchema)).map(Predicate.createInterpreted)
     row => bound.forall(_.eval(row))
   }
 
-  /** Which conjuncts can be evaluated on every one of these rows without an error. */
+  /** The conjuncts that can be evaluated on every one of these rows without an error. Spark
+    * evaluates the others on the rows, where they raise as in plain Spark.
+    */
   def evaluable(
       conjuncts: Seq[Expression],
       partitionSchema: StructType,
@@ -51,8 +53,8 @@ object PartitionPredicate {
       BoundReference(i, partitionSchema(i).dataType, nullable = true)
   }
 
-  /** Spark's run-time filters: `column IN (values)`, with values in Catalyst's own representation.
-    * Others pass everything.
+  /** A test for Spark's run-time filters of the form `column IN (values)`, with values in
+    * Catalyst's own representation. Filters of any other form pass everything.
     */
   def ofRuntime(
       predicates: Seq[V2Predicate],

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types.StructType
 
-/** A file relation of Spark of which the planner is asked which files are read. Who reads them is
-  * either tamis's scan ([[TamisTable]]) or Spark's own ([[SwappedFiles]]).
+/** A file relation of Spark whose files the planner chooses. They are read by tamis's scan
+  * ([[TamisTable]]) or by Spark's own ([[SwappedFiles]]).
   */
 trait PlannedFiles {
   def session: SparkSession
@@ -16,10 +16,10 @@ trait PlannedFiles {
   def purpose: Purpose
   def schema: StructType
 
-  /** Whoever reads them plans tasks itself: row groups are not in question. */
+  /** Whether files are always read whole, because the reading scan plans its tasks itself. */
   def wholeFiles: Boolean
 
-  /** How people know the relation: the name of the table, or else format and path. */
+  /** The name that users know: the name of the table, or else format and path. */
   def name(): String = catalogTable.map(_.identifier.unquotedString).getOrElse {
     val roots = relation.location.rootPaths
     s"$relation " + roots.headOption.map(_.toString).getOrElse("") +
@@ -29,7 +29,7 @@ trait PlannedFiles {
 
 object PlannedFiles {
 
-  /** What `tamis.index(spark, …)` takes for these files, as Python source. */
+  /** The argument of `tamis.index(spark, …)` for these files, as Python source. */
   def target(files: PlannedFiles): String = {
     val roots = files.relation.location.rootPaths
     files.catalogTable.map(table => quoted(table.identifier.unquotedString)).getOrElse {
@@ -42,7 +42,7 @@ object PlannedFiles {
   private def quoted(text: String): String = Messages.mapper.writeValueAsString(text)
 }
 
-/** Files that stay in Spark's own V1 relation, of which only the file index is another one. */
+/** Files that stay in Spark's own V1 relation; only its file index is replaced. */
 final case class SwappedFiles(
     session: SparkSession,
     relation: HadoopFsRelation,
@@ -52,6 +52,6 @@ final case class SwappedFiles(
   override def schema: StructType = relation.schema
   override def wholeFiles: Boolean = true
 
-  /** The same files, of which none but these are read. */
+  /** The same relation, confined to these files. */
   def within(files: Kept): SwappedFiles = copy(purpose = purpose.copy(within = Some(files)))
 }

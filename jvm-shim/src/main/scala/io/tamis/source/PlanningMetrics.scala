@@ -8,7 +8,7 @@ import com.codahale.metrics.{Gauge, MetricRegistry}
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
 import org.apache.spark.SparkContext
 
-/** What was decided since this driver started, for whatever Spark reports its metrics to. */
+/** Counts the decisions since this driver started, for the sinks of Spark's metrics system. */
 object PlanningMetrics {
   private val Counters = Seq(
     "scans.planned",
@@ -34,17 +34,17 @@ object PlanningMetrics {
         override def getValue: Int = if (SidecarSupervisor.current.exists(_.isAlive)) 1 else 0
       }
     )
-    Counters.foreach(made.counter(_)) // 0 of them is a number too
+    Counters.foreach(made.counter(_)) // registered at once, so that sinks also report 0
     made.histogram("planning.ms")
     made
   }
   private val shownIn = new AtomicReference[SparkContext]()
 
-  /** From now on, once for each context. Never throws. */
+  /** Starts to publish the metrics, once per context. Never throws. */
   def showIn(context: SparkContext): Unit =
     if (shownIn.getAndSet(context) ne context) quietly(SparkMetrics.register(context, registry))
 
-  /** A scan was planned. A query that is explained and then run plans its scans twice. Never
+  /** Counts a planned scan. A query that is explained and then run plans its scans twice. Never
     * throws.
     */
   def planned(decision: Decision): Unit = quietly {
@@ -64,7 +64,8 @@ object PlanningMetrics {
     registry.histogram("planning.ms").update(math.round(decision.planningMillis))
   }
 
-  /** A scan was audited (spark.tamis.audit), and so many files were read again. Never throws.
+  /** Counts an audited scan (spark.tamis.audit) and the files that the audit read again. Never
+    * throws.
     *
     * @param result
     *   passed, disagreement or failed
@@ -77,11 +78,11 @@ object PlanningMetrics {
   private def quietly(act: => Unit): Unit =
     try act
     catch {
-      // a LinkageError: a Spark whose internals are not those that the jar was built for
+      // a LinkageError: the internals of this Spark differ from those that the jar was built for
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
           "metrics:failed",
-          s"the metrics of tamis are not counted or not shown ($e). Queries are not affected.",
+          s"the metrics of tamis cannot be counted or published ($e). Queries are not affected.",
           e
         )
     }

@@ -3,21 +3,23 @@ package io.tamis.source
 import io.tamis.wire.{PlanAnswer, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
 
-/** What a scan is for, as far as its place in the plan tells: found by rules before it is built.
+/** What a scan is for, as far as its place in the plan shows it: derived by rules before the scan
+  * is built.
   *
   * @param within
-  *   the scan reads no file but these, whatever its filters. Their listing is that of the rule, so
-  *   that both speak of the same files. None: any file of the table
+  *   the scan reads only these files, whatever its filters. Their listing is the one that the rule
+  *   used, so that rule and scan refer to the same files. None: any file of the table
   * @param goals
-  *   what rules wanted, in their order
+  *   the goals that rules set, in their order
   * @param subqueryAt
-  *   of the conjuncts of the filter, in order, which have a scalar subquery; empty: only the last
+  *   one flag per conjunct of the filter, in order: whether it has a scalar subquery; empty: such
+  *   conjuncts come last
   * @param implied
-  *   every row that is needed passes these: the reader may leave out others. Columns are what
-  *   counts in them, and not the ids of attributes
+  *   predicates that every needed row satisfies: the reader may leave out other rows. Their columns
+  *   are matched by name, not by attribute id
   * @param inRecursion
-  *   it is part of a recursive query, whose steps Spark plans one by one from the optimized plan:
-  *   it takes no run-time filters
+  *   the scan is part of a recursive query, whose steps Spark plans one by one from the optimized
+  *   plan: it takes no run-time filters
   * @param filterUses
   *   the rules of Spark that may look for a filter over the scan once it is built
   */
@@ -30,8 +32,8 @@ final case class Purpose(
     filterUses: Seq[FilterUse] = Nil
 ) {
 
-  /** With the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
-    * runs twice leaves the plan as it is; one that was reached stays reached.
+  /** Adds the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
+    * runs twice leaves the plan unchanged; a goal that was reached stays reached.
     */
   def withGoal(goal: GoalOutcome): Purpose =
     goals.indexWhere(_.text == goal.text) match {
@@ -45,20 +47,20 @@ object Purpose {
   val unknown: Purpose = Purpose(None, Nil)
 }
 
-/** What became of one goal, for whoever asks why.
+/** The outcome of one goal, for explanations.
   *
   * @param text
-  *   the goal as people write it: LIMIT 10
+  *   the goal as users write it: LIMIT 10
   * @param reason
-  *   why nothing came of it; None: the files were chosen for it
+  *   why the goal had no effect; None: the files were chosen for it
   */
 final case class GoalOutcome(text: String, reason: Option[Reason])
 
-/** What the planner found out before a scan is built.
+/** The planner's answer to a goal, before the scan is built.
   *
   * @param asked
-  *   the files in question: those of the partitions that match
+  *   the files of the question: those of the partitions that match
   * @param filters
-  *   the filters in question: the others are true of every row of these partitions
+  *   the filters of the question: the others are true for every row of these partitions
   */
 final case class GoalAnswer(asked: Kept, filters: Seq[Expression], answer: PlanAnswer)

@@ -12,17 +12,17 @@ import io.tamis.wire._
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
 
-/** One question to the planner: which files of this listing can hold a row that passes these
+/** One question to the planner: which files of this listing can hold a row that satisfies these
   * filters?
   *
   * @param detail
-  *   also count what each filter prunes on its own; takes longer, and is not remembered
+  *   also count what each filter prunes on its own; takes longer, and the answer is not remembered
   * @param among
-  *   only these files are in question; None: all of the listing
+  *   consider only these files; None: all files of the listing
   * @param goal
-  *   what else to find out about the files that the filters keep
+  *   an additional question about the files that the filters keep
   * @param wholeFiles
-  *   row groups are not in question
+  *   do not consider row groups
   */
 final class Question(
     table: PlannedFiles,
@@ -37,7 +37,7 @@ final class Question(
   private val roots =
     table.relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString))
 
-  /** The answer, or why there is none. Never throws. */
+  /** Returns the answer, or why there is none. Never throws. */
   def ask(): Either[Reason, PlanAnswer] =
     guarded {
       val documents = write()
@@ -62,14 +62,14 @@ final class Question(
       answer
     }
 
-  /** What statistics say of each file of the listing, in its order; or why nobody knows. Never
-    * throws.
+  /** Returns what statistics prove about each file of the listing, in its order, or why that is not
+    * known. Never throws.
     */
   def evidence(): Either[Reason, Seq[Evidence]] = guarded {
-    val asked = request(write())
-    val file = Evidence.file(asked.id)
+    val message = request(write())
+    val file = Evidence.file(message.id)
     try {
-      PlannerClient.evidence(asked, conf)
+      PlannerClient.evidence(message, conf)
       Evidence.read(file, listing.size)
     } finally Files.deleteIfExists(file)
   }
@@ -78,7 +78,7 @@ final class Question(
     try Right(act)
     catch {
       case e: PlannerUnavailable => Left(failed(e))
-      // a LinkageError: a Spark whose internals are not those that the jar was built for
+      // a LinkageError: the internals of this Spark differ from those that the jar was built for
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
           s"planner:${e.getClass.getName}",
@@ -98,7 +98,7 @@ final class Question(
     documents
   }
 
-  /** The question as it travels, with what it speaks of in place. May throw. */
+  /** The question as it is sent, after writing the snapshot that it refers to. May throw. */
   def document(): String = request(write()).toJson
 
   private def send(documents: ArrayNode): PlanAnswer = {
@@ -131,9 +131,9 @@ final class Question(
     )
   }
 
-  // who asks for more than files does not read any yet
+  // callers that set a goal do not read any files yet
   private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
-  // None of Parquet
+  // None for Parquet
   private lazy val reading = ReadFingerprint.of(table.relation)
   private val within = among.filterNot(_.isAll).map(_.ordinals)
 
@@ -147,12 +147,12 @@ final class Question(
 
 object Question {
 
-  /** Writes expressions over the columns of a table, so that each path names one column, whose
-    * statistics are of the values that Spark reads.
+  /** A writer for expressions over the columns of a table. Each path that it writes names one
+    * column, and the statistics of that column are of the values that Spark reads.
     */
   def writer(table: PlannedFiles): ExpressionWriter = {
     val shifted =
-      // then Spark moves INT96 timestamps of other writers by the session's time zone
+      // Spark then shifts INT96 timestamps of other writers by the session's time zone
       if (SQLConf.get.isParquetINT96TimestampConversion)
         ExpressionWriter.timestampPaths(table.schema)
       else Set.empty[String]

@@ -1,6 +1,6 @@
 package io.tamis.source
 
-/** The name of a column for those interfaces of Spark that parse it. */
+/** Quotes the name of a column for those interfaces of Spark that parse it. */
 object QuotedName {
   def apply(name: String): String = "`" + name.replace("`", "``") + "`"
 }

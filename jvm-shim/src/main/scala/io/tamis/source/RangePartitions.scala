@@ -7,12 +7,13 @@ import org.apache.spark.sql.execution.PartitionedFileUtil
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 
-/** The partitions of a scan that reads some files in part.
+/** Plans the partitions of a scan that reads some files in part.
   *
-  * FileScan.partitions of Spark, step by step, but for the ranges: what a task may read follows
-  * from the bytes that are read, files that are read whole are split as ever, ranges are not cut,
-  * and PartitionedFiles are packed into tasks as ever (`spark.sql.files.maxPartitionBytes`,
-  * `openCostInBytes`, `minPartitionNum`). What it uses has one signature on 4.0 to 4.3.
+  * It follows Spark's FileScan.partitions step by step, except for the ranges. The size limit of a
+  * task follows from the bytes that are read, files that are read whole are split as in Spark,
+  * ranges are not cut, and PartitionedFiles are packed into tasks as in Spark
+  * (`spark.sql.files.maxPartitionBytes`, `openCostInBytes`, `minPartitionNum`). The methods that it
+  * calls have the same signatures on 4.0 to 4.3.
   */
 object RangePartitions {
 
@@ -51,7 +52,7 @@ object RangePartitions {
     FilePartition.getFilePartitions(session, splits.result(), maxBytes)
   }
 
-  /** The values of the partition columns that the scan reads, in its order. */
+  /** Maps partition values to those of the columns that the scan reads, in its order. */
   private def partitionValues(
       session: SparkSession,
       scan: ParquetScan,
@@ -62,7 +63,10 @@ object RangePartitions {
     val wanted = scan.readPartitionSchema.fields.map(f =>
       schema.fields.indexWhere(p => sameName(p.name, f.name))
     )
-    require(!wanted.contains(-1), s"partition columns of $schema in ${scan.readPartitionSchema}")
+    require(
+      !wanted.contains(-1),
+      s"not all of ${scan.readPartitionSchema} are partition columns of $schema"
+    )
     if (wanted.sameElements(schema.indices)) identity
     else {
       val project = UnsafeProjection.create(

@@ -14,22 +14,24 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
-/** Everything that decides which rows Spark finds in a file of ORC, CSV or JSON.
+/** Fingerprint of everything that decides which rows Spark reads from an ORC, CSV or JSON file.
   *
-  * Those files do not say themselves what they hold: the same line is another row under another
-  * schema, separator or time zone. An index of such files holds what was in force when it was
-  * built, and serves the queries for which this gives the same text. So it names too much rather
-  * than too little: what is named and has no effect costs a pruned scan, what is not named a wrong
-  * result.
+  * Such files do not describe their own content: the same line is another row under another schema,
+  * separator or time zone. An index of such files stores the fingerprint under which it was built,
+  * and serves only queries with the same fingerprint. The fingerprint therefore contains too much
+  * rather than too little: an entry that has no effect costs a pruned scan, but a missing entry
+  * gives a wrong result.
   */
 object ReadFingerprint {
 
-  /** A JSON object with sorted keys, see tamis.index.reading; None: Parquet, which needs none. */
+  /** A JSON object with sorted keys, see tamis.index.reading; None for Parquet, which needs no
+    * fingerprint.
+    */
   def of(relation: HadoopFsRelation): Option[String] =
     if (FileFormats.isParquet(relation)) None
     else {
       val out = Messages.mapper.createObjectNode()
-      // of another format no index is built, and none fits
+      // other formats cannot have an index, so none matches
       val format = FileFormats.ofRows(relation).getOrElse(relation.fileFormat.getClass.getName)
       out.put("format", format)
       out.put("schema", plain(relation.dataSchema).json)
@@ -42,7 +44,7 @@ object ReadFingerprint {
       Some(Messages.mapper.writeValueAsString(out))
     }
 
-  /** Without nullability, which Spark does not believe of files, and without comments. */
+  /** The schema without nullability, which Spark ignores for files, and without comments. */
   private def plain(schema: StructType): StructType = StructType(schema.fields.map { f =>
     val metadata = new MetadataBuilder().withMetadata(f.metadata).remove("comment").build()
     StructField(f.name, plain(f.dataType), nullable = true, metadata)
@@ -55,7 +57,9 @@ object ReadFingerprint {
     case other         => other
   }
 
-  /** Where the files lie, and what a metastore notes for Hive: how they are read is the same. */
+  /** Options that name where the files lie, or that a metastore notes for Hive. They do not change
+    * how files are read.
+    */
   private val NotOfReading = Set("path", "paths", "__paths__", "serialization.format")
 
   private def options(relation: HadoopFsRelation): TreeMap[String, String] = {
@@ -63,7 +67,7 @@ object ReadFingerprint {
     sorted(lower.filterNot { case (key, _) => NotOfReading(key) })
   }
 
-  /** Confs that readers, parsers and formatters of Spark look at, by the start of their names. */
+  /** Prefixes of the confs that Spark's readers, parsers and formatters use. */
   private val Prefixes = Seq(
     "spark.sql.csv.",
     "spark.sql.json.",
@@ -88,7 +92,7 @@ object ReadFingerprint {
     "spark.sql.hive.convertMetastoreOrc"
   )
 
-  /** The same of Hadoop, which a session may set as well. */
+  /** The same for Hadoop; a session may set these as well. */
   private val HadoopPrefixes = Seq(
     "orc.",
     "hive.exec.orc.",
@@ -99,10 +103,11 @@ object ReadFingerprint {
 
   private val ZoneKey = "spark.sql.session.timeZone"
 
-  /** Those whose value is not Spark's default, and the time zone of the session.
+  /** The confs whose value is not Spark's default, and the time zone of the session.
     *
-    * The reader is made from the session of the relation, and what runs has the confs of the active
-    * one. Where the two differ both are named, so that no index fits that was built in one session.
+    * The reader is created from the session of the relation, but code that runs sees the confs of
+    * the active session. If the two differ, the fingerprint contains both, so that no index that
+    * was built in one session matches.
     */
   private def confs(relation: HadoopFsRelation): TreeMap[String, String] = {
     val own = ofSession(relation.sparkSession.sessionState.conf)
@@ -124,11 +129,11 @@ object ReadFingerprint {
   private val fresh = new SQLConf
   private val known = new java.util.concurrent.ConcurrentHashMap[String, Option[String]]
 
-  /** The default of a conf; None: it has none, or Spark does not know it. */
+  /** The default of a conf; None if it has none or Spark does not know it. */
   private def defaults(key: String): Option[String] =
     known.computeIfAbsent(key, k => Try(fresh.getConfString(k)).toOption.filter(_ != null))
 
-  /** Of the driver. Executors are taken to be like it. */
+  /** Properties of the driver. Executors are assumed to have the same. */
   private def machine: TreeMap[String, String] = TreeMap(
     "spark" -> SPARK_VERSION,
     "java" -> System.getProperty("java.version"),
@@ -137,7 +142,9 @@ object ReadFingerprint {
     "charset" -> Charset.defaultCharset.name
   )
 
-  /** By name; what looks like a secret to Spark as its hash, since an index is a plain file. */
+  /** Sorts by name. A value that Spark considers a secret is replaced by its hash, since an index
+    * is a plain file.
+    */
   private def sorted(pairs: Map[String, String]): TreeMap[String, String] = {
     val shown = SQLConf.get.redactOptions(pairs)
     TreeMap.from(pairs.collect {

@@ -8,20 +8,23 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-/** The readers of a scan of Spark, which are made once a job is about to use them.
+/** Spark's readers of a scan, created only when a job is about to use them.
   *
-  * Making them broadcasts the Hadoop configuration. Spark asks for them when it plans, only to see
-  * if they read columns, also for scans that never run, because their exchange is reused. Its V1
-  * scan broadcasts when it runs, and so does this one; executors receive Spark's own readers.
+  * Creating them broadcasts the Hadoop configuration. Spark asks for the readers at planning time,
+  * only to see whether they read columns, and also for scans that never run because their exchange
+  * is reused. Spark's V1 scan broadcasts when it runs, and so does this class; executors receive
+  * Spark's own readers.
   */
 final class ReadersWhenRun(scan: ParquetScan) extends PartitionReaderFactory {
 
-  /** Of the planning: what was said then of the readers stays true of those that are made later. */
+  /** The conf at planning time, so that readers that are created later match what was reported
+    * then.
+    */
   private val conf = SQLConf.get.clone()
 
   private lazy val native = SQLConf.withExistingConf(conf)(scan.toBatch.createReaderFactory())
 
-  /** As Spark's readers answer, on 4.0 to 4.3. */
+  /** Same answer as Spark's readers, on 4.0 to 4.3. */
   private val columnar = {
     val schema = scan.readSchema()
     ParquetUtils.isBatchReadSupportedForSchema(conf, schema) && conf.wholeStageEnabled &&

@@ -10,11 +10,11 @@ import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.execution.{BaseSubqueryExec, InSubqueryExec}
 import org.apache.spark.sql.types.DataType
 
-/** A predicate over columns of a scan and a scalar subquery, which the scan is told once the
-  * subquery has run. Every row that has an effect on the result passes it without it as well.
+/** A predicate over columns of a scan and a scalar subquery, whose value the scan receives once the
+  * subquery has run. It is redundant: every row that affects the result satisfies it anyway.
   *
-  * A DynamicPruning: Spark keeps these above the scan and hands them to BatchScanExec, which waits
-  * for the subquery before it plans its tasks.
+  * It is a DynamicPruning because Spark keeps these above the scan and hands them to BatchScanExec,
+  * which waits for the subquery before it plans its tasks.
   */
 final case class RuntimeCondition(child: Expression) extends UnaryExpression with DynamicPruning {
   override def eval(input: InternalRow): Any = child.eval(input)
@@ -24,8 +24,8 @@ final case class RuntimeCondition(child: Expression) extends UnaryExpression wit
   override val nodePatterns: Seq[TreePattern] = Seq(DYNAMIC_PRUNING_EXPRESSION)
 }
 
-/** The key may be one of the keys: so much is known of every row that has an effect. To skip files
-  * by, and true of any row that it is asked about.
+/** States that `key` may be one of `keys`, which holds for every row that affects the result. It
+  * only serves to skip files, and evaluates to true for every row.
   */
 final case class InKeys(key: Expression, keys: Expression)
     extends BinaryExpression
@@ -39,17 +39,17 @@ final case class InKeys(key: Expression, keys: Expression)
     copy(key = l, keys = r)
 }
 
-/** Where the rows of a subquery go: its one value, or all values of its column. */
+/** Placeholder for the rows of a subquery: its single value, or all values of its column. */
 final case class Awaited(dataType: DataType, isList: Boolean)
     extends LeafExpression
     with Unevaluable {
   override def nullable: Boolean = true
 }
 
-/** What a scan is told: a condition and the rows of its subquery. */
+/** What a scan receives at run time: a condition and the rows of its subquery. */
 final class Told(condition: Expression, rows: Array[Any]) {
 
-  /** Over columns alone; None: nothing that would rule files out. */
+  /** The condition over columns alone; None if it cannot rule files out. */
   def predicate: Option[Expression] =
     try {
       val filled = condition.transformUp {
@@ -61,7 +61,7 @@ final class Told(condition: Expression, rows: Array[Any]) {
         case e if e.foldable && !e.isInstanceOf[Literal] => Literal.create(e.eval(), e.dataType)
       }
       Some(folded).filterNot(_.exists(_.isInstanceOf[Awaited])).filter(_.references.nonEmpty)
-    } catch { case NonFatal(_) => None } // whoever asks for the value raises it
+    } catch { case NonFatal(_) => None } // the operator that needs the value raises the error
 
   private def listed(key: Expression, keys: Any): Expression = keys match {
     case array: ArrayData => RuntimeValues.in(key, array.toSeq[Any](key.dataType))
@@ -71,10 +71,12 @@ final class Told(condition: Expression, rows: Array[Any]) {
 
 object RuntimeValues {
 
-  /** A longer list takes longer to send than most scans. */
+  /** Sending a longer list takes longer than most scans. */
   val Most = 100000
 
-  /** True of the rows whose key is one of the values; of every row where they are too many. */
+  /** True for the rows whose key is one of the values; true for every row if there are too many
+    * values.
+    */
   def in(key: Expression, values: Seq[Any]): Expression = {
     val known = values.filter(_ != null)
     if (known.size > Most) Literal.TrueLiteral
@@ -87,11 +89,11 @@ object RuntimeValues {
   }
 }
 
-/** An IN with a subquery for Spark, which waits for it and asks for its values; what it hands on to
-  * the scan is the condition with these (`Told`).
+/** An IN with a subquery that Spark waits for and then asks for its values. It hands on to the scan
+  * the condition together with these values (`Told`).
   *
-  * A subclass, for BatchScanExec hands nothing else to a scan at run time, and nothing but IN over
-  * a plain column (seen on 4.0 to 4.3).
+  * It is a subclass because BatchScanExec hands nothing but IN over a plain column to a scan at run
+  * time (seen on 4.0 to 4.3).
   *
   * @param column
   *   any column of the condition
@@ -107,7 +109,7 @@ final class ToldWhenRun(
 
   @transient private var rows: Option[Array[Any]] = None
 
-  /** A subquery that fails is no reason to fail here: whoever needs its value fails. */
+  /** Does not fail if the subquery fails: the operator that needs its value fails. */
   override def updateResult(): Unit =
     rows =
       try {

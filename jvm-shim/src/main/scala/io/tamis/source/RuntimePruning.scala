@@ -9,22 +9,22 @@ import org.apache.spark.sql.connector.expressions.{Literal => V2Literal, NamedRe
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.internal.SQLConf
 
-/** Files of a scan that are left once values are known that a running query has found: those of
-  * `column IN (values)`, and of conditions that tamis has put in place (`Told`).
+/** The files of a scan that remain once the running query has computed the values of `column IN
+  * (values)` and of the conditions that tamis added (`Told`).
   *
-  * Partition values are tested by Spark itself, of the rest the planner is asked as of any filter.
-  * Whatever goes wrong, no file is left out.
+  * Spark itself tests partition values. For the rest the planner answers a question, as for any
+  * filter. If anything fails, no file is left out.
   */
 final class RuntimePruning(table: TamisTable, kept: Kept) {
 
   def apply(predicates: Seq[V2Predicate]): Kept =
     try pruned(predicates)
     catch {
-      // a LinkageError: a Spark whose internals are not those that the jar was built for
+      // a LinkageError: the internals of this Spark differ from those that the jar was built for
       case e @ (NonFatal(_) | _: LinkageError) =>
         Warnings.once(
           s"runtime:${e.getClass.getName}",
-          s"pruning at run time failed (${e.getMessage}); the files of the plan are read.",
+          s"pruning at run time failed (${e.getMessage}); the scan reads all planned files.",
           e
         )
         kept
@@ -32,16 +32,16 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
 
   private def pruned(predicates: Seq[V2Predicate]): Kept = {
     val partitions = table.relation.partitionSchema
-    val (told, spark) = predicates.partition(toldBy(_).nonEmpty)
+    val (awaited, spark) = predicates.partition(conditionOf(_).nonEmpty)
     val passes = PartitionPredicate.ofRuntime(spark, partitions)
     val ofPartitions = kept.whereGroup(kept.listing.groups.map(g => passes(g.values)))
     val conf = SQLConf.get
     if (!TamisConf.enabled(conf) || TamisConf.mode(conf) != "apply") ofPartitions
     else {
       val names = partitions.fieldNames.toSet
-      // a cast of a partition column is pruned by in any case, as Spark's own scan does
+      // a cast of a partition column always prunes, as in Spark's own scan
       val conditions =
-        (told.flatMap(toldBy(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names)))
+        (awaited.flatMap(conditionOf(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names)))
           .filter(c =>
             TamisConf.runtimeFiltersEnabled(conf) || c.references.forall(a => names(a.name))
           )
@@ -50,14 +50,14 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
     }
   }
 
-  private def ofConditions(asked: Kept, conditions: Seq[Expression]): Kept =
-    new Question(table, asked.listing, conditions, among = Some(asked), wholeFiles = true)
+  private def ofConditions(candidates: Kept, conditions: Seq[Expression]): Kept =
+    new Question(table, candidates.listing, conditions, among = Some(candidates), wholeFiles = true)
       .ask()
-      .fold(_ => asked, answer => asked.and(Kept.of(asked.listing, answer.kept)))
+      .fold(_ => candidates, answer => candidates.and(Kept.of(candidates.listing, answer.kept)))
 
-  private def toldBy(predicate: V2Predicate): Option[Told] =
+  private def conditionOf(predicate: V2Predicate): Option[Told] =
     predicate.children.toSeq.collectFirst { case l: V2Literal[_] => l.value: Any }.collect {
-      case told: Told => told
+      case awaited: Told => awaited
     }
 
   private def listed(predicate: V2Predicate, partitions: Set[String]): Option[Expression] =

@@ -2,9 +2,9 @@ package io.tamis.source
 
 import io.tamis.wire.{PlanAnswer, Reason}
 
-/** What can be found out about a decision for whoever asks, of all the files of the table.
+/** Further details about a decision, over all files of the table. Computed only on request.
   *
-  * A catalog table lists only the partitions that match; here it lists all of them.
+  * A scan of a catalog table lists only the partitions that match; this class lists all of them.
   */
 final class ScanDetail(table: PlannedFiles, decision: Decision) {
   val listing: Listing = ScanPlanner.everything(table).kept.listing
@@ -17,13 +17,13 @@ final class ScanDetail(table: PlannedFiles, decision: Decision) {
     wholeFiles = table.wholeFiles
   )
 
-  /** What each conjunct rules out, on its own and beyond those before it. */
+  /** What each conjunct rules out, on its own and beyond the conjuncts before it. */
   def effects(): Either[Reason, PlanAnswer] = question.ask()
 
-  /** What statistics say of each file of the listing. */
+  /** What statistics prove about each file of the listing. */
   def evidence(): Either[Reason, Seq[Evidence]] = question.evidence()
 
-  /** Which files of the listing the decision keeps. */
+  /** Whether the decision keeps a file of the listing. */
   lazy val isKept: Int => Boolean = {
     val kept = decision.kept
     if ((kept.listing eq listing) || kept.listing.fingerprint == listing.fingerprint) kept.contains
@@ -33,22 +33,22 @@ final class ScanDetail(table: PlannedFiles, decision: Decision) {
     }
   }
 
-  /** What left each file out, which the decision does not keep, where no statistics did: in SQL, or
-    * as the goal is called.
+  /** What ruled out a file of the listing, as SQL or as the text of a goal; None if the decision
+    * keeps the file and no conjunct rules it out.
     *
-    * @param found
-    *   what statistics say of the file, where somebody could be asked
+    * @param known
+    *   what statistics prove about the file, if known
     */
-  def decidedBy(file: Int, found: Option[Evidence]): Option[String] = {
-    val alone = (found.flatMap(_.ruledOut) ++ ofPartitions(listing.groupOf(file))).minOption
-    def together = found.flatMap(_.together).map(upTo)
+  def decidedBy(file: Int, known: Option[Evidence]): Option[String] = {
+    val alone = (known.flatMap(_.ruledOut) ++ ofPartitions(listing.groupOf(file))).minOption
+    def together = known.flatMap(_.together).map(upTo)
     alone.map(i => if (i < 0) "it holds no row" else decision.conjuncts(i).sql).orElse(together)
   }.orElse(if (isKept(file)) None else Some(ofPlan(file)))
 
   private def upTo(conjunct: Int): String =
     decision.conjuncts.take(conjunct + 1).map(_.sql).mkString(" AND ")
 
-  /** Of each group the first conjunct that its partition values do not pass. */
+  /** For each group, the first conjunct that its partition values do not satisfy. */
   private lazy val ofPartitions: Int => Option[Int] = {
     val schema = table.relation.partitionSchema
     val groups = listing.groups.map(_.values)
@@ -61,7 +61,9 @@ final class ScanDetail(table: PlannedFiles, decision: Decision) {
     first(_)
   }
 
-  /** Row groups are looked at once the files are chosen; goals choose before that. */
+  /** What ruled out a file that no statistics rule out. Row groups are considered after the files
+    * are chosen; goals choose before that.
+    */
   private def ofPlan(file: Int): String = {
     val goals = table.purpose.goals.filter(_.reason.isEmpty).map(_.text)
     val within = table.purpose.within

@@ -2,22 +2,24 @@ package io.tamis.source
 
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 
-/** What the SQL tab shows on the scan node. Spark makes the classes anew by name, hence one class
-  * each.
+/** The metrics that the SQL tab shows on the scan node. Spark instantiates the classes by name, so
+  * each metric has a class.
   *
   * In mode `observe` the metrics have other names, since they count what would have been kept and
   * not what was read.
   */
 object ScanMetrics {
 
-  /** Row groups and rows are shown only where they are counted: 0 of 0 would say that there are
-    * none.
+  /** The metrics to show. Row groups and rows appear only if they were counted, because 0 of 0
+    * would mean that there are none.
     */
   def shown(decision: Decision): Array[CustomMetric] =
     values(decision, decision.kept.count).map(_._1).toArray
 
-  /** @param filesRead
-    *   what run-time filters left of the files that are kept
+  /** The values of the metrics.
+    *
+    * @param filesRead
+    *   how many of the kept files remain after run-time filters
     */
   def of(decision: Decision, filesRead: Int): Array[CustomTaskMetric] =
     values(decision, filesRead).map { case (metric, value) =>

@@ -10,12 +10,12 @@ import scala.util.control.NonFatal
 
 /** Decides a scan: Spark's listing and partition pruning first, then the planner's answer on top.
   *
-  * Whatever goes wrong with the planner, the decision is the one plain Spark would have made: the
-  * partitions that match, every file in them, every other conjunct applied to the rows.
+  * If anything fails in the planner, the decision is the one of plain Spark: the partitions that
+  * match, every file in them, and every other conjunct applied to the rows.
   */
 object ScanPlanner {
 
-  /** A scan without a filter: every file, and nobody asked. */
+  /** The decision for a scan without a filter: every file, without asking the planner. */
   def everything(table: PlannedFiles): Decision =
     Decision(
       table.purpose.within.getOrElse(Kept.all(listing(table, Nil))),
@@ -44,7 +44,7 @@ object ScanPlanner {
       Decision(matching, conjuncts, None, None, elapsed, Some(why))
     }
 
-    val asked = new Question(
+    val reply = new Question(
       table,
       listed,
       filters,
@@ -52,7 +52,7 @@ object ScanPlanner {
       wholeFiles = table.wholeFiles
     ).ask()
     val answeredAt = System.nanoTime()
-    asked match {
+    reply match {
       case Left(why)     => asSparkWould(why)
       case Right(answer) =>
         val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
@@ -65,10 +65,12 @@ object ScanPlanner {
             outcome.prunedFiles
           )
         }
-        // exact was proven for every file that the answer keeps; a part of them keeps the proof, and loses the row count
+        // exact was proven for every file that the answer keeps; a subset keeps the proof, but the
+        // row count is lost
         val both = if (matching.isAll) kept else kept.and(matching)
-        both.directories // the list of files is made here, so that its cost is in the planning time
-        val found = Decision(
+        // forces the list of files here, so that its cost is part of the planning time
+        both.directories
+        val decided = Decision(
           both,
           conjuncts,
           answer.keptRecords.filter(_ => both.count == kept.count),
@@ -82,13 +84,13 @@ object ScanPlanner {
           ),
           Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
         )
-        if (TamisConf.mode(SQLConf.get) != "observe") found
-        else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(found))
+        if (TamisConf.mode(SQLConf.get) != "observe") decided
+        else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(decided))
     }
   }
 
-  /** Asks about the files of a scan before the scan is built. Left: the planner cannot be asked, or
-    * is only to observe, or Spark may leave out files whose rows the answer counts.
+  /** Asks about the files of a scan before the scan is built. Left if the planner is not available
+    * or only observes, or if Spark may leave out files whose rows the answer counts.
     */
   def ask(
       table: PlannedFiles,
@@ -96,7 +98,7 @@ object ScanPlanner {
       goal: Goal
   ): Either[Reason, GoalAnswer] = askOf(table, filters)(_ => goal)
 
-  /** The same with a goal that is made for the listing. */
+  /** Same as `ask`, with a goal that depends on the listing. */
   def askOf(table: PlannedFiles, filters: Seq[Expression])(
       goalOf: Listing => Goal
   ): Either[Reason, GoalAnswer] =
@@ -115,8 +117,8 @@ object ScanPlanner {
       question.ask().map(GoalAnswer(partitioned.files, rest, _))
     }
 
-  /** Which of the files that the scan is for these filters keep, as whole files; None: the planner
-    * cannot be asked, or is only to observe.
+  /** The files, as whole files, that these filters keep among those that the scan is confined to.
+    * None if the planner is not available or only observes.
     */
   def survivors(table: PlannedFiles, filters: Seq[Expression]): Option[Kept] =
     if (TamisConf.mode(SQLConf.get) != "apply") None
@@ -130,8 +132,8 @@ object ScanPlanner {
         .map(answer => files.and(Kept.of(listing, answer.kept)))
     }
 
-  /** Whether the partitions that match have more than one file of those that the scan is for, as
-    * far as that can be told without asking anybody.
+  /** Whether more than one file is left to choose from, among the files that the scan is confined
+    * to and after partition pruning. Answers without a request to the planner or a metastore.
     */
   def hasChoice(table: PlannedFiles, filters: Seq[Expression]): Boolean =
     table.purpose.within match {
@@ -143,7 +145,7 @@ object ScanPlanner {
         }
     }
 
-  /** Spark's partition pruning, within the files that the scan is for. */
+  /** Spark's partition pruning, within the files that the scan is confined to. */
   private def onPartitions(table: PlannedFiles, filters: Seq[Expression]): OnPartitions = {
     val partitionSchema = table.relation.partitionSchema
     val candidates = filters.filter(PartitionPredicate.isPartitionOnly(_, partitionSchema))
@@ -154,11 +156,11 @@ object ScanPlanner {
     OnPartitions(if (exact.isEmpty) within else within.whereGroup(groups.map(passes)), exact)
   }
 
-  /** The files of the partitions that match, and the filters that matching them makes true. */
+  /** The files of the partitions that match, and the filters that are true for all their rows. */
   private final case class OnPartitions(files: Kept, exact: Seq[Expression])
 
-  /** Spark's listing; a catalog table asks the metastore for the matching partitions only, as Spark
-    * does.
+  /** Spark's listing; for a catalog table the metastore returns only the matching partitions, as in
+    * Spark.
     */
   private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing = {
     val schema = table.relation.partitionSchema
@@ -172,8 +174,8 @@ object ScanPlanner {
     StillListed.in(listed, table.relation)
   }
 
-  /** The partitions that match; all of them where a filter raises for one, so that the error comes
-    * from Spark's own evaluation, as for other relations.
+  /** The partitions that match. If a filter raises for some partition, all of them, so that the
+    * error comes from Spark's own evaluation, as for other relations.
     */
   private def partitionsOf(
       catalog: CatalogFileIndex,

@@ -7,7 +7,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** Whether Spark expects a predicate to drop many rows.
   *
-  * Spark's own answer, so that both agree on every version: InjectRuntimeFilter inherits
+  * This is Spark's own answer, so that both agree on every version: InjectRuntimeFilter inherits
   * isLikelySelective from PredicateHelper, as PartitionPruning does (a public method with the same
   * body on 4.0 to 4.3).
   */
@@ -15,7 +15,7 @@ object SeemsSelective {
   def apply(predicate: Expression): Boolean = InjectRuntimeFilter.isLikelySelective(predicate)
 }
 
-/** One rule of Spark that looks for a filter over a scan, and the scans that are of use to it.
+/** A rule of Spark that looks for a filter over a scan, and the scans for which it does.
   * [[io.tamis.rules.KeepUsedFilters]] lists the rules and decides where they apply.
   *
   * @param above
@@ -23,9 +23,9 @@ object SeemsSelective {
   * @param upTo
   *   the kept files have at most this many bytes
   * @param simpleOnly
-  *   the rule evaluates the whole filter once more, and so accepts cheap predicates only
+  *   the rule evaluates the whole filter once more, and therefore accepts only cheap predicates
   * @param anyPredicate
-  *   every predicate counts but IS NOT NULL; false: those that [[SeemsSelective]]
+  *   every predicate except IS NOT NULL counts; false: only those that are [[SeemsSelective]]
   */
 final case class FilterUse(
     above: Long,
@@ -35,7 +35,7 @@ final case class FilterUse(
 ) {
   def covers(bytes: Long): Boolean = above < bytes && bytes <= upTo
 
-  /** Whether a filter of these conjuncts is what the rule looks for. */
+  /** Whether a filter of these conjuncts is one that the rule looks for. */
   def isServedBy(conjuncts: Seq[Expression]): Boolean =
     conjuncts.exists(isServedBy) && (!simpleOnly || conjuncts.forall(UsedFilters.isSimple))
 
@@ -43,10 +43,10 @@ final case class FilterUse(
     if (anyPredicate) !conjunct.isInstanceOf[IsNotNull] else SeemsSelective(conjunct)
 }
 
-/** Leaves one exact conjunct in the plan where a rule of Spark would find no filter without it.
+/** Leaves one exact conjunct in the plan if a rule of Spark would find no filter without it.
   *
-  * The conjunct is true of every row that is read, so the result is the same. It costs what plain
-  * Spark pays for it, and never more: plain Spark evaluates the whole filter.
+  * The conjunct is true for every row that is read, so the result is the same. It never costs more
+  * than in plain Spark, which evaluates the whole filter.
   */
 object UsedFilters {
   def leftIn(decision: Decision, uses: Seq[FilterUse], conf: SQLConf = SQLConf.get): Decision = {
@@ -68,11 +68,13 @@ object UsedFilters {
         }
   }
 
-  /** Whether a conjunct is true of every row that is read, in the plan or not. */
+  /** Whether a conjunct is true for every row that is read, even if it stays in the plan. */
   def isProven(c: Conjunct): Boolean =
     c.isExact || c.reason.exists(r => Set("TELLS_OTHERS", "CHOOSES_BUCKETS")(r.code))
 
-  /** The cheapest conjunct is left: a comparison of a number, else a list, else text. */
+  /** Ranks conjuncts by cost; the cheapest one is left: a comparison of a number, else a list, else
+    * text.
+    */
   private def cost(e: Expression): (Int, Int) = {
     val kind = e match {
       case b: BinaryComparison if b.left.dataType.defaultSize <= 8 => 0
@@ -84,8 +86,8 @@ object UsedFilters {
   }
 
   /** InjectRuntimeFilter.isSimpleExpression: a private method, which is public in the bytecode of
-    * 4.0 to 4.3 under a mangled name. Without it every conjunct counts as simple: one that is left
-    * in vain costs what plain Spark pays.
+    * 4.0 to 4.3 under a mangled name. If it is missing, every conjunct counts as simple: a conjunct
+    * that is left without effect costs what it costs in plain Spark.
     */
   private lazy val spark = InjectRuntimeFilter.getClass.getMethods.find { m =>
     m.getName.endsWith("$$isSimpleExpression") && m.getParameterCount == 1

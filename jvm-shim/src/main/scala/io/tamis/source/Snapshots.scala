@@ -18,8 +18,8 @@ import org.apache.spark.sql.types._
 /** Writes listings as Arrow IPC files, which Python maps: paths never travel through py4j.
   *
   * `<fingerprint>.files.arrow`: group int32, name utf8, size int64, mtime int64 (milliseconds since
-  * 1970), one row a file. `<fingerprint>.groups.arrow`: directory utf8 and `partition.<name>` for
-  * every partition column, one row a group.
+  * 1970), one row per file. `<fingerprint>.groups.arrow`: directory utf8 and `partition.<name>` for
+  * every partition column, one row per group.
   */
 object Snapshots {
   private val BatchRows = 1 << 16
@@ -27,12 +27,12 @@ object Snapshots {
 
   private lazy val allocator = new RootAllocator(Long.MaxValue)
 
-  /** Fingerprints on disk, oldest first. Removing one only costs a new export when it is asked for
-    * again.
+  /** Fingerprints on disk, least recently used first. Removing one only costs another export when
+    * it is needed again.
     */
   private val onDisk = new util.LinkedHashMap[String, Path](16, 0.75f, true)
 
-  /** Makes sure that the snapshot of the listing lies in the directory. */
+  /** Writes the snapshot of the listing into the directory unless it is there already. */
   def ensure(listing: Listing, directory: Path): Unit = synchronized {
     if (
       onDisk.get(listing.fingerprint) != directory || !Files.exists(filesPath(listing, directory))
@@ -49,7 +49,7 @@ object Snapshots {
     }
   }
 
-  /** Writes both files, each whole or not at all. */
+  /** Writes both files, each atomically. */
   def write(listing: Listing, directory: Path): Unit = {
     atomically(directory.resolve(s"${listing.fingerprint}.groups.arrow"))(writeGroups(listing, _))
     atomically(filesPath(listing, directory))(writeFiles(listing, _))
@@ -93,7 +93,8 @@ object Snapshots {
   }
 
   private def writeGroups(listing: Listing, out: FileOutputStream): Unit = {
-    // a partition column of a type that is not listed here is absent: nothing is known of it
+    // a partition column whose type PartitionVector does not support is absent: nothing is known
+    // about it
     val columns = listing.partitionSchema.fields.toSeq.zipWithIndex.flatMap { case (f, i) =>
       if (holdsOtherScales(listing, f, i)) None else PartitionVector.of(f, i)
     }
@@ -113,8 +114,10 @@ object Snapshots {
     }
   }
 
-  /** Under a schema of the user Spark keeps a decimal in the scale that its directory has, 3.00 as
-    * DECIMAL(20,4), and reads the digits in that of the type, as 0.0300. Nobody should compare it.
+  /** Whether values of a decimal partition column have another scale than its type. Under a
+    * user-specified schema Spark keeps a decimal in the scale of its directory, 3.00 as
+    * DECIMAL(20,4), but reads the digits in the scale of the type, as 0.0300. Such a column must
+    * not be compared.
     */
   private def holdsOtherScales(listing: Listing, f: StructField, i: Int): Boolean =
     f.dataType match {
@@ -129,7 +132,7 @@ object Snapshots {
     case fixed: BaseFixedWidthVector =>
       while (fixed.getValueCapacity <= row) fixed.reAlloc(); fixed.setNull(row)
     case variable: BaseVariableWidthVector => variable.setNull(row)
-    case other => throw new IllegalStateException(s"no null for ${other.getClass}")
+    case other => throw new IllegalStateException(s"cannot write NULL to ${other.getClass}")
   }
 
   private def batches(schema: Schema, rows: Int, out: FileOutputStream)(
@@ -174,7 +177,8 @@ object Snapshots {
             case x: SmallIntVector => x.setSafe(row, value(values).toInt)
             case x: IntVector      => x.setSafe(row, value(values).toInt)
             case x: BigIntVector   => x.setSafe(row, value(values))
-            case other => throw new IllegalStateException(s"no integer in ${other.getClass}")
+            case other =>
+              throw new IllegalStateException(s"cannot write an integer to ${other.getClass}")
           }
       }
       f.dataType match {

@@ -9,22 +9,22 @@ import scala.util.Try
 import io.tamis.bridge.Warnings
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 
-/** Looks whether files are still as Spark listed them, where that costs little: up to a thousand
-  * files on a local disk, a few microseconds each. What is mounted there may be slow: a look ends
-  * after a while, and the next one waits for longer.
+/** Checks whether files are still as Spark listed them, where that is cheap: up to a thousand files
+  * on a local disk, a few microseconds each. A mounted file system may be slow, so a check stops
+  * after a time limit, and the next one then waits longer.
   *
-  * Spark keeps a listing until somebody refreshes it, and reads what lies at its paths by then. A
-  * file that was overwritten in place holds other rows than its statistics tell, so nothing is
-  * taken for known of it.
+  * Spark keeps a listing until it is refreshed, and reads whatever lies at its paths by then. A
+  * file that was overwritten in place holds other rows than its statistics describe, so nothing is
+  * known about it.
   */
 object StillListed {
   private val MostFiles = 1000
-  private val FreshNanos = 20L * 1000 * 1000 // one planning asks many times
+  private val FreshNanos = 20L * 1000 * 1000 // planning one query checks many times
   private val MostNanos = 50L * 1000 * 1000
   private val SlowNanos = 25L * 1000 * 1000
-  private val Rest = 4 // after a slow look, so many times as long
+  private val Rest = 4 // the pause after a slow check, in multiples of its duration
 
-  /** The listing, or the same one that knows which files are not what they were. */
+  /** The listing, or the same listing with the files marked that have changed. */
   def in(listing: Listing, relation: HadoopFsRelation): Listing =
     if (listing.size == 0 || listing.size > MostFiles || !isLocal(relation)) listing
     else listing.watch.current(relation)
@@ -36,9 +36,9 @@ object StillListed {
       named.forall(_ == "org.apache.hadoop.fs.LocalFileSystem")
     }
 
-  /** Of one listing of Spark's. Gives the same listing as long as nothing changes. */
+  /** Watches one listing of Spark's. Returns the same object as long as nothing changes. */
   private[source] final class Watch(listed: Listing) {
-    // a name that this JVM cannot spell is no path
+    // a name that this JVM cannot represent is not a path
     private lazy val paths: Array[Try[Path]] =
       listed.files.map(f => Try(new File(f.getPath.toUri.getPath).toPath))
     private var next = System.nanoTime()
@@ -59,7 +59,7 @@ object StillListed {
       latest
     }
 
-    /** A file that the look does not come to is what it was found to be before. */
+    /** A file that the check does not reach in time keeps its earlier state. */
     private def changes(deadline: Long): Set[Int] =
       paths.indices.filter { i =>
         if (System.nanoTime() - deadline < 0) isOther(i) else latest.changed(i)
@@ -77,8 +77,9 @@ object StillListed {
       val root = relation.location.rootPaths.headOption.fold("a table")(_.toString)
       Warnings.once(
         s"changed:$root",
-        s"$count files of $root were written or deleted since Spark listed them: statistics say " +
-          "nothing of them, and they are read. REFRESH TABLE, or a new spark.read, lists them anew."
+        s"$count files of $root were written or deleted since Spark listed them. " +
+          "Their statistics do not apply, so they are read. Run REFRESH TABLE or a new " +
+          "spark.read to list the files again."
       )
     }
   }

@@ -4,20 +4,21 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{FilePruningRunner, PartitionDirectory}
 
 /** The file index of a V1 relation that stays Spark's own: it lists what a decision keeps, each
-  * file once, and Spark's scan does the rest. EXPLAIN shows it as the scan's Location.
+  * file once, and Spark's scan does the rest. EXPLAIN shows it as the Location of the scan.
   */
 final class TamisFileIndex(val files: SwappedFiles, val decision: Decision)
     extends FixedFileIndex(files, decision.kept) {
 
-  /** The kept files, of partitions and with constant metadata that pass.
+  /** The kept files whose partition values and constant metadata satisfy the filters.
     *
-    * Spark's scan does not apply filters over partition columns to rows: they are true of every row
-    * that a file index lists. Those that were exact have left the plan, and hold for all that is
-    * kept. Others may come: what the planner was not told, or what Spark pushes down later. Values
-    * of a running query (dynamic pruning) Spark applies itself to what is listed here.
+    * Spark's scan does not apply filters over partition columns to rows: they must be true for
+    * every row that a file index lists. The exact ones have left the plan and hold for everything
+    * that is kept. Others may remain: filters that the planner did not get, or that Spark pushes
+    * down later. Spark itself applies the values of a running query (dynamic pruning) to what is
+    * listed here.
     *
-    * Filters over constant metadata (`_metadata.file_name = …`) are Spark's to test
-    * (FilePruningRunner, seen on 4.0 to 4.3); it applies them to rows as well.
+    * Filters over constant metadata (`_metadata.file_name = …`) are tested with Spark's code
+    * (FilePruningRunner, seen on 4.0 to 4.3); Spark applies them to rows as well.
     */
   override def listFiles(
       partitionFilters: Seq[Expression],

@@ -20,14 +20,14 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     with SupportsMetadata
     with SupportsRuntimeV2Filtering {
 
-  /** The same files and filters, and these columns. */
+  /** The same files and filters with these columns. */
   def reading(columns: StructType): TamisScan = new TamisScan(table, decision, columns)
 
   private[source] val index = new FixedFileIndex(table, decision.kept)
   private[source] val native: ParquetScan = nativeOver(index)
 
-  /** The conjuncts that Spark still applies, and the ranges that they imply, also skip row groups
-    * and pages inside the surviving files.
+  /** Pushes down the conjuncts that Spark still applies and the ranges that they imply, which also
+    * skip row groups and pages inside the surviving files.
     */
   private def nativeOver(files: FixedFileIndex): ParquetScan = {
     val builder = new NativeScanBuilder(table, files)
@@ -40,17 +40,18 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   override def columnarSupportMode(): Scan.ColumnarSupportMode = native.columnarSupportMode()
   override def toBatch: Batch = new TamisBatch(this, takeRuntimeScan().getOrElse(native))
 
-  /** Made once: Spark asks every copy of the scan's node for it. Run-time filters choose other
-    * files and change nothing of how they are read.
+  /** Created once, because Spark asks every copy of the scan's node for it. Run-time filters choose
+    * other files and do not change how they are read.
     */
   private[source] lazy val readers: PartitionReaderFactory = new ReadersWhenRun(native)
 
-  /** What Spark takes for the statistics of its V1 relation over these files, projected to these
+  /** The statistics that Spark would use for its V1 relation over these files, projected to these
     * columns, so that joins keep their strategies.
     *
-    * With an estimate of rows these are what ANALYZE TABLE found, for the rows that are kept. Spark
-    * uses it under `spark.sql.cbo.enabled` and `spark.sql.cbo.planStats.enabled` only. Without row
-    * counts in the catalog it then estimates sizes only, so that none are reported either.
+    * If Spark estimates rows, these are the results of ANALYZE TABLE, adjusted to the rows that are
+    * kept. Spark uses them only under `spark.sql.cbo.enabled` and
+    * `spark.sql.cbo.planStats.enabled`. Without row counts in the catalog Spark then estimates
+    * sizes only, so this reports no row count either.
     */
   override def estimateStatistics(): Statistics = {
     val conf = SQLConf.get
@@ -58,8 +59,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     else ofFiles(decision.keptRecords)
   }
 
-  /** Spark's V2 scan counts a narrow projection as less, and would broadcast what is shuffled
-    * without tamis.
+  /** Spark's V2 scan estimates a smaller size for a narrow projection, and would broadcast what is
+    * shuffled without tamis.
     */
   private def ofFiles(rows: Option[Long]): Statistics = {
     val factor = SQLConf.get.fileCompressionFactor * rowSize(readSchema()) / rowSize(table.schema)
@@ -70,7 +71,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     }
   }
 
-  /** None: the catalog has no row count. Computed once: Spark asks again for each copy of a plan.
+  /** None if the catalog has no row count. Computed once, because Spark asks again for each copy of
+    * a plan.
     */
   private lazy val analyzed: Option[Statistics] = for {
     whole <- table.catalogTable.flatMap(_.stats)
@@ -81,14 +83,14 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     ReportedStatistics(kept, columns.filter(c => names(c.name)))
   }
 
-  /** As Spark counts a row of which it knows the types only (EstimationUtils.getSizePerRow). */
+  /** The size of a row of which Spark knows only the types (EstimationUtils.getSizePerRow). */
   private def rowSize(columns: StructType): Long = 8L + columns.map(_.dataType.defaultSize).sum
 
   // ---- run-time filters ----
 
-  /** Partition columns, as Spark's V1 scan has them, and columns that the files are clustered by.
-    * For others Spark would evaluate a subquery that rules no file out. None in a recursive query,
-    * where Spark cannot plan run-time filters.
+  /** Partition columns, as in Spark's V1 scan, and columns that the files are clustered by. For
+    * other columns Spark would evaluate a subquery that rules no file out. Empty in a recursive
+    * query, where Spark cannot plan run-time filters.
     */
   override def filterAttributes(): Array[NamedReference] = if (table.purpose.inRecursion)
     Array.empty
@@ -107,8 +109,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     }
   }
 
-  /** Each caller's filter is its own: Spark calls `filter` and then `toBatch` in one thread, and
-    * may share a scan.
+  /** The filter of each caller: Spark calls `filter` and then `toBatch` in one thread, and several
+    * threads may share a scan.
     */
   private val runtimeScan = new ThreadLocal[ParquetScan]
   @volatile private var ranWith: Option[Kept] = None
@@ -121,8 +123,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     else runtimeScan.remove()
   }
 
-  /** What run-time filters left of the files that were kept, when they were last applied; None:
-    * none has been applied.
+  /** The kept files that remained after the last run-time filters; None if none has been applied.
     */
   def runtimeKept: Option[Kept] = ranWith
 
@@ -132,7 +133,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     scan
   }
 
-  // ---- what people see ----
+  // ---- what users see ----
 
   override def description(): String =
     "Tamis " + metadata.map { case (key, value) => s"$key: $value" }.mkString(", ")
@@ -154,7 +155,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
       ) ++ goals ++ decision.fallback.map("Fallback" -> _)
   }
 
-  /** In the mode `observe` everything that follows is what would have been. */
+  /** In the mode `observe` all entries after this one describe what would have been read. */
   private def observed: Option[(String, String)] = Option.when(decision.isObserved) {
     val kept = decision.kept
     "Observed" -> s"not applied and ${kept.count} of ${kept.listing.size} files are read"
@@ -180,10 +181,10 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
     ScanMetrics.of(decision, ranWith.getOrElse(decision.kept).count)
 
-  /** Two scans read the same rows when they read the same files and columns with the same residual;
-    * what was exact is true for every row of the files and makes no difference. A scan that takes
-    * no run-time filters is another one: the optimizer keeps the old node where a rule gives an
-    * equal one.
+  /** Two scans read the same rows if they read the same files and columns with the same residual;
+    * exact conjuncts are true for every row of the files and make no difference. A scan that takes
+    * no run-time filters is not equal to one that does: the optimizer keeps the old node if a rule
+    * returns an equal one.
     */
   override def equals(other: Any): Boolean = other match {
     case scan: TamisScan =>
@@ -193,8 +194,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   override def hashCode(): Int = native.hashCode()
 }
 
-/** The native scan's readers, over its partitions or over some row groups of its files; comparable
-  * by what is read.
+/** The native scan's readers, over its partitions or over some row groups of its files; equality
+  * compares what is read.
   */
 final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch {
   private val native = reading.toBatch
@@ -205,7 +206,7 @@ final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch 
   }
   override def createReaderFactory(): PartitionReaderFactory = scan.readers
 
-  /** Run-time filters are compared by Spark itself, so the static scan stands for the batch. */
+  /** Spark itself compares run-time filters, so comparing the static scans is enough. */
   override def equals(other: Any): Boolean = other match {
     case batch: TamisBatch => scan == batch.scan
     case _                 => false

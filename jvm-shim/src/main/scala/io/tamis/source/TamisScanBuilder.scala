@@ -8,8 +8,8 @@ import org.apache.spark.sql.types.StructType
 
 /** Asks the planner which files survive and which conjuncts Spark still has to apply.
   *
-  * A FileScanBuilder: on 4.0 only its subclasses are handed whole Catalyst expressions; the other
-  * interfaces lose casts, functions, intervals and collations.
+  * It is a FileScanBuilder because on 4.0 only its subclasses receive whole Catalyst expressions;
+  * the other interfaces lose casts, functions, intervals and collations.
   */
 final class TamisScanBuilder(table: TamisTable)
     extends FileScanBuilder(
@@ -21,7 +21,11 @@ final class TamisScanBuilder(table: TamisTable)
   private var decision: Option[Decision] = None
   private var required: StructType = table.schema
 
-  /** @return the conjuncts that Spark applies to the rows of the scan */
+  /** Decides the scan for these filters.
+    *
+    * @return
+    *   the conjuncts that Spark applies to the rows of the scan
+    */
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
     val decided = UsedFilters.leftIn(ScanPlanner.decide(table, filters), table.purpose.filterUses)
     decision = Some(decided)

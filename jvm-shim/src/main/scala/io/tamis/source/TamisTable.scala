@@ -21,10 +21,10 @@ import org.apache.spark.sql.execution.datasources.v2.FileTable
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A file relation of Spark as a DataSource V2 table that can be pruned. Read only, and made for
+/** A file relation of Spark as a DataSource V2 table that can be pruned. Read-only, and created for
   * one plan.
   *
-  * A FileTable, because that is what `Dataset.inputFiles` looks for.
+  * It is a FileTable because `Dataset.inputFiles` looks for that class.
   */
 final class TamisTable(
     val session: SparkSession,
@@ -42,11 +42,11 @@ final class TamisTable(
 
   override lazy val schema: StructType = relation.schema
 
-  /** What `inputFiles` answers: the files that the plan reads. Asked only once a scan was built. */
+  /** The files that the plan reads, for `inputFiles`. Used only after a scan was built. */
   override lazy val fileIndex: PartitioningAwareFileIndex =
     built.getOrElse(new FixedFileIndex(this, ScanPlanner.everything(this).kept))
 
-  /** Without the file index, which 4.2 would ask before a scan is built. */
+  /** Does not use the file index, which 4.2 would otherwise request before a scan is built. */
   override def partitioning(): Array[Transform] =
     relation.partitionSchema.names.map(name => Expressions.identity(QuotedName(name)))
 
@@ -56,14 +56,14 @@ final class TamisTable(
     new TamisScanBuilder(this)
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     throw new UnsupportedOperationException(
-      "a table of tamis is read only: writes go to Spark's own relation"
+      "a table of tamis is read-only: writes go to Spark's own relation"
     )
 
-  /** The same table, scanned for this. */
+  /** The same table, scanned for this purpose. */
   def scannedFor(purpose: Purpose): TamisTable =
     new TamisTable(session, relation, catalogTable, purpose)
 
-  /** The same table, of which no file but these is read. */
+  /** The same table, confined to these files. */
   def within(files: Kept): TamisTable = scannedFor(purpose.copy(within = Some(files)))
 
   override def inferSchema(files: Seq[FileStatus]): Option[StructType] = Some(relation.dataSchema)

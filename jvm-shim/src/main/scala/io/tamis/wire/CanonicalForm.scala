@@ -13,14 +13,14 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, Decimal}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Names for what expressions compute: two expressions with one key give the same value for the
-  * same row, whoever asks, in whatever session of the same Spark.
+/** Keys for what expressions compute: two expressions with the same key give the same value for the
+  * same row, in every session of the same Spark.
   *
-  * A key is the digest of Catalyst's own canonical form (so that `a + 1` is `1 + a` where Spark
-  * says so), in which columns stand by path and type, and every constructor argument is spelled
-  * out: formats, time zone, ANSI mode, collations (they are part of types). Of what is not spelled
-  * out here there is no key. The confs that functions look at while they run, and the versions of
-  * Spark and Java that they are part of, go into every key.
+  * A key is the digest of Catalyst's own canonical form (so `a + 1` equals `1 + a` if Spark treats
+  * them as equal). Columns are represented by path and type, and every constructor argument is
+  * written out: formats, time zone, ANSI mode, collations (which are part of types). An expression
+  * with a part that cannot be written out has no key. Every key also includes the confs that
+  * functions read while they run, and the versions of Spark and Java.
   */
 final class CanonicalForm(hidden: Set[String]) {
   import CanonicalForm._
@@ -28,14 +28,14 @@ final class CanonicalForm(hidden: Set[String]) {
   private val conf = SQLConf.get
   private lazy val surroundings = CanonicalForm.surroundings(conf)
 
-  /** None: it has no key. Never throws. */
+  /** The key of an expression; None if it has none. Never throws. */
   def keyOf(e: Expression): Option[String] =
     try {
       if (isSmall(e) && isRepeatable(e)) Some(digest(surroundings + spelled(standIns(e))))
       else None
     } catch { case NonFatal(_) | _: StackOverflowError => None }
 
-  /** Columns as attributes whose ids depend on nothing but path and type. */
+  /** Replaces columns by attributes whose ids depend only on path and type. */
   private def standIns(e: Expression): (Expression, Map[Long, String]) = {
     var names = Map.empty[Long, String]
     def replaced(e: Expression): Expression = e match {
@@ -96,7 +96,7 @@ final class CanonicalForm(hidden: Set[String]) {
         }
         all(entries.sorted)
       case s: scala.collection.Seq[_] => all(s)
-      case p: Product                 => // expressions, and what they are made of
+      case p: Product                 => // expressions and their parts
         text("node", p.getClass.getName)
         all(p.productIterator.toSeq)
       case _ => throw new NotSpelled
@@ -123,8 +123,8 @@ object CanonicalForm {
   private val Nowhere = new UUID(0, 0)
   private val MaxNodes = 100
 
-  /** Confs that functions read when they run, rather than when they are made. Time zone and ANSI
-    * mode are not among them: an expression that depends on them holds them.
+  /** Confs that functions read when they run rather than when they are created. Time zone and ANSI
+    * mode are not among them: an expression that depends on them contains them.
     */
   private val ReadLate = Seq(
     "spark.sql.legacy.",

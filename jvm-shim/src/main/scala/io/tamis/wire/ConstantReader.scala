@@ -6,10 +6,12 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Reads constants as expression documents write them, in Catalyst's own representation. */
+/** Reads the constants of expression documents, in Catalyst's own representation. */
 object ConstantReader {
 
-  /** Throws where it is no value of the type, rather than give a wrong one; None: NULL. */
+  /** Reads a value of type `t`; None is NULL. Throws if the node does not hold a value of that
+    * type, rather than returning a wrong one.
+    */
   def value(node: JsonNode, t: DataType): Option[Any] =
     if (node == null || node.isNull || node.isMissingNode) None
     else
@@ -25,11 +27,12 @@ object ConstantReader {
         case BinaryType if node.isTextual                => Base64.getDecoder.decode(node.asText)
         case s: StringType if s == StringType && node.isTextual =>
           UTF8String.fromString(node.asText)
-        case _ => throw new IllegalArgumentException(s"$node is no ${t.simpleString}")
+        case _ =>
+          throw new IllegalArgumentException(s"$node is not a value of type ${t.simpleString}")
       })
 
   private def whole(node: JsonNode): java.math.BigInteger = {
-    require(node.isIntegralNumber, s"$node is no whole number")
+    require(node.isIntegralNumber, s"$node is not a whole number")
     node.bigIntegerValue
   }
 
@@ -37,18 +40,18 @@ object ConstantReader {
     case "Infinity"         => Double.PositiveInfinity
     case "-Infinity"        => Double.NegativeInfinity
     case _ if node.isNumber => node.doubleValue
-    case other              => throw new IllegalArgumentException(s"$other is no double")
+    case other              => throw new IllegalArgumentException(s"$other is not a double")
   }
 
   private def float(node: JsonNode): Float = {
     val wide = double(node)
-    require(wide.toFloat.toDouble == wide, s"$node is no float")
+    require(wide.toFloat.toDouble == wide, s"$node is not a float")
     wide.toFloat
   }
 
   private def decimal(text: String, t: DecimalType): Decimal = {
-    val exact = new java.math.BigDecimal(text).setScale(t.scale) // throws where digits are lost
-    require(exact.precision <= t.precision, s"$text is no ${t.simpleString}")
+    val exact = new java.math.BigDecimal(text).setScale(t.scale) // throws if digits would be lost
+    require(exact.precision <= t.precision, s"$text is not a value of type ${t.simpleString}")
     Decimal(BigDecimal(exact), t.precision, t.scale)
   }
 }

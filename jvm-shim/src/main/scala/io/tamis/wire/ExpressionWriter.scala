@@ -15,50 +15,55 @@ import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
-/** Catalyst expressions as documents for Python. Total: what it does not know becomes opaque.
+/** Writes Catalyst expressions as documents for Python. Total: an unsupported expression becomes
+  * opaque.
   *
-  * Every function is written the same way, by its class name, its children and its scalar options,
-  * so that teaching tamis a function takes Python only. What gives the same value wherever it is
-  * computed also has a key (CanonicalForm), by which an index finds statistics of it.
+  * Every function is written in the same way, by its class name, its children and its scalar
+  * options, so that supporting another function takes only Python code. An expression that gives
+  * the same value wherever it is computed also has a key (CanonicalForm), by which an index finds
+  * statistics of it.
   *
   * @param hidden
-  *   dotted paths of columns that are written as opaque. Above all those that more than one column
-  *   of the schema has ("b.c" beside struct b with field c), for statistics are kept by dotted
-  *   path: whoever reads a document may rely on it that a dotted path names one column.
+  *   dotted paths of columns that are written as opaque. Above all, these are paths that more than
+  *   one column of the schema has ("b.c" beside struct b with field c), because statistics are
+  *   stored by dotted path. Readers of a document may rely on a dotted path naming one column.
   */
 final class ExpressionWriter(hidden: Set[String]) {
   import ExpressionWriter._
 
   private lazy val canonical = new CanonicalForm(hidden)
 
-  /** Names of types: to make one is dear, and there may be thousands of columns and constants. */
+  /** Cache of type names: a name is expensive to build, and there may be thousands of columns and
+    * constants.
+    */
   private val typeNames = mutable.HashMap.empty[DataType, String]
 
   private def nameOf(t: DataType): String = typeNames.getOrElseUpdate(t, typeName(t))
 
-  /** Zones whose tables an earlier document of this writer brings along. */
-  private val told = mutable.Set.empty[String]
+  /** Zones whose tables an earlier document of this writer contains. */
+  private val announced = mutable.Set.empty[String]
 
-  /** The document of an expression. Its root has a field `zones`, time zone -> table, of the zones
-    * that the expression names and no document before it did: a table is some kilobytes long, and a
-    * request needs it once.
+  /** Returns the document of an expression. Its root has a field `zones` (time zone -> table) for
+    * the zones that the expression names and no earlier document of this writer contains: a table
+    * is a few kilobytes long, and a request needs it once.
     */
   def write(expression: Expression): ObjectNode = {
     val document =
       try node(expression, 0)
       catch { case NonFatal(_) | _: StackOverflowError => opaque(expression) }
-    val unknown = zonesOf(document).filterNot(told)
+    val unknown = zonesOf(document).filterNot(announced)
     if (unknown.nonEmpty) {
       val zones = document.putObject("zones")
       unknown.foreach(id => ZoneTable.of(id).foreach(zones.put(id, _)))
-      told ++= unknown
+      announced ++= unknown
     }
     document
   }
 
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
-    // before isPlain: whether a long AND is deterministic is a question as deep as the AND is long
+    // before isPlain: checking whether a long AND is deterministic recurses as deep as the AND is
+    // long
     case And(_, _)        => call("And", e, conjuncts(e), depth)
     case Or(_, _)         => call("Or", e, flatten(e, { case Or(l, r) => Seq(l, r) }), depth)
     case OfUser(function) => userFunction(function, e, depth)
@@ -111,7 +116,7 @@ final class ExpressionWriter(hidden: Set[String]) {
     val out = obj("call").put("f", name).put("t", nameOf(e.dataType))
     val list = out.putArray("a")
     arguments.foreach(a => list.add(node(a, depth + 1)))
-    // what logic does has no settings, and there may be thousands of it
+    // boolean operators have no settings, and there may be thousands of them
     val settings = if (Logic(name)) Nil else options(e)
     if (settings.nonEmpty) {
       val o = out.putObject("o")
@@ -161,20 +166,21 @@ object ExpressionWriter {
   private val json = JsonNodeFactory.instance
   private def obj(kind: String): ObjectNode = json.objectNode().put("n", kind)
 
-  /** Spark's name of a type, as its JSON has it: "integer", "decimal(10,2)", "string collate
-    * UNICODE".
+  /** Spark's name of a type, as in its JSON: "integer", "decimal(10,2)", "string collate UNICODE".
     */
   def typeName(t: DataType): String = t match {
     case _: StructType | _: ArrayType | _: MapType => t.catalogString
     case _                                         => t.json.stripPrefix("\"").stripSuffix("\"")
   }
 
-  /** SQL of a predicate as its author would know it: no qualifiers, no ids. */
+  /** The SQL of a predicate as its author would write it, without qualifiers and ids. */
   def sqlOf(e: Expression): String =
     try e.transform { case a: AttributeReference => a.withQualifier(Nil) }.sql
     catch { case NonFatal(_) | _: StackOverflowError => e.getClass.getSimpleName }
 
-  /** No part of it depends on anything but the row: else evaluating it elsewhere means nothing. */
+  /** Whether this node depends only on the row. If it does not, evaluating it elsewhere is
+    * meaningless.
+    */
   def isPlain(e: Expression): Boolean = e match {
     case _: SubqueryExpression | _: OuterReference | _: DynamicPruning | _: UserDefinedExpression =>
       false
@@ -189,7 +195,7 @@ object ExpressionWriter {
       .collect { case (path, several) if several.size > 1 => path }
       .toSet
 
-  /** Dotted paths of the columns that are timestamps, or hold some. */
+  /** Dotted paths of the columns that are timestamps or contain one. */
   def timestampPaths(schema: StructType): Set[String] =
     paths(schema, "").collect {
       case (path, t) if t.json.contains("\"timestamp\"") => path
@@ -203,8 +209,8 @@ object ExpressionWriter {
       })
     }
 
-  /** A column or a struct field of one, with no existence default: a file without the column then
-    * reads as NULL.
+  /** Matches a column, or a struct field of one, without an existence default: a file that lacks
+    * the column then reads as NULL.
     */
   object ColumnPath {
     def unapply(e: Expression): Option[Seq[String]] = e match {
@@ -215,7 +221,8 @@ object ExpressionWriter {
     }
   }
 
-  /** "UrlCodec.decode": many a function of Spark's is a static method, all of it in its arguments.
+  /** The name of a static method: "UrlCodec.decode". Many functions of Spark are static methods
+    * that depend only on their arguments.
     */
   private def methodOf(s: StaticInvoke): String =
     s"${s.staticObject.getSimpleName.stripSuffix("$")}.${s.functionName}"
@@ -224,7 +231,7 @@ object ExpressionWriter {
     def unapply(e: Expression): Option[UserFunction] = UserFunction.of(e)
   }
 
-  /** The parts of an AND, however deep. */
+  /** The conjuncts of an AND, however deeply nested. */
   def conjuncts(e: Expression): Seq[Expression] = flatten(e, { case And(l, r) => Seq(l, r) })
 
   private def flatten(
@@ -241,7 +248,9 @@ object ExpressionWriter {
     out.result()
   }
 
-  /** The accessor of ANSI mode, of classes that have one: looking in vain is dear. */
+  /** The accessor of the ANSI mode for classes that have one. Cached, because a failed lookup is
+    * expensive.
+    */
   private val evalMode = new ClassValue[Option[Method]] {
     override def computeValue(of: Class[_]): Option[Method] = Try(of.getMethod("evalMode")).toOption
   }
@@ -259,7 +268,7 @@ object ExpressionWriter {
     named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ ownZone(e).map("timeZoneId" -> _)
   }
 
-  /** The zone that is an argument and not the session's. */
+  /** The zone if it is an argument rather than the session's. */
   private def ownZone(e: Expression): Option[String] = e match {
     case u: UTCTimestamp =>
       u.children.lift(1).collect { case Literal(s: UTF8String, _) => s.toString }
@@ -268,21 +277,21 @@ object ExpressionWriter {
 
   /** The time zones that the calls of a document name, each once. */
   private def zonesOf(document: JsonNode): Seq[String] = {
-    val found = mutable.LinkedHashSet.empty[String]
+    val ids = mutable.LinkedHashSet.empty[String]
     val pending = mutable.ArrayDeque[JsonNode](document)
     while (pending.nonEmpty) {
       val next = pending.removeHead()
       next.path("o").path("timeZoneId") match {
-        case id if id.isTextual => found += id.asText
+        case id if id.isTextual => ids += id.asText
         case _                  =>
       }
       if (next.path("n").asText != "in") next.path("a").forEach(each => pending += each)
       else pending += next.path("a")
     }
-    found.toSeq
+    ids.toSeq
   }
 
-  /** Values of Catalyst as JSON values; false: not a type the wire knows. */
+  /** Writes Catalyst values as JSON values; returns false if the wire has no form for the value. */
   private object Scalars {
     def put(o: ObjectNode, field: String, v: Any, t: DataType): Boolean = {
       val box = json.arrayNode()
@@ -315,7 +324,9 @@ object ExpressionWriter {
       true
     }
 
-    /** A string of Spark may hold bytes that are not UTF-8; JSON cannot, and would change them. */
+    /** Writes a string. A Spark string may hold bytes that are not UTF-8; JSON cannot represent
+      * them and would change them.
+      */
     private def text(list: ArrayNode, s: UTF8String): Boolean = {
       val decoded = s.toString
       java.util.Arrays.equals(decoded.getBytes(UTF_8), s.getBytes) && { list.add(decoded); true }

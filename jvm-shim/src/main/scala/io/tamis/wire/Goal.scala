@@ -2,7 +2,7 @@ package io.tamis.wire
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-/** What else the planner is asked about the files that a filter keeps (tamis.wire.goals). */
+/** Additional question to the planner about the files that a filter keeps (tamis.wire.goals). */
 trait Goal {
   def writeTo(out: ObjectNode): Unit
 }
@@ -28,12 +28,12 @@ final case class TopKGoal(
   }
 }
 
-/** Which files pass a filter as a whole, if it pays to scan them without it?
+/** Which files pass a filter as a whole, if scanning them without it pays off?
   *
   * @param freed
-  *   types of the columns that nothing but the filter needs
+  *   types of the columns that only the filter needs
   * @param columns
-  *   how many columns come out
+  *   number of output columns
   * @param least
   *   milliseconds that it has to save
   */
@@ -57,14 +57,14 @@ final case class KeyRangeGoal(key: ObjectNode) extends Goal {
   }
 }
 
-/** Which files hold a row of which this predicate may be true? */
+/** Which files hold a row for which this predicate may be true? */
 final case class ConfineGoal(predicate: ObjectNode) extends Goal {
   override def writeTo(out: ObjectNode): Unit = {
     out.put("kind", "confine").set[ObjectNode]("to", predicate); ()
   }
 }
 
-/** Of which of these keys do single values lie in few files? */
+/** For which of these keys do single values lie in few files? */
 final case class ClusteredGoal(keys: ArrayNode) extends Goal {
   override def writeTo(out: ObjectNode): Unit = {
     out.put("kind", "clustered").set[ObjectNode]("keys", keys); ()
@@ -74,7 +74,7 @@ final case class ClusteredGoal(keys: ArrayNode) extends Goal {
 /** Which files do statistics answer for, and with what?
   *
   * @param keys
-  *   for every group of the listing the number of its group of rows; None: all rows are one group
+  *   for each group of the listing, the number of its group of rows; None: all rows are one group
   */
 final case class AggregateGoal(functions: Seq[AggregateGoal.Function], keys: Option[Seq[Int]])
     extends Goal {
@@ -94,7 +94,9 @@ final case class AggregateGoal(functions: Seq[AggregateGoal.Function], keys: Opt
 
 object AggregateGoal {
 
-  /** @param name
+  /** One aggregate function.
+    *
+    * @param name
     *   count, min or max
     * @param argument
     *   the document of its argument; None: it counts rows

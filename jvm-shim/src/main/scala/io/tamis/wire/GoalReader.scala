@@ -15,17 +15,17 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.types.DataType
 
-/** What statistics answer of aggregates.
+/** Aggregates answered by statistics.
   *
   * @param files
-  *   the files that are to be read for the rest
+  *   the files that must be read for the rest
   * @param covered
   *   how many files statistics answer for
   * @param skipped
-  *   how many others change nothing
+  *   how many other files cannot change the result
   * @param groups
-  *   by number of the group, a value for every aggregate (null: NULL); a group that is not there
-  *   has no row in the covered files
+  *   group number -> one value per aggregate (null: NULL); a group that is absent has no row in the
+  *   covered files
   */
 final case class AnsweredAggregates(
     files: BitSet,
@@ -34,19 +34,19 @@ final case class AnsweredAggregates(
     groups: Map[Int, Seq[Any]]
 ) {
 
-  /** Where the answer comes from, for people. */
+  /** The source of the answer, for people. */
   def text: String =
     s"$covered files by statistics" + (if (skipped > 0) s", $skipped change nothing" else "")
 }
 
-/** Reads the planner's answer to a [[Goal]]: what it found, or the reason why it found nothing. */
+/** Reads the planner's answer to a [[Goal]]: the result, or the reason why there is none. */
 object GoalReader {
 
   /** The files that serve the goal, among those that the filter keeps. */
   def files(answer: PlanAnswer, count: Int): Either[Reason, BitSet] =
     found(answer, "files").map(node => Messages.kept(node.path("files"), count))
 
-  /** The files, and what every row of them that is needed passes.
+  /** The files, and a predicate that holds for every needed row in them.
     *
     * @param key
     *   the key of a [[TopKGoal]], over the attributes of the relation
@@ -66,7 +66,7 @@ object GoalReader {
       (Messages.kept(node.path("files"), count), until)
     }
 
-  /** First and last value of each range of a key of this type, as Catalyst holds them. */
+  /** First and last value of each range of a key of this type, in Catalyst's representation. */
   def ranges(answer: PlanAnswer, keyType: DataType): Either[Reason, Seq[(Any, Any)]] =
     found(answer, "key_range").map(
       _.path("ranges").elements.asScala
@@ -80,19 +80,24 @@ object GoalReader {
     (try ConstantReader.value(node, keyType)
     catch { case NonFatal(_) => None })
       .getOrElse(
-        throw new PlannerFailure("garbage_answer", s"$node is no ${keyType.simpleString}")
+        throw new PlannerFailure(
+          "garbage_answer",
+          s"$node is not a value of type ${keyType.simpleString}"
+        )
       )
 
-  /** One flag a key that was asked about. */
+  /** One flag per key of the question. */
   def flags(answer: PlanAnswer, count: Int): Seq[Boolean] = found(answer, "clustered") match {
     case Right(node) =>
-      val told = node.path("flags").elements.asScala.map(_.asBoolean(false)).toSeq
-      if (told.size == count) told else Seq.fill(count)(false)
+      val received = node.path("flags").elements.asScala.map(_.asBoolean(false)).toSeq
+      if (received.size == count) received else Seq.fill(count)(false)
     case Left(_) => Seq.fill(count)(false)
   }
 
-  /** @param types
-    *   of the aggregates that were asked about
+  /** The answer to an [[AggregateGoal]].
+    *
+    * @param types
+    *   types of the aggregates of the question
     */
   def aggregates(
       answer: PlanAnswer,
@@ -106,7 +111,7 @@ object GoalReader {
         .asScala
         .map { group =>
           val values = group.path("values").elements.asScala.toSeq
-          require(values.size == types.size, s"${values.size} values of ${types.size} aggregates")
+          require(values.size == types.size, s"${values.size} values for ${types.size} aggregates")
           val read = values.zip(types).map { case (v, t) => ConstantReader.value(v, t).orNull }
           group.path("key").intValue -> read
         }
@@ -119,7 +124,9 @@ object GoalReader {
       )
     }
 
-  /** The answer of this kind. Throws PlannerFailure for one of another kind. */
+  /** The answer of this kind, or the reason why there is none. Throws PlannerFailure if the answer
+    * is of another kind.
+    */
   def found(answer: PlanAnswer, kind: String): Either[Reason, JsonNode] = {
     val node = answer.goal
     node.path("kind").asText match {
@@ -128,7 +135,7 @@ object GoalReader {
         Left(
           Messages
             .reason(node.path("reason"))
-            .getOrElse(throw new PlannerFailure("garbage_answer", "nothing, and no reason"))
+            .getOrElse(throw new PlannerFailure("garbage_answer", "nothing, without a reason"))
         )
       case other =>
         throw new PlannerFailure("garbage_answer", s"an answer of kind '$other' instead of '$kind'")

@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Values of a column from `lower` to `upper`, in Catalyst's own representation; None: not bounded
-  * there.
+/** Values of a column from `lower` to `upper`, in Catalyst's own representation; None: unbounded on
+  * that side.
   */
 final case class ImpliedInterval(lower: Option[Any], upper: Option[Any], upperOpen: Boolean) {
   def isBounded: Boolean = lower.nonEmpty || upper.nonEmpty
@@ -19,20 +19,23 @@ final case class ImpliedInterval(lower: Option[Any], upper: Option[Any], upperOp
 /** A range of a column that the planner derived from predicates over functions of it.
   *
   * @param column
-  *   the column or struct field as it stands in those predicates
+  *   the column or struct field as it appears in those predicates
   */
 final case class ImpliedRange(column: Expression, intervals: Seq[ImpliedInterval]) {
   import ImpliedRange._
 
-  /** As conjuncts over the column: one a bound where there is one interval, else one OR. */
+  /** The range as conjuncts over the column: one conjunct per bound if there is a single interval,
+    * else one OR.
+    */
   def conjuncts: Seq[Expression] = intervals match {
     case Seq(one) => bounds(one)
     case several  => Seq(several.map(i => bounds(i).reduce(And)).reduce(Or))
   }
 
-  /** The same with room for what a source compares otherwise than Spark: a unit in the last place,
-    * a day, and of timestamps two days, for two time zones are 26 hours apart at most. None: no
-    * bound is left, or it is a range of strings, whose order may be any.
+  /** The range with a margin for sources that compare differently from Spark: one unit in the last
+    * place, one day, and two days for timestamps, because two time zones are at most 26 hours
+    * apart. Bounds of strings have no margin; a source that orders strings differently must not get
+    * them (OtherSource). None if some interval has no bound left.
     */
   def widened: Option[ImpliedRange] = {
     val wider = intervals.map(i =>
@@ -45,7 +48,7 @@ final case class ImpliedRange(column: Expression, intervals: Seq[ImpliedInterval
     Some(copy(intervals = wider)).filter(_ => wider.forall(_.isBounded))
   }
 
-  /** A bound moved by that many margins of its type; None: beyond the values of the type. */
+  /** A bound moved by `by` margins of its type; None if it leaves the values of the type. */
   private def moved(bound: Any, by: Int): Option[Any] = (bound, column.dataType) match {
     case (v: Byte, ByteType)   => Some(v + by).filter(_.isValidByte).map(_.toByte)
     case (v: Short, ShortType) => Some(v + by).filter(_.isValidShort).map(_.toShort)
@@ -78,26 +81,29 @@ final case class ImpliedRange(column: Expression, intervals: Seq[ImpliedInterval
 object ImpliedRange {
   private val MicrosPerDay = 86400L * 1000 * 1000
 
-  /** Databases and readers know no year 10000. */
+  /** Databases and readers do not support the year 10000. */
   private val LastDay = java.time.LocalDate.of(9999, 12, 31).toEpochDay
 }
 
-/** Reads the ranges of an answer over the expressions that were asked about.
+/** Reads the ranges of an answer over the expressions of the question.
   *
-  * Bounds become constants of the column's own type, so that Spark's conversions (ParquetFilters,
-  * rebasing, case of names) are all there is. What cannot be read is left out: no range is missed
-  * by a query.
+  * Bounds become constants of the column's own type, so only Spark's conversions apply
+  * (ParquetFilters, rebasing, case of names). A range that cannot be read is left out: queries are
+  * correct without it.
   */
 object ImpliedReader {
 
-  def ranges(node: JsonNode, asked: Seq[Expression]): Seq[ImpliedRange] =
-    Option(node).toSeq.flatMap(_.elements.asScala).flatMap(range(_, asked))
+  def ranges(node: JsonNode, predicates: Seq[Expression]): Seq[ImpliedRange] =
+    Option(node).toSeq.flatMap(_.elements.asScala).flatMap(range(_, predicates))
 
-  private def range(node: JsonNode, asked: Seq[Expression]): Option[ImpliedRange] =
+  private def range(node: JsonNode, predicates: Seq[Expression]): Option[ImpliedRange] =
     try {
       val path = node.get("column").elements.asScala.map(_.asText).toSeq
       val column =
-        asked.iterator.flatMap(_.find(names(path))).nextOption().filter(c => hasRanges(c.dataType))
+        predicates.iterator
+          .flatMap(_.find(names(path)))
+          .nextOption()
+          .filter(c => hasRanges(c.dataType))
       val intervals = column.toSeq.flatMap { c =>
         node.get("intervals").elements.asScala.map { i =>
           ImpliedInterval(
@@ -107,23 +113,25 @@ object ImpliedReader {
           )
         }
       }
-      // an interval without bounds, or no interval: nothing that a filter could say
+      // no interval, or an interval without bounds: there is no filter to derive
       val isRange = intervals.nonEmpty && intervals.forall(_.isBounded)
       column.filter(_ => isRange).map(ImpliedRange(_, intervals))
     } catch { case NonFatal(_) => None }
 
-  /** NaN and -0.0 lie elsewhere in Parquet's order, and nothing is implied of the other types. */
+  /** NaN and -0.0 have another place in Parquet's order, and nothing is implied about the other
+    * types.
+    */
   private def hasRanges(t: DataType): Boolean = t match {
     case FloatType | DoubleType | BooleanType | BinaryType => false
     case _                                                 => true
   }
 
   private def names(path: Seq[String])(e: Expression): Boolean = e match {
-    case ExpressionWriter.ColumnPath(found) => found == path
+    case ExpressionWriter.ColumnPath(columnPath) => columnPath == path
     case _                                  => false
   }
 
-  /** A value of a type that has ranges; None: there is none, or it is of another type. */
+  /** A value of a type that has ranges; None if it is missing or of another type. */
   def constant(node: JsonNode, t: DataType): Option[Literal] =
     Try(ConstantReader.value(node, t)).toOption.flatten.map(Literal(_, t))
 

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, MissingNode, ObjectNode}
 import org.apache.spark.sql.types.StructType
 
-/** The planner's question, as the Python package reads it (tamis.wire.messages). */
+/** A question to the planner, as the Python package reads it (tamis.wire.messages). */
 final case class PlanRequest(
     id: String,
     fingerprint: String,
@@ -71,13 +71,17 @@ final case class IndexSettings(
   }
 }
 
-/** What was ruled out of all files; bytes and rows are None where they are not known of each. */
+/** What was ruled out, over all files; bytes and rows are None if they are not known for each of
+  * them.
+  */
 final case class Share(files: Long, bytes: Option[Long], rows: Option[Long])
 
-/** @param pruned
-  *   what the conjunct rules out on its own; asked for with `detail`
+/** The outcome of one conjunct.
+  *
+  * @param pruned
+  *   what the conjunct rules out on its own; only with `detail`
   * @param added
-  *   what of it none of those before it rules out
+  *   the part of `pruned` that no earlier conjunct rules out
   * @param prunedBy
   *   the kinds of statistics that rule it out
   */
@@ -93,11 +97,11 @@ final case class Outcome(
 /** Where the planner's time went, in milliseconds. */
 final case class Spent(inAll: Double, opening: Double)
 
-/** The bytes to read of kept files that are not read whole: one entry a row group, by file and
-  * start; entries that touch hold no other row group between them.
+/** The bytes to read from kept files that are not read whole. One entry per row group, ordered by
+  * file and start; entries that touch have no other row group between them.
   *
   * @param kept
-  *   row groups that are read, of `total`; None: not known of every file
+  *   row groups that are read, of `total`; None if not known for every file
   */
 final case class RowGroups(
     files: Array[Int],
@@ -110,7 +114,7 @@ final case class RowGroups(
 /** A decision of the planner over the files of one listing.
   *
   * @param rowGroups
-  *   None: every kept file is read whole. Exact outcomes hold only for what is to be read.
+  *   None: every kept file is read whole. Exact outcomes hold only for what is read.
   */
 final case class PlanAnswer(
     kept: BitSet,
@@ -119,12 +123,13 @@ final case class PlanAnswer(
     totalRecords: Option[Long],
     outcomes: Seq[Outcome],
     warnings: Seq[(String, String)],
-    implied: JsonNode = MissingNode.getInstance, // read where the columns are known: ImpliedReader
-    goal: JsonNode = MissingNode.getInstance, // read by whoever asked: GoalReader
-    spent: Option[Spent] = None // None: remembered of an earlier question
+    // read by ImpliedReader, where the columns are known
+    implied: JsonNode = MissingNode.getInstance,
+    goal: JsonNode = MissingNode.getInstance, // read by GoalReader, in the rule that set the goal
+    spent: Option[Spent] = None // None: remembered from an earlier question
 )
 
-/** Which ranges of columns follow from these conjuncts? Needs no table. */
+/** Which ranges of columns follow from these conjuncts? Does not need a table. */
 final case class ImpliedRequest(id: String, conjuncts: ArrayNode) {
   def toJson: String = {
     val out = Messages.mapper.createObjectNode()
@@ -134,10 +139,10 @@ final case class ImpliedRequest(id: String, conjuncts: ArrayNode) {
   }
 }
 
-/** The history, as a file in this directory.
+/** Requests the history, as a file in this directory.
   *
   * @param location
-  *   None: that of the user
+  *   None: the history of the user
   */
 final case class HistoryRequest(id: String, directory: String, location: Option[String]) {
   def toJson: String = {
@@ -148,17 +153,17 @@ final case class HistoryRequest(id: String, directory: String, location: Option[
   }
 }
 
-/** The planner answered that it could not answer. */
+/** The planner reported an error instead of an answer, or its answer is not valid. */
 final class PlannerFailure(val code: String, message: String) extends RuntimeException(message)
 
 object Messages {
 
-  /** Version of the wire that this jar speaks; tamis.wire.messages.VERSION is its twin. */
+  /** Version of the wire protocol that this jar speaks; must equal tamis.wire.messages.VERSION. */
   val Version = 1
 
   private[tamis] val mapper = new ObjectMapper()
 
-  /** Reads an answer, and trusts it only where it speaks of the question that was asked. */
+  /** Reads an answer, and throws PlannerFailure unless it belongs to this question. */
   def readAnswer(text: String, request: PlanRequest): PlanAnswer = {
     val root = document(text, request.id)
     expect(root, "fingerprint", request.fingerprint)
@@ -174,7 +179,8 @@ object Messages {
       .map(w => w.path("code").asText("warning") -> w.path("text").asText(""))
     val bits = kept(required(root, "kept"), request.files)
     val groups = Option(root.get("row_groups")).filterNot(_.isNull).map(rowGroups(_, bits))
-    if (groups.isDefined && !request.rowGroups) fail("wrong_answer", "nobody asked for row groups")
+    if (groups.isDefined && !request.rowGroups)
+      fail("wrong_answer", "the question did not ask for row groups")
     PlanAnswer(
       bits,
       groups,
@@ -194,11 +200,11 @@ object Messages {
   def readImplied(text: String, request: ImpliedRequest): JsonNode =
     required(document(text, request.id), "implied")
 
-  /** Notes that come with a file that was asked for. */
+  /** Notes that come with a file that the sidecar has written. */
   def readWritten(text: String, id: String): Seq[String] =
     document(text, id).path("notes").elements.asScala.map(_.asText).toSeq
 
-  /** An answer of our version to the question with this id. */
+  /** An answer of this version to the question with this id. */
   private def document(text: String, id: String): JsonNode = {
     val root =
       try mapper.readTree(text)
@@ -214,7 +220,7 @@ object Messages {
     root
   }
 
-  /** A set of files, as `kept` reads it. */
+  /** Writes a set of files in the form that `kept` reads. */
   private[tamis] def writeKept(bits: BitSet, files: Int, out: ObjectNode): Unit = {
     val bytes = java.util.Arrays.copyOf(bits.toByteArray, (files + 7) / 8)
     out.put("form", "bitmap").put("data", Base64.getEncoder.encodeToString(bytes))
@@ -229,7 +235,7 @@ object Messages {
         required(node, "data").elements.asScala.foreach { r =>
           val (start, stop) = (r.get(0).asInt(-1), r.get(1).asInt(-1))
           if (start < 0 || stop < start || stop > files)
-            fail("garbage_answer", s"a range $start to $stop of $files files")
+            fail("garbage_answer", s"the range $start to $stop is not valid for $files files")
           bits.set(start, stop)
         }
       case "bitmap" =>
@@ -239,7 +245,7 @@ object Messages {
         bits.or(BitSet.valueOf(bytes))
         if (bits.length > files)
           fail("garbage_answer", s"a bitmap that keeps file ${bits.length - 1} of $files")
-      case other => fail("garbage_answer", s"kept files in the unknown form '$other'")
+      case other => fail("garbage_answer", s"kept files have the unknown form '$other'")
     }
     bits
   }
@@ -259,14 +265,14 @@ object Messages {
     in.get(files)
     val (starts, lengths) = (longs("starts"), longs("lengths"))
     if (files.length != starts.length || files.length != lengths.length)
-      fail("garbage_answer", "as many files as starts and lengths are needed")
+      fail("garbage_answer", "the row groups have different numbers of files, starts and lengths")
     files.indices.foreach { i =>
       val after =
         if (i == 0 || files(i - 1) < files(i)) 0L
         else if (files(i - 1) == files(i)) starts(i - 1) + lengths(i - 1)
         else Long.MaxValue
       if (files(i) < 0 || !kept.get(files(i)) || starts(i) < after || lengths(i) <= 0)
-        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}")
+        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}: invalid")
     }
     RowGroups(files, starts, lengths, long(node, "kept"), long(node, "total"))
   }
@@ -306,9 +312,9 @@ object Messages {
     Option(node.get(field)).getOrElse(fail("garbage_answer", s"the answer has no '$field'"))
 
   private def expect(root: JsonNode, field: String, value: String): Unit = {
-    val found = root.path(field).asText
-    if (found != value)
-      fail("wrong_answer", s"the answer has $field '$found', the question had '$value'")
+    val actual = root.path(field).asText
+    if (actual != value)
+      fail("wrong_answer", s"the answer has $field '$actual', the question had '$value'")
   }
 
   private def fail(code: String, text: String): Nothing = throw new PlannerFailure(code, text)

@@ -23,12 +23,14 @@ import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types.{BooleanType, CharType, DataType, StructType}
 
-/** The one SQL front end: Spark's own parser, analyser and expression rules. */
+/** The only SQL front end: Spark's own parser, analyser and expression rules. */
 object PredicateParser {
 
-  /** @return
-    *   the document of the predicate over the schema, simplified but with nothing inferred; columns
-    *   are spelled as the schema spells them
+  /** Parses a predicate over a schema.
+    *
+    * @return
+    *   the document of the predicate, simplified but with nothing inferred; columns are spelled as
+    *   in the schema
     */
   def parse(session: SparkSession, sql: String, schemaJson: String): String = session.withActive {
     val declared = DataType.fromJson(schemaJson).asInstanceOf[StructType]
@@ -40,18 +42,18 @@ object PredicateParser {
     val simplified =
       Simplifier.execute(analysed).collectFirst { case Filter(condition, _) => condition }
     val condition: Expression =
-      simplified.getOrElse(throw new IllegalStateException(s"no predicate is left of: $sql"))
+      simplified.getOrElse(throw new IllegalStateException(s"no predicate is left: $sql"))
     val opaque = ExpressionWriter.ambiguousPaths(schema) ++ padded(declared)
     Messages.mapper.writeValueAsString(
       new ExpressionWriter(opaque).write(spelled(condition, columns))
     )
   }
 
-  /** A value rather than a predicate, for statistics of it.
+  /** Parses a value rather than a predicate, to compute statistics of it.
     *
     * @return
-    *   {"type", "document", "refusal"}: the document as a query's filter would have it; the refusal
-    *   says why no statistics can be kept of it
+    *   {"type", "document", "refusal"}: the document as a query's filter would contain it; the
+    *   refusal says why no statistics can be stored for it
     */
   def parseValue(session: SparkSession, sql: String, schemaJson: String): String =
     session.withActive {
@@ -85,11 +87,11 @@ object PredicateParser {
       Messages.mapper.writeValueAsString(out)
     }
 
-  /** What a person wrote about some of these columns. Throws ParseException. */
+  /** What a user wrote about some of these columns. `over` throws ParseException. */
   sealed trait Written
   case object OfOtherColumns extends Written
 
-  /** Or another value of them. */
+  /** A column, or another value computed from the columns. */
   final case class AColumn(column: Expression) extends Written
   final case class Predicates(conjuncts: Seq[Expression]) extends Written
 
@@ -97,7 +99,7 @@ object PredicateParser {
     session.withActive {
       session.sessionState.sqlParser.parseExpression(sql) match {
         case UnresolvedAttribute(parts) =>
-          // fails where a column has no such field
+          // fails if a column has no such field
           Try(
             Schema(columns).resolve(parts, session.sessionState.conf.resolver)
           ).toOption.flatten match {
@@ -120,21 +122,21 @@ object PredicateParser {
     }
 
   private def refusalOf(e: Expression): Option[String] =
-    if (e.exists(_.isInstanceOf[SubqueryExpression])) Some("it holds a subquery")
+    if (e.exists(_.isInstanceOf[SubqueryExpression])) Some("it contains a subquery")
     else if (e.exists(_.isInstanceOf[UserDefinedExpression]))
       Some("it calls a user-defined function, whose code may change")
     else if (!e.deterministic) Some("it is not deterministic")
     else if (e.references.isEmpty) Some("it names no column")
     else None
 
-  /** The value as it looks in a filter that the whole optimizer has been over. */
+  /** The value as it looks in a filter that the whole optimizer has processed. */
   private def asInFilters(
       session: SparkSession,
       value: Expression,
       columns: Seq[Attribute]
   ): Expression = {
     val other = AttributeReference("other", value.dataType)()
-    def found(plan: LogicalPlan): Option[Expression] =
+    def valueIn(plan: LogicalPlan): Option[Expression] =
       plan.expressions
         .flatMap(_.collect {
           case EqualNullSafe(e, a: AttributeReference) if a.exprId == other.exprId => e
@@ -142,22 +144,23 @@ object PredicateParser {
         })
         .headOption
     val filter = Filter(EqualNullSafe(value, other), Schema(columns :+ other))
-    // a Project below the filter would leave the value in two parts
+    // a Project below the filter would split the value in two
     val whole = (e: Expression) => e.references.forall(a => columns.exists(_.exprId == a.exprId))
     Seq[LogicalPlan => LogicalPlan](session.sessionState.optimizer.execute(_), Simplifier.execute)
       .flatMap(simplify => Try(simplify(filter)).toOption.toSeq)
-      .flatMap(_.collectFirst { case p if found(p).isDefined => found(p).get })
+      .flatMap(_.collectFirst { case p if valueIn(p).isDefined => valueIn(p).get })
       .find(whole)
       .getOrElse(value)
   }
 
-  /** NULL alone has no type, and a Filter wants a boolean. */
+  /** A bare NULL has no type, and a Filter needs a boolean. */
   private def predicate(parsed: Expression): Expression = parsed match {
     case Literal(null, _) => Literal(null, BooleanType)
     case other            => other
   }
 
-  /** Spark spells a resolved column as the query does; statistics have the spelling of the schema.
+  /** Restores the spelling of the schema, which statistics use: Spark spells a resolved column as
+    * the query does.
     */
   private def spelled(condition: Expression, columns: Seq[Attribute]): Expression = {
     val names = columns.map(c => c.exprId -> c.name).toMap
@@ -166,8 +169,8 @@ object PredicateParser {
     }
   }
 
-  /** Paths of CHAR: Spark pads its values when it reads them, and whether statistics are of padded
-    * values is not known.
+  /** Paths of CHAR columns: Spark pads their values when it reads them, and it is not known whether
+    * statistics are of padded values.
     */
   private def padded(schema: StructType, prefix: String = ""): Seq[String] =
     schema.flatMap { field =>
@@ -178,11 +181,11 @@ object PredicateParser {
       }
     }
 
-  /** A relation that nothing is known of but its columns. */
+  /** A relation of which only the columns are known. */
   private final case class Schema(output: Seq[Attribute]) extends LeafNode
 
-  /** What the optimizer does to a condition before it reaches a scan, without what it infers from
-    * it (IS NOT NULL), and without the rules that would remove the Filter.
+  /** The rules that the optimizer applies to a condition before it reaches a scan, without those
+    * that infer from it (IS NOT NULL) and without those that would remove the Filter.
     */
   private object Simplifier extends RuleExecutor[LogicalPlan] {
     override protected def batches: Seq[Batch] = Seq(
@@ -211,8 +214,8 @@ object PredicateParser {
       )
     )
 
-    /** BETWEEN and its like name what they use twice; Spark's own rule would put that into a
-      * Project below the Filter.
+    /** BETWEEN and similar expressions name what they use twice; Spark's own rule would move that
+      * into a Project below the Filter.
       */
     private object InlineCommonExpressions extends Rule[LogicalPlan] {
       override def apply(plan: LogicalPlan): LogicalPlan = plan.transformExpressionsUp {

@@ -6,16 +6,16 @@ import scala.util.matching.Regex
 
 import com.fasterxml.jackson.databind.JsonNode
 
-/** Why something was not pruned, not exact or left alone.
+/** Why something was not pruned, is not exact or was left alone.
   *
   * @param fix
-  *   what to do; None: nothing
+  *   what to do about it; None if there is no fix
   */
 final case class Reason(code: String, text: String, fix: Option[String]) {
   def sentence: String = text + fix.fold("")(": " + _)
 }
 
-/** The registry of reasons, read from reasons.json, which Python reads too. */
+/** The registry of reasons, read from reasons.json, which Python also reads. */
 object Reasons {
   private val Resource = "/io/tamis/reasons.json"
   private val Braces = """\{\{|\}\}|\{(\w+)\}""".r
@@ -26,9 +26,9 @@ object Reasons {
     finally stream.close()
   }
 
-  /** The reason of that code with these arguments: tamis.reasons.reason is its twin. Total: a query
-    * does not fail for a sentence. Of a code that is not registered it is the code, and a test
-    * holds that there is none.
+  /** Returns the reason with that code and these arguments, as tamis.reasons.reason does. Total,
+    * because a query must not fail because of a message: the text of a code that is not registered
+    * is the code itself. A test checks that every code is registered.
     */
   def apply(code: String, arguments: (String, String)*): Reason = {
     val named = arguments.toMap
@@ -41,15 +41,17 @@ object Reasons {
 
   private def known(code: String): Option[JsonNode] = Try(kinds).toOption.flatMap(_.get(code))
 
-  /** A template as Python's str.format reads it: {name} is an argument, {{ and }} are braces. */
+  /** Fills a template with the syntax of Python's str.format: {name} is an argument, {{ and }} are
+    * braces.
+    */
   private def filled(template: String, named: Map[String, String]): String =
     Braces.replaceAllIn(
       template,
-      found =>
-        Regex.quoteReplacement(found.matched match {
+      token =>
+        Regex.quoteReplacement(token.matched match {
           case "{{" => "{"
           case "}}" => "}"
-          case _    => named.getOrElse(found.group(1), "?")
+          case _    => named.getOrElse(token.group(1), "?")
         })
     )
 }

@@ -12,12 +12,11 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.catalog.functions.ScalarFunction
 import org.apache.spark.sql.execution.python.UserDefinedPythonFunction
 
-/** A deterministic function that only its author understands: of Python, Scala, Java, Hive, or of a
-  * catalog. Nothing is known of it but its name, its arguments and its type; tamis.declare may say
-  * more.
+/** A deterministic user-defined function of Python, Scala, Java, Hive or a catalog. Only its name,
+  * its arguments and its type are known; tamis.declare can add more.
   *
   * @param body
-  *   tells one Python function from another of the same name
+  *   digest that distinguishes Python functions of the same name
   */
 private[tamis] final case class UserFunction(
     name: String,
@@ -27,14 +26,14 @@ private[tamis] final case class UserFunction(
 
 private[tamis] object UserFunction {
 
-  /** What the names of these functions begin with in documents: no class of Catalyst does. */
+  /** Prefix of these functions' names in documents; no Catalyst class name starts with it. */
   val Prefix = "udf:"
 
   def of(e: Expression): Option[UserFunction] = named(e).filter(_ => e.deterministic)
 
   private def named(e: Expression): Option[UserFunction] = e match {
     case p: PythonUDF => Some(UserFunction(p.name, p.children, Some(bodyOf(p.func.command))))
-    // a function without a name is called "UDF", as all of them are
+    // all functions without a name are called "UDF"
     case s: ScalaUDF              => s.udfName.map(UserFunction(_, s.children, None))
     case _: SubqueryExpression    => None
     case u: UserDefinedExpression => Some(UserFunction(u.name, e.children, None))
@@ -57,7 +56,8 @@ private[tamis] object UserFunction {
       .map(b => f"$b%02x")
       .mkString
 
-  /** The body of a Python function that is registered under this name; null: there is none. */
+  /** The digest of the Python function that is registered under this name; null if there is none.
+    */
   def bodyOf(session: SparkSession, name: String): String = {
     val registry = session.asInstanceOf[ClassicSession].sessionState.functionRegistry
     Try(registry.lookupFunction(FunctionIdentifier(name), Seq(Literal(null)))).toOption.collect {

@@ -8,11 +8,12 @@ import scala.util.Try
 
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 
-/** When the clocks of a time zone change, as this JVM has it: Python's edition of the time zone
-  * database may be another, and a file pruned by other rules than the rows are read with is lost.
+/** The offset changes of a time zone as this JVM knows them. Python's copy of the time zone
+  * database may be of another edition, and a file pruned by other rules than the rows are read with
+  * would be lost.
   *
-  * "-17762;-2717650800:-18000,…": the first offset, then each transition and the offset after it,
-  * in seconds, up to the year 2100.
+  * Format "-17762;-2717650800:-18000,…": the first offset, then each transition and the offset
+  * after it, in seconds, up to the year 2100.
   */
 private[wire] object ZoneTable {
   private val end = Instant.parse("2100-01-01T00:00:00Z")

@@ -6,7 +6,7 @@ class TamisConfSuite extends munit.FunSuite {
   private def enabled(confs: (String, String)*): Boolean =
     TamisConf.enabled(TamisConf.ofApplication(confs.toMap.get))
 
-  test("an application is on by default and off by either switch, in any case") {
+  test("tamis is on by default, and either conf turns it off, in upper or lower case") {
     assert(enabled())
     assert(enabled("spark.tamis.enabled" -> "TRUE"))
     assert(!enabled("spark.tamis.enabled" -> "False"))
@@ -20,7 +20,7 @@ class TamisConfSuite extends munit.FunSuite {
     assertEquals(TamisConf.startTimeoutMs(conf), 20000L)
   }
 
-  test("the time to start is the application's") {
+  test("the start timeout is the one that the application sets") {
     val conf = TamisConf.ofApplication(Map("spark.tamis.startTimeoutMs" -> "1234").get)
     assertEquals(TamisConf.startTimeoutMs(conf), 1234L)
   }

@@ -29,13 +29,13 @@ class KeptSuite extends munit.FunSuite {
     schema
   )
 
-  private def kept(of: Listing, ordinals: Int*): Kept = {
+  private def kept(listing: Listing, ordinals: Int*): Kept = {
     val bits = new BitSet()
     ordinals.foreach(bits.set)
-    Kept.of(of, bits)
+    Kept.of(listing, bits)
   }
 
-  test("groups are directories with their values, and a partition may have several") {
+  test("each directory is a group with its values, and a partition may have several directories") {
     val l = listing()
     assertEquals(
       l.groups.map(_.directory).toSeq,
@@ -45,7 +45,7 @@ class KeptSuite extends munit.FunSuite {
     assertEquals(Listing.nameOf(l.files(0)), "a%20b")
   }
 
-  test("a directory whose name is a prefix of the next one's is another directory") {
+  test("a directory whose name is a prefix of the next one is a separate directory") {
     val l = Listing.of(
       Seq(
         PartitionDirectory(
@@ -58,13 +58,13 @@ class KeptSuite extends munit.FunSuite {
     assertEquals(l.groupOf.toSeq, Seq(0, 1, 0))
   }
 
-  test("a directory has one spelling") {
+  test("every URI of a directory gets the same spelling") {
     val spellings = Seq("file:///t/p=1", "file:/t/p=1", "file:/t/p=1/")
     assertEquals(spellings.map(Listing.canonical).distinct, Seq("file:/t/p=1"))
     assertEquals(Listing.canonical("hdfs://name:9/t"), "hdfs://name:9/t")
   }
 
-  test("survivors keep their order and their partition values") {
+  test("surviving files keep their order and their partition values") {
     val some = kept(listing(), 1, 2, 4)
     assertEquals(
       some.directories.map(d => (d.values.getInt(0), d.files.map(Listing.nameOf))),
@@ -73,14 +73,14 @@ class KeptSuite extends munit.FunSuite {
     assertEquals(some.bytes, 30L)
   }
 
-  test("no survivor, every survivor") {
+  test("a subset may be empty or complete") {
     assertEquals(kept(listing()).directories, Nil)
     val l = listing()
     assert(Kept.all(l).directories eq l.directories)
     assertEquals(Kept.all(Listing.empty).directories, Nil)
   }
 
-  test("only the groups that pass") {
+  test("whereGroup keeps only the files of groups that pass") {
     val l = listing()
     assertEquals(
       Kept.all(l).whereGroup(Array(false, true, true, false)).files.map(Listing.nameOf),
@@ -98,7 +98,7 @@ class KeptSuite extends munit.FunSuite {
     Kept.of(listing(time), bits, some)
   }
 
-  test("ranges that touch are one, as far as they may") {
+  test("ranges that touch are joined up to the maximum size") {
     val r = ranges((1, 4, 10), (1, 14, 10), (1, 24, 10), (1, 40, 5), (3, 4, 9))
     assertEquals(r.of(0, 100), None)
     assertEquals(r.of(2, 100), None)
@@ -110,7 +110,7 @@ class KeptSuite extends munit.FunSuite {
     assertEquals(FileRanges.none.bytesLeftOut(_ => 1L), 0L)
   }
 
-  test("files in part count for what is read of them, and stay so in every subset") {
+  test("partly kept files count the bytes that are read, in every subset") {
     val some = partly(Seq(0, 1, 4), ranges((1, 0, 2), (1, 5, 1), (4, 2, 3)))
     assertEquals(some.bytes, 10L + 3 + 3)
     val fewer = some.whereGroup(Array(true, true, true, false))
@@ -121,7 +121,7 @@ class KeptSuite extends munit.FunSuite {
     assertEquals(some.files.map(Listing.nameOf), Seq("a%20b", "c", "e"))
   }
 
-  test("a file in part is not the file, nor another part of it") {
+  test("a part of a file does not equal the whole file or another part") {
     val one = partly(Seq(1), ranges((1, 0, 2)))
     assertEquals(one, partly(Seq(1), ranges((1, 0, 2))))
     assertNotEquals(one, partly(Seq(1), ranges((1, 0, 3))))
@@ -130,13 +130,13 @@ class KeptSuite extends munit.FunSuite {
     assertNotEquals(one, partly(Seq(1), ranges((1, 0, 2)), time = 2))
   }
 
-  test("equal means the same files of an equal listing") {
+  test("subsets are equal if they keep the same files of equal listings") {
     assertEquals(kept(listing(), 1, 2), kept(listing(), 1, 2))
     assertNotEquals(kept(listing(), 1, 2), kept(listing(), 1))
     assertNotEquals(kept(listing(), 1, 2), kept(listing(time = 2), 1, 2))
   }
 
-  test("the fingerprint tells sizes, times, names, values and order apart") {
+  test("the fingerprint depends on sizes, times, names, values and order") {
     def of(files: (String, Long, Long)*) =
       Listing
         .of(
@@ -163,7 +163,7 @@ class KeptSuite extends munit.FunSuite {
     assertEquals(of(("file:/t/a", 1, 1)), of(("file:/t/a", 1, 1)))
   }
 
-  test("an answer with more files than the listing is refused") {
+  test("an answer with more files than the listing is rejected") {
     intercept[IllegalArgumentException](kept(listing(), 6))
   }
 }

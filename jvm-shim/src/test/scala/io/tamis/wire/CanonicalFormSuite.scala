@@ -9,7 +9,7 @@ class CanonicalFormSuite extends munit.FunSuite {
   private def s = AttributeReference("s", StringType)()
   private def key(e: Expression): Option[String] = new CanonicalForm(Set("hidden")).keyOf(e)
 
-  test("a column is known by path and type, and not by its id or spelling") {
+  test("a column is identified by path and type, not by its id or spelling") {
     assertEquals(key(Upper(s)), key(Upper(s.withName("S"))))
     assert(key(Upper(s)).isDefined)
     assertNotEquals(key(Upper(s)), key(Upper(AttributeReference("t", StringType)())))
@@ -17,7 +17,7 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertNotEquals(key(Length(s)), key(Length(binary)))
   }
 
-  test("under a resolver that tells case apart, so do keys") {
+  test("keys are case-sensitive if the resolver is") {
     val conf = new SQLConf
     conf.setConf(SQLConf.CASE_SENSITIVE, true)
     SQLConf.withExistingConf(conf) {
@@ -25,13 +25,13 @@ class CanonicalFormSuite extends munit.FunSuite {
     }
   }
 
-  test("the order of what commutes does not matter, and that of anything else does") {
+  test("the order of operands matters only if they do not commute") {
     val a = i
     assertEquals(key(BitwiseAnd(a, Literal(1))), key(BitwiseAnd(Literal(1), a)))
     assertNotEquals(key(Pmod(a, Literal(2))), key(Pmod(Literal(2), a)))
   }
 
-  test("formats, time zones and modes are part of it") {
+  test("formats, time zones and modes are part of the key") {
     val ts = AttributeReference("ts", TimestampType)()
     def formatted(pattern: String, zone: String) =
       key(DateFormatClass(ts, Literal(pattern), Some(zone)))
@@ -48,18 +48,18 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertNotEquals(parsed("FAILFAST"), parsed("PERMISSIVE"))
   }
 
-  test("collations are part of it") {
+  test("collations are part of the key") {
     val collated = AttributeReference("s", StringType("UNICODE_CI"))()
     assertNotEquals(key(Length(s)), key(Length(collated)))
   }
 
-  test("confs that functions read as they run are part of it") {
+  test("confs that functions read while they run are part of the key") {
     val conf = new SQLConf
     conf.setConfString("spark.sql.legacy.timeParserPolicy", "LEGACY")
     assertNotEquals(key(Upper(s)), SQLConf.withExistingConf(conf)(key(Upper(s))))
   }
 
-  test("texts that look alike are told apart") {
+  test("texts that look alike have different keys") {
     assertNotEquals(
       key(Concat(Seq(s, Literal("a,"), Literal("b")))),
       key(Concat(Seq(s, Literal("a"), Literal(",b"))))
@@ -67,7 +67,7 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertNotEquals(key(Concat(Seq(s, Literal("1")))), key(Concat(Seq(s, Literal(1)))))
   }
 
-  test("what is not the same wherever it is computed has none") {
+  test("an expression whose value depends on more than the row has no key") {
     assertEquals(key(Add(i, Cast(Rand(Literal(1L)), IntegerType))), None)
     assertEquals(key(Add(Literal(1), Literal(2))), None)
     val udf = ScalaUDF((x: Int) => x, IntegerType, Seq(i), Nil)
@@ -77,7 +77,7 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertEquals(key(Upper(AttributeReference("s", StringType, metadata = default)())), None)
   }
 
-  test("a struct field is a path, whatever its place in the struct") {
+  test("a struct field is a path, whatever its position in the struct") {
     def field(ddl: String) = {
       val struct = StructType.fromDDL(ddl)
       val st = AttributeReference("st", struct)()
@@ -87,7 +87,7 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertEquals(field("a STRING, b STRING"), field("b STRING"))
   }
 
-  test("a large expression has none, and is not looked at for long") {
+  test("a large expression has no key and is abandoned early") {
     val deep = (1 to 5000).foldLeft(s: Expression)((e, _) => Upper(e))
     assertEquals(key(deep), None)
   }

@@ -7,7 +7,7 @@ class ConstantReaderSuite extends munit.FunSuite {
   private def read(json: String, t: DataType): Option[Any] =
     ConstantReader.value(Messages.mapper.readTree(json), t)
 
-  test("values in Catalyst's own representation") {
+  test("values are read in Catalyst's own representation") {
     assertEquals(read("null", LongType), None)
     assertEquals(read("true", BooleanType), Some(true))
     assertEquals(read("-128", ByteType), Some((-128).toByte))
@@ -25,7 +25,7 @@ class ConstantReaderSuite extends munit.FunSuite {
     )
   }
 
-  test("what is no value of the type is refused") {
+  test("a node that is not a value of the type is rejected") {
     Seq[(String, DataType)](
       "1.5" -> LongType,
       "128" -> ByteType,

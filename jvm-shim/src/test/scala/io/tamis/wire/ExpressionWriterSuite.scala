@@ -24,7 +24,7 @@ class ExpressionWriterSuite extends munit.FunSuite {
     )
   }
 
-  test("AND and OR are flat, in order") {
+  test("AND and OR are flattened in order") {
     val four = And(And(IsNull(i), IsNull(s)), And(IsNull(d), IsNull(st)))
     val names = writer.write(four).get("a")
     assertEquals(names.size, 4)
@@ -48,7 +48,7 @@ class ExpressionWriterSuite extends munit.FunSuite {
     assertEquals(written(all), """{"n":"lit","t":"interval","v":[1,-2,3]}""")
   }
 
-  test("the table of a zone comes once, at the root of the first document that names the zone") {
+  test("the table of a zone appears once, at the root of the first document that names the zone") {
     val writing = new ExpressionWriter(Set.empty)
     val ts = AttributeReference("ts", TimestampType)()
     def after(hour: Int, zone: String) = GreaterThan(Hour(ts, Some(zone)), Literal(hour))
@@ -63,7 +63,7 @@ class ExpressionWriterSuite extends munit.FunSuite {
     assertEquals(other.get("zones").size, 1)
   }
 
-  test("a zone that is an argument is told as the zone of the call") {
+  test("a zone that is an argument becomes the zone of the call") {
     val ts = AttributeReference("ts", TimestampType)()
     val document =
       new ExpressionWriter(Set.empty).write(FromUTCTimestamp(ts, Literal("Asia/Tokyo")))
@@ -71,7 +71,7 @@ class ExpressionWriterSuite extends munit.FunSuite {
     assert(document.get("zones").has("Asia/Tokyo"))
   }
 
-  test("LIKE bears its escape character") {
+  test("LIKE includes its escape character") {
     assert(written(Like(s, Literal("a#_b%"), '#')).contains(""""o":{"escapeChar":"#"}"""))
   }
 
@@ -80,7 +80,7 @@ class ExpressionWriterSuite extends munit.FunSuite {
     assert(written(c).contains(""""p":["st","b","c"]"""))
   }
 
-  test("a path that two columns share is opaque, whichever of them is meant") {
+  test("a path that two columns share is opaque for both of them") {
     assertEquals(writer.write(GetStructField(st, 0)).get("n").asText, "opaque")
     assertEquals(writer.write(AttributeReference("st.a", IntegerType)()).get("n").asText, "opaque")
   }
@@ -94,7 +94,7 @@ class ExpressionWriterSuite extends munit.FunSuite {
     )
   }
 
-  test("NaN and infinities are text, other doubles numbers that read back the same") {
+  test("NaN and infinities are text, other doubles are numbers that round-trip") {
     assert(written(Literal(Double.NaN)).contains(""""v":"NaN""""))
     assert(written(Literal(Double.NegativeInfinity)).contains(""""v":"-Infinity""""))
     assertEquals(writer.write(Literal(0.1)).get("v").asDouble, 0.1)
@@ -117,7 +117,7 @@ class ExpressionWriterSuite extends munit.FunSuite {
     assertEquals(writer.write(broken).get("n").asText, "opaque")
   }
 
-  test("IN and INSET are one form; NULL is told apart") {
+  test("IN and INSET have the same form, with a flag for NULL") {
     val in = writer.write(In(i, Seq(Literal(1), Literal(null, IntegerType))))
     assertEquals(in.get("v").size, 1)
     assert(in.get("null").asBoolean)
@@ -126,13 +126,13 @@ class ExpressionWriterSuite extends munit.FunSuite {
     assert(!set.get("null").asBoolean)
   }
 
-  test("what is not deterministic is opaque, and names its columns") {
+  test("a nondeterministic expression is opaque and lists its columns") {
     val opaque = writer.write(GreaterThan(Rand(Literal(1L)), d))
     assertEquals(opaque.get("n").asText, "opaque")
     assertEquals(opaque.get("cols").toString, """[["d"]]""")
   }
 
-  test("scalar options of a function travel with it") {
+  test("a function is written with its scalar options") {
     val cast = writer.write(Cast(s, DateType, Some("Europe/Berlin"), EvalMode.ANSI))
     assertEquals(cast.get("f").asText, "Cast")
     assertEquals(cast.at("/o/timeZoneId").asText, "Europe/Berlin")

@@ -15,7 +15,7 @@ class ImpliedReaderSuite extends munit.FunSuite {
   private def conjuncts(asked: Expression, intervals: String): Seq[String] =
     read(asked, intervals).flatMap(_.conjuncts).map(ExpressionWriter.sqlOf)
 
-  test("a range has the column of the question, and its type") {
+  test("a range has the column of the question and its type") {
     val c = column(DateType)
     val asked = EqualTo(Year(c), Literal(1995))
     val bounds = read(asked, """[{"lower":9131,"upper":9495}]""").flatMap(_.conjuncts)
@@ -28,7 +28,7 @@ class ImpliedReaderSuite extends munit.FunSuite {
     )
   }
 
-  test("one value, an open end, several intervals") {
+  test("single values, open ends and several intervals become conjuncts") {
     val n = column(IntegerType)
     assertEquals(conjuncts(n, """[{"lower":4,"upper":4}]"""), Seq("(c = 4)"))
     assertEquals(conjuncts(n, """[{"lower":null,"upper":4}]"""), Seq("(c <= 4)"))
@@ -43,19 +43,19 @@ class ImpliedReaderSuite extends munit.FunSuite {
     )
   }
 
-  test("a struct field") {
+  test("a range may be over a struct field") {
     val s = column(StructType.fromDDL("`a b` DECIMAL(9,2)"), "s")
     val field = GetStructField(s, 0)
-    val found =
+    val ranges =
       read(Abs(field), """[{"lower":"7.00","upper":"7.99"}]""", """["s","a b"]""")
-    assertEquals(found.map(_.column), Seq[Expression](field))
+    assertEquals(ranges.map(_.column), Seq[Expression](field))
     assertEquals(
-      found.flatMap(_.conjuncts).map(_.children(1).toString),
+      ranges.flatMap(_.conjuncts).map(_.children(1).toString),
       Seq("7.00", "7.99")
     )
   }
 
-  test("what cannot be read is no range") {
+  test("an unreadable range is left out") {
     val n = column(IntegerType)
     for (
       intervals <- Seq(
@@ -78,7 +78,7 @@ class ImpliedReaderSuite extends munit.FunSuite {
   private def widened(t: DataType, intervals: String): Seq[String] =
     read(column(t), intervals).flatMap(_.widened).flatMap(_.conjuncts).map(ExpressionWriter.sqlOf)
 
-  test("a margin for what another engine compares otherwise") {
+  test("widened adds a margin for engines that compare differently") {
     assertEquals(widened(IntegerType, """[{"lower":4,"upper":4}]"""), Seq("(c >= 3)", "(c <= 5)"))
     assertEquals(widened(ByteType, """[{"lower":-128,"upper":5}]"""), Seq("(c <= 6Y)"))
     assertEquals(widened(LongType, s"""[{"lower":${Long.MinValue},"upper":null}]"""), Nil)

@@ -36,7 +36,7 @@ class MessagesSuite extends munit.FunSuite {
     assert(failure.getMessage.contains(part), failure.getMessage)
   }
 
-  test("a request says what it is about") {
+  test("a request contains its snapshot, table and settings") {
     val json = Messages.mapper.readTree(request.toJson)
     assertEquals(json.get("version").asInt, Messages.Version)
     assertEquals(json.at("/snapshot/fingerprint").asText, "f00d")
@@ -44,12 +44,12 @@ class MessagesSuite extends munit.FunSuite {
     assert(json.at("/index/location").isNull)
     assertEquals(json.get("row_groups").asBoolean, true)
     assert(!json.has("reading"))
-    val of = request.copy(reading = Some("""{"format":"csv"}"""))
-    val told = Messages.mapper.readTree(of.toJson).get("reading").asText
-    assertEquals(told, """{"format":"csv"}""")
+    val withReading = request.copy(reading = Some("""{"format":"csv"}"""))
+    val reading = Messages.mapper.readTree(withReading.toJson).get("reading").asText
+    assertEquals(reading, """{"format":"csv"}""")
   }
 
-  test("every form of kept files") {
+  test("every form of kept files is read") {
     def kept(form: String) = Messages.readAnswer(answer(form), request).kept.toString
     assertEquals(kept("""{"form":"none"}"""), "{}")
     assertEquals(kept("""{"form":"all"}"""), "{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}")
@@ -73,7 +73,7 @@ class MessagesSuite extends munit.FunSuite {
       .replace("\"milliseconds\"", s"\"row_groups\":$groups,\"milliseconds\"")
   }
 
-  test("bytes of files that are not read whole") {
+  test("row groups of partly kept files are read") {
     val big = 1L << 40
     val read = Messages
       .readAnswer(withRanges((0, 4, 10), (0, 14, 5), (9, big, big)), request)
@@ -87,7 +87,7 @@ class MessagesSuite extends munit.FunSuite {
     assert(Messages.readAnswer(withRanges(), request).rowGroups.exists(_.files.isEmpty))
   }
 
-  test("bytes that are out of order, or of files that are not kept, are refused") {
+  test("row groups that are out of order, or of files that are not kept, are rejected") {
     refused(withRanges((2, 4, 10)), "file 2")
     refused(withRanges((10, 4, 10)), "file 10")
     refused(withRanges((-1, 4, 10)), "file -1")
@@ -96,14 +96,14 @@ class MessagesSuite extends munit.FunSuite {
     refused(withRanges((0, 4, 10), (0, 13, 5)), "file 0")
     refused(withRanges((9, 4, 10), (0, 4, 10)), "file 0")
     val text = withRanges((0, 4, 10))
-    refused(text.replace(packed(8, 10), packed(8, 10, 11)), "as many")
-    val nobody = intercept[PlannerFailure](
+    refused(text.replace(packed(8, 10), packed(8, 10, 11)), "different numbers")
+    val unrequested = intercept[PlannerFailure](
       Messages.readAnswer(text, request.copy(rowGroups = false))
     )
-    assert(nobody.getMessage.contains("nobody asked"))
+    assert(unrequested.getMessage.contains("did not ask for"))
   }
 
-  test("reasons, counts and warnings") {
+  test("reasons, counts and warnings are read") {
     val read = Messages.readAnswer(answer("""{"form":"all"}"""), request)
     assertEquals(read.outcomes.map(_.pushdown), Seq("exact", "inexact"))
     assertEquals(read.outcomes(1).reason, Some(Reason("C", "T", None)))
@@ -112,7 +112,7 @@ class MessagesSuite extends munit.FunSuite {
     assertEquals(read.warnings, Seq("w" -> "look"))
   }
 
-  test("an answer that is not one, or not to this question, is refused") {
+  test("an answer that is malformed or belongs to another question is rejected") {
     val all = """{"form":"all"}"""
     refused("", "not")
     refused("{", "not JSON")
@@ -131,7 +131,7 @@ class MessagesSuite extends munit.FunSuite {
     refused(answer("""{"form":"most"}"""), "most")
   }
 
-  test("the question for implied ranges, and its answer") {
+  test("a request for implied ranges is written, and its answer is read") {
     val question = ImpliedRequest("q2", conjuncts)
     assertEquals(
       question.toJson,

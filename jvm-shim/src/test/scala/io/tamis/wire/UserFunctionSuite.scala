@@ -21,7 +21,7 @@ class UserFunctionSuite extends munit.FunSuite {
       udfDeterministic = deterministic
     )
 
-  test("a Scala function travels by its name, with its arguments and its type") {
+  test("a Scala function is written with its name, arguments and type") {
     val udf = scala(Some("halve"))
     val document = writer.write(EqualTo(If(IsNull(i), Literal(null, IntegerType), udf), Literal(3)))
     val called = document.at("/a/0/a/2")
@@ -33,7 +33,7 @@ class UserFunctionSuite extends munit.FunSuite {
     assert(called.get("o") == null)
   }
 
-  test("without a name, or not deterministic, it is opaque") {
+  test("a function that has no name or is not deterministic is opaque") {
     assertEquals(writer.write(scala(None)).get("n").asText, "opaque")
     assertEquals(writer.write(scala(Some("f"), deterministic = false)).get("n").asText, "opaque")
   }
@@ -42,7 +42,7 @@ class UserFunctionSuite extends munit.FunSuite {
     assert(!ExpressionWriter.isPlain(scala(Some("halve"))))
   }
 
-  test("a function of a catalog travels by its name, however it is called") {
+  test("a catalog function is written with its name, however it is called") {
     val function = new Halve
     val calls = Seq(
       ApplyFunctionExpression(function, Seq(i)),
@@ -69,12 +69,12 @@ class UserFunctionSuite extends munit.FunSuite {
     }
   }
 
-  test("what Spark itself invokes is no function of a user") {
+  test("a method that Spark itself invokes is not a user-defined function") {
     val invoked = StaticInvoke(classOf[Math], IntegerType, "abs", Seq(i), Seq(IntegerType))
     assertEquals(writer.write(invoked).get("f").asText, "Math.abs")
   }
 
-  test("a document bears the text of its function") {
+  test("a document contains the SQL text of its function") {
     assert(written(scala(Some("halve"))).contains(""""sql":"halve("""))
   }
 }
