@@ -61,7 +61,7 @@ object ConfineToKeys {
     val writer = Question.writer(scan.table)
     val predicate = writer.write(range.predicate(scan.key))
     ScanPlanner.ask(scan.table, scan.conjuncts, ConfineGoal(predicate)) match {
-      case Left(why)    => scan.scannedFor(goal(scan, Some(why)), None)
+      case Left(why)         => scan.scannedFor(goal(scan, Some(why)), None)
       case Right(goalAnswer) =>
         val listing = goalAnswer.asked.listing
         GoalReader.files(goalAnswer.answer, listing.size) match {

@@ -74,7 +74,7 @@ object KeyRange {
     else {
       val document = Question.writer(table).write(key)
       ScanPlanner.ask(table, conjuncts, KeyRangeGoal(document)) match {
-        case Left(why)    => Left(Some(why))
+        case Left(why)         => Left(Some(why))
         case Right(goalAnswer) =>
           GoalReader.ranges(goalAnswer.answer, key.dataType) match {
             case Right(ranges) => Right(KeyRange(key.dataType, ranges))

@@ -10,8 +10,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnVector, ColumnarBatch}
 
-/** Rows of an Arrow IPC file that the sidecar has written: bulk data never travels through
-  * py4j.
+/** Rows of an Arrow IPC file that the sidecar has written: bulk data never travels through py4j.
   *
   * Its columns have types that Spark supports (timestamps in microseconds, no dictionaries).
   */

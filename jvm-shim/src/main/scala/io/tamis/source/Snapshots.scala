@@ -177,7 +177,7 @@ object Snapshots {
             case x: SmallIntVector => x.setSafe(row, value(values).toInt)
             case x: IntVector      => x.setSafe(row, value(values).toInt)
             case x: BigIntVector   => x.setSafe(row, value(values))
-            case other =>
+            case other             =>
               throw new IllegalStateException(s"cannot write an integer to ${other.getClass}")
           }
       }

@@ -128,7 +128,7 @@ object ImpliedReader {
 
   private def names(path: Seq[String])(e: Expression): Boolean = e match {
     case ExpressionWriter.ColumnPath(columnPath) => columnPath == path
-    case _                                  => false
+    case _                                       => false
   }
 
   /** A value of a type that has ranges; None if it is missing or of another type. */
