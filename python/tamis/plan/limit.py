@@ -57,7 +57,7 @@ def enough_files(
 
 
 def _fewest(rows: int, ordinals: npt.NDArray[np.intp], num_records: npt.NDArray[np.int64]) -> Flags:
-    """Choose the largest files until there are enough rows; the last is the smallest that suffices."""
+    """Choose the largest files until there are enough rows, but the smallest last one that does."""
     ordinals = ordinals[np.argsort(-num_records[ordinals], kind="stable")]
     total = np.cumsum(num_records[ordinals])
     last = int(np.searchsorted(total, rows))

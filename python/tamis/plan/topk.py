@@ -140,7 +140,7 @@ def boundary(
 def _contributions(
     key: SortKey, file_keys: KeyOfFiles, total: Numbers
 ) -> Iterator[tuple[Group, _Counted]]:
-    """Yield for each group, in order, the rows that are certainly in or before it, each row once."""
+    """Yield for each group, in order, the rows certainly in or before it. Each row counts once."""
     passes = file_keys.may_be[Group.NULL]
     known, counted = total > 0, file_keys.nulls >= 0
     count = np.clip(file_keys.nulls, 0, np.maximum(total, 0))
