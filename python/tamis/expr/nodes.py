@@ -177,7 +177,9 @@ class IsNull:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """`lower <= value <= upper`, which evaluate.ranges derives from comparisons. None means no limit.
+    """`lower <= value <= upper`, which evaluate.ranges derives from comparisons.
+
+    None means no limit on that side.
 
     - `upper_open`: the condition is value < upper. This is for text, because a string has no
       immediate predecessor.

@@ -8,7 +8,7 @@
     fold        a AND true, a AND false  a, false             the same for OR
                 x = NULL                 NULL                 all comparisons except <=>
                 x <=> NULL               x IS NULL
-    list        x = 1 OR x = 2 OR …      x IN (1, 2, …)       if there are many; NOT IN for AND of <>
+    list        x = 1 OR x = 2 OR …      x IN (1, 2, …)       if many; AND of <> becomes NOT IN
 
 `NOT (x <=> y)`, `NOT (x IN …)` and `NOT (x IS NULL)` have no shorter form and are kept.
 """
@@ -159,7 +159,7 @@ def _joined(lists: list[In], whole: And | Or) -> Expr:
 
 
 def _equality(part: Expr, negated: bool) -> In | None:
-    """Return the part, or with `negated` its negation, as a list, or None if it has no such form."""
+    """Return the part, or with `negated` its negation, as a list. None if it has no such form."""
     match part:
         case Not(child=In() as listed) if negated:
             return listed if listed.options else None
