@@ -13,8 +13,8 @@ sent only once.
 
 Types have the names of Spark's `DataType.json`. Integers are JSON numbers. Dates are days and
 timestamps are microseconds since 1970. Calendar intervals are [months, days, microseconds].
-Floating-point values are numbers or "NaN", "Infinity", "-Infinity". Decimals are strings, and binary
-values are base64. Calls have the simple names of Catalyst's classes.
+Floating-point values are numbers or "NaN", "Infinity", "-Infinity". Decimals are strings, and
+binary values are base64. Calls have the simple names of Catalyst's classes.
 
 Decoding is total: an expression that is malformed or not understood becomes Opaque, and the rest
 can still be used.

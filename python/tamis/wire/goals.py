@@ -81,7 +81,7 @@ class KeyRangeGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="key_range
 
 
 class ConfineGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="confine"):
-    """Find the files that hold a row for which the predicate, an expression document, may be true."""
+    """Find the files with rows for which the predicate, an expression document, may be true."""
 
     to: Any
 

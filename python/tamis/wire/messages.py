@@ -135,7 +135,7 @@ class ImpliedInterval(msgspec.Struct, frozen=True):
 
 
 class ImpliedRange(msgspec.Struct, frozen=True):
-    """The intervals that contain the column's value in every row for which all conjuncts are true."""
+    """The intervals that contain the column's value in every row that satisfies all conjuncts."""
 
     column: list[str]
     intervals: list[ImpliedInterval]
