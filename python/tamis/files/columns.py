@@ -110,7 +110,7 @@ def number_edge(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, 
 
 def _require(condition: bool, array: pa.Array, data_type: DataType) -> None:
     if not condition:
-        raise NotLossless(f"{array.type} is not a spelling of {data_type}")
+        raise NotLossless(f"{array.type} does not fit {data_type}")
 
 
 def _filled(array: pa.Array) -> npt.NDArray[Any]:

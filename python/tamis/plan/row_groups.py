@@ -245,7 +245,7 @@ def _sums(flags: Flags, first: Numbers) -> Numbers:
 
 @dataclass(slots=True, eq=False)
 class _Progress:
-    """What has been decided so far."""
+    """The decisions so far."""
 
     conjuncts: Sequence[Expr]
     before: ScanDecision

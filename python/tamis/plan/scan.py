@@ -142,23 +142,23 @@ class Order:
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
         self._costs = [(conjunct, cost_of(conjunct)) for conjunct in conjuncts]
-        self._asked = dict.fromkeys(range(len(conjuncts)), 0)
+        self._evaluated = dict.fromkeys(range(len(conjuncts)), 0)
         self._passed = dict.fromkeys(range(len(conjuncts)), 0)
 
     def __iter__(self) -> Iterator[tuple[int, Expr, float]]:
         """Yield the ordinal, conjunct and cost of each conjunct, the most promising one first."""
         several = len(self._costs) > 1
-        for ordinal in sorted(self._asked, key=self._rank) if several else self._asked:
+        for ordinal in sorted(self._evaluated, key=self._rank) if several else self._evaluated:
             yield ordinal, *self._costs[ordinal]
 
     def _rank(self, ordinal: int) -> float:
         """Return the cost per container ruled out, assuming half of them before any evaluation."""
-        asked, passed = self._asked[ordinal], self._passed[ordinal]
-        ruled_out = 0.5 if asked == 0 else (asked - passed) / asked
+        evaluated, passed = self._evaluated[ordinal], self._passed[ordinal]
+        ruled_out = 0.5 if evaluated == 0 else (evaluated - passed) / evaluated
         return self._costs[ordinal][1] / (ruled_out + 0.001)
 
-    def saw(self, ordinal: int, asked: int, passed: int) -> None:
-        self._asked[ordinal] += asked
+    def saw(self, ordinal: int, evaluated: int, passed: int) -> None:
+        self._evaluated[ordinal] += evaluated
         self._passed[ordinal] += passed
 
 
@@ -219,8 +219,8 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
                 mask[rows] = truth(conjunct, block.take(rows)).can_be_true
             else:
                 np.logical_and(mask, truth(conjunct, block).can_be_true, out=mask)
-            asked, left = left, int(np.count_nonzero(mask))
-            order.saw(ordinal, asked, left)
+            evaluated, left = left, int(np.count_nonzero(mask))
+            order.saw(ordinal, evaluated, left)
 
 
 def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
@@ -279,10 +279,10 @@ def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
     return not uncovered.any()
 
 
-def all_true(conjunct: Expr, statistics: Statistics, asked: Flags = YES) -> bool:
+def all_true(conjunct: Expr, statistics: Statistics, wanted: Flags = YES) -> bool:
     """Return whether the conjunct is true for every row of the wanted containers."""
     truths = truth(conjunct, statistics)
-    return not ((truths.can_be_false & asked).any() or (truths.can_be_null & asked).any())
+    return not ((truths.can_be_false & wanted).any() or (truths.can_be_null & wanted).any())
 
 
 def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:

@@ -101,7 +101,7 @@ class PlanRequest(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """The files that are ruled out. None if the size is not known for each of these files."""
+    """The files that are ruled out. Bytes or rows are None if not known for each of these files."""
 
     files: int
     bytes: int | None = None
