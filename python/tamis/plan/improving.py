@@ -13,9 +13,9 @@ For MIN(c), over the files of one group. MAX is its mirror image:
 
 `witnessed` is the least upper bound of the files all of whose rows pass and that hold a value other
 than NULL and NaN. Some row of such a file is <= that bound, so a file whose values are all
-*greater* than the bound cannot go below this row. The file of the witness is not skipped because of
-its own bound, as its lower bound is not greater than its upper bound. So either the witness row is
-read, or a covered file has a value that is at least as small.
+*greater* than the bound cannot go below this row. The bound of the witness never skips the file of
+the witness itself, because its lower bound is not greater than its upper bound. So either the
+witness row is read, or a covered file has a value that is at least as small.
 
 A file that has only NULLs changes nothing.
 

@@ -40,7 +40,7 @@ def key_of_files(
     excluded = _excluded(key.expr, data_type, conjuncts)
     left = kept.copy()
     parts = []
-    has_bounds = False
+    any_known = False
     for ordinals, chosen in kept_blocks(segments, left):
         bounds = value(key.expr, chosen)
         if bounds is None or bounds.type != data_type:
@@ -52,8 +52,8 @@ def key_of_files(
             nearest = Function.MAX if key.descending else Function.MIN
             part = replace(part, attained=is_attained(nearest, chosen, key.expr, len(ordinals)))
         parts.append(part)
-        has_bounds |= not (bounds.lower is bounds.upper is None and is_always(bounds.can_be_null))
-    if not has_bounds:
+        any_known |= not (bounds.lower is bounds.upper is None and is_always(bounds.can_be_null))
+    if not any_known:
         return None
     return _joined(parts)
 

@@ -98,7 +98,7 @@ def decide(
     consequences: Sequence[Expr] = (),
     among: Flags | None = None,
 ) -> ScanDecision:
-    """Decide which files a scan needs that is filtered by all of the conjuncts.
+    """Decide which files are needed by a scan that is filtered by all of the conjuncts.
 
     A file that no segment covers is kept, and then no conjunct is exact.
 
@@ -226,9 +226,10 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
 def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
     """Return the ordinals of the conjuncts that are true for every row of every kept file.
 
-    If no file is kept, that is every conjunct. A conjunct that relies on a declaration is never
-    included. Nor, if some file is kept, is one that Spark's reader may lose rows of, or one of
-    thousands of parts: such a conjunct is rarely true for all rows, so it is not evaluated.
+    If no file is kept, these are all conjuncts. If a kept file has no statistics, there are none. A
+    conjunct that relies on a declaration is never included. If some file is kept, two more kinds of
+    conjuncts are not included: those that Spark's reader may lose rows of, and those of thousands
+    of parts, which are rarely true for all rows and therefore not evaluated.
     """
     if not _covered(segments, kept):
         return frozenset()

@@ -332,9 +332,10 @@ def _other_reading(
     what = "" if built is None or now is None else f" ({difference(built, now)})"
     return IndexUnusable(
         "index.other_reading",
-        f"the index {where} was built with other read options{what}, and is not used",
-        "read the files with the same options, or rebuild the index: tamis.index(spark, "
-        f"{json.dumps(unquote(root), ensure_ascii=False)}, reader=…).build()",
+        f"the index {where} was built with another schema or other settings for reading the files"
+        f"{what}, and is not used",
+        "read the files with the same schema and settings, or rebuild the index: "
+        f"tamis.index(spark, {json.dumps(unquote(root), ensure_ascii=False)}, reader=…).build()",
     )
 
 
