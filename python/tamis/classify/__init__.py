@@ -1,16 +1,17 @@
-"""The three-way contract: what storage proves, what it helps with, what it leaves to the engine.
+"""The three-way contract between the engine and storage: exact, inexact, unsupported.
 
-NOT is first brought down to the leaves (De Morgan; x < y becomes x >= y), which three-valued logic
-allows. Then every part counts positively: the whole is implied by it more often if the part is
-weaker. So an AND may leave parts out, an OR may not, and nothing is weakened below a NOT.
+NOT is first pushed down to the leaves (De Morgan; NOT (x < y) becomes x >= y), which three-valued
+logic allows. Every part then occurs positively: if a part gets weaker, the whole gets weaker. So an
+AND may leave out parts, an OR may not, and nothing below a NOT is ever weakened.
 
     A AND B    exact     inexact   unsupported      A OR B     exact     inexact   unsupported
     exact      exact     inexact   inexact: A       exact      exact     inexact   unsupported
     inexact    inexact   inexact   inexact: A       inexact    inexact   inexact   unsupported
     unsup.     inexact   inexact   unsupported      unsup.     unsup.    unsup.    unsupported
 
-"inexact: A" pushes A alone. Whatever is not exact is applied again as a whole: the residual.
-What no row can make true (x < 5 AND x > 10) is exact: it keeps no file, whatever is known of x.
+"inexact: A" pushes only A. A predicate that is not exact is applied again as a whole: it is the
+residual. A predicate that is true for no row (x < 5 AND x > 10) is exact: it keeps no file,
+whatever is known about x.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ __all__ = ["Capabilities", "Classification", "LiftingRule", "Pushdown", "classif
 
 
 def classify(expr: Expr, capabilities: Capabilities) -> Classification:
-    """What storage with these capabilities does with a predicate, and why no more.
+    """Return what storage with these capabilities does with a predicate, and why it is not exact.
 
-    Static: it holds for every file whose partition values are known. `pushed` is implied by `expr`.
+    The result is static: it holds for all files whose partition values are known. `expr` implies
+    `pushed`.
 
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal, Opaque
     >>> from tamis.expr.sql import to_sql
@@ -69,7 +71,7 @@ def _classify(expr: Expr, capabilities: Capabilities) -> _Result:
 def _conjunction(expr: Expr, parts: Sequence[_Result]) -> _Result:
     if all(pushdown is Pushdown.EXACT for pushdown, _, _ in parts):
         return Pushdown.EXACT, expr, None
-    # Without one of its parts an AND is weaker: it keeps more files, and no row is lost.
+    # An AND without some of its parts is weaker: it keeps more files, and no row is lost.
     pushed = [part for pushdown, part, _ in parts if pushdown is not Pushdown.UNSUPPORTED]
     why = _worst(parts)
     if not pushed:
@@ -84,7 +86,7 @@ def _disjunction(expr: Expr, parts: Sequence[_Result]) -> _Result:
         return Pushdown.EXACT, expr, None
     why = _worst(parts)
     if any(pushdown is Pushdown.UNSUPPORTED for pushdown, _, _ in parts):
-        # Without one of its parts an OR is stronger: rows that only that part matches are lost.
+        # An OR without one of its parts is stronger: rows that only that part matches are lost.
         assert why is not None  # an unsupported branch has a reason
         because = reason("OR_NEEDS_EVERY_BRANCH", because=why.text, then=why.fix or "")
         return Pushdown.UNSUPPORTED, expr, because
@@ -92,7 +94,7 @@ def _disjunction(expr: Expr, parts: Sequence[_Result]) -> _Result:
 
 
 def _worst(parts: Sequence[_Result]) -> Reason | None:
-    """The reason of the first unsupported part, or else of the first inexact one."""
+    """Return the reason of the first unsupported part, else of the first inexact part."""
     for wanted in (Pushdown.UNSUPPORTED, Pushdown.INEXACT):
         for pushdown, _, why in parts:
             if pushdown is wanted:

@@ -1,4 +1,4 @@
-"""What storage knows of a table, as far as it decides which predicates it can use."""
+"""What storage knows about a table, as far as that decides which predicates it can use."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ __all__ = ["Capabilities", "capabilities_of"]
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Which columns have statistics, and how the table is partitioned.
+    """The columns that have statistics, and how the table is partitioned.
 
-    - `statistics`: columns whose minimum and maximum are known per file (dots for struct fields).
-    - `null_counts`: columns whose number of NULLs is; None: the same columns.
-    - `expressions`: keys of expressions of which statistics were recorded.
-    - `has_index`: whether what is not known here is not in an index that there is.
-    - `partition_spec`: its partition fields. That a file's partition value is known is taken for
-      granted here; `evaluate` looks.
+    - `statistics`: the columns whose minimum and maximum are known per file (dots for struct
+      fields).
+    - `null_counts`: the columns whose number of NULLs is known. None means the same columns.
+    - `expressions`: the keys of expressions that have recorded statistics.
+    - `has_index`: whether the table has an index, so that missing statistics are missing from it.
+    - `partition_spec`: the partition fields. The partition value of a file is assumed to be known
+      here; `evaluate` checks it.
 
     >>> known = Capabilities(
     ...     statistics=["price"], partition_spec=[PartitionField("ts", "day", "d")]
@@ -52,7 +53,7 @@ class Capabilities:
 
     @staticmethod
     def of_files(files: pa.Table, partition_spec: Sequence[PartitionField] = ()) -> Capabilities:
-        """What a table of files (see `evaluate`) has columns for.
+        """Return the capabilities of a table of files (see `evaluate`), by its columns.
 
         >>> Capabilities.of_files(pa.table({"min.a": [1], "null_count.b": [0]})).has_null_counts(
         ...     "b"
@@ -73,14 +74,14 @@ class Capabilities:
         return not _spellings(column).isdisjoint(self.null_counts or ())
 
     def has_recorded(self, expr: Expr) -> bool:
-        """Whether statistics of the expression as a whole were recorded."""
+        """Return whether there are recorded statistics of the expression as a whole."""
         return isinstance(expr, Call | Opaque) and expr.key in self.expressions
 
     def is_partition_column(self, column: str) -> bool:
         return any(field.source in _spellings(column) for field in self.partition_spec)
 
     def transforms(self, column: str) -> tuple[Transform, ...]:
-        """The transforms of the fields of that column, as far as they are understood."""
+        """Return the transforms of the column's partition fields, except those not understood."""
         parsed = (
             Transform.parse(field.transform)
             for field in self.partition_spec
@@ -89,7 +90,7 @@ class Capabilities:
         return tuple(transform for transform in parsed if transform is not None)
 
     def lifting_rule(self, column: Column, op: Comparison, value: Value) -> LiftingRule:
-        """The best rule for `column op value` among the fields of the column."""
+        """Return the best rule for `column op value` among the column's partition fields."""
         return best(
             lifting_rule(transform, op, value, column.type)
             for transform in self.transforms(dotted(column.path))
@@ -97,21 +98,21 @@ class Capabilities:
 
 
 def _spellings(column: str) -> frozenset[str]:
-    """A column with and without quotes: see files.table.spellings."""
+    """Return the name of a column with and without quotes (see files.table.spellings)."""
     return frozenset((column, column.replace("`", "")))
 
 
 def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:
-    """What some statistics know of the columns of an expression, in one table or another."""
+    """Return what any of the given statistics know about the columns of an expression."""
     bounded: set[str] = set()
     counted: set[str] = set()
     recorded: set[str] = set()
     has_index = False
     columns = {node for node in walk(expr) if isinstance(node, Column)}
-    asked_for_null = {node.child for node in walk(expr) if isinstance(node, IsNull)}
+    null_checked = {node.child for node in walk(expr) if isinstance(node, IsNull)}
     keys = {node.key for node in walk(expr) if isinstance(node, Call | Opaque) and node.key}
     for statistics in tables:
-        # an index knows which files are empty; directories do not
+        # Only an index knows which files are empty; partition directories do not.
         has_index = has_index or statistics.empty() is not None
         recorded.update(key for key in keys if expression_of(statistics, key) is not None)
         for column in columns:
@@ -119,9 +120,9 @@ def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:
             has_edge = bounds.lower is not None or bounds.upper is not None
             if has_edge or members_in(statistics, column) is not None:
                 bounded.add(dotted(column.path))
-            # of a column that has NULLs in every file only the numbers tell that they were counted
+            # If every file has NULLs in the column, only the counts show that they are known.
             if not is_always(bounds.can_be_null) or (
-                column in asked_for_null and certain_of(statistics, column).nulls.max() >= 0
+                column in null_checked and certain_of(statistics, column).nulls.max() >= 0
             ):
                 counted.add(dotted(column.path))
     return Capabilities(bounded, counted, expressions=recorded, has_index=has_index)

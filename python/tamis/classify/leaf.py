@@ -1,8 +1,8 @@
-"""What storage can do with a predicate that has no AND, OR or NOT in it, save a NOT in front.
+"""Classify a predicate that contains no AND, OR or NOT, except for a NOT in front.
 
-The partition spec is asked first, and needs no statistics: a column may be known only through it.
-Then statistics, with which a predicate is never exact by itself: whether the rows of a file all
-agree is seen only when the file's own statistics are looked at.
+The partition spec comes first. It needs no statistics, because a column may be known only through
+it. Statistics come second. By their mere existence a predicate is never exact: only the actual
+statistics of a file show whether all of its rows match.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _EXACT: Leaf = (Pushdown.EXACT, None)
 
 
 def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
-    """What storage can do with a leaf, and why no more."""
+    """Return what storage can do with a leaf, and why it is not exact."""
     obstacle = next(_obstacles(expr, capabilities), None)
     if obstacle is not None:
         return Pushdown.UNSUPPORTED, obstacle
@@ -67,12 +67,12 @@ def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
             Not(child=Compare(left=Column() as column, right=Literal(value=value)))
             | Not(child=Compare(left=Literal(value=value), right=Column() as column))
         ):
-            # NOT (x <=> v), for <=> has no opposite: x <> v where x is not NULL, and true where it
-            # is, which the partition value tells as well.
+            # This is NOT (x <=> v), because only <=> has no negated operator. It is x <> v where x
+            # is not NULL, and true where x is NULL, which the partition value decides as well.
             return _comparison(Comparison.NOT_EQUAL, column, value, expr, capabilities)
         case Compare(left=Column() as left, right=Column() as right):
             if _is_constant(left, capabilities) and _is_constant(right, capabilities):
-                return _EXACT  # both are one value in each file
+                return _EXACT  # each has a single value per file
             return _by_statistics(expr, capabilities)
         case In(value=Column() as column):
             return _membership(column, expr, False, expr, capabilities)
@@ -109,7 +109,11 @@ def _comparison(
 def _membership(
     column: Column, membership: In, negated: bool, expr: Expr, capabilities: Capabilities
 ) -> Leaf:
-    """IN is an OR of equalities, NOT IN an AND of inequalities: as strong as its weakest part."""
+    """Classify [NOT] IN.
+
+    IN is an OR of equalities and NOT IN an AND of inequalities, so each is as strong as its weakest
+    part.
+    """
     op = Comparison.NOT_EQUAL if negated else Comparison.EQUAL
     rule = best(
         weakest(lifting_rule(transform, op, option, column.type) for option in membership.options)
@@ -147,7 +151,7 @@ def _lifted(rule: LiftingRule, column: Column, expr: Expr, capabilities: Capabil
 
 
 def _by_statistics(expr: Expr, capabilities: Capabilities) -> Leaf:
-    """Usable if every column that it reads has some statistics."""
+    """Classify by statistics: usable if every column that the expression reads has some."""
     columns = [node for node in _unrecorded(expr, capabilities) if isinstance(node, Column)]
     for column in columns:
         name = dotted(column.path)
@@ -165,13 +169,13 @@ def _by_statistics(expr: Expr, capabilities: Capabilities) -> Leaf:
 
 
 def _is_constant(column: Column, capabilities: Capabilities) -> bool:
-    """Whether the column is one value in each file."""
+    """Return whether the column has a single value in each file."""
     transforms = capabilities.transforms(dotted(column.path))
     return any(transform.kind is TransformKind.IDENTITY for transform in transforms)
 
 
 def _unrecorded(expr: Expr, capabilities: Capabilities) -> Iterator[Expr]:
-    """The expression and what is below it, but not what was recorded as a whole."""
+    """Yield the expression and its descendants, but not subtrees with recorded statistics."""
     if capabilities.has_recorded(expr):
         return
     yield expr
@@ -180,7 +184,7 @@ def _unrecorded(expr: Expr, capabilities: Capabilities) -> Iterator[Expr]:
 
 
 def _obstacles(expr: Expr, capabilities: Capabilities) -> Iterator[Reason]:
-    """What in the expression is not understood."""
+    """Yield a reason for each part of the expression that is not understood."""
     for node in _unrecorded(expr, capabilities):
         match node:
             case Opaque(sql=sql):

@@ -1,4 +1,4 @@
-"""From a predicate on a column to a predicate on its partition value: the lifting rules.
+"""The lifting rules, which turn a predicate on a column into one on its partition value.
 
     transform             =  <=>  IN             <>  NOT IN      <  >=          <=  >
     identity              tight                  tight           tight          tight
@@ -7,17 +7,20 @@
     bucket[n]             conservative           none            none           none
     void                  none                   none            none           none
 
-Where "tight if" is not met the rule is conservative. So it is for time transforms at 1970 and
-before: there writers that round toward zero file a value one period late (transforms.earliest), so
-that the partition which starts at the constant may hold values before it.
+If the condition of a "tight if" is not met, the rule is conservative. It is also conservative for
+time transforms up to 1970: writers that round toward zero put such values one period too late
+(transforms.earliest), so the partition that starts at the constant may hold values before it.
 [NOT] LIKE 'prefix%' is tight for identity, and for truncate[w] with a prefix of up to w characters.
-IS [NOT] NULL is tight for all but void: a transform gives NULL for NULL, and for nothing else.
+IS [NOT] NULL is tight for all transforms except void: a transform returns NULL only for NULL.
 
-Tight: of each file the partition value alone decides whether all of its rows match or none does.
-Conservative: it rules files out. None: it says nothing. A constant is a whole partition if nothing
-else shares its partition value: a date under `day`, a string shorter than the width to truncate to.
+- Tight: the partition value alone decides whether all rows of a file match or none does.
+- Conservative: the partition value rules out files.
+- None: the partition value proves nothing.
 
-Sources: Iceberg's `Projections` (inclusive and strict); the table holds where both agree.
+A constant is a whole partition if no other value shares its partition value: a date under `day`, or
+a string shorter than the width of `truncate`.
+
+Source: Iceberg's `Projections` (inclusive and strict). A rule is tight where both agree.
 """
 
 from __future__ import annotations
@@ -61,7 +64,7 @@ _EQUALITIES: Final = (Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL)
 def lifting_rule(
     transform: Transform, op: Comparison, value: Value, data_type: DataType
 ) -> LiftingRule:
-    """The rule for `column op value`, the column being partitioned by the transform.
+    """Return the rule for `column op value` of a column that is partitioned by the transform.
 
     >>> from tamis.expr.types import DATE
     >>> month = Transform.parse("month")
@@ -76,21 +79,22 @@ def lifting_rule(
         case TransformKind.IDENTITY:
             return LiftingRule.TIGHT
         case TransformKind.BUCKET:
-            # The bucket of a constant tells which files may hold it, and never that one holds
-            # nothing else; the order of hashes is not that of values.
+            # The bucket of a constant shows which files may hold it, but never that a file holds
+            # nothing else. Hashes do not have the order of the values.
             return LiftingRule.CONSERVATIVE if op in _EQUALITIES else LiftingRule.NONE
     partition = partition_of(transform, value, data_type)
     if partition is None:
         return LiftingRule.CONSERVATIVE
     first, last = partition
     if _is_filed_late(transform.kind, data_type):
-        # Files of ordinal 1 and later hold what their ordinal says; so do those up to 0, as far as
-        # they hold nothing later. The boundary between ordinals 0 and 1 is the first to trust.
+        # A file of ordinal 1 or later holds only values of its period. A file of ordinal 0 or below
+        # may hold earlier values, but no later ones. So the first boundary that can be trusted is
+        # the one between ordinals 0 and 1.
         first = first if first > 0 else None
         last = last if last is not None and last >= 0 else None
     match op:
         case Comparison.LESS | Comparison.GREATER_EQUAL:
-            # The constant starts its partition: what is before it lies in earlier partitions.
+            # The constant starts its partition, so all smaller values lie in earlier partitions.
             on_boundary = value == first
         case Comparison.LESS_EQUAL | Comparison.GREATER:
             on_boundary = value == last
@@ -100,17 +104,17 @@ def lifting_rule(
 
 
 def _is_filed_late(kind: TransformKind, data_type: DataType) -> bool:
-    """Whether there are writers that file early values one period late."""
+    """Return whether some writers put values before 1970 into a partition one period too late."""
     return kind.is_time and not (kind is TransformKind.DAY and _is_date(data_type))
 
 
 def null_lifting_rule(transform: Transform, data_type: DataType) -> LiftingRule:
-    """The rule for `column IS NULL`."""
+    """Return the rule for `column IS NULL`."""
     return LiftingRule.TIGHT if _applies(transform.kind, data_type) else LiftingRule.NONE
 
 
 def prefix_lifting_rule(transform: Transform, prefix: str) -> LiftingRule:
-    """The rule for `column LIKE 'prefix%'`, the column being a string.
+    """Return the rule for `column LIKE 'prefix%'` of a string column.
 
     >>> str(prefix_lifting_rule(Transform.parse("truncate[3]"), "ab"))
     'tight'
@@ -119,8 +123,9 @@ def prefix_lifting_rule(transform: Transform, prefix: str) -> LiftingRule:
         case TransformKind.IDENTITY:
             return LiftingRule.TIGHT
         case TransformKind.TRUNCATE:
-            # All of a partition begin with its value, or are it: a prefix that is no longer than
-            # the width is wholly in the value, or is not the beginning of any.
+            # All strings of a partition begin with its value, and equal it if it is shorter than
+            # the width. So a prefix that is not longer than the width is a prefix of that value,
+            # and so of all of these strings, or of none of them.
             is_within = len(prefix) <= (transform.parameter or 0)
             return LiftingRule.TIGHT if is_within else LiftingRule.CONSERVATIVE
         case _:
@@ -131,21 +136,21 @@ _STRENGTH: Final = (LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGH
 
 
 def best(rules: Iterable[LiftingRule]) -> LiftingRule:
-    """The rule of a column with several fields: one that decides is enough."""
+    """Return the strongest rule: of several fields of a column, one that decides is enough."""
     return max(rules, key=_STRENGTH.index, default=LiftingRule.NONE)
 
 
 def weakest(rules: Iterable[LiftingRule]) -> LiftingRule:
-    """The rule of several constants, each of which has to be decided."""
+    """Return the weakest rule: of several constants, each has to be decided."""
     return min(rules, key=_STRENGTH.index, default=LiftingRule.NONE)
 
 
 def partition_of(
     transform: Transform, value: Value, data_type: DataType
 ) -> tuple[Any, Any | None] | None:
-    """The first and the last value that share the partition of a constant; None: not known.
+    """Return the first and the last value of the partition of a constant, or None if not known.
 
-    The last is None where there is none, as among the strings with one prefix.
+    The last value is None if there is none, as for the strings that share a prefix.
 
     >>> from tamis.expr.types import INTEGER, STRING
     >>> partition_of(Transform.parse("truncate[10]"), -3, INTEGER)
@@ -165,7 +170,7 @@ def partition_of(
 
 
 def _applies(kind: TransformKind, data_type: DataType) -> bool:
-    """Whether the transform takes values of the type, and tells something of them."""
+    """Return whether the transform takes values of the type and restricts them."""
     match kind:
         case TransformKind.IDENTITY:
             return True
@@ -188,7 +193,7 @@ def _truncated(
     width: int, value: int | Decimal | str | bytes, data_type: DataType
 ) -> tuple[Any, Any | None] | None:
     if isinstance(value, str | bytes):
-        # Shorter than the width: the partition value is the string itself, and no other has it.
+        # A string shorter than the width is its own partition value, and shares it with no other.
         return (value, value) if len(value) < width else (value[:width], None)
     scale = data_type.scale or 0
     try:

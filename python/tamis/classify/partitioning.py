@@ -1,4 +1,4 @@
-"""docs/partitioning.md, made from the lifting rules themselves: `make partitioning`."""
+"""Generate docs/partitioning.md from the lifting rules (`make partitioning`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["to_markdown"]
 _HOUR: Final = 3_600_000_000
 _DAY: Final = 24 * _HOUR
 
-#: Transform, type of its source, and constants: in the midst of a partition, at its start, at its
+#: The transform, the type of its source, and constants: within a partition, at its start, at its
 #: end, and one that is a whole partition.
 _ROWS: Final[tuple[tuple[str, DataType, tuple[Any, ...]], ...]] = (
     ("identity", LONG, (5,)),
@@ -42,49 +42,53 @@ _COLUMNS: Final = (
 
 
 def to_markdown() -> str:
-    """The text of docs/partitioning.md."""
+    """Return the text of docs/partitioning.md."""
     names = [f"`{name}`" for name, _ in _COLUMNS]
     lines = [
         "# Partition transforms",
         "",
         "<!-- Made by `make partitioning` from python/tamis/classify/partitioning.py. -->",
         "",
-        "A partition value is one more bound on its source column: a file of the month 303 holds",
-        "dates of April 1995. So every predicate prunes by it that prunes by minimum and maximum,",
-        "functions included: `year(d) = 1995` reads the files of twelve months. A `bucket` tells",
-        "which files may hold a constant, or one of a list.",
+        "A partition value is one more bound on its source column: a file of month 303 holds dates",
+        "of April 1995. So every predicate that prunes by minimum and maximum also prunes by",
+        "partition values, including functions: `year(d) = 1995` reads the files of twelve months.",
+        "A `bucket` shows which files may hold a constant, or a constant of a list.",
         "",
-        "`tamis.classify` says what becomes of a predicate by the partition spec alone:",
+        "`tamis.classify` returns how a predicate is pushed down by the partition spec alone:",
         "",
-        "- tight: the partition value decides; kept files match as a whole, the filter is *exact*.",
-        "- conservative: it rules files out, and the filter is applied again: *inexact*.",
-        "- none: it says nothing. Statistics of the column may still rule files out.",
+        "- tight: the partition value decides. Kept files are fully matching and the filter is",
+        "  *exact*.",
+        "- conservative: the partition value rules out files. The filter is applied again to the",
+        "  rows, so it is *inexact*.",
+        "- none: the partition value proves nothing. Statistics of the column may still rule out",
+        "  files.",
         "",
-        "Where two rules stand, the first one holds for constants that fall on the boundary of a",
-        "partition: its first value for `<` and `>=`, its last one for `<=` and `>`, and for `=`",
-        "a constant that has a partition to itself.",
+        "If a cell has two rules, the first one holds for constants on the boundary of a",
+        "partition: its first value for `<` and `>=`, its last value for `<=` and `>`, and for `=`",
+        "a constant that is the only value of its partition.",
         "",
         "| transform | source | " + " | ".join(names) + " | `IS NULL` |",
         "|" + " --- |" * (len(names) + 3),
         *(_row(*row) for row in _ROWS),
         "",
-        "## What is taken care of",
+        "## Special cases",
         "",
-        "- A null cell is *not known*. It is no NULL partition: a file that was written under",
-        "  another spec has no value for the field either. That all rows are NULL is known from",
-        "  `null_count` and `num_records`.",
-        "- Several fields may have one source, and fields of several specs may lie side by side:",
-        "  each known value narrows the bounds. Values that contradict each other, or the",
-        "  statistics of the column, tell nothing.",
-        "- Ordinals of time are floors, before 1970 too. Some writers round toward zero, and so",
-        "  file what is older than 1970 one period late. Files of ordinal 0 and below may hold",
-        "  values of the period before as well, and boundaries up to 1970 are conservative.",
-        "  Iceberg's own projections do the same. A date is its own day: nothing is rounded there.",
-        "- Buckets are the Iceberg specification's (appendix B). A string that reads as a UUID may",
-        "  lie in the bucket of the string or in that of the UUID.",
-        "- `truncate` counts code points of strings and bytes of binary; it rounds down, below",
-        "  zero too. A value that no truncation gives tells nothing, and so does a transform with",
-        "  another name.",
+        "- A null cell means *not known*. It is not a NULL partition: a file that was written with",
+        "  another spec has no value for the field either. `null_count` and `num_records` show",
+        "  whether all rows are NULL.",
+        "- Several fields may have the same source, and fields of several specs may be used",
+        "  together. Each known value narrows the bounds. Values that contradict each other or the",
+        "  statistics of the column are ignored.",
+        "- Ordinals of time transforms are rounded down, also before 1970. Some writers round",
+        "  toward zero and so put values before 1970 one period too late. Files of ordinal 0 and",
+        "  below may therefore also hold values of the previous period, and boundaries up to 1970",
+        "  are conservative. Iceberg's own projections do the same. `day` of a date is the date",
+        "  itself, so nothing is rounded.",
+        "- Buckets follow appendix B of the Iceberg specification. A string in the form of a UUID",
+        "  may be in the bucket of the string or in that of the UUID.",
+        "- `truncate` counts code points of strings and bytes of binary values. It rounds down,",
+        "  also below zero. A value that no truncation returns is ignored, and so is a transform",
+        "  with another name.",
     ]
     return "\n".join([*lines, ""])
 

@@ -1,4 +1,4 @@
-"""The three answers of the contract between the engine and storage."""
+"""The three answers of the contract between the engine and storage, and what each implies."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Classification", "Pushdown"]
 
 
 class Pushdown(StrEnum):
-    EXACT = "exact"  # every row of every file that is kept satisfies it: it leaves the plan
-    INEXACT = "inexact"  # it rules out files, and is applied again to the rows of those kept
-    UNSUPPORTED = "unsupported"  # storage cannot use it: the engine applies it
+    EXACT = "exact"  # every row of every kept file satisfies it, so it leaves the plan
+    INEXACT = "inexact"  # it rules out files, and is applied again to the rows of the kept ones
+    UNSUPPORTED = "unsupported"  # storage cannot use it, so only the engine applies it
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
     """What storage does with one predicate.
 
-    - `pushed`: what storage evaluates; the predicate implies it. None when unsupported.
-    - `residual`: what the engine still applies to every row. None when exact.
-    - `reason`: why it is not exact. None when it is.
+    - `pushed`: what storage evaluates. The predicate implies it. None if unsupported.
+    - `residual`: what the engine still applies to every row. None if exact.
+    - `reason`: why it is not exact. None if it is.
     """
 
     pushdown: Pushdown

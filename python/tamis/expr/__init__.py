@@ -1,4 +1,4 @@
-"""Expressions: nodes, types, their SQL text, and rewrites that keep their meaning."""
+"""Expressions: nodes, types, SQL text, and equivalence-preserving rewrites."""
 
 from tamis.expr.nodes import Expr
 

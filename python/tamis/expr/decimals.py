@@ -1,4 +1,4 @@
-"""Decimals and their unscaled values, without rounding: Python by default keeps 28 digits."""
+"""Convert decimals to and from unscaled values without rounding. Python's default is 28 digits."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from typing import Final
 
 __all__ = ["from_unscaled", "unscaled"]
 
-#: Exact for every decimal of 38 digits; what would be rounded raises.
+#: Exact for all decimals of up to 38 digits. An operation that would have to round raises.
 _EXACT: Final = Context(prec=80, traps=[Inexact])
 
 
 def unscaled(value: Decimal | int, scale: int) -> int:
-    """The whole number that a decimal of that scale is stored as.
+    """Return the integer that a decimal of that scale is stored as.
 
-    ValueError if the value has more digits behind the point than the scale, or is no number.
+    Raises:
+        ValueError: The value has more digits after the decimal point than the scale, or is NaN or
+            infinite.
 
     >>> unscaled(Decimal("1.5"), 2)
     150
     """
     if isinstance(value, Decimal) and not value.is_finite():
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a finite number")
     shifted = Decimal(value).scaleb(scale, _EXACT)
     if shifted != shifted.to_integral_value():
-        raise ValueError(f"{value!r} has more than {scale} digits behind the point")
+        raise ValueError(f"{value!r} has more than {scale} digits after the decimal point")
     return int(shifted)
 
 
 def from_unscaled(value: int, scale: int) -> Decimal:
-    """The decimal of that scale that is stored as a whole number.
+    """Return the decimal of that scale that is stored as an integer.
 
     >>> from_unscaled(150, 2)
     Decimal('1.50')

@@ -1,8 +1,8 @@
-"""The expression tree: frozen nodes, and functions over them elsewhere.
+"""The expression tree. Nodes are immutable; functions over them are in other modules.
 
-Values of literals are plain Python: bool; int for whole numbers, for dates (days since 1970-01-01)
-and for both timestamps (microseconds since 1970-01-01 00:00, UTC for `timestamp`); float;
-decimal.Decimal; str; bytes; None for NULL.
+Values of literals are plain Python values: bool; int for integers, for dates (days since
+1970-01-01) and for both timestamp types (microseconds since 1970-01-01 00:00, UTC for `timestamp`);
+float; decimal.Decimal; str; bytes; None for NULL.
 
 >>> from tamis.expr.types import LONG
 >>> price = Column(("price",), LONG)
@@ -46,7 +46,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class CalendarInterval:
-    """Months, days and microseconds, which are added one after the other."""
+    """Months, days and microseconds, which are added in this order."""
 
     months: int
     days: int
@@ -77,7 +77,7 @@ class Comparison(StrEnum):
         """The operator that is true where this one is false, and NULL where it is NULL.
 
         NaN is ordered in Spark (greatest, equal to itself), so NOT (a < b) is a >= b for floating
-        types too. `<=>` has none among the operators: None.
+        types too. None for `<=>`, which has no negated operator.
         """
         return _NEGATED.get(self)
 
@@ -100,7 +100,7 @@ _NEGATED = {
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant; `value` None is NULL."""
+    """A constant. A `value` of None means NULL."""
 
     value: Value
     type: DataType
@@ -108,10 +108,10 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, or a field of a struct: one path part a level, spelled as in the schema.
+    """A column, or a field of a struct: one path part per level, spelled as in the schema.
 
-    Its dotted path is that of no other column of the schema: who reads expressions makes a column
-    `b.c` beside a struct b with a field c opaque, and that field too.
+    No other column of the schema has the same dotted path. If a schema has a column `b.c` and a
+    struct b with a field c, the code that reads expressions makes both of them opaque.
     """
 
     path: tuple[str, ...]
@@ -121,9 +121,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """What tamis does not understand: anything may come of it, an error included.
+    """An expression that tamis does not understand. It may have any value, or raise an error.
 
-    `key`: as that of a Call.
+    `key` is as in a Call.
     """
 
     sql: str
@@ -157,9 +157,10 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """`value IN (options)`: constants of the value's type, none of them NULL.
+    """`value IN (options)`. The options are constants of the value's type, none of them NULL.
 
-    `has_null`: the list also held NULL, so that a row without a match is NULL rather than false.
+    `has_null` is set if the list also contained NULL: then the predicate is NULL rather than false
+    for a row without a match.
     """
 
     value: Expr
@@ -169,17 +170,20 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """`child IS NULL`; IS NOT NULL is Not(IsNull(child))."""
+    """`child IS NULL`. IS NOT NULL is Not(IsNull(child))."""
 
     child: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """`lower <= value <= upper`, None for no limit: what evaluate.ranges makes of comparisons.
+    """`lower <= value <= upper`, which evaluate.ranges derives from comparisons.
 
-    - `upper_open`: value < upper; for text, in which no string is the one before another.
-    - `nan`: whether NaN lies inside.
+    None means no limit on that side.
+
+    - `upper_open`: the condition is value < upper. This is for text, because a string has no
+      immediate predecessor.
+    - `nan`: whether NaN satisfies the condition.
     """
 
     value: Column
@@ -191,13 +195,13 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A deterministic function or operator by its Catalyst class name, such as `Year`.
+    """A deterministic function or operator, identified by its Catalyst class name such as `Year`.
 
-    `options` are the scalar settings that change its meaning (timeZoneId, evalMode), by name.
-    Nothing is known of a name that no operator file teaches.
+    - `options`: the scalar settings that change its meaning (timeZoneId, evalMode), by name.
+    - `key`: the same for all expressions that have the same value for the same row. An index uses
+      it to look up statistics of the expression. None if the front end cannot compute it.
 
-    `key` is the same for all expressions that give the same value for the same row: by it an index
-    finds statistics of the expression. None where the front end cannot tell.
+    Nothing is known about a name that no operator module defines.
     """
 
     name: str
@@ -207,7 +211,7 @@ class Call:
     key: str | None = field(default=None, compare=False)
 
     def option(self, name: str) -> str | int | float | bool | None:
-        """The setting of that name; None when it was not sent."""
+        """Return the setting of that name, or None if it was not sent."""
         return dict(self.options).get(name)
 
 
@@ -215,7 +219,7 @@ Expr: TypeAlias = Literal | Column | Opaque | And | Or | Not | Compare | In | Is
 
 
 def type_of(expr: Expr) -> DataType | None:
-    """The type of an expression's value; None for what is opaque.
+    """Return the type of an expression's value, or None for an opaque expression.
 
     >>> from tamis.expr.types import LONG
     >>> str(type_of(IsNull(Column(("a",), LONG))))
@@ -231,7 +235,7 @@ def type_of(expr: Expr) -> DataType | None:
 
 
 def columns_of(expr: Expr) -> tuple[tuple[str, ...], ...]:
-    """The paths of the columns that an expression reads, each once, in order of appearance.
+    """Return the distinct paths of the columns that an expression reads, in order of appearance.
 
     >>> from tamis.expr.types import LONG
     >>> columns_of(Or((IsNull(Column(("a",), LONG)), Opaque("f(s.x)", (("s", "x"),)))))
@@ -251,7 +255,7 @@ def _own_paths(node: Expr) -> tuple[tuple[str, ...], ...]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything below it, from the top, left to right."""
+    """Yield the expression and all its descendants, parents first, from left to right."""
     pending = [expr]
     while pending:
         node = pending.pop()
@@ -260,7 +264,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def children_of(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions right below one."""
+    """Return the direct children of an expression."""
     match expr:
         case And(parts=children) | Or(parts=children) | Call(arguments=children):
             return children

@@ -1,16 +1,16 @@
-"""Rewrites that keep the meaning of a predicate on every row, in three-valued logic.
+"""Rewrites that preserve the value of a predicate for every row, in three-valued logic.
 
-    flatten     a AND (b AND c)          a AND b AND c        and of OR
-    NOT down    NOT (a AND b)            NOT a OR NOT b       and of OR
-                NOT (x < y)              x >= y               NaN is ordered, so for floats too
+    flatten     a AND (b AND c)          a AND b AND c        the same for OR
+    NOT down    NOT (a AND b)            NOT a OR NOT b       the same for OR
+                NOT (x < y)              x >= y               also for floats: NaN is ordered
                 NOT NOT a                a
-                NOT b                    b = false            b a boolean column
-    fold        a AND true, a AND false  a, false             and of OR
-                x = NULL                 NULL                 so for every comparison but <=>
+                NOT b                    b = false            if b is a boolean column
+    fold        a AND true, a AND false  a, false             the same for OR
+                x = NULL                 NULL                 all comparisons except <=>
                 x <=> NULL               x IS NULL
-    list        x = 1 OR x = 2 OR …      x IN (1, 2, …)       of many; AND of <>: NOT IN
+    list        x = 1 OR x = 2 OR …      x IN (1, 2, …)       if many; AND of <> becomes NOT IN
 
-`NOT (x <=> y)`, `NOT (x IN …)` and `NOT (x IS NULL)` have no shorter form and stay.
+`NOT (x <=> y)`, `NOT (x IN …)` and `NOT (x IS NULL)` have no shorter form and are kept.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ TRUE = Literal(True, BOOLEAN)
 FALSE = Literal(False, BOOLEAN)
 NULL = Literal(None, BOOLEAN)
 
-#: From so many equalities on, of one value, a list is made of them.
+#: At least this many equalities of one value are combined into a list.
 _MANY: Final = 8
 
 
 def simplify(expr: Expr) -> Expr:
-    """All of the rewrites, from the top down.
+    """Apply all rewrites, from the top down.
 
     >>> from tamis.expr.sql import to_sql
     >>> from tamis.expr.types import LONG
@@ -67,15 +67,15 @@ def simplify(expr: Expr) -> Expr:
 
 
 def conjoin(parts: Iterable[Expr]) -> Expr:
-    """AND of the parts, flattened; true where there are none.
+    """Return the flattened AND of the parts; true if there are none.
 
-    A NULL part stays: with it the AND is never true, but it may be false.
+    A NULL part is kept: with it the AND is never true, but may be false.
     """
     return _combine(And, parts, neutral=TRUE, absorbing=FALSE)
 
 
 def disjoin(parts: Iterable[Expr]) -> Expr:
-    """OR of the parts, flattened; false where there are none."""
+    """Return the flattened OR of the parts; false if there are none."""
     return _combine(Or, parts, neutral=FALSE, absorbing=TRUE)
 
 
@@ -96,7 +96,7 @@ def _combine(
 
 
 def _negate(expr: Expr) -> Expr:
-    """What NOT expr simplifies to."""
+    """Return the simplified form of NOT expr."""
     match expr:
         case Not(child=child):
             return simplify(child)
@@ -107,7 +107,7 @@ def _negate(expr: Expr) -> Expr:
         case Literal(type=data_type, value=value) if data_type == BOOLEAN:
             return NULL if value is None else Literal(not value, BOOLEAN)
         case Column(type=data_type) if data_type == BOOLEAN:
-            # true -> false, false -> true, NULL -> NULL, as NOT has it.
+            # true -> false, false -> true, NULL -> NULL, the same as NOT.
             return Compare(Comparison.EQUAL, expr, FALSE)
         case Compare(op=op, left=left, right=right) if op.negated is not None:
             return _fold_comparison(Compare(op.negated, left, right))
@@ -121,16 +121,16 @@ def _negate(expr: Expr) -> Expr:
 def _fold_comparison(expr: Compare) -> Expr:
     for one, other in ((expr.left, expr.right), (expr.right, expr.left)):
         if isinstance(one, Literal) and one.value is None:
-            # A comparison with NULL is NULL in every row.
+            # A comparison with NULL, except <=>, is NULL for every row.
             return IsNull(other) if expr.op is Comparison.NULL_SAFE_EQUAL else NULL
     return expr
 
 
 def _listed(expr: Expr) -> Expr:
-    """The same with one list for each value of which there are many equalities.
+    """Combine the equalities of each value that has many of them into one list.
 
-    x = 1 OR x = 2 is true, false and NULL where x IN (1, 2) is, and x IN (1, NULL) OR x = 2 where
-    x IN (1, 2, NULL) is. An AND of <> and NOT IN is the negation of that.
+    x = 1 OR x = 2 is true, false and NULL for the same rows as x IN (1, 2), and x IN (1, NULL) OR
+    x = 2 for the same rows as x IN (1, 2, NULL). An AND of <> and NOT IN is the negation of this.
     """
     if not isinstance(expr, And | Or) or len(expr.parts) < _MANY:
         return expr
@@ -145,7 +145,7 @@ def _listed(expr: Expr) -> Expr:
             parts.append(part)
             continue
         if not lists[side.value]:
-            parts.append(None)  # where the list will stand
+            parts.append(None)  # the place of the list
         lists[side.value].append(side)
     made = iter(lists.values())
     whole = [_joined(next(made), expr) if part is None else part for part in parts]
@@ -159,7 +159,7 @@ def _joined(lists: list[In], whole: And | Or) -> Expr:
 
 
 def _equality(part: Expr, negated: bool) -> In | None:
-    """The part, or what it negates, as a list; None: it is none."""
+    """Return the part, or with `negated` its negation, as a list. None if it has no such form."""
     match part:
         case Not(child=In() as listed) if negated:
             return listed if listed.options else None
@@ -171,7 +171,7 @@ def _equality(part: Expr, negated: bool) -> In | None:
             value, constant = (right, left) if isinstance(left, Literal) else (left, right)
             if not isinstance(constant, Literal) or isinstance(value, Literal):
                 return None
-            known = constant.value is not None and constant.type == type_of(value)
-            return In(value, (constant.value,)) if known else None
+            is_usable = constant.value is not None and constant.type == type_of(value)
+            return In(value, (constant.value,)) if is_usable else None
         case _:
             return None

@@ -1,4 +1,4 @@
-"""How people write the functions of Catalyst: the names that SQL has for its classes."""
+"""The SQL names of Catalyst's expression classes and types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 __all__ = ["BETWEEN", "NAMES", "TYPES"]
 
-#: Functions by name.
+#: Functions, by class name.
 NAMES: Final = {
     "Abs": "abs",
     "AddMonths": "add_months",
@@ -101,7 +101,7 @@ NAMES: Final = {
     "Year": "year",
 }
 
-#: Operators that stand between their arguments.
+#: Infix operators, by class name.
 BETWEEN: Final = {
     "Add": "+",
     "DateAddInterval": "+",
@@ -120,7 +120,7 @@ BETWEEN: Final = {
     "TimestampAddYMInterval": "+",
 }
 
-#: Types, where SQL has another name than Spark's JSON.
+#: Types whose SQL name differs from the name in Spark's JSON.
 TYPES: Final = {
     "byte": "TINYINT",
     "short": "SMALLINT",

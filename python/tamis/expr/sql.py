@@ -1,4 +1,4 @@
-"""Expressions as Spark SQL text, for people: reasons, explain, error messages."""
+"""Format expressions as Spark SQL text for reasons, explanations and error messages."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = ["identifier", "to_sql", "value_sql"]
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
-#: Longer lists are cut: the text is for reading.
+#: Longer lists are shortened, because the text is for people.
 _SHOWN_OPTIONS: Final = 12
 
 
 def to_sql(expr: Expr) -> str:
-    """The text of an expression in Spark SQL.
+    """Return the text of an expression in Spark SQL.
 
     >>> from tamis.expr.nodes import Comparison
     >>> from tamis.expr.types import DATE
@@ -74,12 +74,12 @@ def to_sql(expr: Expr) -> str:
 
 
 def _operand(expr: Expr, looser: tuple[type, ...] = (And, Or, Not, Compare, In, IsNull)) -> str:
-    """The text, in parentheses where the expression binds more loosely than its place."""
+    """Return the text, in parentheses if the expression binds more loosely than its context."""
     return f"({to_sql(expr)})" if isinstance(expr, looser) else to_sql(expr)
 
 
 def _call_sql(call: Call) -> str:
-    """A class that SQL has no name for stands as it is.
+    """Return the text of a call. A class without an SQL name keeps its class name.
 
     >>> from tamis.expr.types import LONG, STRING
     >>> day = Call("Cast", (Column(("ts",), LONG),), (("evalMode", "TRY"),), STRING)
@@ -97,7 +97,7 @@ def _call_sql(call: Call) -> str:
         return f"{left} {BETWEEN[call.name]} {right}"
     if call.name == "UnaryMinus" and len(arguments) == 1:
         return f"-{_operand(arguments[0])}"
-    # A function of the user is "udf:name": no class of Catalyst has a colon.
+    # A user-defined function is "udf:name": no Catalyst class name contains a colon.
     name = NAMES.get(call.name, call.name.removeprefix("udf:"))
     return f"{name}({', '.join(to_sql(each) for each in arguments)})"
 
@@ -135,7 +135,7 @@ def _in_sql(expr: In, operator: str) -> str:
 
 
 def identifier(path: tuple[str, ...]) -> str:
-    """A column name, in backticks where it needs them.
+    """Return a column name, with backticks where necessary.
 
     >>> identifier(("a", "b.c"))
     'a.`b.c`'
@@ -146,7 +146,7 @@ def identifier(path: tuple[str, ...]) -> str:
 
 
 def value_sql(value: Value, data_type: DataType) -> str:
-    """A constant of that type as a literal.
+    """Return a constant of that type as an SQL literal.
 
     >>> from tamis.expr.types import LONG, STRING
     >>> value_sql(5, LONG), value_sql("it's", STRING), value_sql(None, LONG)
@@ -157,7 +157,7 @@ def value_sql(value: Value, data_type: DataType) -> str:
     try:
         return _WRITERS.get(data_type.name, str)(value)
     except (TypeError, ValueError, OverflowError, AttributeError):
-        return repr(value)  # no value of its type: the text must not fail over it
+        return repr(value)  # not a value of its type, but the text must not fail because of it
 
 
 def _string(value: Value) -> str:

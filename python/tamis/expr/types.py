@@ -1,8 +1,8 @@
 """The Spark types whose values tamis can compare, under Spark's own names.
 
-A type that is not here (collated strings, structs, arrays, char and varchar) has no `DataType`:
-what has such a type is not understood, and an expression over it stays opaque. Intervals are types
-of constants and of results of functions, and of no column.
+Other types (collated strings, structs, arrays, char and varchar) have no `DataType`, and an
+expression over them is opaque. Intervals are types of constants and of function results, but not of
+columns.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DECIMAL = re.compile(r"decimal(?:\(\s*(\d+)\s*,\s*(\d+)\s*\))?")
 class DataType:
     """One of Spark's atomic types.
 
-    `precision` and `scale` are those of a decimal, and None for every other type.
+    `precision` and `scale` are those of a decimal, and None for all other types.
     """
 
     name: str
@@ -52,7 +52,7 @@ class DataType:
 
     @staticmethod
     def parse(text: object) -> DataType | None:
-        """Read a type as Spark's `DataType.json` writes it; None for what is not understood.
+        """Parse a type as Spark's `DataType.json` writes it. Return None if it is not understood.
 
         >>> DataType.parse("decimal(10,2)")
         DataType(name='decimal', precision=10, scale=2)
@@ -95,10 +95,10 @@ class DataType:
 
     @property
     def is_discrete(self) -> bool:
-        """Whether its values are whole numbers held in 64 bits, each next to v being v + 1.
+        """Whether its values are stored as 64-bit integers, so that v + 1 is the value after v.
 
-        True of booleans, whole numbers, dates (days), timestamps (microseconds), and decimals of
-        at most 18 digits (their unscaled values).
+        True for booleans, integers, dates (days), timestamps (microseconds), intervals of a single
+        unit (months or microseconds), and decimals of at most 18 digits (their unscaled values).
         """
         if self.is_decimal:
             return self.precision is not None and self.precision <= MAX_LONG_DIGITS
@@ -106,10 +106,10 @@ class DataType:
 
     @property
     def domain(self) -> tuple[int, int]:
-        """The least and the greatest value of a discrete type, as it is held in 64 bits.
+        """The least and the greatest value of a discrete type, as a 64-bit integer.
 
-        Decimals answer the whole 64 bits: files have been seen that hold more digits than their
-        type says, and a bound that is too wide is never wrong.
+        For decimals it is the whole range of 64 bits: files may hold more digits than their type
+        allows, and a bound that is too wide is never wrong.
 
         >>> BYTE.domain
         (-128, 127)
@@ -136,7 +136,8 @@ DATE: Final = DataType("date")
 TIMESTAMP: Final = DataType("timestamp")
 TIMESTAMP_NTZ: Final = DataType("timestamp_ntz")
 
-#: Types of constants and of results, of no column: microseconds, months, and all three together.
+#: Types of constants and results, but not of columns. Their values are microseconds, months, and a
+#: CalendarInterval.
 DAY_TIME_INTERVAL: Final = DataType("day_time_interval")
 YEAR_MONTH_INTERVAL: Final = DataType("year_month_interval")
 CALENDAR_INTERVAL: Final = DataType("calendar_interval")
@@ -161,7 +162,7 @@ _BY_NAME: Final = {
 
 
 def decimal(precision: int, scale: int) -> DataType:
-    """The decimal type of that many digits, `scale` of them behind the point."""
+    """Return the decimal type of that many digits, `scale` of them after the decimal point."""
     return DataType("decimal", precision, scale)
 
 
@@ -170,7 +171,7 @@ _DAYS_TO_SECONDS = re.compile(r"interval (?:day|hour|minute|second)(?: to (?:hou
 
 
 def interval_type(text: object) -> DataType | None:
-    """The type of an interval, whichever its fields; None of other types.
+    """Return the type of an interval, whatever its fields, or None for other types.
 
     >>> interval_type("interval day to second") == DAY_TIME_INTERVAL
     True

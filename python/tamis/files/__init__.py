@@ -1,4 +1,4 @@
-"""The columnar file table: statistics and partition values, as bounds of columns."""
+"""Convert the statistics and partition values of a columnar file table to bounds of columns."""
 
 from tamis.files.partition import PartitionField
 

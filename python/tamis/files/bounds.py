@@ -1,9 +1,9 @@
-"""The one place where raw statistics become Bounds.
+"""Convert raw statistics to Bounds. No other module does this.
 
-A null cell is "not known", never "no bound" and never 0. A container whose statistics contradict
-each other (min > max, a NaN bound, negative counts, more NULLs than rows, a bound of a column that
-holds only NULL, a bound outside of the type) is *corrupt*: nothing is known of that column there,
-so it is neither skipped nor taken as fully matching.
+A null cell means "not known", never "no bound" and never 0. A container is *corrupt* if its
+statistics contradict each other: min > max, a NaN bound, negative counts, more NULLs than rows, a
+bound of a column that has only NULLs, or a bound outside the type. Nothing is known about that
+column in a corrupt container, so the column neither rules it out nor makes it fully matching.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def column_bounds(
     nan_count: pa.Array | None,
     num_records: pa.Array | None,
 ) -> Bounds:
-    """What the statistics of one column say, one entry a container.
+    """Return the bounds of one column, with one entry per container.
 
-    None: there is no such statistics column. Bounds may be wider than the data (truncated strings);
-    counts are exact. A type that does not fit, or an Arrow failure, gives unknown; never raises.
+    Never raises: a type that does not fit, or an Arrow failure, gives unknown bounds. An argument
+    is None if there is no such statistics column. Minima and maxima may be wider than the data
+    (truncated strings); counts are exact.
 
     >>> from tamis.expr.types import LONG
     >>> low, high = pa.array([3, None]), pa.array([7, 9])
@@ -60,9 +61,10 @@ def column_bounds(
 
 
 def constant_bounds(data_type: DataType, values: pa.Array) -> Bounds:
-    """Every row of container i holds values[i]; a null cell here says that every row is NULL.
+    """Return the bounds of a column that has the value values[i] in every row of container i.
 
-    This is what a Hive partition column is. Never raises: a type that does not fit gives unknown.
+    A null cell here means that every row is NULL. Hive partition columns are of this kind. Never
+    raises: a type that does not fit gives unknown bounds.
 
     >>> from tamis.expr.types import LONG
     >>> constant_bounds(LONG, pa.array([5, None])).can_be_null.tolist()
@@ -108,7 +110,7 @@ Counts = tuple[npt.NDArray[np.int64], Flags] | None
 
 
 def _count_flags(nulls: Counts, nans: Counts, records: Counts) -> tuple[Flags, Flags, Flags, Flags]:
-    """can_be_null, can_be_nan, can_be_value, and where the counts contradict each other."""
+    """Return can_be_null, can_be_nan, can_be_value, and where the counts contradict each other."""
     if records is not None:
         orderly = _orderly_flags(nulls, nans, records)
         if orderly is not None:
@@ -129,12 +131,12 @@ def _count_flags(nulls: Counts, nans: Counts, records: Counts) -> tuple[Flags, F
         nan_total = np.where(valid, values, 0)
     if records is not None:
         values, valid = records
-        valid = valid & (values >= 0)  # a negative number of rows: not known
-        # Sums of counts that are not negative; each is at most `values`, or else it is corrupt.
+        valid = valid & (values >= 0)  # a negative number of rows means not known
+        # NULLs and NaNs together must not exceed `values`. Negative counts are corrupt already.
         too_many = (null_total > values) | (nan_total > values - null_total)
         corrupt = corrupt | (valid & too_many)
-        # NULLs and NaNs fill the container: no ordinary value is left. A count that is not known
-        # stands as 0 in its total, so the totals fill it only if those that are known do.
+        # If NULLs and NaNs fill the container, no ordinary value is left. An unknown count is 0 in
+        # its total, so the totals fill the container only if the known counts do.
         can_be_value = ~(valid & (null_total + nan_total == values))
         if nulls is not None:
             can_be_nan = can_be_nan & ~(valid & (null_total == values))
@@ -146,9 +148,10 @@ def _count_flags(nulls: Counts, nans: Counts, records: Counts) -> tuple[Flags, F
 def _orderly_flags(
     nulls: Counts, nans: Counts, records: tuple[npt.NDArray[np.int64], Flags]
 ) -> tuple[Flags, Flags, Flags, Flags] | None:
-    """The same of counts that leave an ordinary value everywhere, as those of most files do.
+    """Return the flags of _count_flags if the counts leave an ordinary value in every container.
 
-    Then what the general case finds with a score of passes needs five. None: they are not so.
+    That is the case for most files, and takes five passes instead of about twenty. None if some
+    count is not known, is negative, or leaves no ordinary value.
     """
     left = records[0]
     for counts in (records, nulls, nans):
@@ -157,7 +160,7 @@ def _orderly_flags(
         values, valid = counts
         if len(values) == 0 or not valid.all() or values.min() < 0:
             return None
-        # Stays within 64 bits: neither side is negative, or else this ended before.
+        # This does not overflow, because neither side is negative: both were checked above.
         if counts is not records and values.any():
             left = left - values
             if left.min() < 0:
@@ -191,7 +194,7 @@ def _numpy_bounds(
         return Bounds(data_type, lower, upper, *flags)
     for values, valid in ((lower, lower_known), (upper, upper_known)):
         if values is not None:
-            # NaN compares false with everything, so it is outside as well.
+            # NaN compares false with everything, so it also counts as outside.
             inside = (values >= least) & (values <= greatest)
             corrupt = corrupt | ~(inside | ~valid) | (valid & ~can_be_value)
     if lower is not None and upper is not None:
@@ -212,7 +215,7 @@ def _numpy_bounds(
 
 
 def _are_orderly(lower: Any, upper: Any, least: float, greatest: float) -> bool:
-    """Whether every pair of edges is an interval within the type; NaN is in none."""
+    """Return whether every pair of edges is an interval within the type. NaN is in no interval."""
     if len(lower) == 0 or len(lower) != len(upper):
         return False
     return bool(lower.min() >= least and upper.max() <= greatest and (lower <= upper).all())
@@ -274,7 +277,7 @@ def _arrow_edge(array: pa.Array | None, data_type: DataType, side: Side) -> pa.A
 
 
 def _without(edge: pa.Array | None, corrupt: Flags) -> pa.Array | None:
-    """The edge, null where it is not to be trusted."""
+    """Return the edge with nulls where it cannot be trusted."""
     if edge is None or not corrupt.any():
         return edge
     mask = np.broadcast_to(corrupt, (len(edge),))
@@ -282,7 +285,7 @@ def _without(edge: pa.Array | None, corrupt: Flags) -> pa.Array | None:
 
 
 def simplified(flags: Flags) -> Flags:
-    """The same flags, as a single one where they are all alike: what is constant costs nothing."""
+    """Return the flags, as a single flag if all are equal: evaluating that costs almost nothing."""
     if len(flags) <= 1:
         return flags
     if flags.all():

@@ -1,4 +1,4 @@
-"""From the raw statistics of a column to what they say for certain."""
+"""Derive from the raw statistics of a column what is certain about it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ def certain_columns(
     num_records: pa.Array,
     listed: Flags | None = None,
 ) -> Certain:
-    """What `min`, `max`, `null_count`, `nan_count` and `attained` of n containers say for certain.
+    """Return what the statistics of a column prove for certain, with one entry per container.
 
-    columns: those that there are, bounds in the Arrow type in which the index keeps them.  listed:
-    where all distinct values are known as well. Contradictions (min > max, more NULLs than rows)
-    leave nothing that is certain.
+    Bounds of numbers, dates and timestamps are values of rows: Parquet allows writers to truncate
+    only the bounds of byte arrays. So bounds of text are certain only where `attained` is true. The
+    caller has to check for NaN and signed zeros. Statistics that contradict each other (min > max,
+    more NULLs than rows) prove nothing.
 
-    Numbers, dates and timestamps are written as they are: Parquet lets writers cut the bounds of
-    bytes short, and of nothing else. So bounds of text count only where `attained` says so; NaN and
-    signed zeros are for the caller to look at.
+    Args:
+        data_type: The type of the column.
+        columns: The available columns among `min`, `max`, `null_count`, `nan_count` and `attained`.
+            Bounds have the Arrow type in which the index stores them.
+        num_records: The number of rows of each container.
+        listed: Flags of the containers in which all distinct values are known as well.
 
     >>> from tamis.expr.types import LONG
     >>> longs = {"min": pa.array([3, 9]), "max": pa.array([7, 8]), "null_count": pa.array([1, 1])}
@@ -57,7 +61,7 @@ def certain_columns(
 
 
 def _refused(raw: pa.Array | None, edge: Edge | None, known: Flags | None) -> Flags:
-    """Where a bound was given, and is not believed."""
+    """Return where a bound was given but is not trusted."""
     if raw is None or pa.types.is_null(raw.type):
         return NO
     given: Flags = np.asarray(raw.is_valid().to_numpy(zero_copy_only=False))
@@ -69,5 +73,5 @@ def _refused(raw: pa.Array | None, edge: Edge | None, known: Flags | None) -> Fl
 
 
 def is_true(array: pa.Array) -> Flags:
-    """Where a cell is true; null is not."""
+    """Return where a cell is true. A null cell counts as false."""
     return np.asarray(plain(array).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)

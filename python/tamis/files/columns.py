@@ -1,9 +1,9 @@
-"""Raw statistics columns, in any Arrow spelling of their type, as the edges that Bounds holds.
+"""Convert raw statistics columns, in any Arrow type that fits, to the edges that Bounds holds.
 
-A statistic is widened when it does not fit: the lower edge downwards, the upper edge upwards, so
-that nanoseconds bound microseconds and decimals of a larger scale bound those of a smaller one. An
-Arrow type that is not a spelling of the column's type raises NotLossless: the caller then knows
-nothing of that column.
+A statistic that does not fit exactly is widened, the lower edge downwards and the upper edge
+upwards. So nanoseconds can bound microseconds, and decimals of a larger scale those of a smaller
+one. An Arrow type that does not fit the column's type raises NotLossless, and the caller treats the
+column as not known.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Booleans = npt.NDArray[np.bool_]
 
 
 class NotLossless(ValueError):
-    """A statistic whose type is not one of the column's."""
+    """A statistic has an Arrow type that does not fit the type of its column."""
 
 
 class Side(Enum):
@@ -43,16 +43,16 @@ class Side(Enum):
     UPPER = "upper"
 
 
-#: Units of Arrow timestamps that are whole microseconds; nanoseconds are not.
+#: Units of Arrow timestamps that are multiples of a microsecond. Nanoseconds are not.
 _MICROSECONDS_PER: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _MILLISECONDS_PER_DAY: Final = 86_400_000
 
 
 def plain(array: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One contiguous array without dictionary."""
+    """Return one contiguous array without dictionary or run-end encoding."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
-    if isinstance(array, pa.ChunkedArray):  # combine_chunks of no chunk
+    if isinstance(array, pa.ChunkedArray):  # combine_chunks of zero chunks
         array = pa.array([], array.type)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -62,16 +62,16 @@ def plain(array: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def known(array: pa.Array) -> Booleans | None:
-    """Where a cell is not null; None when none is."""
+    """Return where a cell is not null, or None if no cell is null."""
     if array.null_count == 0:
         return None
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
 
 
 def count_column(array: pa.Array | None) -> tuple[Longs, Booleans] | None:
-    """A column of counts, and where it is known; None when it is no column of whole numbers.
+    """Return a column of counts and where they are known, or None if it is not an integer column.
 
-    Where all are known, that is a single True.
+    If all are known, the flags are a single True.
     """
     if array is None or not pa.types.is_integer(array.type):
         return None
@@ -83,10 +83,16 @@ def count_column(array: pa.Array | None) -> tuple[Longs, Booleans] | None:
 
 
 def number_edge(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, Booleans | None]:
-    """One edge of a column that Bounds holds in numpy, and where it is known (None: everywhere).
+    """Return one edge of a column that Bounds holds in numpy, and where it is known.
 
-    Cells that are not known hold 0: the caller puts the type's extreme there. Values that 64 bits
-    do not hold come back as not known.
+    Cells that are not known hold 0. The caller replaces them by the extreme value of the type.
+    Values that do not fit 64 bits are not known.
+
+    Returns:
+        The values, and one flag per cell, or None if all cells are known.
+
+    Raises:
+        NotLossless: The Arrow type does not fit the type of the column.
     """
     if data_type.is_floating:
         return _floats(array, data_type, side)
@@ -104,11 +110,11 @@ def number_edge(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, 
 
 def _require(condition: bool, array: pa.Array, data_type: DataType) -> None:
     if not condition:
-        raise NotLossless(f"{array.type} is not a spelling of {data_type}")
+        raise NotLossless(f"{array.type} does not fit {data_type}")
 
 
 def _filled(array: pa.Array) -> npt.NDArray[Any]:
-    """The values, 0 where null."""
+    """Return the values, 0 where null."""
     if array.null_count:
         array = pc.fill_null(array, pa.scalar(0, array.type))
     return np.asarray(array.to_numpy(zero_copy_only=False))
@@ -125,7 +131,7 @@ def _whole_numbers(array: pa.Array, data_type: DataType) -> tuple[Longs, Boolean
 
 def _floats(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, Booleans | None]:
     if pa.types.is_integer(array.type) and array.type.bit_width <= 32:
-        array = array.cast(pa.float64())  # exact: 53 bits hold every 32-bit whole number
+        array = array.cast(pa.float64())  # exact, because 53 bits hold every 32-bit integer
     _require(pa.types.is_floating(array.type), array, data_type)
     values = _filled(array).astype(np.float64, copy=False)
     if data_type.name == "float" and array.type == pa.float64():
@@ -134,7 +140,7 @@ def _floats(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, Bool
 
 
 def _outward_floats(values: npt.NDArray[np.float64], side: Side) -> npt.NDArray[np.float64]:
-    """The nearest 32-bit floats that are not inside; most often these are the values themselves."""
+    """Return the nearest 32-bit floats that are not inside. Usually they equal the values."""
     with np.errstate(over="ignore", invalid="ignore"):
         floats = values.astype(np.float32)
         if side is Side.LOWER:
@@ -155,8 +161,8 @@ def _days(array: pa.Array, data_type: DataType, side: Side) -> tuple[Longs, Bool
 def _microseconds(
     array: pa.Array, data_type: DataType, side: Side
 ) -> tuple[Longs, Booleans | None]:
-    # A timestamp without zone bounds `timestamp` too: Spark reads such Parquet columns as the same
-    # number of microseconds. The reverse Spark refuses, and so do we.
+    # A timestamp without time zone also bounds `timestamp`: Spark reads such Parquet columns as the
+    # same number of microseconds. Spark rejects the reverse, and so does this.
     _require(pa.types.is_timestamp(array.type), array, data_type)
     _require(data_type.name == "timestamp" or array.type.tz is None, array, data_type)
     values, valid = _filled(array.cast(pa.int64())), known(array)
@@ -166,7 +172,7 @@ def _microseconds(
 
 
 def _unscaled(array: pa.Array, data_type: DataType, side: Side) -> tuple[Longs, Booleans | None]:
-    """Unscaled values of a decimal of at most 18 digits, at the scale of its type."""
+    """Return the unscaled values of a decimal of at most 18 digits, at the scale of its type."""
     assert data_type.scale is not None
     if pa.types.is_integer(array.type):
         values, valid = _whole_numbers(array, data_type)
@@ -182,14 +188,14 @@ def _unscaled(array: pa.Array, data_type: DataType, side: Side) -> tuple[Longs, 
 
 
 def _low_words(array: pa.Array) -> tuple[Longs, Booleans]:
-    """The unscaled values, and where 64 bits hold them."""
+    """Return the unscaled values, and where they fit 64 bits."""
     words = array.type.bit_width // 64
     if words == 0:  # decimal32
         array, words = array.cast(pa.decimal64(18, array.type.scale)), 1
     data = np.frombuffer(array.buffers()[1] or b"", np.int64)
     table = data[: (array.offset + len(array)) * words].reshape(-1, words)[array.offset :]
     low = table[:, 0]
-    # Two's complement: the higher words repeat the sign of the lowest.
+    # Two's complement: a value fits if the higher words repeat the sign of the lowest.
     return np.where(_nulls(array), 0, low), (table[:, 1:] == (low >> 63)[:, None]).all(axis=1)
 
 
@@ -204,7 +210,7 @@ def _both(valid: Booleans | None, other: Booleans) -> Booleans | None:
 
 
 def _divided(values: Longs, divisor: int, side: Side) -> Longs:
-    """Divided outwards: the lower edge rounds down, the upper edge up, below zero too."""
+    """Divide outwards: the lower edge rounds down and the upper edge up, also below zero."""
     floor = values // divisor
     return floor if side is Side.LOWER else floor + (values % divisor != 0)
 
@@ -220,8 +226,8 @@ def _multiplied(
 
 
 def bytes_edge(array: pa.Array, data_type: DataType) -> pa.Array:
-    """One edge of a string or binary column as large_binary: strings compare as their UTF-8."""
-    spelling = (
+    """Return one edge of a string or binary column as large_binary. Strings compare as UTF-8."""
+    fits = (
         pa.types.is_string(array.type)
         or pa.types.is_large_string(array.type)
         or pa.types.is_string_view(array.type)
@@ -230,18 +236,19 @@ def bytes_edge(array: pa.Array, data_type: DataType) -> pa.Array:
         or pa.types.is_binary_view(array.type)
         or (pa.types.is_fixed_size_binary(array.type) and data_type.name == "binary")
     )
-    _require(spelling, array, data_type)
+    _require(fits, array, data_type)
     if pa.types.is_fixed_size_binary(array.type):
         array = array.cast(pa.binary())
     return array.cast(pa.large_binary())
 
 
 def decimal_edge(array: pa.Array, data_type: DataType, side: Side) -> pa.Array:
-    """One edge of a decimal of more than 18 digits, as decimal128 at the scale of its type."""
+    """Return one edge of a decimal of more than 18 digits as decimal128 at the type's scale."""
     wanted = pa.decimal128(38, data_type.scale)
     if pa.types.is_integer(array.type):
         array = array.cast(pa.decimal128(20, 0))
     _require(pa.types.is_decimal(array.type), array, data_type)
-    # Rounding to fewer digits outwards is not taught: Arrow refuses to lose digits, and so do we.
+    # Rounding outwards to fewer digits is not implemented: Arrow rejects a loss of digits, and so
+    # does this.
     _require(array.type.scale <= (data_type.scale or 0), array, data_type)
     return array.cast(wanted)

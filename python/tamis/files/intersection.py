@@ -1,8 +1,8 @@
-"""Two statements about the same value, said together.
+"""Intersect two Bounds of the same value.
 
-A column may be bounded by its statistics and by several partition fields; each statement is true,
-so their intersection is. Where they contradict each other one of them is wrong, and nobody knows
-which: nothing is known there.
+A column may be bounded by its statistics and by several partition fields. Each of these bounds
+holds, so their intersection does as well. If they contradict each other, one of them is wrong and
+it is not known which one, so nothing is known there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["contradict", "forget", "intersect"]
 
 
 def intersect(left: Bounds, right: Bounds) -> Bounds:
-    """What both say together; unknown where they contradict each other.
+    """Return the intersection of both bounds, unknown where they contradict each other.
 
     >>> from tamis.expr.types import LONG
     >>> from tamis.files.bounds import column_bounds
@@ -36,7 +36,7 @@ def intersect(left: Bounds, right: Bounds) -> Bounds:
 
 
 def contradict(left: Bounds, right: Bounds) -> Flags:
-    """Where no row can be as both say: one of them is wrong, or the container holds no row.
+    """Return where no row satisfies both bounds: one is wrong, or the container holds no row.
 
     >>> from tamis.expr.types import LONG
     >>> from tamis.files.bounds import column_bounds
@@ -66,7 +66,7 @@ def _both(left: Bounds, right: Bounds) -> Bounds:
 
 
 def forget(bounds: Bounds, corrupt: Flags) -> Bounds:
-    """The same bounds, unknown where `corrupt` says so."""
+    """Return the bounds, unknown where `corrupt` is set."""
     if not corrupt.any():
         return bounds
     if corrupt.all():
@@ -97,13 +97,13 @@ def _tighter(left: Any, right: Any, of_numbers: Any, of_arrow: Any) -> Any:
     if left is None or right is None:
         return right if left is None else left
     if isinstance(left, np.ndarray):
-        # Where one is not known it holds the type's extreme, and the other one is the tighter.
+        # An edge that is not known holds the type's extreme value, so the other one is tighter.
         return of_numbers(left, right)
-    return of_arrow(*_alike(left, right))  # skips nulls: not known
+    return of_arrow(*_alike(left, right))  # skips nulls, which mean not known
 
 
 def _alike(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Both of one length: one value for all containers is repeated, which Arrow does not do."""
+    """Return both with the same length. Arrow does not broadcast a single value, so repeat it."""
     count = max(len(left), len(right))
     return _repeated(left, count), _repeated(right, count)
 
@@ -125,7 +125,7 @@ def _known(
 
 
 def _open(left: Bounds, right: Bounds) -> Flags | None:
-    """Where the tighter upper edge is not attained."""
+    """Return where the tighter upper edge is exclusive."""
     if left.upper_open is None and right.upper_open is None:
         return None
     if left.upper is None or right.upper is None:
@@ -139,15 +139,15 @@ def _open(left: Bounds, right: Bounds) -> Flags | None:
 
 
 def _flags(compared: pa.Array, other: pa.Array) -> Flags:
-    """The comparison; True where the other edge is not known, so that this one is the tighter.
+    """Return the comparison, True where the other edge is not known: then this one is tighter.
 
-    Where neither is known the answer does not matter: there is no edge.
+    If neither edge is known, the result does not matter, because there is no edge.
     """
     return np.asarray(pc.fill_null(compared, other.is_null()).to_numpy(zero_copy_only=False))
 
 
 def _contradiction(bounds: Bounds) -> Flags:
-    # Where no row has an ordinary value, edges bound nothing, and may be anything.
+    # If no row has an ordinary value, the edges bound nothing and may have any value.
     nothing = ~(bounds.can_be_null | bounds.can_be_nan | bounds.can_be_value)
     if bounds.lower is None or bounds.upper is None:
         return nothing

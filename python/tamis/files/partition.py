@@ -1,7 +1,7 @@
-"""Partition specs, as Iceberg writes them: fields, their transforms, and what a value tells.
+"""Partition specs as Iceberg writes them: partition fields and their transforms.
 
-A partition value is one more bound on its source column: a file of the day 19797 holds timestamps
-of that day, and none of them is NULL, for every transform gives NULL for NULL and for nothing else.
+A partition value is one more bound on its source column. A file of day 19797 holds timestamps of
+that day, and none of them is NULL, because every transform returns NULL only for NULL.
 
 Source: Iceberg table specification, "Partition Transforms".
 """
@@ -47,7 +47,7 @@ class Transform:
 
     @staticmethod
     def parse(text: object) -> Transform | None:
-        """Read a transform as Iceberg writes it; None for what is not understood.
+        """Parse a transform as Iceberg writes it. Return None if it is not understood.
 
         >>> Transform.parse("bucket[16]")
         Transform(kind=<TransformKind.BUCKET: 'bucket'>, parameter=16)
@@ -63,7 +63,7 @@ class Transform:
                 return None
             return Transform(TransformKind(match[1]), parameter)
         if text in ("bucket", "truncate"):
-            return None  # without a parameter they are not transforms
+            return None  # these two need a parameter
         return Transform(TransformKind(text)) if text in set(TransformKind) else None
 
     def __str__(self) -> str:
@@ -72,11 +72,11 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """One field of a partition spec: its values are the column `partition.<name>` of `files`.
+    """One field of a partition spec. Its values are the column `partition.<name>` of `files`.
 
-    `source` is the column that it is derived from (dots for struct fields), `transform` is written
-    as Iceberg writes it, and values are as Iceberg stores them: ordinals since 1970 for the time
-    transforms, values of the source's type for identity and truncate.
+    `source` is the column that the field is derived from (dots for struct fields). `transform` is
+    spelled as in Iceberg. Values are those that Iceberg stores: ordinals since 1970 for the time
+    transforms, and values of the source's type for identity and truncate.
 
     >>> PartitionField("ts", "day", "ts_day").transform
     'day'

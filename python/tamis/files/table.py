@@ -1,13 +1,13 @@
-"""The public `files` table as Statistics: one row a container, statistics by column name.
+"""The public `files` table as Statistics: one row per container, statistics by column name.
 
-    num_records                 int64, rows of the container
-    min.c  max.c                the type of column c; bounds may be wider
+    num_records                 int64, the number of rows of the container
+    min.c  max.c                the type of column c; may be wider than the data
     null_count.c  nan_count.c   int64
     partition.<field>           the value of a partition field of the spec
 
-Names have dots for struct fields. A part that holds a dot itself may be quoted: min.`b.c`.
+Names use dots for struct fields. A part that contains a dot itself may be quoted: min.`b.c`.
 
-A null cell and an absent column both mean "not known". So does a name that occurs twice.
+A null cell and an absent column both mean "not known", and so does a name that occurs twice.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from tamis.files.transforms import partition_bounds
 
 __all__ = ["ArrowStatistics", "dotted", "spellings"]
 
-#: Statistics that witness a row: where one of them is known, the container is not empty.
+#: Statistics that prove a row: if one of them is known, the container is not empty.
 _WITNESSES = ("min.", "max.")
 _COUNTS = ("null_count.", "nan_count.")
 
 
 def dotted(path: tuple[str, ...]) -> str:
-    """The name of a column in reports and settings: dots between struct fields.
+    """Return the name of a column in reports and settings, with dots between struct fields.
 
-    A part that holds a dot itself is quoted, so that the column `b.c` does not read as the field c
-    of the struct b.
+    A part that contains a dot itself is quoted, so that the column `b.c` is not mistaken for the
+    field c of the struct b.
 
     >>> dotted(("b", "c")), dotted(("b.c",))
     ('b.c', '`b.c`')
@@ -51,10 +51,10 @@ def dotted(path: tuple[str, ...]) -> str:
 
 
 def spellings(path: tuple[str, ...]) -> tuple[str, ...]:
-    """How a file table may spell a column, the first that it has being the one that is meant.
+    """Return the names that a column may have in a file table; the first one present is used.
 
-    Without quotes ("b.c") is right too, for whoever makes an expression of a schema in which two
-    columns have that dotted path makes both of them opaque (see `Column`).
+    The name without quotes ("b.c") is unambiguous too: if two columns of a schema have the same
+    dotted path, both of them are opaque in expressions (see `Column`).
 
     >>> spellings(("s", "x")), spellings(("b.c",))
     (('s.x',), ('`b.c`', 'b.c'))
@@ -63,7 +63,7 @@ def spellings(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class ArrowStatistics:
-    """Statistics over a table in memory; bounds of a column are computed when first asked for."""
+    """Statistics of an in-memory table. The bounds of a column are computed on first use."""
 
     def __init__(self, table: pa.Table, partition_spec: Sequence[PartitionField] = ()) -> None:
         self._table = table
@@ -91,7 +91,7 @@ class ArrowStatistics:
             try:
                 self._bounds[column] = self._column_bounds(column)
             except (pa.ArrowException, ValueError, TypeError, ArithmeticError):
-                # Statistics that cannot be read are statistics that are not known.
+                # Statistics that cannot be read are not known.
                 self._bounds[column] = Bounds.unknown(column.type)
         return self._bounds[column]
 
@@ -100,13 +100,13 @@ class ArrowStatistics:
         if self._num_records is None or any(field.source == name for field in self._fields):
             return UNCERTAIN
         kinds = ("min", "max", "null_count", "nan_count", "attained")
-        told = {kind: self._column(f"{kind}.{name}") for kind in kinds}
-        columns = {kind: each for kind, each in told.items() if each is not None}
+        available = {kind: self._column(f"{kind}.{name}") for kind in kinds}
+        columns = {kind: each for kind, each in available.items() if each is not None}
         try:
-            found = certain_columns(column.type, columns, self._num_records)
-            # An absent column says of no bound that it is a value, whatever wrote the bounds.
+            certain = certain_columns(column.type, columns, self._num_records)
+            # Without the column no bound is certain to be a value, whatever wrote the bounds.
             attained = is_true(columns["attained"]) if "attained" in columns else NO
-            return replace(found, attained=found.attained & attained)
+            return replace(certain, attained=certain.attained & attained)
         except (pa.ArrowException, ValueError, TypeError, ArithmeticError):
             return UNCERTAIN
 
@@ -128,7 +128,7 @@ class ArrowStatistics:
         return bounds
 
     def _spelling(self, path: tuple[str, ...]) -> str:
-        """How this table spells a column; the plain spelling if it does not know it at all."""
+        """Return the name of a column in this table, the one without quotes if it has none."""
         *others, plain_spelling = spellings(path)
         sources = {field.source for field in self._fields}
         for name in others:
@@ -138,7 +138,7 @@ class ArrowStatistics:
         return plain_spelling
 
     def _column(self, name: str) -> pa.Array | None:
-        """The column of that name; None if it is absent, ambiguous, or in no readable form."""
+        """Return the column of that name, or None if it is absent, ambiguous or unreadable."""
         ordinals = self._table.schema.get_all_field_indices(name)
         if len(ordinals) != 1:
             return None
@@ -148,9 +148,9 @@ class ArrowStatistics:
             return None
 
     def _count_records(self) -> None:
-        """Learn which containers are empty, and where the number of rows is to be trusted.
+        """Determine which containers are empty, and where the number of rows can be trusted.
 
-        No rows, and yet a bound or a positive count: the number is wrong, so it is not known there.
+        If it is 0 but there is a bound or a positive count, it is wrong and counts as not known.
         """
         counted = count_column(self._column("num_records"))
         if counted is None:
@@ -165,13 +165,13 @@ class ArrowStatistics:
         self._num_records = pa.array(counts, mask=~valid)
 
     def _witnessed(self) -> Flags:
-        """Where some statistic says that there are rows."""
+        """Return where some statistic shows that there are rows."""
         witnessed = np.zeros(self.num_containers, np.bool_)
         for name in set(self._table.column_names):
             if not name.startswith((*_WITNESSES, *_COUNTS)):
                 continue
             array = self._column(name)
-            if array is None:  # in doubt there are rows
+            if array is None:  # if in doubt, assume rows
                 witnessed |= True
             elif name.startswith(_WITNESSES):
                 witnessed |= _valid(array)
@@ -187,7 +187,7 @@ def _valid(array: pa.Array | None) -> Flags:
 
 
 def _positive(array: pa.Array | None) -> Flags:
-    """Where a count is known and is not 0: rows of that kind are there, or the count is corrupt."""
+    """Return where a count is known and not 0: such rows exist, or the count is corrupt."""
     counted = count_column(array)
     return NO if counted is None else counted[1] & (counted[0] != 0)
 
@@ -198,7 +198,7 @@ def _denied(
     nulls: pa.Array | None,
     nans: pa.Array | None,
 ) -> Flags:
-    """Where the statistics count rows of a kind that the partition value rules out."""
+    """Return where the statistics show rows of a kind that the partition value rules out."""
     has_value = _valid(edges[0]) | _valid(edges[1])
     denied = (has_value & ~partition.can_be_value) | (_positive(nulls) & ~partition.can_be_null)
     if partition.type.is_floating:

@@ -1,4 +1,4 @@
-"""What the value of a partition field tells of its source column, transform by transform."""
+"""Derive bounds of a source column from the values of a partition field, for each transform."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ Longs = npt.NDArray[np.int64]
 MICROSECONDS_PER_DAY: Final = 86_400_000_000
 MICROSECONDS_PER_HOUR: Final = 3_600_000_000
 
-#: Days whose every microsecond 64 bits can count, and with a day to spare at either end.
+#: The greatest day all of whose microseconds fit 64 bits, with a day to spare at either end.
 _GREATEST_DAY: Final = (1 << 63) // MICROSECONDS_PER_DAY - 1
-#: Hours likewise.
+#: The same in hours.
 _GREATEST_HOUR: Final = _GREATEST_DAY * 24
 
 
 def partition_bounds(data_type: DataType, transform: Transform, values: pa.Array) -> Bounds:
-    """What partition values tell of their source, a column of `data_type`; null cells: not known.
+    """Return the bounds of a source column of `data_type`, given the values of a partition field.
 
-    Never raises: values of another type than the transform's, or out of its range, tell nothing.
+    Null cells are not known. Never raises: values of a wrong type or out of range are not known
+    either.
 
     >>> from tamis.expr.types import DATE
     >>> month = partition_bounds(DATE, Transform.parse("month"), pa.array([1], pa.int32()))
@@ -50,11 +51,11 @@ def partition_bounds(data_type: DataType, transform: Transform, values: pa.Array
 
 
 def _void(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
-    return Bounds.unknown(data_type)  # its value is NULL whatever the source holds
+    return Bounds.unknown(data_type)  # the partition value is always NULL
 
 
 def _identity(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
-    """Every row holds the value itself; of NaN, every row is NaN."""
+    """Return bounds for `identity`: every row has the value itself. For NaN, every row is NaN."""
     unknown = values.is_null()
     nan = _nan_cells(values) if data_type.is_floating else None
     ordinary = values if nan is None else pc.if_else(nan, pa.scalar(None, values.type), values)
@@ -63,7 +64,7 @@ def _identity(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
     nans = None
     if nan is not None:
         nans = pc.if_else(unknown, pa.scalar(None, pa.int64()), nan.cast(pa.int64()))
-    # As if each container held one row, which is that value.
+    # The bounds are those of a container with a single row that has this value.
     return column_bounds(data_type, ordinary, ordinary, nulls, nans, one)
 
 
@@ -72,30 +73,31 @@ def _nan_cells(values: pa.Array) -> pa.Array:
 
 
 def _bucket(data_type: DataType, buckets: int | None, values: pa.Array) -> Bounds:
-    """The hash of a value does not bound it; but it is not NULL, and no value of another bucket."""
+    """Return bounds for `bucket`: no edges, but the values are not NULL and hash to that bucket."""
     if not is_hashed(data_type):
         raise NotLossless(f"{data_type} has no such transform")
     ordinals, valid = _ordinals(values)
     assert buckets is not None
     valid = valid & (ordinals >= 0) & (ordinals < buckets)
-    told = Buckets(buckets, np.where(valid, ordinals, -1))
-    return Bounds(data_type, None, None, simplified(~valid), NO, YES, buckets=(told,))
+    known_buckets = Buckets(buckets, np.where(valid, ordinals, -1))
+    return Bounds(data_type, None, None, simplified(~valid), NO, YES, buckets=(known_buckets,))
 
 
 def _ordinals(values: pa.Array) -> tuple[Longs, Flags]:
     if not pa.types.is_integer(values.type):
-        raise NotLossless(f"{values.type} is no type of ordinals")
+        raise NotLossless(f"{values.type} is not a type of ordinals")
     valid = known(values)
     filled = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     return np.asarray(filled), np.ones(len(values), np.bool_) if valid is None else valid
 
 
 def earliest(ordinals: Longs) -> Longs:
-    """The first period whose values a writer may have filed under an ordinal.
+    """Return the first period whose values a writer may have stored under an ordinal.
 
-    Ordinals are floors, before 1970 too. Iceberg up to 0.10 rounded toward zero: it filed the
-    evening of 1969-12-31 under day 0. So under an ordinal up to 0 values of the period before it
-    may lie too, as Iceberg's own projections allow (ProjectionUtil.fixInclusiveTimeProjection).
+    Ordinals are rounded down, also before 1970. Iceberg up to 0.10 rounded toward zero: it stored
+    the evening of 1969-12-31 under day 0. So an ordinal up to 0 may also have values of the
+    previous period. Iceberg's own projections allow for that
+    (ProjectionUtil.fixInclusiveTimeProjection).
 
     >>> earliest(np.array([-1, 0, 1])).tolist()
     [-2, -1, 1]
@@ -104,10 +106,13 @@ def earliest(ordinals: Longs) -> Longs:
 
 
 def _time(first_day: Callable[[Longs], Longs], greatest: int, is_day: bool = False) -> Any:
-    """The rule of a transform whose ordinals are periods of whole days since 1970-01-01.
+    """Return the rule of a transform whose ordinals count periods of whole days since 1970-01-01.
 
-    The period of ordinal o starts at first_day(o), and its last day is the one before
-    first_day(o + 1). `is_day`: ordinals may be given as dates, as some writers give them.
+    Args:
+        first_day: Maps an ordinal o to the first day of its period. The last day of the period is
+            the one before first_day(o + 1).
+        greatest: Ordinals beyond this, on either side of 0, are not known.
+        is_day: Whether the transform is `day`. Some writers store its ordinals as dates.
     """
 
     def rule(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
@@ -116,13 +121,13 @@ def _time(first_day: Callable[[Longs], Longs], greatest: int, is_day: bool = Fal
         ordinals, valid = _ordinals(values)
         valid = valid & (ordinals >= -greatest) & (ordinals <= greatest)
         ordinals = np.where(valid, ordinals, 0)
-        is_same = is_day and data_type.name == "date"  # a date is its own day: nothing is rounded
+        is_same = is_day and data_type.name == "date"  # `day` of a date rounds nothing
         first = first_day(ordinals if is_same else earliest(ordinals))
         after = first_day(ordinals + 1)
         if data_type.name == "date":
             return _between(data_type, first, after - 1, valid)
         if data_type.name in ("timestamp", "timestamp_ntz"):
-            # 64 bits of microseconds reach 292,000 years: what is beyond is not known.
+            # 64 bits of microseconds cover 292,000 years. Ordinals beyond that are not known.
             valid = valid & (first >= -_GREATEST_DAY) & (after <= _GREATEST_DAY)
             first, after = np.where(valid, first, 0), np.where(valid, after, 0)
             return _between(
@@ -134,7 +139,7 @@ def _time(first_day: Callable[[Longs], Longs], greatest: int, is_day: bool = Fal
 
 
 def _month_to_day(months: Longs) -> Longs:
-    """The first day of a month since 1970, in the proleptic Gregorian calendar."""
+    """Return the first day of each month since 1970, in the proleptic Gregorian calendar."""
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
@@ -150,9 +155,12 @@ def _hour(data_type: DataType, _: int | None, values: pa.Array) -> Bounds:
 
 
 def _between(data_type: DataType, lower: Longs, upper: Longs, valid: Flags) -> Bounds:
-    """Not NULL, and between the two; unknown where not valid, and cut to the type's domain."""
+    """Return bounds of values that are not NULL and in [lower, upper], clipped to the domain.
+
+    They are unknown where not valid.
+    """
     least, greatest = data_type.domain
-    # A period that lies outside of the type altogether is corrupt.
+    # A period that lies entirely outside the type is corrupt.
     valid = valid & (upper >= least) & (lower <= greatest)
     lower = np.where(valid, np.maximum(lower, least), least)
     upper = np.where(valid, np.minimum(upper, greatest), greatest)
@@ -170,8 +178,8 @@ def _truncate(data_type: DataType, width: int | None, values: pa.Array) -> Bound
     if not (data_type.is_integral or data_type.is_decimal):
         raise NotLossless(f"{data_type} has no such transform")
     lower, cells = number_edge(values, data_type, Side.LOWER)
-    # v = floor(x / width) * width, also below zero: v <= x <= v + width - 1. A value that is no
-    # multiple of the width is corrupt, or wrapped around at the end of the type.
+    # v = floor(x / width) * width, also below zero, so v <= x <= v + width - 1. A value that is not
+    # a multiple of the width is corrupt, or wrapped around at the end of the type.
     valid = (YES if cells is None else cells) & (lower % width == 0)
     greatest = data_type.domain[1]
     upper = np.where(lower > greatest - (width - 1), greatest, lower + np.int64(width - 1))
@@ -179,13 +187,13 @@ def _truncate(data_type: DataType, width: int | None, values: pa.Array) -> Bound
 
 
 def _truncated_decimal(data_type: DataType, width: int, values: pa.Array) -> Bounds:
-    """Decimals of more than 18 digits: the same, on their unscaled values."""
+    """Return bounds for `truncate` of decimals of more than 18 digits, by their unscaled values."""
     lower = decimal_edge(values, data_type, Side.LOWER)
     scale = data_type.scale or 0
 
     def last(first: Decimal) -> Decimal | None:
         whole = unscaled(first, scale)
-        # More than 38 digits do not fit the edge: Arrow raises, and nothing is known.
+        # More than 38 digits do not fit the edge. Arrow raises, and the column is not known.
         return None if whole % width else from_unscaled(whole + width - 1, scale)
 
     upper = _each_distinct(lower, last, lower.type)
@@ -194,14 +202,14 @@ def _truncated_decimal(data_type: DataType, width: int, values: pa.Array) -> Bou
 
 
 def _prefix(data_type: DataType, width: int, values: pa.Array) -> Bounds:
-    """The first `width` characters of a string, or bytes of a binary value.
+    """Return bounds for `truncate` of strings (`width` characters) and binary values (bytes).
 
-    v is shorter than the width: it is the value itself.
-    v has the full width: v <= x, and x < the next prefix, which is v with its last byte that is not
-    0xFF raised by one and what follows it dropped. (In UTF-8 no byte is 0xFF, so that even
-    U+10FFFF, F4 8F BF BF, has a next prefix among byte strings: F4 8F BF C0.) All 0xFF: no upper
-    bound.
-    v is longer than the width: corrupt.
+    - If the partition value v is shorter than the width, every value x equals v.
+    - If v has the full width, v <= x < next_prefix(v). The next prefix is v with its last byte that
+      is not 0xFF incremented, and the bytes after it dropped. UTF-8 contains no byte 0xFF, so even
+      U+10FFFF, F4 8F BF BF, has a next prefix among byte strings: F4 8F BF C0. If all bytes are
+      0xFF, there is no upper bound.
+    - If v is longer than the width, it is corrupt.
     """
     lower = bytes_edge(values, data_type)
 
@@ -224,7 +232,7 @@ def _prefix(data_type: DataType, width: int, values: pa.Array) -> Bounds:
 
 
 def next_prefix(prefix: bytes) -> bytes | None:
-    """The least byte string that is greater than every one that starts with `prefix`; None: none.
+    """Return the least byte string above all that start with `prefix`, or None if there is none.
 
     >>> next_prefix(b"ab"), next_prefix(b"a\\xff"), next_prefix(b"\\xff")
     (b'ac', b'b', None)
@@ -234,7 +242,7 @@ def next_prefix(prefix: bytes) -> bytes | None:
 
 
 def _each_distinct(array: pa.Array, function: Callable[[Any], Any], data_type: pa.DataType) -> Any:
-    """A Python function of each distinct value: partition values are few."""
+    """Apply a Python function to each distinct value. There are few distinct partition values."""
     encoded = array.dictionary_encode()
     results = pa.array(
         [function(value) for value in encoded.dictionary.to_pylist()], type=data_type

@@ -1,1 +1,1 @@
-"""From the conjuncts of a scan to the files it needs."""
+"""Decide which files a scan needs, given its conjuncts and its goal."""

@@ -1,17 +1,18 @@
-"""COUNT, MIN and MAX: which files are answered for by their statistics, and what they contribute.
+"""COUNT, MIN and MAX: which files their statistics can replace, and what those files contribute.
 
-A file is *covered* where every row of it passes the filters, its number of rows is known, and for
-every aggregate its contribution is certain: the number of NULLs for COUNT(c); for MIN(c) and MAX(c)
-a bound that some row of the file holds, or that all rows are NULL.
+A file is *covered* if all of its rows pass the filters, its number of rows is known, and its
+contribution to every aggregate is certain. COUNT(c) needs the number of NULLs. MIN(c) and MAX(c)
+need a bound that is the value of some row, or the knowledge that all rows are NULL.
 
     file   rows  passes  nulls of c  c          COUNT(*)  COUNT(c)  MIN(c)
     f1     10    all     2           3 .. 7     10        8         3
-    f2     10    some    0           5 .. 99    it is read
+    f2     10    some    0           5 .. 99    (the file is read)
     f3     10    all     10          (none)     10        0         NULL: contributes nothing
-    f4     10    all     unknown     1 .. 2     10        read      1
+    f4     10    all     unknown     1 .. 2     10        (read)    1
 
-COUNT is the sum over disjoint sets of rows, MIN and MAX are those of the MIN and MAX of each; so an
-aggregate over the rows of the covered files and over the rows of the others give the whole one.
+The aggregates can be combined from disjoint sets of rows: COUNT is the sum of the counts, MIN is
+the MIN of the MINs, MAX the MAX of the MAXs. So the partial aggregates of the covered files,
+combined with those of the rows of the other files, give the aggregate over all rows.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """What the covered files with one key contribute: a value an aggregate, None: NULL."""
+    """What the covered files of one group contribute.
+
+    `values` has one value per aggregate, in their order. None means NULL.
+    """
 
     key: int
     values: tuple[Value, ...]
@@ -47,9 +51,12 @@ class Partial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answered:
-    """`left`: flags of the files that are still to be read.  partials: only of keys with rows.
+    """The part of an aggregate that statistics answer.
 
-    covered: how many files are answered for.  skipped: how many others cannot change the answer.
+    - `left`: one flag per file, set for the files that still have to be read.
+    - `covered`: the number of files that statistics replace.
+    - `skipped`: the number of other files that cannot change the answer.
+    - `partials`: one entry per group that has rows in covered files.
     """
 
     left: Flags
@@ -67,12 +74,18 @@ def answer(
     keys: npt.NDArray[np.intp] | None,
     raising: Flags | None = None,
 ) -> Answered:
-    """What statistics answer of aggregates, grouped by keys, over the rows that pass the filters.
+    """Return the part of grouped aggregates over the filtered rows that statistics answer.
 
-    kept: the files that may hold such rows.  matching: those of them that hold nothing else.
-    num_records: rows of every file, -1 where not known.  keys: the group of every file; None: there
-    is one group, also of no row.  raising: files that are read even if they cannot change the
-    answer, because a filter may raise in them.
+    Args:
+        aggregates: The aggregates.
+        segments: The statistics of the files.
+        kept: One flag per file, set if the file may hold rows that pass the filters.
+        matching: One flag per file, set if the file is kept and all of its rows pass.
+        num_records: The number of rows of each file, -1 where it is not known.
+        keys: The group of each file. None means that there is a single group, which exists even
+            without rows.
+        raising: Flags of files that must be read even if they cannot change the answer, because
+            a filter may raise an error in them.
     """
     key_of = np.zeros(len(kept), np.intp) if keys is None else keys
     covered = np.zeros(len(kept), np.bool_)
@@ -100,11 +113,14 @@ def answer(
     )
 
 
-# --- what they contribute together ------------------------------------------------------------
+# --- combining the contributions of files -----------------------------------------------------
 
 
 def _combined(aggregates: Sequence[Aggregate], tables: Sequence[pa.Table]) -> pa.Table:
-    """One row a key that has rows: `key`, `rows`, and a column an aggregate."""
+    """Return a table with one row per group that has rows.
+
+    Its columns are `key`, `rows` and one column per aggregate, named by its ordinal.
+    """
     names = ["rows", *map(str, range(len(aggregates))), "key"]
     if not tables:
         none = dict.fromkeys(names, pa.nulls(0))
@@ -114,7 +130,7 @@ def _combined(aggregates: Sequence[Aggregate], tables: Sequence[pa.Table]) -> pa
         how.append((str(ordinal), "sum" if each.function is Function.COUNT else each.function))
     grouped = pa.concat_tables(tables).group_by("key").aggregate(how)
     named = grouped.select([*(f"{name}_{kind}" for name, kind in how), "key"]).rename_columns(names)
-    # A group exists where there is a row.
+    # A group exists only if it has a row.
     return named.filter(pc.greater(named.column("rows"), 0)).combine_chunks()
 
 
@@ -132,7 +148,11 @@ def _partials(aggregates: Sequence[Aggregate], combined: pa.Table) -> tuple[Part
 
 
 def _value(raw: Any, aggregate: Aggregate) -> Value:
-    """A value of an edge as a constant; UnicodeDecodeError for a string that is none."""
+    """Return the value of an edge as a constant.
+
+    Raises:
+        UnicodeDecodeError: The edge of a string column is not valid UTF-8.
+    """
     if raw is None or aggregate.function is Function.COUNT or aggregate.column is None:
         return raw  # type: ignore[no-any-return]
     data_type = aggregate.column.type

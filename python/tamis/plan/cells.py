@@ -1,18 +1,19 @@
-"""Where a predicate can be true, along the line of one column's values.
+"""Find the intervals of one column's values in which a predicate can be true.
 
-The column is one of whole numbers, dates, timestamps, or decimals that fit 64 bits. Its domain is
-cut into *cells*, intervals without a gap between them, and the predicate is evaluated over one
-made-up container a cell: in it the column takes the values of the cell and is never NULL, and of
-every other column nothing is known. Where the evaluation says that the predicate is true of no row
-of such a container, it is true of no row at all whose value lies in the cell, whatever the other
-columns hold. So, at every moment:
+The column holds integers, dates, timestamps, or decimals that fit 64 bits. Its domain is cut into
+*cells*: adjacent intervals without gaps. The predicate is evaluated over one made-up container per
+cell. In this container the column takes the values of the cell and is never NULL, and nothing is
+known about any other column. If the evaluation proves that the predicate is true for no row of the
+container, then it is true for no row whose value lies in the cell, whatever the other columns hold.
+This gives the invariant:
 
-    the predicate is true only of rows whose value lies in a cell that is still possible.
+    the predicate is true only for rows whose value lies in a cell that is still possible.
 
-The first cells narrow towards 0 and towards both ends of the domain: numbers are small in practice,
-and the ends are where arithmetic overflows, which is possible wherever a row might raise an error.
-Only wide gaps between possible cells matter. Their edges are then sought by cutting the cell at the
-edge again and again, which is sound whenever it ends: what was not cut stays possible.
+The first cells get narrower towards 0 and towards both ends of the domain. Numbers are small in
+practice, and arithmetic overflows at the ends; a cell stays possible wherever a row might raise an
+error. Only wide gaps between possible cells matter. The search narrows down the edges of a gap by
+repeatedly cutting the cell at the edge. It is sound no matter when it stops, because what was not
+cut stays possible.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ __all__ = ["Cell", "MadeUp", "can_be_true_of_null", "possible_runs"]
 #: The first and the last value of an interval.
 Cell: TypeAlias = tuple[int, int]
 
-#: Cells of the first cut between a power of two and the next.
+#: Cells of the first cut between one power of two and the next.
 _PER_OCTAVE: Final = 16
-#: Cells that one cell is cut into afterwards.
+#: Pieces that each later cut makes of one cell.
 _PER_CUT: Final = 128
-#: Rounds of cutting: eight suffice for 64 bits. More are needed where a cell as a whole is possible
-#: and no part of it is, as of `month(d) = 3 AND year(d) = 1995`.
+#: Rounds of cutting. Eight suffice for 64 bits. More are needed where a cell as a whole is possible
+#: but none of its pieces is, as for `month(d) = 3 AND year(d) = 1995`.
 _ROUNDS: Final = 24
-#: A gap counts if it takes up this share of the domain, or of the first cells.
+#: A gap is wide if it takes up at least this share of the domain, or of the first cells.
 _WIDE: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class MadeUp:
-    """Containers of which one column is known, and nothing else."""
+    """Statistics of made-up containers in which the bounds of only one column are known."""
 
     column: Column
     known: Bounds
@@ -72,18 +73,19 @@ class MadeUp:
 
 
 def can_be_true_of_null(expr: Expr, column: Column) -> bool:
-    """Whether the predicate may be true of a row where the column is NULL."""
-    # Edges of no value say nothing; rules that compute with edges want some.
+    """Return whether the predicate may be true for a row whose value of the column is NULL."""
+    # There is no value, so these edges bound nothing. Rules that compute with edges need some.
     edge = pa.array([b"1"], pa.large_binary()) if column.type.is_text else np.array([1])
     only_null = Bounds(column.type, edge, edge, YES, NO, NO)
     return bool(truth(expr, MadeUp(column, only_null, 1)).can_be_true.any())
 
 
 def possible_runs(expr: Expr, column: Column) -> tuple[Cell, ...] | None:
-    """The intervals of the column's values outside of which the predicate is true of no row.
+    """Return the intervals of the column's values outside which the predicate is true for no row.
 
-    In ascending order, and within the domain of the type. None: no gap between them is wide, or
-    the predicate may be true where the column is NULL, or it is never true.
+    Returns:
+        Intervals in ascending order, within the domain of the type. None if there is no wide gap,
+        if the predicate may be true where the column is NULL, or if it is never true.
 
     >>> import tamis.evaluate.operators  # fills the registries
     >>> from tamis.expr.nodes import Call, Compare, Comparison, Literal
@@ -115,7 +117,7 @@ def possible_runs(expr: Expr, column: Column) -> tuple[Cell, ...] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _First:
-    """The first cells of a domain, ascending, and how much of it each one is taken to be."""
+    """The first cells of a domain in ascending order, and the share of the domain of each."""
 
     lower: npt.NDArray[np.int64]
     upper: npt.NDArray[np.int64]
@@ -137,9 +139,10 @@ def _first_cells(data_type: DataType) -> _First:
     lower = np.array(inside, np.int64)
     upper = np.array([start - 1 for start in inside[1:]] + [high], np.int64)
     if data_type.is_integral or data_type.is_decimal:
-        # Numbers are spread over magnitudes: each octave counts alike. So does the middle of time.
+        # Numbers are spread over magnitudes, so each octave counts the same.
         share = np.full(len(lower), 1 / len(lower))
     else:
+        # Times are spread over the domain, so each cell counts by its width.
         share = (upper.astype(np.float64) - lower.astype(np.float64) + 1) / (high - low + 1)
     return _First(lower, upper, share)
 
@@ -147,26 +150,26 @@ def _first_cells(data_type: DataType) -> _First:
 def _possible(
     expr: Expr, column: Column, lower: npt.NDArray[np.int64], upper: npt.NDArray[np.int64]
 ) -> Flags:
-    """In which cells the predicate may be true."""
+    """Return one flag per cell, set if the predicate may be true in it."""
     known = Bounds(column.type, lower, upper, NO, NO, YES)
     flags = truth(expr, MadeUp(column, known, len(lower))).can_be_true
     return np.broadcast_to(flags, len(lower))
 
 
 def _cut(low: int, high: int) -> list[Cell]:
-    """The cell in pieces, ascending."""
+    """Return the pieces of the cell in ascending order."""
     size = high - low + 1
     count = min(size, _PER_CUT)
-    starts = [low + size * each // count for each in range(count + 1)]
+    starts = [low + size * piece // count for piece in range(count + 1)]
     return [(start, stop - 1) for start, stop in pairwise(starts)]
 
 
 class _Edge:
-    """One end of a run of possible cells, sought from outside.
+    """One end of a run of possible cells, searched from the outside inwards.
 
-    `pending`: cells of the run that may hold the edge, the outermost last. Between the gap that the
-    run borders on and the outermost pending cell, the predicate is true of no row.
-    `fixed`: the end of the domain, where no wide gap lies before it.
+    - `pending`: cells of the run that may hold the edge, the outermost one last. The predicate is
+      true for no row between the gap next to the run and the outermost pending cell.
+    - `fixed`: the end of the domain if no wide gap separates the run from it, else None.
     """
 
     __slots__ = ("_fixed", "_from_below", "pending")
@@ -182,7 +185,7 @@ class _Edge:
 
     @property
     def is_settled(self) -> bool:
-        """Nothing is left to cut."""
+        """Whether nothing is left to cut."""
         if self.is_fixed or not self.pending:
             return True
         low, high = self.pending[-1]
@@ -194,13 +197,13 @@ class _Edge:
         return self._fixed if self._fixed is not None else low if self._from_below else high
 
     def narrow(self, possible: Sequence[Cell]) -> None:
-        """Put those of its pieces that are possible, ascending, in the place of the outermost."""
+        """Replace the outermost pending cell by its possible pieces, given in ascending order."""
         del self.pending[-1]
         self.pending.extend(reversed(possible) if self._from_below else possible)
 
 
 def _edges(possible: Flags, first: _First) -> list[_Edge]:
-    """The lower and the upper edge of every run of possible cells between two wide gaps."""
+    """Return the lower and upper edge of every run of possible cells between two wide gaps."""
     cells = list(zip(first.lower.tolist(), first.upper.tolist(), strict=True))
     runs: list[list[Cell]] = []
     gap, leading = 0.0, 0.0

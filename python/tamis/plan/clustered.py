@@ -1,11 +1,11 @@
-"""How well files are ordered by a column: whether a list of values can spare any of them.
+"""Estimate how well files are clustered by a column, and so whether a list of values prunes any.
 
-    files                        a value is found in       share
-    1..10  11..20  21..30        1 of 3                    disjoint: pays
-    1..30  1..29   2..30         3 of 3                    every file holds everything: never
+    ranges of the files          files that may hold a value     a list of values
+    1..10  11..20  21..30        1 of 3                          pays off: the ranges are disjoint
+    1..30  1..29   2..30         3 of 3                          never pays off
 
-A list that is known only when a query runs costs the query that makes it. So it is worth asking for
-only where single values lie in few files. It is a guess about benefit, and no result rests on it.
+To get a list of values at run time, an extra query has to produce it. That pays off only if each
+value lies in few files. This is an estimate of the benefit: no query result depends on it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from tamis.plan.scan import Segment
 
 __all__ = ["depth_of_files", "is_clustered", "share_of_files"]
 
-#: So many files, spread over all of them, tell as much as all.
+#: A sample of this many files, spread over all of them, represents all of them well enough.
 _SAMPLE: Final = 2_048
-#: A value in more of the files than this is hardly worth a list.
+#: If a value lies in a larger share of the files than this, a list rarely pays off.
 _PAYS: Final = 0.4
 
 
 def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float:
-    """In which share of the files that are kept a value of the key may be found, on average.
+    """Return the average share of the kept files that may hold a given value of the key.
 
-    1.0 where that is not known.
+    1.0 if that is not known.
 
     >>> import tamis.evaluate.operators  # fills the registries
     >>> from tamis.evaluate.example import FILES
@@ -43,18 +43,21 @@ def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
     ends = ends_of(key, segments, _sample(kept))
     if ends is None or not len(ends.lower):
         return 1.0
-    # A value v lies in the files that begin at v or below, but for those that end below it.
+    # The files whose range holds v are those that begin at or below v, except those that end below.
     values = np.concatenate([ends.lower, ends.upper])
     begun = np.searchsorted(np.sort(ends.lower), values, side="right")
     ended = np.searchsorted(np.sort(ends.upper), values, side="left")
-    asked = len(ends.lower) + ends.unknown
-    return float((np.mean(begun - ended) + ends.unknown) / asked)
+    counted = len(ends.lower) + ends.unknown
+    return float((np.mean(begun - ended) + ends.unknown) / counted)
 
 
 def depth_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float | None:
-    """With how many files a file shares part of its range of the key, on average, and with itself.
+    """Return the average number of files whose range of the key overlaps that of a file.
 
-    1.0: no two ranges meet. None: nothing is known of the key in any file, or it has no order.
+    Every file counts as overlapping itself, so 1.0 means that no two ranges overlap.
+
+    Returns:
+        None if nothing is known about the key in any file, or if its type has no usable order.
 
     >>> import tamis.evaluate.operators  # fills the registries
     >>> from tamis.evaluate.example import FILES
@@ -67,13 +70,13 @@ def depth_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
     ends = ends_of(key, segments, sample)
     if ends is None or not len(ends.lower):
         return None
-    # Two ranges do not meet where one begins after the end of the other.
+    # Two ranges do not overlap if one begins after the end of the other.
     begun = np.searchsorted(np.sort(ends.lower), ends.upper, side="right")
     ended = np.searchsorted(np.sort(ends.upper), ends.lower, side="left")
-    asked = len(ends.lower) + ends.unknown
-    # a file of which nothing is known may share values with all
-    met = float(np.sum(begun - ended)) + (len(ends.lower) + asked) * ends.unknown
-    others = met / asked - 1
+    counted = len(ends.lower) + ends.unknown
+    # A file without known bounds may share values with every file.
+    meetings = float(np.sum(begun - ended)) + (len(ends.lower) + counted) * ends.unknown
+    others = meetings / counted - 1
     return float(1 + others * np.count_nonzero(kept) / np.count_nonzero(sample))
 
 
@@ -87,11 +90,11 @@ def _sample(kept: Flags) -> Flags:
 
 
 def is_clustered(key: Expr, segments: Sequence[Segment], kept: Flags) -> bool:
-    """Whether it pays to look up values of the key at run time.
+    """Return whether it pays off to look up values of the key at run time.
 
-    With few files the share is coarse. Of two files whose ranges do not meet, one is skipped,
-    though each holds half of the values; where the ranges overlap, every other edge lies in both
-    files, which makes 1.5 files a value, and hardly any value skips one.
+    With few files the share is coarse. Of two files with disjoint ranges, a value skips one,
+    although the share is as high as a half. If the two ranges overlap, half of the edges lie in
+    both files, which makes 1.5 files per value, and few values skip a file.
     """
     count = int(np.count_nonzero(kept))
     share = share_of_files(key, segments, kept) if count > 1 else 1.0

@@ -1,4 +1,4 @@
-"""What one file contributes to COUNT, MIN and MAX, where its statistics tell for certain."""
+"""Compute what each file contributes to COUNT, MIN and MAX where its statistics are certain."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Longs = npt.NDArray[np.int64]
 
 
 class Function(StrEnum):
-    COUNT = "count"  # rows whose value is not NULL; of no column: rows
+    COUNT = "count"  # rows whose value is not NULL; all rows if there is no column
     MIN = "min"
     MAX = "max"
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`column` None: COUNT of rows."""
+    """An aggregate function of a column. COUNT(*) has no column."""
 
     function: Function
     column: Column | None
@@ -48,7 +48,16 @@ class Aggregate:
 def contributions(
     aggregates: Sequence[Aggregate], statistics: Statistics, records: Longs
 ) -> tuple[Flags, pa.Table]:
-    """Where all contributions are certain, and these: `rows`, and a column an aggregate."""
+    """Return which containers contribute for certain, and what they contribute.
+
+    Args:
+        records: The number of rows of each container.
+
+    Returns:
+        One flag per container, set where the contributions to all aggregates are certain, and a
+        table with the columns `rows` and one per aggregate, named by its ordinal. Its rows mean
+        nothing where the flag is not set.
+    """
     sure = np.ones(len(records), np.bool_)
     columns: dict[str, Any] = {"rows": pa.array(records)}
     for ordinal, each in enumerate(aggregates):
@@ -68,50 +77,53 @@ def contributions(
 
 
 def is_attained(function: Function, statistics: Statistics, column: Column, n: int) -> Flags:
-    """Where the bound that MIN or MAX goes by is for certain the value of some row."""
+    """Return where the bound that MIN or MAX uses is for certain the value of some row."""
     bounds = statistics.bounds(column)
     certain, _ = _extreme(function, statistics, column, bounds, np.zeros(n, np.int64))
     return certain & ~has_only_null(bounds, n)
 
 
 def nulls_of(statistics: Statistics, column: Column, bounds: Bounds, records: Longs) -> Longs:
-    """How many of the rows of each container are NULL; UNKNOWN where that is not certain."""
+    """Return the number of NULLs in each container, UNKNOWN where that is not certain."""
     n = len(records)
     nulls = np.broadcast_to(certain_of(statistics, column).nulls, n)
-    # A flag is False only where there is no such row.
+    # The flags of bounds are False only where no such row exists, so they decide all or none.
     nulls = np.where(has_only_null(bounds, n), records, nulls)
     return np.where(np.broadcast_to(bounds.can_be_null, n), nulls, 0)
 
 
 def has_only_null(bounds: Bounds, n: int) -> Flags:
-    """Where no row of a container holds anything but NULL."""
+    """Return where all rows of a container are NULL."""
     return np.broadcast_to(~(bounds.can_be_value | bounds.can_be_nan), n)
 
 
 def _extreme(
     function: Function, statistics: Statistics, column: Column, bounds: Bounds, records: Longs
 ) -> tuple[Flags, pa.Array]:
-    """Where MIN or MAX of each container is certain, and what it is; null: it has only NULL."""
+    """Return where MIN or MAX of a container is certain, and its value.
+
+    The value is null for a container that has only NULLs, and where it is not certain.
+    """
     n = len(records)
     is_min = function is Function.MIN
     edge = as_array(bounds.lower if is_min else bounds.upper, n, column.type)
     known = bounds.lower_known if is_min else bounds.upper_known
-    found = np.asarray(edge.is_valid().to_numpy(zero_copy_only=False))
-    found = found & (True if known is None else np.broadcast_to(known, n))
-    found = found & certain_of(statistics, column).attained
+    certain = np.asarray(edge.is_valid().to_numpy(zero_copy_only=False))
+    certain = certain & (True if known is None else np.broadcast_to(known, n))
+    certain = certain & certain_of(statistics, column).attained
     if column.type.is_floating:
-        # NaN is the greatest value of Spark's, and of no bound. Of -0.0 and 0.0, which are equal,
-        # Spark gives the one that it meets first, and a bound does not tell which they are.
+        # NaN is the greatest value in Spark, but bounds do not include it. -0.0 and 0.0 are equal:
+        # Spark returns the one that it meets first, and a bound does not show which one that is.
         zero = pc.fill_null(pc.equal(edge, 0.0), True).to_numpy(zero_copy_only=False)
-        found = found & ~bounds.can_be_nan & ~np.asarray(zero)
+        certain = certain & ~bounds.can_be_nan & ~np.asarray(zero)
     only_null = has_only_null(bounds, n)
-    found = found & ~only_null
-    values = pc.if_else(pa.array(found), edge, pa.scalar(None, edge.type))
-    return found | only_null, values
+    certain = certain & ~only_null
+    values = pc.if_else(pa.array(certain), edge, pa.scalar(None, edge.type))
+    return certain | only_null, values
 
 
 def as_array(edge: Edge | None, n: int, data_type: DataType) -> pa.Array:
-    """An edge of n containers; all null where nothing is known."""
+    """Return an edge as an array of n entries, which are null if the edge is not known."""
     if edge is None:
         return pa.nulls(n, _arrow(data_type))
     if isinstance(edge, np.ndarray):
@@ -120,7 +132,7 @@ def as_array(edge: Edge | None, n: int, data_type: DataType) -> pa.Array:
 
 
 def _arrow(data_type: DataType) -> pa.DataType:
-    """How the edges of a type are held, in Arrow."""
+    """Return the Arrow type in which the edges of a type are stored."""
     if data_type.is_text:
         return pa.large_binary()
     if data_type.is_floating:

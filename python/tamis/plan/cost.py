@@ -1,7 +1,7 @@
-"""What a conjunct costs to evaluate over one container, relative to a comparison of numbers.
+"""The cost of evaluating a conjunct over one container, relative to a comparison of numbers.
 
-Conjuncts are evaluated cheap ones first, and those that turn out to prune most before the others,
-so that dear ones see few containers. The figures are ratios, measured over a million files.
+Cheap conjuncts are evaluated first, and so are those that turn out to prune the most. Expensive
+conjuncts then see few containers. The figures are ratios, measured over a million files.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["cost_of"]
 _NUMBER: Final = 1.0
 _TEXT: Final = 6.0
 _LONG_DECIMAL: Final = 10.0
-#: Twenty to sixty passes over the edges, for calendars and time zones.
+#: Calendar and time zone functions take twenty to sixty passes over the edges.
 _FUNCTION: Final = 40.0
-#: A search in a list, of whatever length.
+#: A search in a list, whatever its length.
 _LIST: Final = 12.0
 
 
 def cost_of(expr: Expr) -> float:
-    """The cost of `can_be_true` of one container.
+    """Return the cost of evaluating `can_be_true` for one container.
 
     >>> from tamis.expr.nodes import IsNull
     >>> from tamis.expr.types import LONG

@@ -1,4 +1,4 @@
-"""Lower and upper ends of a value in each of the files that are kept."""
+"""The lower and upper ends of an expression's values in each of the kept files."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from tamis.plan.scan import Segment, kept_blocks
 
 __all__ = ["Ends", "ends_of", "files_without_bounds"]
 
-#: int64 as bounds hold them, or objects: bytes of strings, Decimal of long decimals.
+#: int64 as in Bounds, or objects: bytes for strings, Decimal for long decimals.
 Values: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """One entry a file that holds an ordinary value, or may: every one lies in [lower, upper].
+    """The ends of a value, one entry per file that has or may have ordinary values.
 
-    `unknown`: how many files have no such entry and may hold any value.
+    All ordinary values of the file lie in [lower, upper]. `unknown` is the number of files that
+    have no entry because they may hold any value.
     """
 
     type: DataType
@@ -36,10 +37,11 @@ class Ends:
 
 
 def ends_of(key: Expr, segments: Sequence[Segment], kept: Flags) -> Ends | None:
-    """The ends of a value in the files that are kept; None where its type has no order to go by.
+    """Return the ends of a value in the kept files, or None if the value has no usable ends.
 
-    Not of FLOAT and DOUBLE: NaN equals itself and no statistics of Parquet know of it. Not of
-    booleans, of which there are two. Not of what rests on the word of a person about a function.
+    That is the case for FLOAT and DOUBLE, because NaN equals itself and Parquet statistics do not
+    show it; for booleans, which have only two values; for binary; and for expressions that rely on
+    a declaration by a user.
     """
     data_type = type_of(key)
     if data_type is None or data_type.is_floating or data_type.name in ("boolean", "binary"):
@@ -55,23 +57,23 @@ def ends_of(key: Expr, segments: Sequence[Segment], kept: Flags) -> Ends | None:
         count = len(ordinals)
         empty = chosen.empty()
         alive = np.ones(count, np.bool_) if empty is None else _spread(~empty, count)
-        found = value(key, chosen)
-        if found is None or found.type != data_type:
+        bounds = value(key, chosen)
+        if bounds is None or bounds.type != data_type:
             unknown += int(alive.sum())
             continue
-        # Where no value is ordinary there are NULLs alone, which equal nothing.
-        alive &= _spread(found.can_be_value, count)
-        both = alive & _known(found, count)
+        # Without an ordinary value the file has only NULLs, which equal nothing.
+        alive &= _spread(bounds.can_be_value, count)
+        both = alive & _known(bounds, count)
         unknown += int((alive & ~both).sum())
         if both.any():
-            lower.append(_values(found.lower, both))
-            upper.append(_values(found.upper, both))
+            lower.append(_values(bounds.lower, both))
+            upper.append(_values(bounds.upper, both))
     unknown += int(np.count_nonzero(left))  # files without statistics
     return Ends(data_type, _joined(lower), _joined(upper), unknown)
 
 
 def files_without_bounds(column: Column, segments: Sequence[Segment], kept: Flags) -> int:
-    """How many of the files that are kept may hold any value of the column, as far as is known.
+    """Return the number of kept files whose values of the column are not bounded by statistics.
 
     >>> from tamis.evaluate.example import FILES
     >>> from tamis.expr.types import LONG
@@ -82,8 +84,8 @@ def files_without_bounds(column: Column, segments: Sequence[Segment], kept: Flag
     unknown = kept.copy()
     for ordinals, chosen in kept_blocks(segments, kept):
         count = len(ordinals)
-        found = chosen.bounds(column)
-        known = _known(found, count) | ~_spread(found.can_be_value, count)
+        bounds = chosen.bounds(column)
+        known = _known(bounds, count) | ~_spread(bounds.can_be_value, count)
         unknown[ordinals] &= ~known
     return int(np.count_nonzero(unknown))
 
@@ -92,13 +94,13 @@ def _spread(flags: Flags, count: int) -> Flags:
     return np.broadcast_to(flags, count).copy()
 
 
-def _known(found: Bounds, count: int) -> Flags:
+def _known(bounds: Bounds, count: int) -> Flags:
     known = np.ones(count, np.bool_)
-    for edge, told in ((found.lower, found.lower_known), (found.upper, found.upper_known)):
+    for edge, is_known in ((bounds.lower, bounds.lower_known), (bounds.upper, bounds.upper_known)):
         if edge is None:
             return np.zeros(count, np.bool_)
-        if told is not None:
-            known &= np.broadcast_to(told, count)
+        if is_known is not None:
+            known &= np.broadcast_to(is_known, count)
         if not isinstance(edge, np.ndarray):
             known &= np.broadcast_to(~edge.is_null().to_numpy(zero_copy_only=False), count)
     return known
@@ -106,11 +108,11 @@ def _known(found: Bounds, count: int) -> Flags:
 
 def _values(edge: Any, rows: Flags) -> Values:
     if not isinstance(edge, np.ndarray):
-        held = np.empty(len(edge), object)
-        held[:] = edge.to_pylist()
-        edge = held
-    found: Values = np.broadcast_to(edge, len(rows))[rows]
-    return found
+        objects = np.empty(len(edge), object)
+        objects[:] = edge.to_pylist()
+        edge = objects
+    chosen: Values = np.broadcast_to(edge, len(rows))[rows]
+    return chosen
 
 
 def _joined(parts: list[Values]) -> Values:

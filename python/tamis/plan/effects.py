@@ -1,4 +1,4 @@
-"""What each conjunct rules out: on its own, and beyond those before it."""
+"""What each conjunct rules out on its own, and in addition to the conjuncts before it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from tamis.plan.scan import Order, Segment, narrow
 
 __all__ = ["MOST_TOGETHER", "Effect", "effects"]
 
-#: Conjuncts that are looked at together with all before them, which grows with their square.
+#: The first conjuncts are each evaluated together with all before them, which is quadratic.
 MOST_TOGETHER = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """One flag a file. `alone`: the conjunct rules it out, or it holds no row. `added`: the
-    conjuncts up to this one do, and those before it do not; None: too many conjuncts to find out.
-    `kinds`: the statistics by which the conjunct rules out files (tamis.plan.kinds)."""
+    """What one conjunct rules out, with one flag per file.
+
+    - `alone`: the conjunct rules the file out, or the file holds no row.
+    - `added`: the conjuncts up to this one rule the file out, and those before it do not. None if
+      there are too many conjuncts to compute this.
+    - `kinds`: the kinds of statistics by which the conjunct rules out files (tamis.plan.kinds).
+    """
 
     alone: Flags
     added: Flags | None
@@ -31,9 +35,9 @@ class Effect:
 
 
 def effects(conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int) -> list[Effect]:
-    """What each of the conjuncts rules out of all files.
+    """Return what each conjunct rules out, of all files.
 
-    What the conjuncts add, all together, are the files that a scan by all of them leaves out:
+    Taken together, the `added` files are those that a scan with all of the conjuncts leaves out:
 
     >>> from tamis.evaluate.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
@@ -45,7 +49,7 @@ def effects(conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int) 
     ... ]
     [(1, 1), (1, 0)]
     """
-    found = []
+    result = []
     left = np.ones(files, np.bool_)
     for number, conjunct in enumerate(conjuncts):
         alone = np.ones(files, np.bool_)
@@ -54,9 +58,9 @@ def effects(conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int) 
         added = None
         if number < MOST_TOGETHER:
             before = left.copy()
-            # Together, for x < 5 AND x > 10 rules out every file, and each alone does not.
+            # Evaluated together: x < 5 AND x > 10 rules out every file, though neither does alone.
             for segment in segments:
                 narrow(left, segment, Order(narrowed_conjuncts(conjuncts[: number + 1])))
             added = before & ~left
-        found.append(Effect(~alone, added, deciding_kinds(conjunct, segments, ~alone)))
-    return found
+        result.append(Effect(~alone, added, deciding_kinds(conjunct, segments, ~alone)))
+    return result

@@ -1,9 +1,9 @@
-"""Which of the files that are kept hold nothing but rows that pass every conjunct.
+"""Find the kept files all of whose rows pass every conjunct.
 
 file          rows of c    c >= 5 AND c < 20
 f1            5 .. 9       fully matching
 f2            8 .. 30      not: some rows may fail
-f3            no bounds    not: nobody knows
+f3            no bounds    not: nothing is known
 """
 
 from __future__ import annotations
@@ -24,31 +24,32 @@ __all__ = ["can_match_fully", "fully_matching", "fully_matching_blocks"]
 
 
 def can_match_fully(conjunct: Expr) -> bool:
-    """Whether that is ever believed of a conjunct.
+    """Return whether the planner ever trusts that a conjunct is true for all rows of a file.
 
-    Not of what rests on the word of a person, and not of what Spark's reader may lose rows of
-    (plan.reader_losses): a row that counts as passing has to come out of that reader.
+    It does not if the conjunct relies on a declaration by a user, or if Spark's reader may lose
+    rows that pass it (plan.reader_losses): a row that counts as passing has to come out of that
+    reader.
     """
     return not relies_on_declaration(conjunct) and loss_of(conjunct) is None
 
 
 def fully_matching(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> Flags:
-    """One flag a file: it is kept, and every conjunct is true of every row of it.
+    """Return one flag per file, set if the file is kept and all of its rows pass every conjunct.
 
-    A file that no segment covers never is.
+    The flag is never set for a file that no segment covers.
     """
-    found = np.zeros(len(kept), np.bool_)
+    flags = np.zeros(len(kept), np.bool_)
     for ordinals in fully_matching_blocks(conjuncts, segments, kept):
-        found[ordinals] = True
-    return found
+        flags[ordinals] = True
+    return flags
 
 
 def fully_matching_blocks(
     conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags
 ) -> Iterator[npt.NDArray[np.intp]]:
-    """The same as ordinals, block by block: for whoever has enough with some of them.
+    """Yield the ordinals of the fully matching files, block by block, for callers that stop early.
 
-    A file in two segments may come twice.
+    A file in two segments may occur twice.
     """
     if not all(map(can_match_fully, conjuncts)):
         return
@@ -57,7 +58,7 @@ def fully_matching_blocks(
         matching = np.ones(len(ordinals), np.bool_)
         for form in forms:
             truths = truth(form, chosen)
-            # Neither false nor NULL for any row: true of all of them.
+            # Neither false nor NULL for any row, so true for all rows.
             matching &= ~(truths.can_be_false | truths.can_be_null)
         if matching.any():
             yield ordinals[matching]

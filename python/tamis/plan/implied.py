@@ -1,25 +1,26 @@
-"""Implied predicates: ranges of plain columns that follow from a predicate over functions of them.
+"""Implied predicates: ranges of columns that follow from a predicate over functions of them.
 
     year(ts) = 1995                    ts >= '1995-01-01' AND ts < '1996-01-01'
     x + 1 = 5                          x = 4 OR x = 9223372036854775807, which raises in ANSI mode
     substring(s, 1, 3) = 'abc'         s >= 'abc' AND s < 'abd'
-    month(d) = 3                       nothing: March comes back
+    month(d) = 3                       nothing: there is a March in every year
 
-Parquet's readers, and other sources, skip row groups, pages and rows by a range of a column and by
-nothing else. A range is added to what they are given, and never replaces the predicate.
+Parquet readers and other sources skip row groups, pages and rows only by a range of a column. An
+implied range is added to the filters that they receive. It never replaces the predicate.
 
 No function has a rule of its own. The predicate is evaluated over made-up containers (plan.cells,
-plan.prefixes), and the evaluation is sound. Proof that a row of which the predicate is true passes
-the range: the column is not NULL in it, for the predicate is not true in a container in which the
-column is only NULL; and its value lies in a cell that was possible, and so in the range.
+plan.prefixes), and this evaluation is sound. Proof that every row for which the predicate is true
+passes the range: its value of the column is not NULL, because the predicate is not true in a
+container in which the column has only NULLs; and the value lies in a possible cell, and therefore
+in the range.
 
-None are given for
+No ranges are derived for
 
-- float and double: Parquet's filters order NaN and -0.0 otherwise than Spark, and lose rows;
-- strings under another order than that of their bytes: those have no type here;
-- dates and timestamps before 1900 or after 9999: readers of files in the old calendar, and
-  databases, do not agree on these. A bound out there is moved to the nearest of the two, outward;
-- predicates that are never true, which rule out whole files instead.
+- FLOAT and DOUBLE: Parquet's filters order NaN and -0.0 differently from Spark, and lose rows;
+- strings that are not ordered by their bytes: these have no type here;
+- dates and timestamps before 1900 or after 9999: readers of files in the old calendar and
+  databases disagree on these. A bound in that region is moved outward to the limit, or dropped;
+- predicates that are never true: these rule out whole files instead.
 """
 
 from __future__ import annotations
@@ -55,23 +56,24 @@ from tamis.plan.prefixes import possible_texts
 __all__ = ["ImpliedRange", "Interval", "implied", "implied_ranges"]
 
 _DAY: Final = 86_400_000_000
-#: 1900-01-01 and 9999-12-31, in days.
+#: 1900-01-01 and 9999-12-31, in days since 1970.
 _YEAR_1900, _YEAR_9999 = -25_567, 2_932_896
-#: A list this long is not evaluated over a thousand cells.
+#: Longer lists are not evaluated over a thousand cells.
 _MOST_OPTIONS: Final = 1_000
-#: Nor is a predicate of more nodes: each is evaluated ten times, those about a string a hundred.
+#: Nor are predicates of more nodes. A predicate is evaluated about ten times, and one over a string
+#: about a hundred times.
 _MOST_NODES: Final = 1_000
 _MOST_NODES_OF_TEXT: Final = 200
-#: A search takes a millisecond or two for each part. With less of an AND a range is weaker.
+#: A search takes one or two milliseconds per part. Leaving out parts of an AND weakens the range.
 _MOST_COLUMNS: Final = 8
 _MOST_PARTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Values from `lower` to `upper`, in the form of Literal.value; None: not bounded there.
+    """The values from `lower` to `upper`, in the form of Literal.value.
 
-    `upper_open`: `upper` is not one of them.
+    None means unbounded on that side. With `upper_open`, the interval excludes `upper`.
     """
 
     lower: Value
@@ -81,7 +83,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class ImpliedRange:
-    """The column is not NULL, and its value lies in one of the intervals."""
+    """The predicate that a column is not NULL and its value lies in one of the intervals."""
 
     column: Column
     intervals: tuple[Interval, ...]
@@ -92,9 +94,10 @@ class ImpliedRange:
 
 
 def implied(expr: Expr) -> tuple[Expr, ...]:
-    """The weakest ranges of columns that a predicate implies, one predicate a column; never raises.
+    """Return the ranges of columns that a predicate implies, one predicate per column.
 
-    What can be handed on as it is (`x < 5`, `x IN (1, 2)`, `x IS NULL`) implies nothing new.
+    Never raises. Predicates that a source can use as they are (`x < 5`, `x IN (1, 2)`,
+    `x IS NULL`) imply nothing new.
 
     >>> from tamis.expr.sql import to_sql
     >>> from tamis.expr.types import INTEGER
@@ -106,9 +109,9 @@ def implied(expr: Expr) -> tuple[Expr, ...]:
 
 
 def implied_ranges(conjuncts: Iterable[Expr]) -> tuple[ImpliedRange, ...]:
-    """The same of the AND of several predicates.
+    """Return the ranges of columns that the AND of several predicates implies.
 
-    Together they imply more than one by one: `year(d) = 1995` and `month(d) = 3`.
+    Together, predicates such as `year(d) = 1995` and `month(d) = 3` imply more than one by one.
     """
     parts = tuple(part for conjunct in conjuncts for part in _parts(simplify(conjunct)))
     if not any(map(_is_worth_a_search, parts)):
@@ -125,7 +128,7 @@ def _parts(expr: Expr) -> tuple[Expr, ...]:
 
 
 def _is_worth_a_search(part: Expr) -> bool:
-    """Whether a function of a column is in it, and more than a source can be asked as it is."""
+    """Return whether the part contains a known function and is not usable by a source as it is."""
     if _is_sargable(part):
         return False
     return any(
@@ -135,7 +138,7 @@ def _is_worth_a_search(part: Expr) -> bool:
 
 
 def _is_sargable(expr: Expr) -> bool:
-    """Whether sources take the predicate as it is, and find for themselves what follows."""
+    """Return whether sources take the predicate as it is and derive what follows from it."""
     match expr:
         case Literal() | Column():
             return True
@@ -163,12 +166,16 @@ def _is_on_a_line(data_type: DataType) -> bool:
 
 def _range_of(column: Column, parts: Sequence[Expr]) -> ImpliedRange | None:
     about = [part for part in parts if _is_about(part, column)]
-    told = [part for part in about if _is_sargable(part)][:_MOST_PARTS]
+    sargable = [part for part in about if _is_sargable(part)][:_MOST_PARTS]
     others = [part for part in about if not _is_sargable(part)][:_MOST_PARTS]
-    found = _searched_range(conjoin([*told, *others]), column)
-    # What the source is told anyway need not be told twice.
-    is_told = found is not None and told and found == _searched_range(conjoin(told), column)
-    return None if is_told else found
+    implied_range = _searched_range(conjoin([*sargable, *others]), column)
+    # The source already receives the sargable parts, so a range that they imply adds nothing.
+    is_redundant = (
+        implied_range is not None
+        and sargable
+        and implied_range == _searched_range(conjoin(sargable), column)
+    )
+    return None if is_redundant else implied_range
 
 
 def _is_about(part: Expr, column: Column) -> bool:
@@ -203,7 +210,7 @@ def _interval(low: int, high: int, data_type: DataType) -> Interval:
 
 
 def _plain_domain(data_type: DataType) -> tuple[int, int]:
-    """Between which values bounds are written down."""
+    """Return the first and the last value that may be used as a bound."""
     if data_type == DATE:
         return _YEAR_1900, _YEAR_9999
     if data_type in (TIMESTAMP, TIMESTAMP_NTZ):

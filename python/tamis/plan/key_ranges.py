@@ -1,18 +1,18 @@
-"""Between which values a key of a join lies, by the files of one side.
+"""Compute the ranges that a join key can have, from the files of one side of the join.
 
-An inner join of a.k = b.k has rows only where both keys are equal, and a NULL equals nothing. Every
-key of a row that comes out of the scan of a lies in the range of one of its files:
+An inner join on a.k = b.k returns rows only where both keys are equal, and NULL equals nothing. The
+key of every row that the scan of a returns lies in the range of one of its files:
 
-    files of a that its filter keeps     ranges of k        together
+    files of a that its filter keeps     ranges of k        combined
     a3                                   30 .. 39
     a4                                   38 .. 49           30 .. 49  OR  90 .. 99
     a9                                   90 .. 99
 
-so that a file of b none of whose keys lie there holds no row that finds a partner. If one file of a
-is not known, nothing follows. Which side of which join may lose rows without a partner is the
-shim's to know (rules/PruneForJoins).
+So a file of b without a key in these ranges has no row with a match. If the range of one file of a
+is not known, nothing follows. The shim decides which side of which join may lose rows that have no
+match (rules/PruneForJoins).
 
-A filter of a says more than its files where it limits the key itself: year(k) = 1995.
+A filter of a can limit the key further than the files do, for example year(k) = 1995.
 """
 
 from __future__ import annotations
@@ -35,17 +35,20 @@ from tamis.plan.scan import Segment
 
 __all__ = ["key_ranges"]
 
-#: A range for each file would be evaluated against each file of the other side.
+#: The most ranges of an answer. Each is evaluated against each file of the other side.
 _MOST: Final = 16
+#: Conjuncts with longer IN lists are not used.
 _LONG_LIST: Final = 1_000
 
 
 def key_ranges(
     key: Expr, conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags
 ) -> tuple[Interval, ...] | None:
-    """Intervals, ascending, that hold every ordinary value of the key in the files that are kept.
+    """Return intervals that contain every ordinary value of the key in the kept files.
 
-    None: nothing is known of some file. Empty: there is no such value.
+    Returns:
+        Disjoint intervals in ascending order. Empty if no row has an ordinary value; None if the
+        range of some kept file is not known, or no SQL constant can express an end.
 
     >>> import tamis.evaluate.operators  # fills the registries
     >>> from tamis.evaluate.example import FILES
@@ -60,15 +63,15 @@ def key_ranges(
     lower, upper = _disjoint(ends)
     lower, upper = _within(_runs_of(key, conjuncts, segments, kept), lower, upper)
     lower, upper = _few(lower, upper, ends.type)
-    found = [
+    intervals = [
         _interval(low, high, ends.type)
         for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
     ]
-    return None if None in found else tuple(each for each in found if each is not None)
+    return None if None in intervals else tuple(each for each in intervals if each is not None)
 
 
 def _disjoint(ends: Ends) -> tuple[Values, Values]:
-    """The ranges that overlap, or touch, as one."""
+    """Merge the ranges that overlap or touch, in ascending order."""
     order = np.argsort(ends.lower, kind="stable")
     lower, upper = ends.lower[order], ends.upper[order]
     if not len(lower):
@@ -77,7 +80,7 @@ def _disjoint(ends: Ends) -> tuple[Values, Values]:
     starts = np.ones(len(lower), np.bool_)
     starts[1:] = lower[1:] > reached[:-1]
     if ends.type.is_discrete:
-        # Of whole numbers, one right after the other. Where 1 + v overflows there is no later one.
+        # Integers touch if one directly follows the other. If v + 1 overflows, no value follows v.
         starts[1:] &= (reached[:-1] == np.iinfo(np.int64).max) | (lower[1:] > reached[:-1] + 1)
     stops = np.append(np.flatnonzero(starts)[1:] - 1, len(lower) - 1)
     return lower[starts], reached[stops]
@@ -86,10 +89,11 @@ def _disjoint(ends: Ends) -> tuple[Values, Values]:
 def _runs_of(
     key: Expr, conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags
 ) -> Sequence[tuple[Any, Any]] | None:
-    """Outside of which values of the key the filter is true of no row; None: that is not known.
+    """Return the runs of key values outside which the filter is true for no row; None if unknown.
 
-    The filter is true only in some runs of a column, which the files have in part. There the key
-    has the values that it has over files which hold one such part each.
+    If the key is an expression of a column, the filter limits the column to some runs, and the
+    files hold only parts of these. The values of the key are then those of the expression over
+    made-up containers that hold one such part each.
     """
     columns = {node.path: node for node in walk(key) if isinstance(node, Column)}
     if len(columns) != 1:
@@ -101,10 +105,10 @@ def _runs_of(
     runs = possible_runs(conjoin(about), column)
     if runs is None or key == column:
         return runs
-    held = ends_of(column, segments, kept)
-    if held is None or held.unknown:
+    column_ends = ends_of(column, segments, kept)
+    if column_ends is None or column_ends.unknown:
         return None
-    lower, upper = _few(*_within(runs, *_disjoint(held)), column.type)
+    lower, upper = _few(*_within(runs, *_disjoint(column_ends)), column.type)
     count = len(lower)
     made_up = MadeUp(column, Bounds(column.type, lower, upper, NO, NO, YES), count)
     ends = ends_of(key, [Segment(slice(0, count), made_up)], np.ones(count, np.bool_))
@@ -124,7 +128,7 @@ def _names(conjunct: Expr, column: Column) -> bool:
 def _within(
     runs: Sequence[tuple[Any, Any]] | None, lower: Values, upper: Values
 ) -> tuple[Values, Values]:
-    """The parts of the ranges that lie in one of the runs, which are ascending and disjoint."""
+    """Return the parts of the ranges that lie in the runs, which are ascending and disjoint."""
     if runs is None:
         return lower, upper
     if not len(runs):
@@ -132,11 +136,14 @@ def _within(
     hits = [(lower <= stop) & (upper >= start) for start, stop in runs]
     lows = [np.maximum(lower[h], start) for h, (start, _) in zip(hits, runs, strict=True)]
     highs = [np.minimum(upper[h], stop) for h, (_, stop) in zip(hits, runs, strict=True)]
-    return np.concatenate(lows), np.concatenate(highs)  # ascending, as the runs are
+    return np.concatenate(lows), np.concatenate(highs)  # ascending, because the runs are
 
 
 def _few(lower: Values, upper: Values, data_type: DataType) -> tuple[Values, Values]:
-    """At most _MOST ranges: the widest gaps stay, where there is a measure of them."""
+    """Merge ranges until at most _MOST are left.
+
+    The widest gaps stay. If the type has no measure for gaps, one range is left.
+    """
     if len(lower) <= _MOST:
         return lower, upper
     if not data_type.is_discrete:
@@ -147,14 +154,15 @@ def _few(lower: Values, upper: Values, data_type: DataType) -> tuple[Values, Val
 
 
 def _interval(low: Any, high: Any, data_type: DataType) -> Interval | None:
-    """None: an end that no constant of SQL says."""
+    """Return the interval, or None if no SQL constant can express an end."""
     if data_type.is_discrete and data_type.scale is not None:
-        # Files were seen to hold more digits than their type says, and bounds may be wider still.
+        # Files may hold more digits than their type allows, and bounds may be wider still.
         if max(-low, high) >= 10 ** (data_type.precision or 0):
             return None
         return Interval(from_unscaled(low, data_type.scale), from_unscaled(high, data_type.scale))
     if data_type.is_discrete or data_type.is_decimal:
         return Interval(low, high)
-    # What begins a string is not above it. What begins an upper end would be below it.
+    # A prefix of a lower end is not above it, so cutting is sound. A prefix of an upper end would
+    # be below it, so an upper end must consist of whole characters.
     text = whole_characters(high)
     return Interval(whole_characters(low), text) if text.encode() == high else None

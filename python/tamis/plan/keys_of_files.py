@@ -1,4 +1,4 @@
-"""The first key of an ORDER BY in every file of a scan, from what is known of the files."""
+"""Derive the first key of an ORDER BY in every file of a scan from the files' statistics."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = ["constant_of_edge", "key_of_files", "matching_files"]
 def key_of_files(
     key: SortKey, conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags
 ) -> KeyOfFiles | None:
-    """The key of the rows that pass, in the files that are kept and that a segment covers.
+    """Return the key of the rows that pass, for the kept files that a segment covers.
 
-    None: nothing is known of it.
+    None if nothing is known about it.
     """
     data_type = type_of(key.expr)
     if data_type is None or data_type == CALENDAR_INTERVAL or relies_on_declaration(key.expr):
@@ -40,7 +40,7 @@ def key_of_files(
     excluded = _excluded(key.expr, data_type, conjuncts)
     left = kept.copy()
     parts = []
-    told = False
+    any_known = False
     for ordinals, chosen in kept_blocks(segments, left):
         bounds = value(key.expr, chosen)
         if bounds is None or bounds.type != data_type:
@@ -52,26 +52,26 @@ def key_of_files(
             nearest = Function.MAX if key.descending else Function.MIN
             part = replace(part, attained=is_attained(nearest, chosen, key.expr, len(ordinals)))
         parts.append(part)
-        told |= not (bounds.lower is bounds.upper is None and is_always(bounds.can_be_null))
-    if not told:
+        any_known |= not (bounds.lower is bounds.upper is None and is_always(bounds.can_be_null))
+    if not any_known:
         return None
     return _joined(parts)
 
 
 def matching_files(
     key: SortKey,
-    of: KeyOfFiles,
+    file_keys: KeyOfFiles,
     conjuncts: Sequence[Expr],
     segments: Sequence[Segment],
     kept: Flags,
 ) -> Flags:
-    """One flag a file of the scan: all rows pass whose key is not NULL, and where a row may pass
-    whose key is NULL, all rows do.
+    """Return one flag per file of the scan, set if all rows pass whose key is not NULL.
 
-    So of `c > 5` a file is with c in 6 .. 9 and some NULLs: where no NULL passes, it is enough to
-    look at the others, and their number is known where that of the NULLs is.
+    Rows with a NULL key must pass as well, unless no such row of any file can pass. For example,
+    with `c > 5` the flag is set for a file with c in 6 .. 9 and some NULLs. No NULL passes, so only
+    the other rows count, and their number is known if the number of NULLs is.
     """
-    if isinstance(key.expr, Column) and not of.may_be[Group.NULL].any():
+    if isinstance(key.expr, Column) and not file_keys.may_be[Group.NULL].any():
         column = key.expr
         segments = [
             Segment(each.ordinals, Without("can_be_null", column, each.statistics))
@@ -81,27 +81,30 @@ def matching_files(
 
 
 def _excluded(expr: Expr, data_type: DataType, conjuncts: Sequence[Expr]) -> set[Group]:
-    """The groups of which no row passes: `c > 5` is true of no NULL, `c < 5` of no NaN either."""
+    """Return the groups of which no row passes.
+
+    `c > 5` is true for no NULL. `c < 5` is true for no NULL and no NaN.
+    """
     if not isinstance(expr, Column):
         return set()
     edge = pa.array([b"1"], pa.large_binary()) if data_type.is_text else np.array([1])
     if data_type.is_decimal and not data_type.is_discrete:
         edge = pa.array([1], pa.decimal128(38, data_type.scale or 0))
-    # Edges of no value say nothing; rules that compute with edges want some.
+    # There is no value, so these edges bound nothing. Rules that compute with edges need some.
     nothing = Bounds(data_type, edge, edge, NO, NO, NO)
     made_up = {Group.NULL: replace(nothing, can_be_null=YES)}
     if data_type.is_floating:
         made_up[Group.NAN] = replace(nothing, can_be_nan=YES)
-    told = [each for each in conjuncts if not relies_on_declaration(each)]
+    usable = [each for each in conjuncts if not relies_on_declaration(each)]
     return {
         group
         for group, bounds in made_up.items()
-        if any(not truth(each, MadeUp(expr, bounds, 1)).can_be_true.any() for each in told)
+        if any(not truth(each, MadeUp(expr, bounds, 1)).can_be_true.any() for each in usable)
     }
 
 
 def _nulls_of(expr: Expr, bounds: Bounds, statistics: Statistics) -> Numbers:
-    """How many rows hold NULL, where that is certain; UNKNOWN elsewhere."""
+    """Return the number of rows that hold NULL, UNKNOWN where it is not certain."""
     if not isinstance(expr, Column) or not bounds.can_be_null.any():
         return UNCERTAIN.nulls
     return certain_of(statistics, expr).nulls
@@ -137,7 +140,7 @@ def _part(
 
 
 def _edge(bounds: Bounds, is_lower: bool, count: int) -> Edge:
-    """An edge with an entry for each container."""
+    """Return an edge with one entry per container."""
     edge = bounds.lower if is_lower else bounds.upper
     data_type = bounds.type
     if edge is None:
@@ -171,9 +174,10 @@ def _joined(parts: Sequence[KeyOfFiles]) -> KeyOfFiles:
 
 
 def constant_of_edge(edge: Any, expr: Expr) -> int | str | None:
-    """An edge of a column as expression documents write constants; None: they do not, or no edge.
+    """Return an edge of a column in the form in which expression documents write constants.
 
-    Not of floating types: readers of Parquet order zeros in a way of their own.
+    None if there is no edge, or no such form. It is also None for floating-point types, because
+    Parquet readers order -0.0 and 0.0 differently from Spark.
     """
     data_type = type_of(expr)
     if edge is None or data_type is None or not isinstance(expr, Column):
@@ -188,6 +192,6 @@ def constant_of_edge(edge: Any, expr: Expr) -> int | str | None:
         return None
     try:
         text: str = edge.as_py().decode()
-    except UnicodeDecodeError:  # cut within a character
+    except UnicodeDecodeError:  # truncated within a character
         return None
     return text

@@ -1,12 +1,12 @@
-"""Which kinds of statistics rule out the files of a conjunct.
+"""Find the kinds of statistics by which a conjunct rules out files.
 
-    bounds      minima, maxima and NULL counts of columns, and values of partitions
+    bounds      minima, maxima and NULL counts of columns, and partition values
     expression  recorded bounds of an expression
     values      recorded lists of values
     bloom       recorded bloom filters
 
-Each recorded kind is evaluated beside the bounds: it decides if it rules out a file that bounds
-alone do not.
+Each recorded kind is evaluated together with the bounds. It decides if it rules out a file that the
+bounds alone do not.
 """
 
 from __future__ import annotations
@@ -35,10 +35,13 @@ _RECORDED: Final = (_EXPRESSION, "values", "bloom")
 def deciding_kinds(
     conjunct: Expr, segments: Sequence[Segment], ruled_out: Flags
 ) -> tuple[str, ...]:
-    """The kinds of statistics by which the conjunct alone rules out files.
+    """Return the kinds of statistics by which the conjunct alone rules out files.
 
     Args:
-        ruled_out: the files that it rules out by all statistics, or that hold no row.
+        conjunct: The conjunct.
+        segments: The statistics of the files.
+        ruled_out: One flag per file, set if the conjunct rules it out with all statistics, or if
+            the file holds no row.
 
     >>> from tamis.evaluate.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
@@ -51,13 +54,13 @@ def deciding_kinds(
     if not decided.any():
         return ()
     by_bounds = _ruled_out(conjunct, segments, len(decided), frozenset()) & decided
-    found = [BOUNDS] if by_bounds.any() else []
+    kinds = [BOUNDS] if by_bounds.any() else []
     if not np.array_equal(by_bounds, decided):
         for kind in _RECORDED:
             flags = _ruled_out(conjunct, segments, len(decided), frozenset({kind}))
             if (flags & decided & ~by_bounds).any():
-                found.append(kind)
-    return tuple(found)
+                kinds.append(kind)
+    return tuple(kinds)
 
 
 def _ruled_out(
@@ -81,7 +84,7 @@ def _empty(segments: Sequence[Segment], files: int) -> Flags:
 
 @dataclass(frozen=True, slots=True)
 class _Only:
-    """Statistics without what was recorded, but for some kinds of it."""
+    """Statistics of which only some of the recorded kinds are visible."""
 
     kinds: frozenset[str]
     whole: Statistics
@@ -97,9 +100,9 @@ class _Only:
         return expression_of(self.whole, key) if _EXPRESSION in self.kinds else None
 
     def members(self, subject: Subject) -> Members | None:
-        found = members_in(self.whole, subject)
-        parts = {} if found is None else found.parts()
-        # no kind is left, or one: they are evaluated one at a time
+        members = members_in(self.whole, subject)
+        parts = {} if members is None else members.parts()
+        # At most one kind is left, because kinds are evaluated one at a time.
         return next((part for kind, part in parts.items() if kind in self.kinds), None)
 
     def empty(self) -> Flags | None:

@@ -1,9 +1,10 @@
-"""LIMIT without ORDER BY: which files are enough.
+"""LIMIT without ORDER BY: find files that are enough.
 
-Any n rows that pass the filters are an answer to LIMIT n, or all of them where there are fewer. If
-the fully matching files F1 .. Fm hold n rows or more, every row of them passes, so n of them are an
-answer; no other file has to be read, and whatever is left of the filter is true of every row there.
-If they hold fewer, nothing is known of how many rows of the others pass: all files stay.
+Any n rows that pass the filters are an answer to LIMIT n, or all such rows if there are fewer. If
+the fully matching files F1 .. Fm hold n rows or more, all of their rows pass, so any n of them are
+an answer. No other file has to be read, and what is left of the filter is true for every row that
+is. If they hold fewer rows, it is not known how many rows of the other files pass, so all files
+stay.
 """
 
 from __future__ import annotations
@@ -24,10 +25,18 @@ def enough_files(
     num_records: npt.NDArray[np.int64] | None,
     files: int,
 ) -> Flags | None:
-    """The fewest of the first fully matching files that hold `rows` rows; None: all hold fewer.
+    """Return the fewest of the first fully matching files that hold `rows` rows together.
 
-    matching: ordinals of fully matching files, block by block; no more are asked for than needed.
-    num_records: rows of each of `files` files, -1 where not known; None: known of none.
+    Args:
+        rows: The number of rows that are needed.
+        matching: Ordinals of fully matching files, in blocks. No more blocks are consumed than
+            needed.
+        num_records: The number of rows of each file, -1 where it is not known. None if it is known
+            for no file.
+        files: The number of files.
+
+    Returns:
+        One flag per file, or None if all matching files together hold fewer rows.
 
     >>> enough_files(5, [np.array([0, 1]), np.array([3])], np.array([3, 4, 9, 9]), 4).tolist()
     [True, True, False, False]
@@ -36,23 +45,23 @@ def enough_files(
     """
     if num_records is None:
         return None
-    known = np.zeros(files, np.bool_)
-    held = 0
+    chosen = np.zeros(files, np.bool_)
+    total = 0
     for ordinals in matching:
-        fresh = np.unique(ordinals[~known[ordinals] & (num_records[ordinals] > 0)])
-        known[fresh] = True
-        held += int(num_records[fresh].sum())
-        if held >= rows:
-            return _fewest(rows, np.flatnonzero(known), num_records)
+        fresh = np.unique(ordinals[~chosen[ordinals] & (num_records[ordinals] > 0)])
+        chosen[fresh] = True
+        total += int(num_records[fresh].sum())
+        if total >= rows:
+            return _fewest(rows, np.flatnonzero(chosen), num_records)
     return None
 
 
 def _fewest(rows: int, ordinals: npt.NDArray[np.intp], num_records: npt.NDArray[np.int64]) -> Flags:
-    """The largest until there are enough; of the last, the smallest that will do."""
+    """Choose the largest files until there are enough rows, but the smallest last one that does."""
     ordinals = ordinals[np.argsort(-num_records[ordinals], kind="stable")]
-    held = np.cumsum(num_records[ordinals])
-    last = int(np.searchsorted(held, rows))
-    missing = rows - (int(held[last - 1]) if last else 0)
+    total = np.cumsum(num_records[ordinals])
+    last = int(np.searchsorted(total, rows))
+    missing = rows - (int(total[last - 1]) if last else 0)
     fits = np.flatnonzero(num_records[ordinals[last:]] >= missing)
     chosen = [*ordinals[:last], ordinals[last + int(fits[-1])]]
     flags = np.zeros(len(num_records), np.bool_)

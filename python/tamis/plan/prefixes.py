@@ -1,16 +1,18 @@
-"""Between which strings a predicate can be true, by what they begin with.
+"""Find the range of strings in which a predicate can be true, by their prefixes.
 
-As evaluate over cells of numbers (plan.cells), with the strings that share a beginning as cells:
-those that begin with p are p itself and, for each byte b, those that begin with p || b, which lie
-in order. A cell of which the evaluation says that the predicate is true of no row is left out; the
-first and the last of the others are cut further. So, at every moment:
+The predicate is evaluated as over cells of numbers (plan.cells), but a cell holds the strings that
+share a prefix. The strings that begin with p are p itself and, for each byte b, those that begin
+with p || b, and these lie in ascending order. A cell for which the evaluation proves that the
+predicate is true for no row is dropped. The first and the last of the remaining cells are cut
+further. This gives the invariant:
 
-    the predicate is true only of rows whose string is in the first possible cell, in the last
+    the predicate is true only for rows whose string is in the first possible cell, in the last
     one, or between them.
 
-Every byte is tried, also those that no character begins with: Spark does not check what it reads.
-A bound that ends amid a character is no constant of SQL. It is cut back to whole characters: what
-begins a lower bound is below it, and the successor of what begins an upper bound is above it.
+Every byte is tried, including those that cannot start a character, because Spark does not validate
+what it reads. A bound that ends within a character is not an SQL constant, so it is cut back to
+whole characters: a prefix of a lower bound is below it, and the successor of a prefix of an upper
+bound is above it.
 """
 
 from __future__ import annotations
@@ -30,20 +32,21 @@ from tamis.plan.cells import MadeUp, can_be_true_of_null
 
 __all__ = ["Texts", "possible_texts", "whole_characters"]
 
-#: Bytes of a bound; a longer beginning tells little more.
+#: The most bytes of a bound. A longer prefix rules out little more.
 _LONGEST: Final = 16
-#: Rounds of cutting, more than bytes: a cell may be possible, and none of its pieces.
+#: Rounds of cutting. There are more than bytes because a cell may be possible and none of its
+#: pieces.
 _ROUNDS: Final = 256
-#: Bounds beyond these rule out nothing that is text: control characters, and the last plane.
+#: Bounds beyond these rule out no ordinary text, only control characters and the last plane.
 _FIRST_TEXT: Final = " "
 _LAST_TEXT: Final = b"\xf4"
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Strings from `lower` to `upper`, None: not bounded on that side.
+    """The strings from `lower` to `upper`.
 
-    `upper_open`: `upper` is not one of them.
+    None means unbounded on that side. With `upper_open`, the range excludes `upper`.
     """
 
     lower: str | None
@@ -53,9 +56,9 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """The strings that begin with `prefix` and then a byte of `then`; None: whatever follows.
+    """The strings that begin with `prefix` followed by one of the bytes in `then`.
 
-    `then` empty: the string `prefix` alone.
+    If `then` is None, anything or nothing may follow. If it is empty, the cell holds only `prefix`.
     """
 
     prefix: bytes
@@ -71,14 +74,17 @@ class _Cell:
 
     @property
     def upper(self) -> bytes | None:
-        """What they are all below, save the one that is alone; None: there is none."""
+        """The string that all strings of the cell are below; None if there is none.
+
+        For a cell of a single string it is that string, and inclusive.
+        """
         if self.is_alone:
             return self.prefix
         return successor(self.prefix + bytes(self.then[-1:] if self.then else ()))
 
     @property
     def pieces(self) -> list[_Cell]:
-        """The cell in pieces, in order: by four bits, and then by four more."""
+        """The pieces of the cell in ascending order: first by four bits, then by four more."""
         if self.then is not None:
             return [_Cell(self.prefix + bytes([byte]), None) for byte in self.then]
         groups = [range(start, start + 16) for start in range(0, 256, 16)]
@@ -86,17 +92,18 @@ class _Cell:
 
     @property
     def is_settled(self) -> bool:
-        """Whether no piece of it would give another bound, or one that is worth the work."""
+        """Whether cutting the cell would give no other bound, or none that is worth the work."""
         if self.then is not None:
             return self.is_alone
         return len(self.prefix) >= _LONGEST or self.prefix.endswith((b"\0", b"\xff"))
 
 
 def possible_texts(expr: Expr, column: Column) -> Texts | None:
-    """Between which strings the predicate may be true.
+    """Return the range of strings in which the predicate may be true.
 
-    None: no bound is worth a filter, or the predicate may be true where the column is NULL, or it
-    is never true.
+    Returns:
+        None if no bound is worth a filter, if the predicate may be true where the column is NULL,
+        or if it is never true.
 
     >>> import tamis.evaluate.operators  # fills the registries
     >>> from tamis.expr.nodes import Call, Compare, Comparison, Literal
@@ -109,7 +116,7 @@ def possible_texts(expr: Expr, column: Column) -> Texts | None:
     if can_be_true_of_null(expr, column):
         return None
     cells = _possible(expr, column, _Cell(b"", None).pieces)
-    # Possible cells, the outermost last: seen from below, and seen from above.
+    # The possible cells with the outermost one last, from below and from above.
     from_below, from_above = cells[::-1], cells
     for _ in range(_ROUNDS):
         if from_below and not from_below[-1].is_settled:
@@ -126,9 +133,9 @@ def possible_texts(expr: Expr, column: Column) -> Texts | None:
 
 
 def _possible(expr: Expr, column: Column, cells: list[_Cell]) -> list[_Cell]:
-    """Those of the cells in which the predicate may be true."""
+    """Return the cells in which the predicate may be true."""
     lower = pa.array([cell.lower for cell in cells], pa.large_binary())
-    # null: nothing is above all that begin with 0xFF, and so it is not known.
+    # null means not known: no string is above all that begin with 0xFF.
     upper = pa.array([cell.upper for cell in cells], pa.large_binary())
     is_open = np.array([not cell.is_alone for cell in cells])
     known = Bounds(column.type, lower, upper, NO, NO, YES, upper_open=is_open)
@@ -146,7 +153,7 @@ def _upper_text(cell: _Cell) -> tuple[str | None, bool]:
     begin = text.encode()
     if cell.is_alone and begin == cell.prefix:
         return text, False
-    # The successor may be no text: then that of a shorter beginning, which is greater.
+    # If the successor is not text, that of a shorter prefix is used, which is greater.
     while begin:
         above = successor(begin)
         if above is None or above >= _LAST_TEXT:
@@ -158,7 +165,7 @@ def _upper_text(cell: _Cell) -> tuple[str | None, bool]:
 
 
 def whole_characters(prefix: bytes) -> str:
-    """The beginning of it that is text."""
+    """Return the longest prefix of the bytes that is valid UTF-8."""
     try:
         return prefix.decode()
     except UnicodeDecodeError as error:

@@ -1,26 +1,26 @@
-"""Predicates that Spark's Parquet reader applies wrongly, so that plain Spark loses rows.
+"""Predicates that Spark's Parquet reader evaluates wrongly, so plain Spark loses rows.
 
 Spark pushes comparisons of a column with a constant to the Parquet reader, which skips row groups
-and pages by them. In a few cases the pushed comparison is not the one that the query asks for:
+and pages by them. In a few cases the pushed comparison differs from that of the query:
 
-    constant                    what the reader does with it             query that loses rows
+    constant                    what the reader does                     query that loses rows
     a floating-point zero       orders -0.0 below 0.0                    c >= 0.0, rows with -0.0
-    a timestamp finer than a    cuts it to milliseconds where the file   ts < …00.0015, rows at
-    millisecond                 holds TIMESTAMP_MILLIS                   …00.001
-    a decimal of more than 31   cuts it to the 32 or 64 bits in which    d < 21474836.48, where the
-    bits                        a file of fewer digits holds it          file holds DECIMAL(9,2)
+    a timestamp finer than a    truncates it to milliseconds if the      ts < …00.0015, rows at
+    millisecond                 file holds TIMESTAMP_MILLIS              …00.001
+    a decimal of more than 31   truncates it to the 32 or 64 bits that   d < 21474836.48, where the
+    bits                        a file with fewer digits uses            file holds DECIMAL(9,2)
     a moment that the Julian    moves it past the days that the change   ts > 1582-10-14 22:00,
     calendar does not have      of calendars left out                    rows of 1582-10-15
 
-Seen on Spark 4.1.3. A conjunct with such a constant is never exact: without the filter the reader
-would not get the comparison, and the query would return rows that plain Spark loses. That answer
-would be right, but tamis does not change answers. For the same reason rows that pass such a
-conjunct are not counted, for LIMIT, ORDER BY and aggregates. Files are still skipped by it.
+Observed on Spark 4.1.3. A conjunct with such a constant is never exact. Without the filter the
+reader would not get the comparison, and the query would return the rows that plain Spark loses.
+That answer would be right, but tamis does not change answers. For the same reason, rows that pass
+such a conjunct do not count for LIMIT, ORDER BY and aggregates. The conjunct still prunes files.
 
 NaN is not in the table. Writers other than Spark leave NaN out of the bounds of a row group, so
-that plain Spark loses the rows of `c > 2.0` in a row group with 2.0 and NaN. But a conjunct that is
-true of every row of the file is true of the ordinary values too, and the bounds of the row group
-then let it through; a row group of nothing but NaN has no bounds.
+plain Spark loses the rows of `c > 2.0` in a row group with 2.0 and NaN. But a conjunct that is true
+for every row of the file is also true for the ordinary values, so the bounds do not make the reader
+skip the row group. A row group that has only NaN has no bounds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["ReaderLoss", "loses_within", "loss_of", "loss_reason"]
 
 
 class ReaderLoss(StrEnum):
-    """Which kind of constant makes the Parquet reader lose rows."""
+    """The kind of constant that makes the Parquet reader lose rows."""
 
     SIGNED_ZERO = "signed zero"
     SUBMILLISECOND = "finer than a millisecond"
@@ -49,8 +49,8 @@ class ReaderLoss(StrEnum):
 
 
 _MICROSECONDS_PER_DAY: Final = 86_400_000_000
-#: Days since 1970. The Julian calendar ended on 1582-10-04, the Gregorian began on 1582-10-15; one
-#: more day on either side covers every time zone.
+#: Days since 1970. The Julian calendar ended on 1582-10-04 and the Gregorian calendar began on
+#: 1582-10-15. An extra day on either side covers all time zones.
 _GAP: Final = range(
     date(1582, 10, 3).toordinal() - date(1970, 1, 1).toordinal(),
     date(1582, 10, 17).toordinal() - date(1970, 1, 1).toordinal(),
@@ -58,7 +58,7 @@ _GAP: Final = range(
 
 
 def loss_of(expr: Expr) -> ReaderLoss | None:
-    """Why Spark's Parquet reader may lose rows that pass the predicate; None: it does not.
+    """Return why Spark's Parquet reader may lose rows that pass the predicate; None if it does not.
 
     >>> from tamis.expr.nodes import Column, Compare, Comparison
     >>> from tamis.expr.types import DOUBLE
@@ -76,10 +76,10 @@ def loss_of(expr: Expr) -> ReaderLoss | None:
 
 
 def loses_within(lower: Value, upper: Value, data_type: DataType, upper_open: bool = False) -> bool:
-    """Whether the reader may lose values of an interval that tamis itself would push to it.
+    """Return whether the reader may lose values of an interval that tamis would push to it.
 
-    A timestamp cut to milliseconds makes `>=` wider, and `<=` and `=` keep all milliseconds that
-    they should: v <= t holds for a whole millisecond v just when v <= floor(t) does. Only `<`
+    Truncating a timestamp to milliseconds makes `>=` wider. `<=` and `=` keep all milliseconds that
+    they should: for a whole millisecond v, v <= t holds if and only if v <= floor(t) does. Only `<`
     loses one.
 
     >>> from tamis.expr.types import TIMESTAMP
@@ -95,10 +95,11 @@ def loses_within(lower: Value, upper: Value, data_type: DataType, upper_open: bo
 
 
 def _is_cut(lower: Value, upper: Value, data_type: DataType, limit: int) -> bool:
-    """Whether an interval of decimals has a bound beyond the limit and values below it.
+    """Return whether an interval of decimals has a bound beyond the limit and values within it.
 
-    A file that holds unscaled values of so many bits gets that bound cut to garbage, and its values
-    that lie in the interval are lost. An interval beyond the limit as a whole has no values there.
+    The limit is that of the unscaled values that a file can hold. For such a file the reader
+    truncates the bound to garbage and loses the file's values that lie in the interval. An interval
+    that lies entirely beyond the limit contains no values of such a file.
     """
     scale = data_type.scale or 0
     low = lower.scaleb(scale) if isinstance(lower, Decimal) else None
@@ -109,7 +110,7 @@ def _is_cut(lower: Value, upper: Value, data_type: DataType, limit: int) -> bool
 
 
 def loss_reason(expr: Expr, loss: ReaderLoss) -> Reason:
-    """The reason to give for a conjunct that stays because of the loss."""
+    """Return the reason why a conjunct is not exact because of the loss."""
     if loss is ReaderLoss.SIGNED_ZERO:
         return reason("SIGNED_ZERO", predicate=to_sql(expr))
     return reason("READER_LOSES_ROWS", predicate=to_sql(expr), format="Parquet")

@@ -1,22 +1,22 @@
-"""Which row groups of the files that are kept a scan needs, and what that proves of its conjuncts.
+"""Decide which row groups of the kept files a scan needs, and what that proves for its conjuncts.
 
-A file that is kept is one range of bytes to Spark. Here it may become several, or none:
+To Spark, a kept file is one range of bytes. Here it may become several ranges, or none:
 
     file of 4 row groups, c in     0..9   10..19   20..29   30..39
     c BETWEEN 12 AND 27            -      kept     kept     -         bytes of the second and third
     c = 50 OR d = 1, and no group can hold either                     the file is dropped as well
 
-Sound, because Spark reads a row group in the task whose bytes hold its midpoint (`index.extents`).
-Let the row groups of a file that hold rows be G1 .. Gn, with bytes [start, stop) and midpoint m.
-They are believed only where start_i <= m_i < stop_i <= start_(i+1), and stop_n <= size: then a
-range from start_i to stop_i, or on to start_(i+1), holds m_i, and of the others none. So each row
-group is read by the task that its range is part of, and by no other, whether ranges that touch are
-read as one or not. A row group without rows may be read or not. Whatever else a file says of its
-row groups, it is read whole.
+This is sound because Spark reads a row group in the task whose bytes contain its midpoint
+(`index.extents`). Let G1 .. Gn be the row groups of a file that hold rows, with bytes [start, stop)
+and midpoint m. They are trusted only if start_i <= m_i < stop_i <= start_(i+1), and stop_n <= size.
+Then a range from start_i to stop_i, or up to start_(i+1), contains m_i and no other midpoint. So
+each row group is read by the task that its range is part of, and by no other task, whether or not
+adjacent ranges are read as one. A row group without rows may be read or not. If the row groups of a
+file lie in any other way, the file is read whole.
 
-A conjunct is exact if it is true of every row that is read: of every row group that is kept, and of
-every file that is read whole. One that was of no use for files, such as `c IS NULL` where every
-file holds a NULL, and that rules out a row group, is inexact.
+A conjunct is exact if it is true for every row that is read: in every kept row group, and in every
+file that is read whole. A conjunct that was unsupported for files, such as `c IS NULL` where every
+file has a NULL, is inexact if it rules out a row group.
 """
 
 from __future__ import annotations
@@ -53,21 +53,30 @@ __all__ = ["ByteRanges", "GroupedFiles", "RowGroupDecision", "decide_row_groups"
 
 Numbers = npt.NDArray[np.int64]
 
-#: After so many row groups it has to show that looking at them pays: one in `_WORTH` is ruled out.
+#: After `_TRIAL` row groups the search stops unless it has ruled out at least one in `_WORTH`.
 _TRIAL = 2 * BLOCK
 _WORTH = 64
-#: Ranges an answer may hold: seven megabytes of it.
+#: The search also stops once the answer has more ranges than this, which take seven megabytes.
 _MAX_RANGES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupedFiles:
-    """Some files that are kept, and their row groups in order, one entry a row group.
+    """Some kept files and their row groups, in order.
 
-    ordinals: of each file among those of the scan.  sizes: in bytes.  num_records: rows.
-    first: the place of the first row group of each file; each has one.
-    start, stop, midpoint: bytes in the file, -1: not known.  group_records: rows.
-    files, groups: statistics of the files and of the row groups.
+    One entry per file:
+
+    - `ordinals`: the ordinal of the file in the scan.
+    - `sizes`: bytes.
+    - `num_records`: rows.
+    - `first`: the place of the first row group of the file. Each file has at least one.
+
+    One entry per row group:
+
+    - `start`, `stop`, `midpoint`: byte offsets in the file, -1 where not known.
+    - `group_records`: rows.
+
+    `files` and `groups` are the statistics of the files and of the row groups.
     """
 
     ordinals: npt.NDArray[np.intp]
@@ -84,11 +93,13 @@ class GroupedFiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByteRanges:
-    """What is read of files that are not read whole: one entry a row group, by file and start.
+    """The bytes to read of files that are not read whole.
 
-    Two touch where there is no row group with rows between them.
+    One entry per row group, ordered by file and start. Two ranges touch if no row group with rows
+    lies between them.
 
-    files: ordinals of the scan.  starts, lengths: bytes.
+    - `files`: ordinals of the files in the scan.
+    - `starts`, `lengths`: bytes.
     """
 
     files: npt.NDArray[np.intp]
@@ -102,7 +113,7 @@ class ByteRanges:
 
     @staticmethod
     def joined(parts: Sequence[ByteRanges]) -> ByteRanges:
-        """Ranges of different files as one."""
+        """Return the ranges of different files as one object."""
         if not parts:
             return ByteRanges.none()
         files = np.concatenate([each.files for each in parts])
@@ -114,10 +125,12 @@ class ByteRanges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowGroupDecision:
-    """`scan`: files and conjuncts as they are now. `ranges`: of files that are not read whole.
+    """The decision about a scan after its row groups were evaluated.
 
-    dropped: how many row groups of files that the scan had kept are not read.
-    records: rows in `ranges`.
+    - `scan`: the files and conjuncts, updated.
+    - `ranges`: the bytes to read of files that are not read whole.
+    - `dropped`: the number of row groups of previously kept files that are not read.
+    - `records`: the number of rows in `ranges`.
     """
 
     scan: ScanDecision
@@ -133,22 +146,30 @@ def decide_row_groups(
     grouped: Iterable[GroupedFiles],
     consequences: Sequence[Expr] = (),
 ) -> RowGroupDecision | None:
-    """Look into the files that `decide` kept; None: there is nothing to look for, or into.
+    """Evaluate the conjuncts over the row groups of the files that `decide` kept.
 
-    `grouped`: batches of different files, taken one after the other for as long as it pays. Files
-    that it leaves out are read whole. `consequences`: as of `decide`.
+    Args:
+        conjuncts: The conjuncts of the scan.
+        decision: What `decide` returned for them.
+        segments: The statistics of the files.
+        grouped: Batches of different files, consumed one after the other for as long as it pays
+            off. Files in no consumed batch are read whole.
+        consequences: As for `decide`.
+
+    Returns:
+        None if no conjunct is left to evaluate, or there are no row groups.
     """
-    asked = [
+    remaining = [
         each
         for each, outcome in zip(conjuncts, decision.conjuncts, strict=True)
         if outcome.pushdown is not Pushdown.EXACT and _columns(each)
     ]
-    if not asked:
+    if not remaining:
         return None
     progress = _Progress(conjuncts, decision)
-    order = Order(narrowed_conjuncts([*asked, *consequences]))
+    order = Order(narrowed_conjuncts([*remaining, *consequences]))
     for batch in grouped:
-        progress.take(_decided(asked, order, batch))
+        progress.take(_decided(remaining, order, batch))
         if not progress.is_worth_it:
             break
     return progress.result(segments) if progress.seen else None
@@ -156,38 +177,42 @@ def decide_row_groups(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Batch:
-    """What became of a batch; flags one a file, `kept` one a row group."""
+    """What was decided for a batch. `kept` has one flag per row group, the others one per file.
 
-    of: GroupedFiles
+    - `counts`, `kept_counts`: the number of row groups, and of those that are kept.
+    - `trusted`: whether the row groups of the file are trusted.
+    """
+
+    files: GroupedFiles
     counts: Numbers
     kept: Flags
-    believed: Flags
+    trusted: Flags
     kept_counts: Numbers
 
 
-def _decided(asked: Sequence[Expr], order: Order, batch: GroupedFiles) -> _Batch:
+def _decided(remaining: Sequence[Expr], order: Order, batch: GroupedFiles) -> _Batch:
     counts = np.diff(batch.first, append=len(batch.start))
     kept = batch.group_records != 0
     rule_out(kept, batch.groups, order)
-    believed = _in_order(batch, counts)
-    for column in {column for each in asked for column in _columns(each)}:
-        believed &= ~_contradicted(batch, counts, column)
-    kept |= ~np.repeat(believed, counts)
-    return _Batch(batch, counts, kept, believed, _sums(kept, batch.first))
+    trusted = _in_order(batch, counts)
+    for column in {column for each in remaining for column in _columns(each)}:
+        trusted &= ~_contradicted(batch, counts, column)
+    kept |= ~np.repeat(trusted, counts)
+    return _Batch(batch, counts, kept, trusted, _sums(kept, batch.first))
 
 
 def _columns(expr: Expr) -> set[Column]:
-    """The columns whose bounds an expression is evaluated by; those of opaque parts are none."""
+    """Return the columns whose bounds are used to evaluate an expression. Opaque parts use none."""
     return {node for node in walk(expr) if isinstance(node, Column)}
 
 
 def _in_order(batch: GroupedFiles, counts: Numbers) -> Flags:
-    """The files whose row groups lie as the proof above needs it, and hold the file's rows."""
+    """Return the files whose row groups lie as the proof requires and hold all rows of the file."""
     sizes = np.repeat(batch.sizes, counts)
     no_rows = batch.group_records == 0
-    # Bytes of one file after those of the one before, so that they ascend throughout.
+    # Shift the bytes of each file behind those of the previous file, so they ascend throughout.
     base = np.repeat(np.arange(len(counts), dtype=np.int64) * (int(batch.sizes.max()) + 2), counts)
-    # What has no rows may lie anywhere: it ends where the one before it does, or before the file.
+    # A row group without rows may lie anywhere: its stop of -1 does not raise the running maximum.
     stop = base + np.where(no_rows, -1, np.clip(batch.stop, 0, sizes))
     before = np.empty_like(stop)
     before[1:] = np.maximum.accumulate(stop)[:-1]
@@ -206,7 +231,7 @@ def _in_order(batch: GroupedFiles, counts: Numbers) -> Flags:
 
 
 def _contradicted(batch: GroupedFiles, counts: Numbers, column: Column) -> Flags:
-    """The files of which a row group says of a column what the file as a whole denies."""
+    """Return the files whose statistics of a column contradict those of one of their row groups."""
     owners = np.repeat(np.arange(len(counts)), counts)
     whole = batch.files.bounds(column).take(owners)
     denied = contradict(batch.groups.bounds(column), whole) & (batch.group_records > 0)
@@ -220,15 +245,15 @@ def _sums(flags: Flags, first: Numbers) -> Numbers:
 
 @dataclass(slots=True, eq=False)
 class _Progress:
-    """What is decided so far."""
+    """The decisions so far."""
 
     conjuncts: Sequence[Expr]
     before: ScanDecision
     kept: Flags = field(init=False)
-    #: Files that are read whole, as far as they were not looked into.
+    #: Files that are read whole because their row groups were not evaluated or are not trusted.
     whole: Flags = field(init=False)
     exact: set[int] = field(init=False)
-    #: Conjuncts that were of no use for files; and those of them that rule out a row group.
+    #: Conjuncts that were unsupported for files, and those of them that rule out a row group.
     unsupported: set[int] = field(init=False)
     helpful: set[int] = field(default_factory=set)
     ranges: list[ByteRanges] = field(default_factory=list)
@@ -253,28 +278,28 @@ class _Progress:
         return self.seen < _TRIAL or self.dropped * _WORTH >= self.seen
 
     def take(self, batch: _Batch) -> None:
-        of = batch.of
-        self.seen += len(of.start)
-        self.kept[of.ordinals[batch.kept_counts == 0]] = False
-        self.whole[of.ordinals[batch.believed]] = False
-        # A row group without rows is not kept; where only such are missing the file is read whole.
-        missing = ~batch.kept & (of.group_records > 0)
-        partial = _sums(missing, of.first) > 0
+        files = batch.files
+        self.seen += len(files.start)
+        self.kept[files.ordinals[batch.kept_counts == 0]] = False
+        self.whole[files.ordinals[batch.trusted]] = False
+        # Row groups without rows are not kept. If only these are missing, the file is read whole.
+        missing = ~batch.kept & (files.group_records > 0)
+        partial = _sums(missing, files.first) > 0
         self._see_who_helps(
-            of.groups, np.flatnonzero(missing & np.repeat(batch.believed, batch.counts))
+            files.groups, np.flatnonzero(missing & np.repeat(batch.trusted, batch.counts))
         )
         self.dropped += int((batch.counts - batch.kept_counts)[partial].sum())
         partial &= batch.kept_counts > 0
         read = batch.kept & np.repeat(partial, batch.counts)
-        self.records += int(of.group_records[read].sum())
-        self.ranges.append(_ranges(of, read, batch.counts))
-        proving = np.flatnonzero(batch.kept & np.repeat(batch.believed, batch.counts))
+        self.records += int(files.group_records[read].sum())
+        self.ranges.append(_ranges(files, read, batch.counts))
+        proving = np.flatnonzero(batch.kept & np.repeat(batch.trusted, batch.counts))
         if len(proving):
-            groups = of.groups.take(proving)
+            groups = files.groups.take(proving)
             self.exact = {i for i in self.exact if all_true(self.conjuncts[i], groups)}
 
     def _see_who_helps(self, groups: Statistics, missing: npt.NDArray[np.intp]) -> None:
-        """Which of the unsupported conjuncts alone rule out one of the row groups not read."""
+        """Record the unsupported conjuncts that alone rule out some row group that is not read."""
         idle = self.unsupported - self.helpful
         if idle and len(missing):
             left_out = groups.take(missing)
@@ -306,12 +331,15 @@ def _inexact(conjunct: Expr, outcome: Outcome) -> Outcome:
     return Outcome(Pushdown.INEXACT, why, outcome.pruned_files)
 
 
-def _ranges(of: GroupedFiles, read: Flags, counts: Numbers) -> ByteRanges:
-    """The row groups that are read as ranges of bytes; up to the next one where it is read too."""
+def _ranges(batch: GroupedFiles, read: Flags, counts: Numbers) -> ByteRanges:
+    """Return the byte ranges of the row groups to read.
+
+    A range extends to the start of the next row group of the file if that one is read as well.
+    """
     touches = read.copy()
     touches[:-1] &= read[1:]
-    touches[of.first + counts - 1] = False
-    stops = of.stop.copy()
-    stops[:-1][touches[:-1]] = of.start[1:][touches[:-1]]
-    starts = of.start[read]
-    return ByteRanges(np.repeat(of.ordinals, counts)[read], starts, stops[read] - starts)
+    touches[batch.first + counts - 1] = False
+    stops = batch.stop.copy()
+    stops[:-1][touches[:-1]] = batch.start[1:][touches[:-1]]
+    starts = batch.start[read]
+    return ByteRanges(np.repeat(batch.ordinals, counts)[read], starts, stops[read] - starts)

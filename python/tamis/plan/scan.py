@@ -1,9 +1,11 @@
-"""Which files a scan needs, and what becomes of each of its conjuncts.
+"""Decide which files a scan needs, and how each of its conjuncts is pushed down.
 
-First pass, over every file: can_be_true of the conjuncts, in blocks that fit the cache, cheap and
-selective conjuncts first, with an early end where no file of a block is left. Second pass, over the
-files that are left: a conjunct that is true of every row of each of them is exact, and leaves the
-plan. The second pass ends, conjunct by conjunct, with the first block that speaks against it.
+The first pass goes over all files. It evaluates can_be_true of the conjuncts in blocks that fit the
+cache, cheap and selective conjuncts first, and leaves a block once none of its files is left.
+
+The second pass goes over the files that are left. A conjunct that is true for every row of all of
+them is exact and leaves the plan. For each conjunct the pass ends at the first block that disproves
+this.
 """
 
 from __future__ import annotations
@@ -44,14 +46,15 @@ __all__ = [
     "together",
 ]
 
-#: Containers a block: half a megabyte of a column, which the flags of one conjunct do not push out
-#: of the cache. Half of it costs a quarter more, for the calls; twice of it gains a tenth.
+#: Containers per block. That is half a megabyte per column, which the flags of a conjunct do not
+#: evict from the cache. Half the size costs a quarter more, because of the calls. Twice the size
+#: gains a tenth.
 BLOCK = 65_536
 
-#: What it costs to gather the statistics of one container, in the measure of `cost_of`.
+#: The cost of gathering the statistics of one container, in the unit of `cost_of`.
 _GATHER = 15.0
 
-#: From this share of survivors on a stretch of files is looked at whole, and not gathered.
+#: If at least this share of a stretch of files is needed, all of it is evaluated without gathering.
 _MOST = 1 / 4
 
 
@@ -65,9 +68,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one conjunct.
+    """What was decided for one conjunct.
 
-    `pruned_files`: how many files this conjunct alone rules out; None if that was not counted.
+    `pruned_files` is the number of files that this conjunct alone rules out, None if not counted.
     """
 
     pushdown: Pushdown
@@ -77,7 +80,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ScanDecision:
-    """`kept`: one flag a file, in the order of the listing. `conjuncts`: as they were given."""
+    """What was decided for a scan.
+
+    - `kept`: one flag per file, in the order of the listing.
+    - `conjuncts`: one outcome per conjunct, in the order of the conjuncts.
+    """
 
     kept: Flags
     conjuncts: tuple[Outcome, ...]
@@ -91,13 +98,19 @@ def decide(
     consequences: Sequence[Expr] = (),
     among: Flags | None = None,
 ) -> ScanDecision:
-    """Decide which of `files` files are needed by a scan filtered by all of the conjuncts.
+    """Decide which files are needed by a scan that is filtered by all of the conjuncts.
 
-    A file that no segment covers is kept, and then no conjunct is exact. `detail`: count what each
-    conjunct prunes alone, which evaluates all of them over all files. `consequences`: predicates
-    that follow from the conjuncts, as a range does from `year(d) = 1995 AND month(d) = 3`; they
-    rule out what the conjuncts do not, one by one. `among`: only these
-    files are in question; None: all.
+    A file that no segment covers is kept, and then no conjunct is exact.
+
+    Args:
+        conjuncts: The conjuncts of the filter.
+        segments: The statistics of the files.
+        files: The number of files.
+        detail: Whether to count the files that each conjunct prunes alone. This evaluates all
+            conjuncts over all files.
+        consequences: Predicates that follow from the conjuncts, such as the range that follows from
+            `year(d) = 1995 AND month(d) = 3`. They rule out files that no conjunct rules out alone.
+        among: One flag per file, set for the files to consider. None means all.
 
     >>> from tamis.evaluate.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
@@ -108,10 +121,10 @@ def decide(
     ([False, True, True, True], 'inexact')
     """
     kept = np.ones(files, np.bool_) if among is None else among.copy()
-    # What is to be true together rules out more than each alone: x < 5 AND x > 10 every file.
+    # Together, conjuncts rule out more than one by one: x < 5 AND x > 10 rules out every file.
     order = Order(narrowed_conjuncts([*conjuncts, *consequences]))
     for segment in segments:
-        # A file in two segments is kept only if both keep it: what either proves is true.
+        # A file in two segments is kept only if both keep it. What either of them proves is true.
         narrow(kept, segment, order)
     exact = proven(conjuncts, segments, kept)
     pruned = [_pruned(conjunct, segments, files) if detail else None for conjunct in conjuncts]
@@ -125,32 +138,32 @@ def decide(
 
 
 class Order:
-    """Conjuncts in the order in which they are evaluated, which learns from every block."""
+    """Conjuncts in the order of evaluation, which adapts after every block."""
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
         self._costs = [(conjunct, cost_of(conjunct)) for conjunct in conjuncts]
-        self._asked = dict.fromkeys(range(len(conjuncts)), 0)
+        self._evaluated = dict.fromkeys(range(len(conjuncts)), 0)
         self._passed = dict.fromkeys(range(len(conjuncts)), 0)
 
     def __iter__(self) -> Iterator[tuple[int, Expr, float]]:
-        """Ordinal, conjunct and its cost, the most promising first."""
+        """Yield the ordinal, conjunct and cost of each conjunct, the most promising one first."""
         several = len(self._costs) > 1
-        for ordinal in sorted(self._asked, key=self._rank) if several else self._asked:
+        for ordinal in sorted(self._evaluated, key=self._rank) if several else self._evaluated:
             yield ordinal, *self._costs[ordinal]
 
     def _rank(self, ordinal: int) -> float:
-        """Cost per container ruled out; of a conjunct that was not asked yet, half are."""
-        asked, passed = self._asked[ordinal], self._passed[ordinal]
-        ruled_out = 0.5 if asked == 0 else (asked - passed) / asked
+        """Return the cost per container ruled out, assuming half of them before any evaluation."""
+        evaluated, passed = self._evaluated[ordinal], self._passed[ordinal]
+        ruled_out = 0.5 if evaluated == 0 else (evaluated - passed) / evaluated
         return self._costs[ordinal][1] / (ruled_out + 0.001)
 
-    def saw(self, ordinal: int, asked: int, passed: int) -> None:
-        self._asked[ordinal] += asked
+    def saw(self, ordinal: int, evaluated: int, passed: int) -> None:
+        self._evaluated[ordinal] += evaluated
         self._passed[ordinal] += passed
 
 
 def blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
-    """The containers in blocks of BLOCK, and where each lies."""
+    """Yield the containers in blocks of BLOCK, with the place of each block."""
     count = statistics.num_containers
     for start in range(0, count, BLOCK):
         stop = min(start + BLOCK, count)
@@ -160,10 +173,10 @@ def blocks(statistics: Statistics) -> Iterator[tuple[slice, Statistics]]:
 def kept_blocks(
     segments: Sequence[Segment], kept: Flags
 ) -> Iterator[tuple[npt.NDArray[np.intp], Statistics]]:
-    """The files that are kept and that a segment covers, block by block: ordinals and statistics.
+    """Yield the ordinals and statistics of the kept files that a segment covers, block by block.
 
-    A file in two segments comes twice, unless its flag is cleared before: flags are read anew for
-    each block.
+    A file in two segments occurs twice unless its flag is cleared in between: the flags are read
+    again for each block.
     """
     for segment in segments:
         whole = segment.ordinals
@@ -181,8 +194,8 @@ def kept_blocks(
 def narrow(kept: Flags, segment: Segment, order: Order) -> None:
     """Clear the flags of the files of a segment that hold no row, or that a conjunct rules out."""
     if isinstance(segment.ordinals, slice):
-        # A view. A fresh array of a million flags costs more than the comparisons do: its pages
-        # come from the system, one fault each.
+        # This slice is a view. A new array of a million flags would cost more than the comparisons,
+        # because each of its pages causes a page fault.
         rule_out(kept[segment.ordinals], segment.statistics, order)
         return
     survivors = kept[segment.ordinals]
@@ -196,7 +209,7 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
     if empty is not None:
         survivors &= ~empty
     for place, block in blocks(statistics):
-        mask = survivors[place]  # a view: what is written to it stays
+        mask = survivors[place]  # a view, so writes to it change `survivors`
         left = int(np.count_nonzero(mask))
         for ordinal, conjunct, cost in order:
             if left == 0:
@@ -206,15 +219,17 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
                 mask[rows] = truth(conjunct, block.take(rows)).can_be_true
             else:
                 np.logical_and(mask, truth(conjunct, block).can_be_true, out=mask)
-            asked, left = left, int(np.count_nonzero(mask))
-            order.saw(ordinal, asked, left)
+            evaluated, left = left, int(np.count_nonzero(mask))
+            order.saw(ordinal, evaluated, left)
 
 
 def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
-    """The conjuncts that are true of every row of every file that is kept.
+    """Return the ordinals of the conjuncts that are true for every row of every kept file.
 
-    Of no file at all, every conjunct is; but what rests on a declaration never is. Of some file a
-    conjunct of thousands of parts hardly is, and nobody looks.
+    If no file is kept, these are all conjuncts. If a kept file has no statistics, there are none. A
+    conjunct that relies on a declaration is never included. If some file is kept, two more kinds of
+    conjuncts are not included: those that Spark's reader may lose rows of, and those of thousands
+    of parts, which are rarely true for all rows and therefore not evaluated.
     """
     if not _covered(segments, kept):
         return frozenset()
@@ -232,30 +247,30 @@ def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) 
                 return frozenset()
             if not survivors[place].any():
                 continue
-            chosen, asked = _chosen(block, survivors[place])
-            exact -= {each for each in exact if not all_true(forms[each], chosen, asked)}
+            chosen, wanted = _chosen(block, survivors[place])
+            exact -= {each for each in exact if not all_true(forms[each], chosen, wanted)}
     return frozenset(exact)
 
 
-def _chosen(block: Statistics, asked: Flags) -> tuple[Statistics, Flags]:
-    """The containers that are asked for, and others among them, which the flags tell apart.
+def _chosen(block: Statistics, wanted: Flags) -> tuple[Statistics, Flags]:
+    """Return statistics that include the wanted containers, and flags that mark the wanted ones.
 
-    Files that lie side by side are looked at where they are: gathering costs more.
+    A dense stretch of containers is returned as a slice, because gathering costs more.
     """
-    rows = np.flatnonzero(asked)
+    rows = np.flatnonzero(wanted)
     start, stop = int(rows[0]), int(rows[-1]) + 1
     if len(rows) < (stop - start) * _MOST:
         return block.take(rows), YES
-    return block.slice(start, stop), YES if len(rows) == stop - start else asked[start:stop]
+    return block.slice(start, stop), YES if len(rows) == stop - start else wanted[start:stop]
 
 
 def together(conjunct: Expr) -> Expr:
-    """The conjunct with its ranges put together, if it has more than one."""
+    """Return the conjunct with its ranges combined, if it can have more than one."""
     return narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct
 
 
 def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
-    """Whether every file that is kept has statistics; of the others nothing is proven."""
+    """Return whether every kept file has statistics. Nothing is proven about other files."""
     everything = slice(0, len(kept))
     if any(isinstance(each.ordinals, slice) and each.ordinals == everything for each in segments):
         return True
@@ -265,14 +280,14 @@ def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
     return not uncovered.any()
 
 
-def all_true(conjunct: Expr, statistics: Statistics, asked: Flags = YES) -> bool:
-    """Whether the conjunct is true of every row of the containers that are asked for."""
+def all_true(conjunct: Expr, statistics: Statistics, wanted: Flags = YES) -> bool:
+    """Return whether the conjunct is true for every row of the wanted containers."""
     truths = truth(conjunct, statistics)
-    return not ((truths.can_be_false & asked).any() or (truths.can_be_null & asked).any())
+    return not ((truths.can_be_false & wanted).any() or (truths.can_be_null & wanted).any())
 
 
 def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
-    """How many files the conjunct alone rules out, the empty ones among them."""
+    """Return the number of files that the conjunct alone rules out, including empty ones."""
     kept = np.ones(files, np.bool_)
     for segment in segments:
         narrow(kept, segment, Order(narrowed_conjuncts([conjunct])))
@@ -280,11 +295,11 @@ def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
 
 
 def _static(conjunct: Expr, segments: Sequence[Segment], pruned: int | None) -> Outcome:
-    """What the conjunct is good for by the kinds of statistics that there are."""
+    """Return the outcome of a conjunct that is not exact, given the kinds of statistics."""
     capabilities = capabilities_of(conjunct, (segment.statistics for segment in segments))
     classified = classify(conjunct, capabilities)
     if classified.pushdown is Pushdown.EXACT:
-        # A constant, and files without statistics: these it did not rule out.
+        # A constant, but some files have no statistics, so it did not rule them out.
         why = reason("FILES_WITHOUT_STATISTICS", predicate=to_sql(conjunct))
         return Outcome(Pushdown.INEXACT, why, pruned)
     loss = loss_of(conjunct)

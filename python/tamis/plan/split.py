@@ -1,13 +1,13 @@
-"""Whether it pays to scan the files that pass a filter as a whole apart, without it.
+"""Estimate whether it pays off to scan the fully matching files separately, without the filter.
 
-saved, a row of these files    what the filter costs, and the columns that only it needs
-added, a row                   what it costs to put the rows of both scans together
-added, a query                 a second scan: planning it, and its tasks; this is what
+saved per row of these files   evaluating the filter, and reading columns that only it needs
+added per row                  combining the rows of both scans
+added per query                planning the second scan and running its tasks; this is what
                                spark.tamis.residualSplit.minSavedMs stands for
 
-All in nanoseconds of one core, measured on Spark 4.1 over files in memory, and rounded against
-splitting. An OR counts with its first part alone: Spark evaluates the others only where that one is
-not true, and of a file that passes as a whole nobody knows which part is.
+All costs are in nanoseconds of one core, measured on Spark 4.1 over files in memory, and rounded so
+that they favour not splitting. An OR counts only its first part. Spark evaluates the others only
+where that part is not true, and for a fully matching file it is not known which part is true.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _SEARCH: Final = 30.0
 _REGEX: Final = 150.0
 _OTHER_CALL: Final = 5.0
 _TO_TEXT: Final = 80.0
-#: What it costs to read a value of a column.
+#: The cost of reading a value of a column.
 _READ_NUMBER: Final = 2.0
 _READ_TEXT: Final = 30.0
-#: What it costs to copy a row, and a value of it, into a Union.
+#: The cost of copying a row, and each of its values, into a Union.
 _ROW: Final = 10.0
 _VALUE: Final = 5.0
 
@@ -40,10 +40,14 @@ _TEXTS: Final = {"DateFormatClass", "FromUnixTime", "FormatNumber", "ToCharacter
 def saved_by_splitting(
     rows: int, others: int, residual: Sequence[Expr], freed: Sequence[str], columns: int
 ) -> float:
-    """Nanoseconds that a split saves, less what it adds for each row; the second scan not counted.
+    """Return the nanoseconds that a split saves, not counting the second scan.
 
-    rows: of the files that pass as a whole. others: of the files that do not. residual: what is
-    applied to them now. freed, columns: as of wire.goals.SplitGoal.
+    Args:
+        rows: The number of rows of the fully matching files.
+        others: The number of rows of the other files.
+        residual: The conjuncts that are applied to the rows.
+        freed: As in wire.goals.SplitGoal.
+        columns: As in wire.goals.SplitGoal.
     """
     text = sum(each.startswith(("string", "binary")) for each in freed)
     read = _READ_TEXT * text + _READ_NUMBER * (len(freed) - text)
@@ -52,7 +56,7 @@ def saved_by_splitting(
 
 
 def _cost(expr: Expr) -> float:
-    """Of one row for which the expression is true.
+    """Return the cost of evaluating the expression for a row for which it is true.
 
     >>> from tamis.expr.nodes import Column, Comparison, Literal
     >>> from tamis.expr.types import BOOLEAN, STRING
@@ -77,8 +81,8 @@ def _cost(expr: Expr) -> float:
             return sum(map(_cost, children_of(expr)))
 
 
-def _comparison(of: Expr) -> float:
-    data_type = type_of(of)
+def _comparison(operand: Expr) -> float:
+    data_type = type_of(operand)
     return _OF_TEXT if data_type is not None and data_type.is_text else _COMPARISON
 
 

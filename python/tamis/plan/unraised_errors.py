@@ -1,16 +1,16 @@
-"""Files that must be read because a filter may raise an error for one of their rows.
+"""Find the files that must be read because a filter may raise an error for one of their rows.
 
-A scan leaves out files for two kinds of reasons, and each has its rule for errors in ANSI mode:
+A scan leaves out files for two kinds of reasons. Each has its own rule for errors in ANSI mode:
 
-- The filters rule a file out, or are true of every row of it: statistics decide, no row is
-  evaluated, and nothing is raised. Every engine that skips data does so.
-- Something else makes the rows of a file useless: they cannot be among the first of an ORDER BY
-  with LIMIT, they cannot change a MIN or MAX, or they have no partner in a join. Plain Spark
-  evaluates the filter on these rows all the same, and fails where it raises. So such a file is read
-  unless it is proven that no conjunct raises in it.
+- The filters rule out the file, or are true for all of its rows. Statistics decide, no row is
+  evaluated, and no error is raised. Every engine that skips data behaves like this.
+- The rows of the file cannot affect the result for another reason: they cannot be among the first
+  rows of an ORDER BY with LIMIT, they cannot change a MIN or MAX, or they have no match in a join.
+  Plain Spark still evaluates the filter on these rows, and fails if it raises. So the file is read
+  unless it is proven that no conjunct raises for any of its rows.
 
-LIMIT without ORDER BY promises no particular rows, and run-time filters leave out files as Spark's
-own dynamic partition pruning does: neither looks for errors.
+LIMIT without ORDER BY and run-time filters do not check for errors. A LIMIT promises no particular
+rows, and Spark's own dynamic partition pruning leaves out files in the same way.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ __all__ = ["files_that_may_raise"]
 def files_that_may_raise(
     conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags
 ) -> Flags:
-    """One flag a file: it is kept, and one of the conjuncts may raise for one of its rows.
+    """Return one flag per file, set if it is kept and a conjunct may raise for one of its rows.
 
-    A file that no segment covers may raise wherever a conjunct can raise at all.
+    A conjunct that can raise at all may raise in any file that no segment covers.
     """
     risky = [each for each in conjuncts if can_raise(each)]
     if not risky:
         return np.zeros(len(kept), np.bool_)
-    found = kept.copy()
+    raising = kept.copy()
     for ordinals, block in kept_blocks(segments, kept):
         flags = np.zeros(len(ordinals), np.bool_)
         for each in risky:
             flags |= may_raise(each, block)
-        # a file in two segments raises nothing if either of them proves it
-        found[ordinals] &= flags
-    return found
+        # For a file in two segments it is enough that either of them proves that nothing raises.
+        raising[ordinals] &= flags
+    return raising

@@ -1,6 +1,7 @@
-"""Why a conjunct is not exact, by the statistics at hand, where their kinds alone do not tell.
+"""Explain from the statistics of the files why a conjunct is not exact.
 
-For the person who asks: it evaluates the conjunct over all files once or twice more.
+Used where the kinds of statistics alone do not explain it. This is only for explanations, because
+it evaluates the conjunct over all files once or twice more.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from tamis.reasons import Reason, reason
 
 __all__ = ["better_reason"]
 
-#: Of `verdicts`.
+#: Codes that `verdicts` returns.
 _NONE, _ALL = 0, 2
 
-#: The reasons that say no more than that some files are neither ruled out nor proven.
+#: The reasons that only say that some files are neither ruled out nor proven.
 _COARSE: Final = frozenset({"RANGES_OVERLAP", "VALUES_MIXED"})
 
 _SINGLE: Final = frozenset(each.name for each in TAUGHT if each.knowledge is Knowledge.POINT)
-#: Of which only the beginning counts, if there is one.
+#: Functions with a pattern of which only a constant prefix, if any, is used.
 _PATTERNS: Final = frozenset({"Like", "RLike", "Contains"})
 
 _EQUALITIES: Final = frozenset({Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL})
@@ -52,17 +53,20 @@ _EQUALITIES: Final = frozenset({Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL})
 def better_reason(
     conjunct: Expr, why: Reason | None, segments: Sequence[Segment], files: int
 ) -> Reason | None:
-    """What to say instead of `why`, which came of the kinds of statistics that there are."""
+    """Return a more specific reason than `why`, which follows from the kinds of statistics alone.
+
+    `why` itself is returned if it is specific enough, or if there is no better reason.
+    """
     if why is None or why.code not in _COARSE:
         return why
     return next(_reasons(conjunct, segments, files), why)
 
 
 def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterator[Reason]:
-    found = _verdicts(conjunct, segments, files)
-    mixed = int(np.count_nonzero(found.mixed))
+    verdicts_of_files = _verdicts(conjunct, segments, files)
+    mixed = int(np.count_nonzero(verdicts_of_files.mixed))
     few = min(max(2, files // 20), files // 4)
-    if mixed <= few and found.unknown.any():
+    if mixed <= few and verdicts_of_files.unknown.any():
         yield reason("FILES_WITHOUT_STATISTICS", predicate=to_sql(conjunct))
     if mixed <= few:
         yield reason("ONLY_AT_THE_EDGE", predicate=to_sql(conjunct), files=mixed)
@@ -80,7 +84,7 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
             for each in segments
         ]
         others = _verdicts(conjunct, without, files)
-        if others.may.sum() < found.may.sum() or others.mixed.sum() < mixed:
+        if others.may.sum() < verdicts_of_files.may.sum() or others.mixed.sum() < mixed:
             yield reason("MAY_BE_NAN", **described)
     if _is_of_single_values(conjunct):
         yield reason("KNOWN_OF_SINGLE_VALUES", **described)
@@ -89,7 +93,7 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
 
 
 def _of_branch(disjunction: Or, segments: Sequence[Segment], files: int) -> Iterator[Reason]:
-    """Of the branch that keeps the most files; of many nobody looks at each."""
+    """Yield the reason of the branch that keeps the most files, unless there are many branches."""
     if len(disjunction.parts) > MOST_TOGETHER:
         return
     kept = [_verdicts(part, segments, files).may.sum() for part in disjunction.parts]
@@ -104,8 +108,12 @@ def _of_branch(disjunction: Or, segments: Sequence[Segment], files: int) -> Iter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Verdicts:
-    """Flags, one a file. `may`: the conjunct does not rule it out.  `mixed`: nor is it true of
-    every row, as statistics say.  `unknown`: neither, and the index knows nothing of the file."""
+    """The verdicts of a conjunct, with one flag per file.
+
+    - `may`: the conjunct does not rule the file out.
+    - `mixed`: it does not rule the file out, nor do the file's statistics prove it for all rows.
+    - `unknown`: the same, for a file that the index does not know although it knows others.
+    """
 
     may: Flags
     mixed: Flags
@@ -114,16 +122,16 @@ class _Verdicts:
 
 def _verdicts(conjunct: Expr, segments: Sequence[Segment], files: int) -> _Verdicts:
     may = np.ones(files, np.bool_)
-    every, told = np.zeros(files, np.bool_), np.zeros(files, np.bool_)
+    every, in_index = np.zeros(files, np.bool_), np.zeros(files, np.bool_)
     for segment in segments:
         codes = verdicts(conjunct, segment.statistics)
         may[segment.ordinals] &= codes != _NONE
         every[segment.ordinals] |= codes == _ALL
-        # an index knows which files are empty; directories do not
+        # Only an index knows which files are empty; partition directories do not.
         if segment.statistics.empty() is not None:
-            told[segment.ordinals] = True
+            in_index[segment.ordinals] = True
     mixed = may & ~every
-    unknown = mixed & ~told if told.any() else np.zeros(files, np.bool_)
+    unknown = mixed & ~in_index if in_index.any() else np.zeros(files, np.bool_)
     return _Verdicts(may, mixed & ~unknown, unknown)
 
 

@@ -1,6 +1,6 @@
-"""The rows of each container that are not NULL, or not NaN, in a column, as containers themselves.
+"""Containers restricted to the rows in which a column is not NULL, or not NaN.
 
-What holds of all rows of a container holds of some of them, so its bounds are bounds of these too.
+What holds for all rows of a container holds for some of them, so its bounds also bound these rows.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tamis.expr.nodes import Column
 
 __all__ = ["Without"]
 
-#: Which flag of the bounds tells of them.
+#: The flag of Bounds that says whether the container may hold the rows that are left out.
 Rows: TypeAlias = Literal["can_be_null", "can_be_nan"]
 
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """Containers without those of their rows."""
+    """The statistics of containers without the rows in which a column is NULL, or NaN."""
 
     rows: Rows
     column: Column
@@ -35,12 +35,12 @@ class Without:
         return self.whole.num_containers
 
     def bounds(self, column: Column) -> Bounds:
-        found = self.whole.bounds(column)
+        bounds = self.whole.bounds(column)
         if column.path != self.column.path:
-            return found
+            return bounds
         if self.rows == "can_be_null":
-            return replace(found, can_be_null=NO)
-        return replace(found, can_be_nan=NO)
+            return replace(bounds, can_be_null=NO)
+        return replace(bounds, can_be_nan=NO)
 
     def expression(self, key: str) -> Bounds | None:
         return expression_of(self.whole, key)

@@ -1,1 +1,1 @@
-"""Adapters: from a table of some format to containers with statistics."""
+"""Adapters from tables of a given format to containers with statistics."""

@@ -1,7 +1,7 @@
 """The statistics behind a decision, as cells of the public `files` table.
 
-Cells are what an index holds, before anything is made of it: whoever gives them to
-`tamis.evaluate` gets the verdict that the planner came to.
+The cells are the raw content of the index. Passing them to `tamis.evaluate` returns the verdicts of
+the planner.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tamis.tables.parquet import Part, ScanInput
 
 __all__ = ["NamedColumns", "cells_of", "named_columns"]
 
-#: Columns by path, and the type as which each is read; None: only an opaque part names it.
+#: Columns by path, with the type as which each is read. None if only an opaque part names it.
 NamedColumns = Mapping[tuple[str, ...], DataType | None]
 
 _KINDS = ("min", "max", "null_count", "nan_count")
 
 
 def named_columns(conjuncts: Sequence[Expr]) -> NamedColumns:
-    """The columns that conjuncts name.
+    """Return the columns that conjuncts name, with their types.
 
     >>> from tamis.expr.nodes import IsNull, Opaque
     >>> from tamis.expr.types import LONG
@@ -37,35 +37,40 @@ def named_columns(conjuncts: Sequence[Expr]) -> NamedColumns:
     [(('a',), 'long'), (('b',), 'None')]
     """
     paths = dict.fromkeys(path for conjunct in conjuncts for path in columns_of(conjunct))
-    found: dict[tuple[str, ...], DataType | None] = dict.fromkeys(paths)
+    types: dict[tuple[str, ...], DataType | None] = dict.fromkeys(paths)
     for conjunct in conjuncts:
         for node in walk(conjunct):
             if isinstance(node, Column):
-                found[node.path] = node.type
-    return found
+                types[node.path] = node.type
+    return types
 
 
 def cells_of(
-    found: ScanInput, columns: NamedColumns
+    scan: ScanInput, columns: NamedColumns
 ) -> Iterator[tuple[slice | npt.NDArray[np.intp], dict[str, pa.Array]]]:
-    """Part by part: the ordinals of its files, and their cells by name, where one is not null."""
-    for part, segment in zip(found.parts, found.segments, strict=True):
-        ordinals = np.arange(len(found.directories), dtype=np.intp)[part.ordinals]
-        records = _records(found, ordinals)
+    """Yield for each part the ordinals of its files and their columns of cells by name.
+
+    Columns without a cell that is not null are left out.
+    """
+    for part, segment in zip(scan.parts, scan.segments, strict=True):
+        ordinals = np.arange(len(scan.directories), dtype=np.intp)[part.ordinals]
+        records = _records(scan, ordinals)
         cells = {"num_records": records}
         for path, data_type in columns.items():
-            of_column = _of_partition(found, segment.statistics, path, data_type, ordinals, records)
-            if of_column is None:
-                of_column = _of_index(part, path, data_type)
-            cells.update({f"{kind}.{dotted(path)}": each for kind, each in of_column.items()})
-        known = {n: each for n, each in cells.items() if each.null_count < len(each)}
-        yield part.ordinals, known
+            column_cells = _of_partition(
+                scan, segment.statistics, path, data_type, ordinals, records
+            )
+            if column_cells is None:
+                column_cells = _of_index(part, path, data_type)
+            cells.update({f"{kind}.{dotted(path)}": each for kind, each in column_cells.items()})
+        non_null = {n: each for n, each in cells.items() if each.null_count < len(each)}
+        yield part.ordinals, non_null
 
 
-def _records(found: ScanInput, ordinals: npt.NDArray[np.intp]) -> pa.Array:
-    if found.num_records is None:
+def _records(scan: ScanInput, ordinals: npt.NDArray[np.intp]) -> pa.Array:
+    if scan.num_records is None:
         return pa.nulls(len(ordinals), pa.int64())
-    rows = found.num_records[ordinals]
+    rows = scan.num_records[ordinals]
     return pa.array(rows, mask=rows < 0)
 
 
@@ -84,16 +89,17 @@ def _of_index(
 
 
 def _of_partition(
-    found: ScanInput,
+    scan: ScanInput,
     statistics: object,
     path: tuple[str, ...],
     data_type: DataType | None,
     ordinals: npt.NDArray[np.intp],
     records: pa.Array,
 ) -> Mapping[str, pa.Array] | None:
-    """A partition column holds one value in all rows of a file; None: it is none.
+    """Return the cells of a partition column, or None if the column is not one.
 
-    A NULL says nothing where the rows are not counted: in the table a null cell is not known.
+    A partition column has a single value in all rows of a file. If that value is NULL and the
+    number of rows is not known, the cells prove nothing, because a null cell means not known.
     """
     partitions = getattr(statistics, "partitions", None)
     name = None if partitions is None else partitions.names(Column(path, data_type or _ANY))
@@ -103,7 +109,7 @@ def _of_partition(
     wrong_type = data_type is not None and own != data_type
     if values is None or own is None or wrong_type or not is_known(str(own)):
         return {}
-    each = values.take(pa.array(found.directories[ordinals]))
+    each = values.take(pa.array(scan.directories[ordinals]))
     nothing, zero = pa.nulls(len(each), pa.int64()), pa.scalar(0, pa.int64())
     is_nan = pc.fill_null(pc.is_nan(each), False) if own.is_floating else None
     cells = {

@@ -1,7 +1,7 @@
-"""Directories: from a plan request to the files of its listing, with what is known of them.
+"""Open the files of a scan: its listing, and the statistics known about the files.
 
-Nothing here fails because of an index: whatever is wrong with it becomes a warning, and its files
-are left with what their directories say.
+No problem of an index is an error here. It becomes a warning, and for the files of that index only
+the partition values of their directories are used.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tamis.wire.messages import PlanRequest, Warning_
 
 _MAX_SNAPSHOTS = 16
 _MAX_MATCHES = 16
-# Of all matches together: they take about 16 bytes a file.
+# Files of all matches together. A match takes about 16 bytes per file.
 _MAX_MATCHED_FILES = 3_000_000
-# Segments that an index falls into: evaluating one more costs about as much as gathering 4k files.
+# Segments per index. Evaluating one more segment costs about as much as gathering 4,000 files.
 _MAX_RUNS = 32
-# Roots of a scan, such as a glob yields, of which the tables are looked for.
+# If a scan has more roots, for example from a glob, their tables are not determined.
 _MAX_NAMED_ROOTS = 100
 
 
@@ -45,10 +45,14 @@ _MAX_NAMED_ROOTS = 100
 class ScanInput:
     """The files of one scan.
 
-    num_records: rows of every file in listing order, -1 where not known; None: known of none.
-    total_records: their sum; None: not known.  parts: one a segment.  directories: of every file,
-    its directory in the snapshot.  sizes: of every file, bytes.  tables: the directories of which
-    an index would describe the files; empty: too many were read to say.
+    - `parts`: one per segment.
+    - `num_records`: the rows of each file in listing order, -1 where not known. None if they are
+      known for no file.
+    - `total_records`: the rows of all files, None if not known.
+    - `directories`: for each file, its directory in the snapshot.
+    - `sizes`: the size of each file in bytes.
+    - `tables`: the directories whose index would describe the files. Empty if too many roots are
+      read.
     """
 
     segments: Sequence[Segment]
@@ -63,13 +67,16 @@ class ScanInput:
 
     @property
     def warnings(self) -> list[Warning_]:
-        """What kept an index from being used. Ask after deciding: columns are read meanwhile."""
+        """The reasons why an index was not used.
+
+        Complete only after the scan was decided, because that reads columns of the index.
+        """
         read = [part for each in self.indexes for part in (each.statistics, each.row_groups)]
         troubles = [part.trouble for part in read if part.trouble is not None]
         return [Warning_(each.code, each.text) for each in (*self.problems, *troubles)]
 
     def records(self, kept: npt.NDArray[np.bool_]) -> int | None:
-        """Rows of the files that are kept; None where that is not known of one of them."""
+        """Return the number of rows of the kept files, None if it is not known for one of them."""
         if not kept.any():
             return 0
         if self.num_records is None:
@@ -80,9 +87,9 @@ class ScanInput:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Some files of a listing: their ordinals there, and their rows in an index.
+    """Some files of a listing, with their ordinals there and their rows in an index.
 
-    index None: there is none for these files.
+    `index` is None if no index describes these files.
     """
 
     ordinals: slice | npt.NDArray[np.intp]
@@ -102,7 +109,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Match:
-    """Parts of one snapshot under one set of indexes, without the partition values."""
+    """The parts of one snapshot for one set of indexes, without the partition values."""
 
     parts: tuple[Part, ...]
     num_records: npt.NDArray[np.int64] | None
@@ -113,20 +120,25 @@ _Named = tuple[Snapshot, tuple[OpenIndex, ...]]
 
 
 class ParquetTables:
-    """Snapshots and indexes that are open in this process. Thread-safe."""
+    """The snapshots and indexes that are open in this process. Thread-safe."""
 
     def __init__(self, indexes: Indexes | None = None) -> None:
         self._indexes = indexes or Indexes()
         self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
-        # A match, and what its key names by identity: that has to live as long.
+        # The key contains ids of objects, so the entry keeps these objects alive with the match.
         self._matches: OrderedDict[tuple[int, ...], tuple[_Match, _Named]] = OrderedDict()
         self._lock = threading.Lock()
 
     def open_scan(self, request: PlanRequest) -> ScanInput:
-        """The files that a request asks about. Raises OSError where the snapshot is not there."""
+        """Open the files of a request.
+
+        Raises:
+            OSError: The snapshot does not exist or cannot be read.
+            ValueError: The snapshot has another number of files than the request.
+        """
         snapshot = self._snapshot(request)
-        found, problems = self.usable_indexes(request, snapshot)
-        match = self._match(snapshot, found)
+        indexes, problems = self.usable_indexes(request, snapshot)
+        match = self._match(snapshot, indexes)
         table = request.table
         partitions = DirectoryStatistics(
             len(snapshot.files.directories),
@@ -147,15 +159,15 @@ class ParquetTables:
             match.num_records,
             match.total_records,
             problems,
-            found,
+            indexes,
             group,
             snapshot.files.size,
-            _tables(table.roots, snapshot, found),
+            _tables(table.roots, snapshot, indexes),
         )
 
     def _snapshot(self, request: PlanRequest) -> Snapshot:
         directory, fingerprint = request.snapshot.directory, request.snapshot.fingerprint
-        # The fingerprint speaks of values and not of their types: another schema, another file.
+        # The fingerprint covers values but not types. With another schema it is another file.
         status = os.stat(snapshot_path(directory, fingerprint, "groups"))
         key = (directory, fingerprint, status.st_ino, status.st_mtime_ns, status.st_size)
         with self._lock:
@@ -176,12 +188,12 @@ class ParquetTables:
     def usable_indexes(
         self, request: PlanRequest, snapshot: Snapshot
     ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
-        """The indexes that describe files of a snapshot, and what keeps others from being used.
+        """Return the indexes that describe files of a snapshot, and why others cannot be used.
 
-        Files are matched afterwards by path, size and modification time: an index may be stale. The
-        runs of Spark's own test suites override this method to index tables as they are read.
+        Files are matched later by path, size and modification time, because an index may be stale.
+        The runs of Spark's own test suites override this method to index tables when they are read.
         """
-        found: dict[int, OpenIndex] = {}
+        usable: dict[int, OpenIndex] = {}
         problems: list[IndexUnusable] = []
         options = request.index
         if not options.enabled:
@@ -200,7 +212,7 @@ class ParquetTables:
                     continue
                 if isinstance(outcome, OpenIndex):
                     if (outcome.reading is None) != (reading is None):
-                        continue  # of other files that lie here: of Parquet, or not of it
+                        continue  # an index of other files in this directory: Parquet or not
                     if outcome.pointer.case_sensitive != request.table.case_sensitive:
                         problems.append(_other_case(candidate, options.location))
                     elif outcome.reading != reading:
@@ -208,24 +220,24 @@ class ParquetTables:
                         root = outcome.pointer.root
                         problems.append(_other_reading(root, where, outcome.reading, reading))
                     else:
-                        found[id(outcome)] = outcome
+                        usable[id(outcome)] = outcome
                 else:
                     problems.append(outcome)
                 break
-        return tuple(found.values()), tuple(problems)
+        return tuple(usable.values()), tuple(problems)
 
     def _match(self, snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
         key = (id(snapshot), *(id(index) for index in indexes))
         with self._lock:
-            known = self._matches.get(key)
-            if known is None:
-                known = (_matched(snapshot, indexes), (snapshot, indexes))
-                self._matches[key] = known
-                # what was read to open and to match is not kept
+            entry = self._matches.get(key)
+            if entry is None:
+                entry = (_matched(snapshot, indexes), (snapshot, indexes))
+                self._matches[key] = entry
+                # Release the memory that opening and matching needed.
                 give_back()
             self._matches.move_to_end(key)
             self._forget_old_matches()
-            return known[0]
+            return entry[0]
 
     def _forget_old_matches(self) -> None:
         files = sum(len(snapshot.files) for _, (snapshot, _) in self._matches.values())
@@ -265,9 +277,9 @@ def _matched(snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
 def _runs(
     ordinals: npt.NDArray[np.intp], rows: npt.NDArray[np.int64], index: OpenIndex
 ) -> list[Part]:
-    """Files and their rows as a few runs, which are views; gathered where they are many.
+    """Return files and their rows as a few runs, which are views, or as one part if there are many.
 
-    After files were appended, or a few were rewritten, all but some files lie in runs.
+    After files were appended, or a few were rewritten, almost all files lie in runs.
     """
     breaks = np.flatnonzero((np.diff(ordinals) != 1) | (np.diff(rows) != 1)) + 1
     if len(breaks) >= _MAX_RUNS:
@@ -285,7 +297,7 @@ def _runs(
 
 
 def _candidates(root: str, snapshot: Snapshot) -> Iterator[str]:
-    """Directories whose index may describe a root: itself, or what it is a partition of."""
+    """Yield the directories whose index may describe a root: itself, and its table directories."""
     root = root.rstrip("/")
     directories = snapshot.files.directories
     if directories and not any(d == root or d.startswith(f"{root}/") for d in directories):
@@ -309,8 +321,8 @@ def _tables(
 def _other_case(root: str, location: str | None) -> IndexUnusable:
     return IndexUnusable(
         "index.case_sensitivity",
-        f"the index {index_uri(root, location)} was built under another spark.sql.caseSensitive",
-        f"build it anew: {rebuild(root)}",
+        f"the index {index_uri(root, location)} was built with another spark.sql.caseSensitive",
+        f"rebuild it: {rebuild(root)}",
     )
 
 
@@ -320,9 +332,10 @@ def _other_reading(
     what = "" if built is None or now is None else f" ({difference(built, now)})"
     return IndexUnusable(
         "index.other_reading",
-        f"the index {where} is of the same files read in another way{what}, and is not used",
-        "read them as they were, or build it anew: tamis.index(spark, "
-        f"{json.dumps(unquote(root), ensure_ascii=False)}, reader=…).build()",
+        f"the index {where} was built with another schema or other settings for reading the files"
+        f"{what}, and is not used",
+        "read the files with the same schema and settings, or rebuild the index: "
+        f"tamis.index(spark, {json.dumps(unquote(root), ensure_ascii=False)}, reader=…).build()",
     )
 
 
@@ -330,15 +343,18 @@ _open = ParquetTables()
 
 
 def use_tables(tables: ParquetTables) -> None:
-    """Answer the requests of this process from these tables from now on."""
+    """Use these tables for all further requests of this process."""
     global _open
     _open = tables
 
 
 def open_scan(request: PlanRequest) -> ScanInput:
-    """The files that a request asks about, with what is known of each.
+    """Open the files of a request, with what is known about each.
 
-    Raises OSError or ValueError where the snapshot of the listing cannot be read; an index that
-    cannot be used is a warning. Ask for `warnings` after deciding.
+    An index that cannot be used is a warning. Read `warnings` after the scan was decided.
+
+    Raises:
+        OSError: The snapshot of the listing does not exist or cannot be read.
+        ValueError: The snapshot of the listing cannot be read or does not fit the request.
     """
     return _open.open_scan(request)

@@ -1,4 +1,4 @@
-"""What the directories of a listing say: partition values, and whose file is whose."""
+"""Statistics from the directories of a listing: the partition values of each file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from tamis.index.leaves import Leaf, arrow_type, is_known
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DirectoryStatistics:
-    """One container a directory: a partition column holds one value in all of its rows.
+    """Statistics with one container per directory, whose rows share their partition values.
 
-    values: by column name; null says that the value *is* NULL in every row, because the listing
-    is the truth.  types: of every partition column; None: a type that is not understood.
+    - `values`: the partition values by column name. A null cell means that the value *is* NULL in
+      every row, because the listing is authoritative.
+    - `types`: the type of each partition column, None if it is not understood.
     """
 
     directories: int
@@ -37,7 +38,7 @@ class DirectoryStatistics:
         return self.directories
 
     def names(self, column: Column) -> str | None:
-        """The partition column that a column is, spelled as in the listing; None: it is none."""
+        """Return the name of a partition column as in the listing, None for any other column."""
         if len(column.path) != 1:
             return None
         name = column.path[0]
@@ -78,9 +79,10 @@ def _constants(data_type: DataType, values: pa.Array) -> Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileStatistics:
-    """Files of a listing: partition columns from their directories, the rest from an index.
+    """Files of a listing: partition columns come from their directories, the rest from an index.
 
-    directory: of every file.  columns None: there is no index for these files.
+    - `directory`: the directory of each file.
+    - `columns`: the statistics of the index, None if no index describes these files.
     """
 
     partitions: DirectoryStatistics
@@ -105,12 +107,12 @@ class FileStatistics:
         if self.columns is None:
             return None
         if isinstance(subject, Column) and self.partitions.names(subject) is not None:
-            return None  # bounded to its one value
+            return None  # its bounds are already its single value
         return members_in(self.columns, subject)
 
     def certain(self, column: Column) -> Certain:
         if self.partitions.names(column) is not None:
-            return ATTAINED  # every row holds the value of its directory
+            return ATTAINED  # every row has the value of its directory
         return UNCERTAIN if self.columns is None else certain_of(self.columns, column)
 
     def empty(self) -> Flags | None:

@@ -1,4 +1,4 @@
-"""Row groups of the files of a scan, as its indexes have them."""
+"""The row groups of the files of a scan, from its indexes."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ __all__ = ["RowGroupCounts", "counted", "grouped_files"]
 
 @dataclass(frozen=True, slots=True)
 class RowGroupCounts:
-    """How many row groups there are in all files, and in those that are kept."""
+    """The number of row groups of all files, and of the kept files."""
 
     total: int
     kept: int
 
 
 def counted(scan: ScanInput, kept: Flags) -> RowGroupCounts | None:
-    """None: that is not known of one of the files."""
+    """Return the counts of row groups, or None if they are not known for one of the files."""
     total = of_kept = 0
     for part in scan.parts:
         table = None if part.index is None else part.index.row_groups.table()
         if table is None:
             return None
         if isinstance(part.rows, slice):
-            there = int(table.first[part.rows.stop] - table.first[part.rows.start])
+            in_part = int(table.first[part.rows.stop] - table.first[part.rows.start])
         else:
-            there = int(_counts(table, part.rows).sum())
-        total += there
+            in_part = int(_counts(table, part.rows).sum())
+        total += in_part
         flags = kept[part.ordinals]
-        is_most = 2 * np.count_nonzero(flags) > len(flags)  # count the fewer ones
+        is_most = 2 * np.count_nonzero(flags) > len(flags)  # count the smaller set
         some = _picked(part.rows, np.flatnonzero(~flags if is_most else flags))
         counted = int(_counts(table, some).sum())
-        of_kept += there - counted if is_most else counted
+        of_kept += in_part - counted if is_most else counted
     return RowGroupCounts(total, of_kept)
 
 
 def grouped_files(scan: ScanInput, kept: Flags) -> Iterator[GroupedFiles]:
-    """The files that are kept and have several row groups, in batches that fit the cache.
+    """Yield the kept files that have several row groups, in batches that fit the cache.
 
-    Nothing is read of an index before the first batch is asked for.
+    The index is not read before the first batch is requested.
     """
     for segment, part in zip(scan.segments, scan.parts, strict=True):
         if part.index is None or not kept[part.ordinals].any():
@@ -64,7 +64,7 @@ def _batches(
     segment: Segment, part: Part, table: RowGroupTable, kept: Flags
 ) -> Iterator[GroupedFiles]:
     flags = kept[part.ordinals]
-    # Some files at a time: who asks may have seen enough after the first ones.
+    # Evaluate some files at a time, because the caller may stop after the first batches.
     for place in range(0, len(flags), BLOCK):
         chosen = np.flatnonzero(flags[place : place + BLOCK]) + place  # places in the part
         counts = _counts(table, _picked(part.rows, chosen))

@@ -1,1 +1,1 @@
-"""What travels between Spark and Python: messages, and the documents of expressions."""
+"""The messages and expression documents that Spark and Python exchange."""

@@ -1,7 +1,7 @@
-"""Calls of expression documents that have a node of their own, one line each.
+"""The calls of expression documents that have their own node class.
 
-Every other call is a Call, which evaluate looks up by name. What is not of the form of its node
-raises NotUnderstoodError.
+All other calls become a Call, which evaluate looks up by name. Arguments that do not fit the node
+raise NotUnderstoodError.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _is_not_null(arguments: tuple[Expr, ...]) -> Expr:
 
 
 def _in_expressions(arguments: tuple[Expr, ...]) -> Expr:
-    """x IN (a, b) over expressions: x = a OR x = b, NULL as well where that is NULL."""
+    """Build x IN (a, b) over expressions as x = a OR x = b, which is NULL for the same rows."""
     require(len(arguments) > 1)
     value, *options = arguments
     return Or(tuple(Compare(Comparison.EQUAL, value, option) for option in options))

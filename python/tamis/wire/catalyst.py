@@ -1,4 +1,4 @@
-"""Expression documents of the shim, read into expressions.
+"""Decode the expression documents of the shim.
 
     {"n":"lit","t":"long","v":5}
     {"n":"col","p":["s","x"],"t":"long","nullable":true}
@@ -6,16 +6,18 @@
     {"n":"call","f":"EqualTo","t":"boolean","a":[EXPR,EXPR],"o":{}}
     {"n":"opaque","sql":"rand() < 0.5","cols":[["a"]],"t":"boolean"}
 
-Calls and opaque nodes may have a key, "k": the same for all that compute the same of a row.
-The root of a document may hold "zones", time zone -> table of its transitions (evaluate.zones):
-they are the zones of all documents that come together, each told once.
+Calls and opaque nodes may have a key, "k", which is the same for all expressions that have the same
+value for the same row. The root of a document may have "zones", a mapping from time zones to tables
+of their transitions (evaluate.zones). They apply to all documents of a message, and each zone is
+sent only once.
 
-Types are Spark's `DataType.json` names. Whole numbers are JSON numbers, dates are days and
-timestamps microseconds since 1970; calendar intervals are [months, days, microseconds]; floating
-values are numbers or "NaN", "Infinity", "-Infinity"; decimals are strings; binary is base64. Calls
-bear the simple names of Catalyst's classes.
+Types have the names of Spark's `DataType.json`. Integers are JSON numbers. Dates are days and
+timestamps are microseconds since 1970. Calendar intervals are [months, days, microseconds].
+Floating-point values are numbers or "NaN", "Infinity", "-Infinity". Decimals are strings, and
+binary values are base64. Calls have the simple names of Catalyst's classes.
 
-Decoding is total: what is not understood, or malformed, becomes Opaque, and the rest stays useful.
+Decoding is total: an expression that is malformed or not understood becomes Opaque, and the rest
+can still be used.
 """
 
 from __future__ import annotations
@@ -31,15 +33,15 @@ from tamis.wire.constants import NotUnderstoodError, require, value_of, values_o
 
 __all__ = ["decode", "decode_conjuncts"]
 
-#: Deeper documents are cut: evaluation recurses, some ten calls a level, and Python allows 1,000.
-#: Who has more room may ask for more.
+#: Deeper documents are cut off, because evaluation recurses with about ten calls per level and
+#: Python allows 1,000. Callers with more stack can pass a larger limit.
 _DEEPEST: Final = 60
 
 _UNKNOWN: Final = Opaque("<not understood>")
 
 
 def decode_conjuncts(documents: object, deepest: int = _DEEPEST) -> list[Expr]:
-    """Read a list of documents, each by itself; what lies below so many levels is opaque.
+    """Decode a list of documents independently. Nodes below `deepest` levels become opaque.
 
     >>> decode_conjuncts([{"n": "lit", "t": "boolean", "v": True}, {"n": "?"}])
     [Literal(value=True, type=DataType(name='boolean', precision=None, scale=None)), \
@@ -52,7 +54,7 @@ Opaque(sql='<not understood>', columns=(), key=None)]
 
 
 def decode(document: object) -> Expr:
-    """Read one document; never raises.
+    """Decode one document. Never raises.
 
     >>> from tamis.expr.sql import to_sql
     >>> column = {"n": "col", "p": ["a"], "t": "long"}
@@ -65,7 +67,7 @@ def decode(document: object) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a node stands: under which zones, and how many levels may lie below it."""
+    """The context of a node: the time zones, and how many levels there may be below it."""
 
     zones: Mapping[str, str]
     levels: int
@@ -76,13 +78,13 @@ class _Place:
 
 
 def _zones(documents: Iterable[object]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    tables: dict[str, str] = {}
     for document in documents:
-        told = document.get("zones") if isinstance(document, Mapping) else None
-        for zone, table in told.items() if isinstance(told, Mapping) else ():
+        zones = document.get("zones") if isinstance(document, Mapping) else None
+        for zone, table in zones.items() if isinstance(zones, Mapping) else ():
             if isinstance(zone, str) and isinstance(table, str):
-                found[zone] = table
-    return found
+                tables[zone] = table
+    return tables
 
 
 def _decode(document: object, place: _Place) -> Expr:
@@ -102,7 +104,7 @@ def _text(value: object) -> str:
 
 
 def _columns_below(document: object) -> tuple[tuple[str, ...], ...]:
-    """The columns that a document names, understood or not: reports name them."""
+    """Return the columns that a document names, understood or not, for reports."""
     paths: dict[tuple[str, ...], None] = {}
     pending = [document]
     while pending:
@@ -135,7 +137,7 @@ def _in(document: Mapping[Any, Any], place: _Place) -> Expr:
     if type_of(value) != data_type or not isinstance(options, list) or type(has_null) is not bool:
         raise NotUnderstoodError
     decoded = values_of(options, data_type)
-    # A null among the values counts as the NULL of the list.
+    # A null among the values means that the list contains NULL.
     ordinary = tuple(option for option in decoded if option is not None)
     return In(value, ordinary, has_null or len(ordinary) < len(decoded))
 
@@ -193,7 +195,10 @@ def _type(document: Mapping[Any, Any]) -> DataType:
 
 
 def _type_of_result(document: Mapping[Any, Any]) -> DataType:
-    """Functions may give intervals, which compare as whole numbers, but for calendar intervals."""
+    """Return the type of a function's result, which may be an interval but no calendar interval.
+
+    Other intervals compare as integers.
+    """
     data_type = interval_type(document.get("t")) or _type(document)
     require(data_type != CALENDAR_INTERVAL)
     return data_type

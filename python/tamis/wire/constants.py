@@ -1,4 +1,4 @@
-"""Constants of expression documents, in the form of Literal.value: see wire.catalyst."""
+"""Constants of expression documents (see wire.catalyst) in the form of Literal.value."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["NotUnderstoodError", "constant", "optional", "require", "value_of", 
 
 
 class NotUnderstoodError(ValueError):
-    """A node whose form or type is not one of ours."""
+    """A node has a form or a type that is not understood."""
 
 
 def require(condition: bool) -> None:
-    """Raises NotUnderstoodError where it does not hold."""
+    """Raise NotUnderstoodError unless the condition holds."""
     if not condition:
         raise NotUnderstoodError
 
@@ -29,7 +29,11 @@ _SPECIAL_FLOATS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -m
 
 
 def value_of(value: object, data_type: DataType) -> Value:
-    """A constant in the form of Literal.value; NotUnderstoodError if it is no value of the type."""
+    """Return a constant in the form of Literal.value.
+
+    Raises:
+        NotUnderstoodError: The constant is not a value of the type.
+    """
     if value is None:
         return None
     try:
@@ -39,11 +43,14 @@ def value_of(value: object, data_type: DataType) -> Value:
 
 
 def values_of(values: list[object], data_type: DataType) -> tuple[Value, ...]:
-    """Several constants; a list of whole numbers is checked as a whole."""
+    """Return several constants in the form of Literal.value. Raises as value_of does.
+
+    A list of integers is checked by its extremes.
+    """
     classes = set(map(type, values))
     if classes == {int} and data_type.is_discrete and not data_type.is_decimal:
         for extreme in (min(values), max(values)):  # type: ignore[type-var]
-            value_of(extreme, data_type)  # what lies between two values of the type is one too
+            value_of(extreme, data_type)  # integers between two values of the type are values too
         return tuple(values)  # type: ignore[arg-type]
     return tuple(value_of(value, data_type) for value in values)
 
@@ -59,7 +66,7 @@ def _ordinary_value(value: object, data_type: DataType) -> Value:
         case "decimal", str():
             return _decimal(Decimal(value), data_type)
         case "string", str():
-            value.encode()  # a lone surrogate is no character
+            value.encode()  # raises for a lone surrogate, which is not a character
             return value
         case "calendar_interval", [int(months), int(days), int(micros)]:
             require(all(-(1 << 31) <= each < 1 << 31 for each in (months, days)))
@@ -80,14 +87,14 @@ def _ordinary_value(value: object, data_type: DataType) -> Value:
 def _decimal(value: Decimal, data_type: DataType) -> Decimal:
     assert data_type.scale is not None
     assert data_type.precision is not None
-    # The exponent first: 1E+999999999 is short to write and long to multiply out.
+    # Check the exponent first, because 1E+999999999 is short but takes long to multiply out.
     require(value.is_finite() and abs(value.adjusted()) <= 2 * data_type.precision)
     require(abs(unscaled(value, data_type.scale)) < 10**data_type.precision)
     return value
 
 
 def constant(value: Value) -> int | str:
-    """A bound: a whole number as a number, a decimal or a string as text."""
+    """Return a bound as a constant of a document: integers as numbers, others as text."""
     if isinstance(value, Decimal):
         return format(value, "f")
     assert isinstance(value, int | str)
@@ -95,5 +102,5 @@ def constant(value: Value) -> int | str:
 
 
 def optional(value: Value) -> int | str | None:
-    """The same, null where there is no bound."""
+    """Return a bound as a constant of a document, or None if there is no bound."""
     return None if value is None else constant(value)

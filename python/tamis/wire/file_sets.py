@@ -1,4 +1,4 @@
-"""Sets of files on the wire, by their ordinals in a snapshot."""
+"""The wire format of sets of files, given by their ordinals in a snapshot."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class KeptNone(msgspec.Struct, frozen=True, tag_field="form", tag="none"):
 
 
 class KeptBitmap(msgspec.Struct, frozen=True, tag_field="form", tag="bitmap"):
-    """One bit a file, least significant first, in base64."""
+    """One bit per file, least significant bit first, in base64."""
 
     data: str
 
 
 class KeptRanges(msgspec.Struct, frozen=True, tag_field="form", tag="ranges"):
-    """Ordinals from the first of a pair up to, and without, the second."""
+    """Half-open ranges of ordinals: from the first of a pair up to, but excluding, the second."""
 
     data: list[tuple[int, int]]
 

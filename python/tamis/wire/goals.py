@@ -1,6 +1,7 @@
-"""What a question may ask beyond filters of the files that they keep, and what is answered.
+"""The goals that a question may have besides its filters, and their answers.
 
-One struct a goal, and one a form of answer; `Nothing` with its reason where there is none.
+There is one struct per goal, and one per form of answer. `NothingAnswer` has the reason if a goal
+changes nothing.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ class ReasonDocument(msgspec.Struct, frozen=True):
 
 
 class LimitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="limit"):
-    """Which files are enough for any `rows` rows that pass the filters?"""
+    """Find files that are enough for any `rows` rows that pass the filters."""
 
     rows: int
 
 
 class TopKGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="topk"):
-    """Which files can hold one of the first `rows` rows that pass the filters?
+    """Find the files that can hold one of the first `rows` rows that pass the filters.
 
-    `key`: the first key of the ORDER BY, an expression document that brings its own zones.
-    `only`: no other key follows, so that of rows with an equal key any will do.
+    - `key`: the first key of the ORDER BY, an expression document with its own zones.
+    - `only`: no other key follows, so rows with an equal key are interchangeable.
     """
 
     rows: int
@@ -61,10 +62,11 @@ class TopKGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="topk"):
 
 
 class SplitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="split"):
-    """Which files pass the filters as a whole, if it pays to scan them without?
+    """Find the fully matching files, if it pays off to scan them without the filters.
 
-    `freed`: types of the columns that only the filters need. `columns`: how many come out.
-    `least`: milliseconds that it has to save.
+    - `freed`: the types of the columns that only the filters need.
+    - `columns`: the number of columns that the scan returns.
+    - `least`: the milliseconds that splitting the scan has to save.
     """
 
     freed: list[str]
@@ -73,35 +75,35 @@ class SplitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="split"):
 
 
 class KeyRangeGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="key_range"):
-    """Between which values does the key, an expression document, lie?"""
+    """Find the ranges of the values of a key, which is an expression document."""
 
     key: Any
 
 
 class ConfineGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="confine"):
-    """Which files hold a row of which this predicate, an expression document, may be true?"""
+    """Find the files with rows for which the predicate, an expression document, may be true."""
 
     to: Any
 
 
 class ClusteredGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="clustered"):
-    """Of which of the keys, expression documents, do single values lie in few files?"""
+    """Find the keys, which are expression documents, whose single values lie in few files."""
 
     keys: list[Any]
 
 
 class AggregateDocument(msgspec.Struct, frozen=True):
-    """`argument`: an expression document; null: COUNT of rows."""
+    """An aggregate. `argument` is an expression document, or null for COUNT(*)."""
 
     function: Literal["count", "min", "max"]
     argument: Any = None
 
 
 class AggregateGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregate"):
-    """What do statistics answer of these aggregates over the rows that pass the filters?
+    """Find the part of these aggregates over the filtered rows that statistics can answer.
 
-    `keys`: for every directory of the snapshot the number of its group, from 0; null: there is one
-    group, also of no row.
+    `keys` has the number of the group, from 0, for each directory of the snapshot. If it is null,
+    there is a single group, which exists even without rows.
     """
 
     aggregates: list[AggregateDocument]
@@ -109,16 +111,19 @@ class AggregateGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregat
 
 
 class PartialDocument(msgspec.Struct, frozen=True):
-    """What statistics give for one group: values as the constants of expression documents."""
+    """What statistics answer for one group. Values are constants of expression documents."""
 
     key: int
     values: list[bool | int | float | str | None]
 
 
 class AggregateAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregate"):
-    """`groups` are the aggregates of `covered` files; `files` are to be read for those of the rest.
+    """The part of an aggregate that statistics answer.
 
-    `skipped` files are in neither, because they change nothing. Groups without a row are left out.
+    - `files`: the files that still have to be read.
+    - `covered`: the number of files whose aggregates are in `groups`.
+    - `skipped`: the number of files that are in neither, because they change nothing.
+    - `groups`: the aggregates of the covered files. Groups without a row are left out.
     """
 
     files: Kept
@@ -128,10 +133,10 @@ class AggregateAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="aggreg
 
 
 class FilesAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="files"):
-    """These files are enough.
+    """The files that are enough for the goal.
 
-    `until`, of a TopKGoal: no needed row has a value of the key after this one, a constant as
-    expression documents have them; null: that is not known, or no such constant.
+    For a TopKGoal, no needed row has a value of the key after `until`, which is a constant of
+    expression documents. It is null if that value is not known or is not such a constant.
     """
 
     files: Kept
@@ -139,26 +144,26 @@ class FilesAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="files"):
 
 
 class Range(msgspec.Struct, frozen=True):
-    """Both ends are of it, and are written as constants of expression documents are."""
+    """A range that includes both ends, which are constants of expression documents."""
 
     lower: int | str
     upper: int | str
 
 
 class KeyRangeAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="key_range"):
-    """Every key that is not NULL lies in one of the ranges; no range: there is none."""
+    """The ranges that contain every key that is not NULL. Without ranges there is no such key."""
 
     ranges: list[Range]
 
 
 class ClusteredAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="clustered"):
-    """One flag a key."""
+    """One flag per key."""
 
     flags: list[bool]
 
 
 class NothingAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing"):
-    """The goal changes nothing, and why."""
+    """The reason why the goal changes nothing."""
 
     reason: ReasonDocument
 

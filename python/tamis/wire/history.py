@@ -1,6 +1,7 @@
-"""What the shim records: a scan that ran, or its audit: `record` of io.tamis.bridge.Planner.
+"""What the shim records with `record` of io.tamis.bridge.Planner: a scan that ran, or its audit.
 
-Versioned as the other messages are. Field for field what io.tamis.report.ScanRecords writes.
+Records are versioned like the other messages. Their fields are exactly those that
+io.tamis.report.ScanRecords writes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = [
 
 
 class HistorySettings(msgspec.Struct, frozen=True):
-    """`location` null: that of the user."""
+    """Where and how long the history is kept. A null `location` means the user's default."""
 
     location: str | None = None
     max_age_days: int = 90
@@ -37,7 +38,7 @@ class RecordedReason(msgspec.Struct, frozen=True):
 
 
 class RecordedGoal(msgspec.Struct, frozen=True):
-    """`reason` null: it was reached."""
+    """A goal of a scan. `reason` is null if the goal was reached."""
 
     goal: str
     reason: RecordedReason | None = None
@@ -50,7 +51,11 @@ class RecordedConjunct(msgspec.Struct, frozen=True):
 
 
 class RecordedAudit(msgspec.Struct, frozen=True):
-    """`result`: passed, disagreement or failed. `files`: how many were read again."""
+    """The result of an audit.
+
+    - `result`: passed, disagreement or failed.
+    - `files`: the number of files that were read again.
+    """
 
     result: str
     files: int
@@ -58,7 +63,7 @@ class RecordedAudit(msgspec.Struct, frozen=True):
 
 
 class AuditRecord(msgspec.Struct, frozen=True):
-    """The audit of a scan, which ends after the scan was recorded. `id` is that of the scan."""
+    """The audit of a scan, which ends after the scan was recorded. `id` is the id of the scan."""
 
     version: int
     id: str
@@ -70,9 +75,10 @@ class AuditRecord(msgspec.Struct, frozen=True):
 class ScanRecord(msgspec.Struct, frozen=True):
     """A scan that ran.
 
-    `question`: the plan request of the scan, to be asked again for what it did not ask.
-    `kept`: what was decided, of the files of its snapshot; where `observed`, it was not applied.
-    `time`: milliseconds since 1970.
+    - `question`: the plan request of the scan. It can be sent again for details that it did not
+      request.
+    - `kept`: the files of its snapshot that the planner kept. If `observed`, this was not applied.
+    - `time`: milliseconds since 1970.
     """
 
     version: int
@@ -113,7 +119,11 @@ _audit = msgspec.json.Decoder(AuditRecord)
 
 
 def read_record(text: str) -> ScanRecord | AuditRecord:
-    """Read a record; WireVersionError if it is of another version, WireError if malformed.
+    """Read a record.
+
+    Raises:
+        WireVersionError: The record has another version.
+        WireError: The record is malformed.
 
     >>> read_record('{"version": 1}')
     Traceback (most recent call last):

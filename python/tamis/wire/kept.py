@@ -1,4 +1,4 @@
-"""The files that are kept, in the shortest of the forms that a message has for them."""
+"""Encode the kept files in the shortest of the forms that messages have for them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tamis.wire.messages import RowGroupsAnswer
 
 __all__ = ["decode_kept", "encode_kept", "encode_row_groups"]
 
-#: Up to this many ranges are shorter than the bitmap of a table that is worth pruning.
+#: Up to this many ranges are shorter than the bitmap of a table that is large enough to prune.
 _MAX_RANGES: Final = 32
 
-#: Flags at a time.
+#: The number of flags to process at a time.
 _BLOCK: Final = 65_536
 
 
 def encode_kept(kept: npt.NDArray[np.bool_]) -> Kept:
-    """The form of one flag a file.
+    """Encode one flag per file.
 
     >>> encode_kept(np.array([False, True, True, False]))
     KeptRanges(data=[(1, 3)])
@@ -39,7 +39,10 @@ def encode_kept(kept: npt.NDArray[np.bool_]) -> Kept:
 
 
 def decode_kept(kept: Kept, files: int) -> npt.NDArray[np.bool_]:
-    """One flag a file. Raises WireError where the set is not one of so many files.
+    """Return one flag per file.
+
+    Raises:
+        WireError: The set does not fit this number of files.
 
     >>> decode_kept(KeptRanges(data=[(1, 3)]), 4).tolist()
     [False, True, True, False]
@@ -51,13 +54,13 @@ def decode_kept(kept: Kept, files: int) -> npt.NDArray[np.bool_]:
         case KeptRanges(data=ranges):
             for start, stop in ranges:
                 if not 0 <= start <= stop <= files:
-                    raise WireError(f"a range {start} to {stop} of {files} files")
+                    raise WireError(f"the range {start} to {stop} does not fit {files} files")
                 flags[start:stop] = True
         case KeptBitmap(data=data):
             packed = np.frombuffer(base64.b64decode(data), np.uint8)
             bits = np.unpackbits(packed, bitorder="little").astype(np.bool_)
             if len(packed) != (files + 7) // 8 or bits[files:].any():
-                raise WireError(f"a bitmap of {len(packed)} bytes for {files} files")
+                raise WireError(f"a bitmap of {len(packed)} bytes does not fit {files} files")
             flags[:] = bits[:files]
     return flags
 
@@ -69,7 +72,7 @@ def encode_row_groups(
     kept: int | None,
     total: int | None,
 ) -> RowGroupsAnswer:
-    """Ranges of bytes, one entry each, by file and start.
+    """Encode byte ranges, one entry per range, ordered by file and start.
 
     >>> encode_row_groups(np.array([7]), np.array([4]), np.array([9]), 1, 3).files
     'BwAAAA=='
@@ -88,9 +91,9 @@ def _packed(values: npt.NDArray[Any]) -> str:
 
 
 def _edges(kept: npt.NDArray[np.bool_]) -> list[int] | None:
-    """Start and end of every range in turn; None where there are too many.
+    """Return the alternating starts and ends of all ranges, or None if there are too many.
 
-    In blocks, which end early, and whose flags do not need a fresh megabyte at a time.
+    Processes blocks, to stop early and to avoid allocating a megabyte at a time.
     """
     edges = [0] if kept[0] else []
     for start in range(1, len(kept), _BLOCK):

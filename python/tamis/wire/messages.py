@@ -1,7 +1,7 @@
-"""The messages between the shim and Python: versioned JSON, one request and one answer a scan.
+"""The messages between the shim and Python: versioned JSON, one request and one answer per scan.
 
-The schema of both is the structs below, field for field. Paths never travel: files are ordinals of
-the snapshot that both sides have mapped, and `fingerprint` says which snapshot that is.
+Their schema is exactly that of the structs below. Messages never contain paths of files. Files are
+ordinals of a snapshot that both sides have mapped, and `fingerprint` identifies that snapshot.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ VERSION: Final = 1
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """Where the file table of one listing is mapped from: `<directory>/<fingerprint>.*.arrow`."""
+    """The file table of one listing, mapped from `<directory>/<fingerprint>.*.arrow`."""
 
     fingerprint: str
     directory: str
@@ -65,7 +65,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class IndexOptions(msgspec.Struct, frozen=True):
-    """`epoch` counts the changes of the index that this session made, so that caches notice."""
+    """How to use an index. `epoch` counts this session's changes of it, to invalidate caches."""
 
     enabled: bool = True
     location: str | None = None
@@ -73,13 +73,15 @@ class IndexOptions(msgspec.Struct, frozen=True):
 
 
 class PlanRequest(msgspec.Struct, frozen=True):
-    """Which files does this scan need? `conjuncts` are expression documents: see wire.catalyst.
+    """A request for the files that a scan needs.
 
-    `declarations`: what is declared of functions in this session: see serve.declarations.
-    `row_groups`: the shim reads the byte ranges of an answer, and no more of those files. One that
-    does not say so would drop filters that only hold in the ranges.
-    `among`: only these files are in question; null: all. `goal`: what else to find out of those
-    that are kept. `reading`: how Spark reads files that are not Parquet, see index.reading.
+    - `conjuncts`: expression documents (see wire.catalyst).
+    - `declarations`: the declarations of functions in this session (see serve.declarations).
+    - `row_groups`: the shim reads only the byte ranges of an answer and nothing else of those
+      files. A shim that does not promise this would drop filters that hold only in the ranges.
+    - `among`: the files to consider; null means all.
+    - `goal`: what else to find out about the kept files.
+    - `reading`: how Spark reads files that are not Parquet (see index.reading).
     """
 
     version: int
@@ -99,7 +101,7 @@ class PlanRequest(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """What is ruled out. None: not known of each of these files."""
+    """The files that are ruled out. Bytes or rows are None if not known for each of these files."""
 
     files: int
     bytes: int | None = None
@@ -107,11 +109,13 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class ConjunctAnswer(msgspec.Struct, frozen=True):
-    """What became of the conjunct at the same place of the request.
+    """What was decided for the conjunct at the same place in the request.
 
-    Where `detail` was asked for: `pruned`, what the conjunct rules out on its own; `added`, what of
-    all files is ruled out by the conjuncts up to this one, and not by those before it; `pruned_by`,
-    the kinds of statistics by which it rules out files.
+    The following are set if `detail` was requested:
+
+    - `pruned`: what the conjunct rules out on its own.
+    - `added`: what the conjuncts up to this one rule out of all files, and those before it do not.
+    - `pruned_by`: the kinds of statistics by which the conjunct rules out files.
     """
 
     pushdown: str
@@ -123,7 +127,7 @@ class ConjunctAnswer(msgspec.Struct, frozen=True):
 
 
 class ImpliedInterval(msgspec.Struct, frozen=True):
-    """Values as the constants of expression documents; null: not bounded there."""
+    """An interval. The bounds are constants of expression documents; null means unbounded."""
 
     lower: int | str | None
     upper: int | str | None
@@ -131,7 +135,7 @@ class ImpliedInterval(msgspec.Struct, frozen=True):
 
 
 class ImpliedRange(msgspec.Struct, frozen=True):
-    """The value of the column lies in one of the intervals wherever the conjuncts are all true."""
+    """The intervals that contain the column's value in every row that satisfies all conjuncts."""
 
     column: list[str]
     intervals: list[ImpliedInterval]
@@ -143,10 +147,11 @@ class Warning_(msgspec.Struct, frozen=True):  # noqa: N801 - Warning is a builti
 
 
 class RowGroupsAnswer(msgspec.Struct, frozen=True):
-    """The bytes to read of the files that are kept and not read whole: one entry a range.
+    """The byte ranges to read of the kept files that are not read whole, ordered by file and start.
 
-    In base64, little-endian, by file and start: `files` int32, ordinals of the snapshot; `starts`
-    and `lengths` int64, bytes. `kept` and `total` count row groups; null: not known of every file.
+    - `files`: the ordinals in the snapshot, one int32 per range, little-endian, in base64.
+    - `starts`, `lengths`: bytes, one int64 per range, little-endian, in base64.
+    - `kept`, `total`: the number of row groups, null if it is not known for every file.
     """
 
     files: str
@@ -157,10 +162,11 @@ class RowGroupsAnswer(msgspec.Struct, frozen=True):
 
 
 class PlanAnswer(msgspec.Struct, frozen=True):
-    """`row_groups`: null where all files that are kept are read whole, or nobody looked.
+    """The answer to a PlanRequest.
 
-    `milliseconds`: from the request to the answer, of which `opening_milliseconds` until the
-    listing and its statistics were open.
+    - `row_groups`: null if all kept files are read whole, or row groups were not evaluated.
+    - `milliseconds`: the time from the request to the answer.
+    - `opening_milliseconds`: the part of it until the listing and its statistics were open.
     """
 
     id: str
@@ -170,7 +176,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     kept_records: int | None = None
     total_records: int | None = None
     conjuncts: list[ConjunctAnswer] = []
-    #: Of the conjuncts that are not exact, all of them together.
+    #: The ranges that the AND of all conjuncts that are not exact implies.
     implied: list[ImpliedRange] = []
     warnings: list[Warning_] = []
     milliseconds: float = 0.0
@@ -181,7 +187,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
 
 
 class ImpliedRequest(msgspec.Struct, frozen=True):
-    """Which ranges follow from these conjuncts? Asked of relations that tamis does not scan."""
+    """A request for the ranges that conjuncts imply, for relations that tamis does not scan."""
 
     version: int
     id: str
@@ -195,7 +201,10 @@ class ImpliedAnswer(msgspec.Struct, frozen=True):
 
 
 class HistoryRequest(msgspec.Struct, frozen=True):
-    """The history, please, as an Arrow file in `directory`. `location` null: that of the user."""
+    """A request to write the history as an Arrow file to `directory`.
+
+    A null `location` means the user's default.
+    """
 
     version: int
     id: str
@@ -204,9 +213,10 @@ class HistoryRequest(msgspec.Struct, frozen=True):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What was asked for lies in the private directory, as `<id>.<kind>.arrow`: see serve.written.
+    """The result was written to the private directory, as `<id>.<kind>.arrow` (see serve.written).
 
-    `rows`: of the file. `notes`: what the person who asked ought to know.
+    - `rows`: the number of rows of the file.
+    - `notes`: remarks for the user.
     """
 
     id: str
@@ -221,7 +231,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class PlanFailure(msgspec.Struct, frozen=True):
-    """No answer: the shim keeps every file and every filter."""
+    """The planner has no answer, so the shim keeps every file and every filter."""
 
     id: str
     error: Failure
@@ -242,7 +252,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def read_request(text: str | bytes) -> PlanRequest:
-    """Read a request; WireVersionError if it is of another version, WireError if it is malformed.
+    """Read a PlanRequest. Raises as read_versioned does.
 
     >>> read_request('{"version": 3}')
     Traceback (most recent call last):
@@ -252,7 +262,7 @@ def read_request(text: str | bytes) -> PlanRequest:
 
 
 def read_implied_request(text: str | bytes) -> ImpliedRequest:
-    """The same of the other request.
+    """Read an ImpliedRequest. Raises as read_versioned does.
 
     >>> read_implied_request('{"version": 1, "id": "q1"}').conjuncts
     []
@@ -261,7 +271,7 @@ def read_implied_request(text: str | bytes) -> ImpliedRequest:
 
 
 def read_history_request(text: str | bytes) -> HistoryRequest:
-    """The same of the request for the history.
+    """Read a HistoryRequest. Raises as read_versioned does.
 
     >>> read_history_request('{"version": 1, "id": "q1", "directory": "d"}').location
     """
@@ -273,12 +283,19 @@ def read_versioned(
     text: str | bytes,
     what: str = "the request of the shim",
 ) -> _Request:
-    """Read a document of this version of the wire; `what` it is, for the error.
+    """Read a document of this version of the wire format.
 
-    Raises WireVersionError if it is of another version, WireError if it is malformed.
+    Args:
+        decoder: The decoder of the document.
+        text: The document, as JSON.
+        what: The name of the document in errors.
+
+    Raises:
+        WireVersionError: The document has another version.
+        WireError: The document is malformed.
     """
     try:
-        # The version first: what else is in a message of another version is not ours to judge.
+        # Check the version first. A message of another version may have any other content.
         version = _envelope.decode(text).version
         if version != VERSION:
             raise WireVersionError(version, VERSION)

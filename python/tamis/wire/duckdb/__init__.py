@@ -1,28 +1,28 @@
-"""Filter documents of DuckDB, as its Airport extension sends them to servers.
+"""Filter documents of DuckDB, which its Airport extension sends to servers.
 
     {"filters": [NODE, …], "column_binding_names_by_index": ["title", "score"]}
 
-The filters are conjuncts: DuckDB's own serialisation of bound expressions. Its versions write
-them differently, and both of these are read:
+The filters are conjuncts in DuckDB's own serialization of bound expressions. Versions of DuckDB
+differ in how they write them. Both of these forms are read:
 
     up to 1.5   BOUND_COMPARISON left, right; BOUND_BETWEEN input, lower, upper; BOUND_CAST child
     from 2.0    BOUND_FUNCTION of type COMPARE_*, COMPARE_BETWEEN, OPERATOR_CAST; qname.path
 
-    document    JSON text, NaN and Infinity, what a document consists of
-    types       DuckDB's types: which line a value lies on, which casts keep it
-    arrow       the types of a schema in DuckDB's terms
-    columns     names behind bindings, fields of structs
-    constants   values, type by type
-    exact       a column against a constant of any type, without rounding
+    document    JSON text with NaN and Infinity, and the shapes of a document's parts
+    types       DuckDB's types: the line of their values, and the casts that keep values
+    arrow       the types of an Arrow schema as DuckDB's types
+    columns     names behind bindings, and fields of structs
+    constants   values of each type
+    exact       comparing a column with a constant of any type, without rounding
     nanoseconds columns finer than a microsecond
-    comparing   comparisons and IN, by what stands on their sides
-    functions   functions whose meaning is Spark's
-    reader      the kind of a node, and what its rule is given
-    predicates  rules of nodes that are true, false or NULL
-    operands    rules of nodes that are values
-    nodes       the document as a whole; what is not understood becomes Opaque
-    text        SQL text of what is not understood
-    writer      the other way: expressions as a document
+    comparing   comparisons and IN, depending on their operands
+    functions   functions that mean the same as in Spark
+    reader      the kind of a node, and the interface that its rule uses
+    predicates  rules for nodes that are true, false or NULL
+    operands    rules for nodes that are values
+    nodes       the whole document; nodes that are not understood become Opaque
+    text        SQL text of nodes that are not understood
+    writer      the reverse: expressions as a document
 """
 
 from tamis.wire.duckdb.nodes import from_duckdb

@@ -1,4 +1,4 @@
-"""The types of an Arrow schema in DuckDB's terms."""
+"""Convert the types of an Arrow schema to DuckDB's types."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NAMES: Final = {
 
 
 def schema_types(schema: pa.Schema) -> dict[str, LogicalType]:
-    """The type of each column; a name that occurs twice has a type that nothing understands.
+    """Return the type of each column. A name that occurs twice gets a type that is not understood.
 
     >>> schema_types(pa.schema({"n": pa.decimal128(9, 2)}))
     {'n': LogicalType(id='DECIMAL', width=9, scale=2, fields=())}

@@ -1,7 +1,7 @@
 """Columns: the name behind a binding, the path to a field of a struct, and its type.
 
-A node holds an `alias`, which is what the query calls the column: it may be anything, and two nodes
-of one column may differ in it. Only `column_binding_names_by_index[binding.column_index]` counts.
+The `alias` of a node is the name of the column in the query. It may be anything, and may differ
+between two nodes of one column. Only `column_binding_names_by_index[binding.column_index]` counts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Columns", "Place", "spelling_of"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A column or a field of one.
+    """A column, or a field of one.
 
-    `type` is the one that the document gives it, `stored` that of the schema; None: no schema.
+    `type` is the type in the document. `stored` is the type in the schema, None without a schema.
     """
 
     path: tuple[str, ...]
@@ -28,7 +28,7 @@ class Place:
     stored: LogicalType | None
 
     def field(self, name: str) -> Place:
-        """A field of a struct; DuckDB's names do not mind upper and lower case."""
+        """Return a field of a struct. DuckDB's names are case-insensitive."""
         spelling = spelling_of(name, [each for each, _ in self.type.fields])
         field_type = dict(self.type.fields)[spelling]
         if self.stored is None:
@@ -38,19 +38,23 @@ class Place:
         return Place((*self.path, spelling), field_type, stored[spelling])
 
     def field_at(self, position: int) -> Place:
-        """A field by its place, from 1."""
+        """Return a field by its position, from 1."""
         require(1 <= position <= len(self.type.fields))
         return self.field(self.type.fields[position - 1][0])
 
     @property
     def source(self) -> LogicalType:
-        """The type of the values in the files; NotUnderstood unless `type` holds all of them.
+        """The type of the values in the files.
 
-        The types differ where DuckDB reads a column with a cast, and where it has pushed the
-        extraction of a field into the scan: the binding is then the struct's, the type the field's.
+        It differs from `type` where DuckDB reads a column with a cast, or has pushed the extraction
+        of a field into the scan: then the binding is that of the struct, but the type that of the
+        field.
+
+        Raises:
+            NotUnderstood: `type` cannot hold all values of the files.
         """
         if self.stored is None:
-            # Files hold a UUID as bytes or as text, and only a schema says which.
+            # Files store a UUID as bytes or as text, and only a schema shows which.
             require(self.type.id != "UUID")
             return self.type
         if self.type.id == "UUID":
@@ -70,32 +74,32 @@ class Columns:
         self._schema = schema
 
     def name(self, node: Mapping[str, Any]) -> str:
-        """The name behind a BOUND_COLUMN_REF."""
+        """Return the name of the column of a BOUND_COLUMN_REF."""
         index = mapping(node.get("binding")).get("column_index")
-        # A depth above 0 is a column of a query around this one.
+        # A depth above 0 means a column of an outer query.
         require(node.get("depth", 0) == 0)
         if type(index) is not int or not 0 <= index < len(self._names):
             raise NotUnderstood
         return text(self._names[index])
 
     def place(self, node: Mapping[str, Any]) -> Place:
-        """The column of a BOUND_COLUMN_REF."""
+        """Return the column of a BOUND_COLUMN_REF."""
         name = self.name(node)
-        told = None if node.get("return_type") is None else logical_type(node["return_type"])
-        if told is not None and told.id in ("INVALID", "UNKNOWN", "ANY"):
-            told = None
+        declared = None if node.get("return_type") is None else logical_type(node["return_type"])
+        if declared is not None and declared.id in ("INVALID", "UNKNOWN", "ANY"):
+            declared = None
         if self._schema is None:
-            if told is None:
+            if declared is None:
                 raise NotUnderstood
-            return Place((name,), told, None)
+            return Place((name,), declared, None)
         spelling = spelling_of(name, list(self._schema))
         stored = self._schema[spelling]
-        return Place((spelling,), stored if told is None else told, stored)
+        return Place((spelling,), stored if declared is None else declared, stored)
 
     def require_own_name(self, path: tuple[str, ...]) -> None:
-        """NotUnderstood where another column may have this dotted path: see expr.nodes.Column.
+        """Raise NotUnderstood if another column may have this dotted path (see expr.nodes.Column).
 
-        Without a schema nobody knows whether there is a struct b beside a column `b.c`.
+        Without a schema it is not known whether there is a struct b besides a column `b.c`.
         """
         dotted = ".".join(path)
         if self._schema is None:
@@ -114,7 +118,7 @@ def _dotted_paths(fields: Iterable[tuple[str, LogicalType]], prefix: str = "") -
 
 
 def spelling_of(name: str, names: list[str]) -> str:
-    """The one of the names that is meant: spelled alike, or alike but for upper and lower case."""
+    """Return the one of the names that equals `name`, or equals it if case is ignored."""
     if names.count(name) == 1:
         return name
     alike = [each for each in names if each.casefold() == name.casefold()]

@@ -1,13 +1,13 @@
-"""Comparisons, BETWEEN and IN, by what stands on their sides.
+"""Comparisons, BETWEEN and IN, depending on their operands.
 
-    a column, a constant              exact: the constant is brought to the column
-    a column, a column                where both are held in one form, whatever casts they bear
+    a column, a constant              exact: the constant is converted to the column's type
+    a column, a column                if both are stored in one form, whatever their casts are
     TIMESTAMP_NS                      nanoseconds: between two predicates that can be evaluated
     CAST(timestamp AS DATE), a date   a range of timestamps
     a predicate, a predicate          as values: (a = 5) IS NOT DISTINCT FROM true
 
-DuckDB's order is Spark's: NaN is the greatest number and equals itself, text compares as UTF-8
-bytes, -0.0 = 0.0, and a comparison with NULL is NULL but for IS [NOT] DISTINCT FROM.
+DuckDB orders values as Spark does: NaN is the greatest number and equals itself, text compares as
+UTF-8 bytes, -0.0 = 0.0, and a comparison with NULL is NULL, except IS [NOT] DISTINCT FROM.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Constant", "Day", "Operand", "compare", "expr_of_type", "is_in", "is
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant, where its type puts it on its line."""
+    """A constant, as a value on the line of its type."""
 
     value: ConstantValue
     type: LogicalType
@@ -38,7 +38,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The day of a TIMESTAMP: its floor, before 1970 too."""
+    """The day of a TIMESTAMP, rounded down, also before 1970."""
 
     expr: Expr
 
@@ -51,7 +51,11 @@ Operand: TypeAlias = Term | Constant | Day
 
 
 def compare(op: Comparison, left: Operand, right: Operand) -> Expr:
-    """`left op right`; NotUnderstood where its meaning is not sure."""
+    """Return the expression `left op right`.
+
+    Raises:
+        NotUnderstood: Its meaning is not certain.
+    """
     require(_are_of_one_type(left, right))
     if isinstance(left, Constant) and not isinstance(right, Constant):
         return compare(op.swapped, right, left)
@@ -67,7 +71,10 @@ def compare(op: Comparison, left: Operand, right: Operand) -> Expr:
 
 
 def _are_of_one_type(left: Operand, right: Operand) -> bool:
-    """DuckDB casts both sides to one type; exact numbers mean the same without."""
+    """Return whether both sides are comparable as they are.
+
+    DuckDB casts both sides to one type. Exact numbers compare the same without the cast.
+    """
     if left.type.line is None or left.type.line is not right.type.line:
         return False
     if left.type.line is Line.NUMBER and not (left.type.is_floating or right.type.is_floating):
@@ -100,17 +107,20 @@ def _against(op: Comparison, left: Operand, value: ConstantValue) -> Expr:
 
 
 def _require_finite(term: Term, value: ConstantValue) -> None:
-    """An infinite date is infinite as a timestamp too, where its days say another time."""
+    """Raise NotUnderstood for an infinite constant if the term is a date cast to a timestamp.
+
+    An infinite date is also infinite as a timestamp, but its number of days is a finite time there.
+    """
     if term.source.id == "DATE" and term.type.id != "DATE" and isinstance(value, Fraction):
         require(abs(value) < (1 << 63) - 1)
 
 
-#: Days of finite timestamps; the day of an infinite one is infinite in DuckDB.
+#: Days within the range of finite timestamps. The day of an infinite timestamp is infinite.
 _FINITE_DAYS = (1 << 63) // MICROSECONDS_PER_DAY - 1
 
 
 def _day_against(op: Comparison, expr: Expr, value: ConstantValue) -> Expr:
-    """⌊v⌋ op c, in days: ⌊v⌋ < c where v < c, ⌊v⌋ <= c where v < c + 1."""
+    """Return ⌊v⌋ op c in days: ⌊v⌋ < c if and only if v < c, ⌊v⌋ <= c if and only if v < c + 1."""
     if value is None:
         return Compare(op, expr, Literal(None, TIMESTAMP_NTZ))
     if not isinstance(value, Fraction):
@@ -141,7 +151,7 @@ def _day_against(op: Comparison, expr: Expr, value: ConstantValue) -> Expr:
 
 
 def is_in(value: Operand, options: Sequence[Operand]) -> Expr:
-    """`value IN (options)`: as `value = o1 OR value = o2 …`, in its NULLs too."""
+    """Return `value IN (options)`, which equals `value = o1 OR value = o2 …`, including NULLs."""
     require(len(options) > 0)
     constants = [each for each in options if isinstance(each, Constant)]
     if not isinstance(value, Term) or len(constants) < len(options):
@@ -163,7 +173,7 @@ def is_null(operand: Operand) -> Expr:
 
 
 def expr_of_type(operand: Operand, data_type: LogicalType) -> Expr:
-    """The operand as an expression whose values are of that type in the files too."""
+    """Return the operand as an expression whose values also have that type in the files."""
     require(operand.type == data_type)
     match operand:
         case Constant(value=value):
@@ -174,5 +184,5 @@ def expr_of_type(operand: Operand, data_type: LogicalType) -> Expr:
 
 
 def text_of(operand: Operand) -> Expr:
-    """The operand as text in binary order."""
+    """Return the operand as text in binary order."""
     return expr_of_type(operand, LogicalType("VARCHAR"))

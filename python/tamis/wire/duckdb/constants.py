@@ -5,16 +5,16 @@
     TINYINT … UBIGINT                 a number
     HUGEINT, UHUGEINT                 {"upper": 64 bits, signed for HUGEINT; "lower": 64 bits}
     DECIMAL up to 18 digits           the unscaled number
-    DECIMAL of more                   the unscaled number as upper and lower
+    DECIMAL of more digits            the unscaled number as upper and lower
     FLOAT, DOUBLE                     a number, NaN, Infinity, -Infinity
     DATE                              days since 1970
     TIMESTAMP_S, _MS, (none), _NS     units since 1970; WITH TIME ZONE: microseconds, UTC
-    VARCHAR                           text, or {"base64": …} where it is no UTF-8
-    BLOB                              text with \\xHH for what is not printable, or {"base64": …}
+    VARCHAR                           text, or {"base64": …} if it is not valid UTF-8
+    BLOB                              text with \\xHH for unprintable bytes, or {"base64": …}
     UUID                              upper and lower, the first bit flipped, so that signed
-                                      numbers order as the bytes do
+                                      numbers have the order of the bytes
 
-On the line of its type (see types) every number and every time is a Fraction.
+On the line of its type (see types), every exact number and every time is a Fraction.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from tamis.wire.duckdb.types import MICROSECONDS_PER_DAY, LogicalType, logical_t
 
 __all__ = ["ConstantValue", "constant"]
 
-#: What a constant is on its line; None is NULL.
+#: The value of a constant on its line. None is NULL.
 ConstantValue: TypeAlias = bool | Fraction | float | str | bytes | None
 
 _LONG: Final = range(-(1 << 63), 1 << 63)
 _UNSIGNED_LONG: Final = range(1 << 64)
-#: Microseconds a unit.
+#: Microseconds per unit.
 _UNITS: Final = {
     "TIMESTAMP_S": Fraction(1_000_000),
     "TIMESTAMP_MS": Fraction(1_000),
@@ -51,7 +51,10 @@ _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})+|(?:[A-Za-z0-9+/]{4})*[A-Za-z
 
 
 def constant(node: object) -> tuple[ConstantValue, LogicalType]:
-    """The value and the type of a BOUND_CONSTANT's `value`; NotUnderstood if it is not one.
+    """Return the value and the type of the `value` of a BOUND_CONSTANT.
+
+    Raises:
+        NotUnderstood: It is not a constant of a type that is understood.
 
     >>> constant({"type": {"id": "DATE", "type_info": None}, "is_null": False, "value": 1})[0]
     Fraction(86400000000, 1)
@@ -79,7 +82,7 @@ def _boolean(data_type: LogicalType, value: Any) -> bool:
 
 
 def _whole(value: Any, allowed: range) -> int:
-    # No floating numbers: beyond 2**53 they may stand for another whole number.
+    # Floating-point numbers are rejected: beyond 2**53 they may stand for another integer.
     require(type(value) is int and value in allowed)
     return int(value)
 
@@ -110,7 +113,7 @@ def _floating(data_type: LogicalType, value: Any) -> float:
     number = float(value)
     if data_type.id == "DOUBLE":
         return number
-    # The 32-bit float that DuckDB has: 1.1 is 1.10000002384185791015625.
+    # The 32-bit float that DuckDB uses: 1.1 is 1.10000002384185791015625.
     rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
     return rounded
 
@@ -121,14 +124,14 @@ def _days(data_type: LogicalType, value: Any) -> Fraction:
 
 def _instant(data_type: LogicalType, value: Any) -> Fraction:
     units = _whole(value, _LONG)
-    # The ends of the 64 bits are infinity, in every unit: beyond any time of another unit.
+    # The ends of the 64-bit range mean infinity in every unit, beyond any time of another unit.
     require(_UNITS[data_type.id] == 1 or abs(units) < _LONG[-1])
     return units * _UNITS[data_type.id]
 
 
 def _varchar(data_type: LogicalType, value: Any) -> str:
     characters = _base64(value).decode() if isinstance(value, Mapping) else text(value)
-    characters.encode()  # a lone surrogate is no character
+    characters.encode()  # raises for a lone surrogate, which is not a character
     return characters
 
 
@@ -137,7 +140,7 @@ def _blob(data_type: LogicalType, value: Any) -> bytes:
         return _base64(value)
     escaped = text(value)
     require(_ESCAPED_BYTES.fullmatch(escaped) is not None)
-    # Some writers send base64 without saying so. What may be either is not understood.
+    # Some writers send base64 without marking it. Text that may be either is not understood.
     require("\\" in escaped or _BASE64.fullmatch(escaped) is None)
     return re.sub(
         rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), escaped.encode("ascii")

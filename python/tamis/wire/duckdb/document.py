@@ -1,4 +1,4 @@
-"""JSON text of a document, and the shapes that its parts must have."""
+"""Parse the JSON text of a document, and check the shapes of its parts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import Any, Final
 
 __all__ = ["NotUnderstood", "children", "mapping", "parse", "require", "text"]
 
-#: A string, or a bare word for a floating value that is no JSON: DuckDB writes NaN, NAN, Infinity.
+#: A string, or a bare word for a floating-point value, which is not JSON: DuckDB writes NaN, NAN
+#: and Infinity.
 _TOKENS: Final = re.compile(
     r'"(?:[^"\\]|\\.)*"|(?P<sign>-?)\b(?:(?P<nan>nan)|inf(?:inity)?)\b', re.IGNORECASE | re.DOTALL
 )
 
 
 class NotUnderstood(ValueError):
-    """A node whose shape, type or meaning is not one that we can be sure of."""
+    """The shape, type or meaning of a node is not certain."""
 
 
 def parse(document: str | bytes) -> Any:
-    """Read JSON text that may hold NaN and Infinity, in any spelling; ValueError if it is no JSON.
+    """Parse JSON text that may contain NaN and Infinity in any spelling.
+
+    Raises:
+        ValueError: The text is not JSON.
 
     >>> parse('[NAN, -Infinity, "nan"]')
     [nan, -inf, 'nan']

@@ -1,15 +1,15 @@
-"""A value of the files against a constant of any type on its line, without rounding.
+"""Compare a value of the files with a constant of any type on its line, without rounding.
 
-DuckDB casts a column to the type of the constant: `i > 5.5` is CAST(i AS DECIMAL(11,1)) > 5.5. As
-the cast keeps the value (see types), the constant can be brought to the column instead. For whole
-numbers v and a constant c between two of them, or beyond all of them:
+DuckDB casts a column to the type of the constant: `i > 5.5` is CAST(i AS DECIMAL(11,1)) > 5.5. The
+cast keeps the value (see types), so the constant can be converted to the column's type instead. For
+integers v and a constant c between two of them (the right column also if c is beyond all of them):
 
-    v < c    v < ⌈c⌉              v = c    in no row: NULL where v is NULL, else false
-    v <= c   v <= ⌊c⌋             v <> c   in every row but for NULL
+    v < c    v < ⌈c⌉              v = c    false, or NULL where v is NULL
+    v <= c   v <= ⌊c⌋             v <> c   true, or NULL where v is NULL
     v > c    v > ⌊c⌋              v <=> c  false
     v >= c   v >= ⌈c⌉
 
-A constant beyond all values of the type, NaN included, is above or below every one of them.
+A constant beyond all values of the type, including NaN, is above or below all of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Term", "against", "among", "literal", "never"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An expression whose values are of the type `source`; the document has them cast to `type`."""
+    """An expression whose values have the type `source`, and are cast to `type` in the document."""
 
     expr: Expr
     source: LogicalType
@@ -41,17 +41,17 @@ class Term:
 
 
 def never(expr: Expr) -> Expr:
-    """False where the expression has a value, NULL where it is NULL."""
+    """Return a predicate that is false where the expression has a value, NULL where it is NULL."""
     return And((IsNull(expr), NULL))
 
 
 def _always(expr: Expr) -> Expr:
-    """True where the expression has a value, NULL where it is NULL."""
+    """Return a predicate that is true where the expression has a value, NULL where it is NULL."""
     return Or((Not(IsNull(expr)), NULL))
 
 
 def against(op: Comparison, term: Term, constant: ConstantValue) -> Expr:
-    """`term op constant`; the constant is on the line of the term, which is no TIMESTAMP_NS."""
+    """Return `term op constant`. Both are on the same line, and the term is not a TIMESTAMP_NS."""
     if constant is None:
         return Compare(op, term.expr, Literal(None, term.source.data_type))
     step = term.source.step
@@ -77,7 +77,7 @@ def against(op: Comparison, term: Term, constant: ConstantValue) -> Expr:
 
 
 def among(term: Term, constants: Iterable[ConstantValue]) -> Expr:
-    """`term IN (constants)`."""
+    """Return `term IN (constants)`."""
     options: list[Value] = []
     has_null = False
     for constant in constants:
@@ -85,7 +85,8 @@ def among(term: Term, constants: Iterable[ConstantValue]) -> Expr:
             has_null = True
             continue
         equal = against(Comparison.EQUAL, term, constant)
-        # What is not an equality equals no value; nor does a DOUBLE that is no FLOAT equal one.
+        # If this is not an equality, the constant equals no value. A DOUBLE that is not a value of
+        # FLOAT does not equal a FLOAT either.
         match equal:
             case Compare(right=Literal(value=value, type=data_type)) if (
                 data_type == term.source.data_type
@@ -97,7 +98,13 @@ def among(term: Term, constants: Iterable[ConstantValue]) -> Expr:
 
 
 def literal(constant: ConstantValue, data_type: LogicalType) -> Literal:
-    """A constant as a value of that type; NotUnderstood if it is none of its values."""
+    """Return a constant as a literal of that type.
+
+    A floating-point constant that is not a value of FLOAT becomes a DOUBLE.
+
+    Raises:
+        NotUnderstood: The constant is not a value of the type.
+    """
     if constant is None:
         return Literal(None, data_type.data_type)
     step = data_type.step
@@ -114,7 +121,7 @@ def literal(constant: ConstantValue, data_type: LogicalType) -> Literal:
 
 
 def _is_float(number: float) -> bool:
-    """Whether it is one of the values of FLOAT."""
+    """Return whether the number is a value of FLOAT."""
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
     except OverflowError:
@@ -123,7 +130,7 @@ def _is_float(number: float) -> bool:
 
 
 def _floating(constant: ConstantValue) -> float:
-    """The constant as a DOUBLE, if there is one that equals it."""
+    """Return the DOUBLE that equals the constant, or raise NotUnderstood if there is none."""
     if isinstance(constant, Fraction):
         try:
             nearest = float(constant)
@@ -139,7 +146,7 @@ def _floating(constant: ConstantValue) -> float:
 def _position(
     constant: ConstantValue, step: Fraction, data_type: LogicalType
 ) -> tuple[Fraction, int | None]:
-    """The constant in steps; and 1 or -1 where it lies above or below every value of the type."""
+    """Return the constant in steps, and 1 or -1 if it is above or below all values of the type."""
     if isinstance(constant, float):
         if constant != constant or constant == math.inf:
             return Fraction(0), 1
@@ -168,10 +175,10 @@ def _beyond(op: Comparison, expr: Expr, position: int) -> Expr:
 
 
 def _stored(whole: int, data_type: LogicalType) -> Literal:
-    """The literal that a whole number of steps is."""
+    """Return an integer number of steps as a literal."""
     stored = data_type.data_type
     if not stored.is_decimal:
         return Literal(whole, stored)
-    # Numbers of 128 bits may have a digit more than any decimal.
+    # Integers of 128 bits may have one digit more than any decimal.
     require(abs(whole) < 10**38)
     return Literal(from_unscaled(whole, stored.scale or 0), stored)

@@ -1,4 +1,4 @@
-"""A small document for docstrings: title = 'Y Combinator', and score > 500."""
+"""A small document for docstrings: title = 'Y Combinator' AND score > 500."""
 
 from __future__ import annotations
 

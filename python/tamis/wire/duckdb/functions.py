@@ -1,8 +1,9 @@
-"""Functions of DuckDB whose meaning is that of one of Spark's.
+"""Functions of DuckDB that mean the same as a function of Spark.
 
-Both take text as UTF-8 and compare it byte by byte, NULL gives NULL, and the empty string is in
-every text. Of what is not here we are not sure: `/` and `//` divide otherwise, `+` fails otherwise,
-`year` and `date_trunc` treat infinite dates otherwise, months are added otherwise.
+Both systems treat text as UTF-8 and compare it byte by byte, return NULL for NULL, and find the
+empty string in every text. Functions that are not here may differ: `/` and `//` divide differently,
+`+` fails differently, `year` and `date_trunc` treat infinite dates differently, and months are
+added differently.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ def text_predicate(name: str, value: Expr, part: Expr) -> Expr:
 
 
 def like(value: Expr, pattern: Expr, shown: Opaque) -> Expr:
-    """`value LIKE pattern`, by what the pattern holds before its first wildcard.
+    """Return `value LIKE pattern`, using the part of the pattern before its first wildcard.
 
         R%      StartsWith(value, 'R')
-        R_d%    StartsWith(value, 'R') AND ?    false or NULL where that is, open elsewhere
+        R_d%    StartsWith(value, 'R') AND ?    false or NULL where StartsWith is, else unknown
         Red     value = 'Red'
 
-    DuckDB's LIKE has no escape character, so a backslash is one like any other.
+    DuckDB's LIKE has no escape character, so a backslash is an ordinary character.
     """
     if not (isinstance(pattern, Literal) and isinstance(pattern.value, str)):
         raise NotUnderstood

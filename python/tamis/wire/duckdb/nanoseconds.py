@@ -1,18 +1,19 @@
 """TIMESTAMP_NS: values finer than the microseconds in which tamis evaluates times.
 
-For a time v the expression tells m = ⌊v⌋, its microsecond. Whatever statistics say of v they say of
-m too: bounds in nanoseconds are widened to microseconds, and a partition by day or hour knows only
-m. For v and w with microseconds m and n
+The expression of a time v has the value m = ⌊v⌋, its microsecond. What statistics prove about v,
+they also prove about m: bounds in nanoseconds are widened to microseconds, and a partition by day
+or hour depends only on m. For v and w with microseconds m and n
 
-    v < w    only if m <= n, and if m < n       (also of <=)
-    v = w    only if m = n
+    v < w    implies m <= n, and follows from m < n       (the same for <=)
+    v = w    implies m = n
 
-and when w is a constant, itself a whole microsecond, v < w exactly if m < n. So a predicate P lies
-between two that can be evaluated, S ⇒ P ⇒ W, and all three are NULL together. It is written
+If w is a constant that is a whole microsecond, v < w is equivalent to m < n. So a predicate P lies
+between two that can be evaluated, S ⇒ P ⇒ W, and all three are NULL for the same rows. It is
+written as
 
-    W AND (S OR ?)      true where S is, false where W is not, open in between
+    W AND (S OR ?)      true where S is true, false where W is false, unknown in between
 
-with an opaque `?`. That holds under NOT too.
+with an opaque `?`. This also holds under NOT.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ _IN_BETWEEN = Opaque("<nanoseconds>")
 
 
 def compare(op: Comparison, left: Expr, right: Expr | Fraction) -> Expr:
-    """`left op right` of times in nanoseconds; a Fraction is a constant in microseconds."""
+    """Return `left op right` for times in nanoseconds. A Fraction is a constant in microseconds."""
     if not isinstance(right, Fraction):
         return _between_microseconds(op, left, right)
     microsecond = math.floor(right)
     require(-(1 << 63) <= microsecond < 1 << 63)
     constant = Literal(microsecond, TIMESTAMP_NTZ)
     if right == microsecond and op in (Comparison.LESS, Comparison.GREATER_EQUAL):
-        # v < c: m <= v < c. v >= c: no whole microsecond lies between m and v, so m >= c.
+        # If v < c, then m <= v < c. If v >= c, then m >= c, because m is the greatest whole
+        # microsecond that is <= v.
         return Compare(op, left, constant)
     return _between_microseconds(op, left, constant)
 
@@ -60,14 +62,14 @@ def _between_microseconds(op: Comparison, left: Expr, right: Expr) -> Expr:
 
 
 def _known(expr: Expr) -> Expr:
-    """The expression as true or false."""
+    """Return whether the expression is not NULL. The result itself is never NULL."""
     return Not(IsNull(expr))
 
 
 def among(left: Expr, microseconds: tuple[Fraction, ...], has_null: bool) -> Expr:
-    """`left IN (constants)`: only if the microsecond of one of them is that of the value."""
+    """Return `left IN (constants)`, which implies that one of them has the value's microsecond."""
     options = tuple(dict.fromkeys(math.floor(each) for each in microseconds))
     require(all(-(1 << 63) <= each < 1 << 63 for each in options))
     if not has_null:
         return And((In(left, options), _IN_BETWEEN))
-    return Or((And((In(left, options), _IN_BETWEEN)), NULL))  # no match is NULL, never false
+    return Or((And((In(left, options), _IN_BETWEEN)), NULL))  # NULL, never false, without a match

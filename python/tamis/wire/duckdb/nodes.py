@@ -1,4 +1,4 @@
-"""A document as expressions: what is not understood becomes Opaque, the rest stays useful."""
+"""Read a document as expressions. Nodes that are not understood become Opaque."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["from_duckdb"]
 
-#: Deeper nodes are cut: evaluation recurses, some ten calls a level, and Python allows 1,000.
+#: Deeper nodes are cut off, because evaluation recurses with about ten calls per level and Python
+#: allows 1,000.
 _MAX_DEPTH: Final = 40
 
 _BOOLEAN: Final = LogicalType("BOOLEAN")
@@ -30,16 +31,21 @@ _UNKNOWN: Final = Opaque("<not understood>")
 
 
 def from_duckdb(document: dict[str, Any] | str, schema: pa.Schema | None = None) -> list[Expr]:
-    """Read a filter document of DuckDB's Airport extension: one expression a filter.
+    """Read a filter document of DuckDB's Airport extension.
 
-    A row passes if every one of them is true. Verdicts hold under DuckDB's meaning of the document:
-    what means something else in Spark, or is not understood, becomes Opaque, of which nothing is
-    concluded. A text may hold bare NaN and Infinity. Never raises: what is no document at all comes
-    back as one Opaque.
+    Verdicts are valid for the meaning that the document has in DuckDB. A node that means something
+    else in Spark, or is not understood, becomes Opaque and proves nothing. Never raises: anything
+    that is not a document becomes one Opaque.
 
-    `schema` is that of the files. It gives the types of columns for which the document has none,
-    and the spelling of their names; of a column for which the two contradict each other nothing is
-    concluded. Without it a UUID is not understood: files hold it as bytes or as text.
+    Args:
+        document: The document, or its text. The text may contain bare NaN and Infinity.
+        schema: The schema of the files. It provides types of columns that have none in the
+            document, and the spelling of their names. A column for which the two contradict each
+            other proves nothing. Without a schema, UUIDs are not understood, because files store
+            them as bytes or as text.
+
+    Returns:
+        One expression per filter. A row passes if all of them are true.
 
     >>> from tamis.expr.sql import to_sql
     >>> from tamis.wire.duckdb.example import DOCUMENT
@@ -51,7 +57,7 @@ def from_duckdb(document: dict[str, Any] | str, schema: pa.Schema | None = None)
         filters = children(parsed.get("filters"))
         names = children(parsed.get("column_binding_names_by_index", []))
         reader = _DocumentReader(Columns(names, _schema_types(schema)))
-    except Exception:  # no document: nothing is known of the rows that it lets pass
+    except Exception:  # not a document, so nothing is known about the rows that pass
         return [_UNKNOWN]
     return [_conjunct(each, reader) for each in filters]
 
@@ -59,7 +65,7 @@ def from_duckdb(document: dict[str, Any] | str, schema: pa.Schema | None = None)
 def _schema_types(schema: pa.Schema | None) -> dict[str, LogicalType] | None:
     if schema is None:
         return None
-    from tamis.wire.duckdb.arrow import schema_types  # needs pyarrow, which the rest does not
+    from tamis.wire.duckdb.arrow import schema_types  # only this needs pyarrow
 
     return schema_types(schema)
 
@@ -67,20 +73,20 @@ def _schema_types(schema: pa.Schema | None) -> dict[str, LogicalType] | None:
 def _conjunct(node: object, reader: _DocumentReader) -> Expr:
     try:
         return reader.predicate(node, 0)
-    except Exception:  # whatever the document holds, to keep every row is right
+    except Exception:  # whatever the document contains, keeping every row is correct
         return _UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class _DocumentReader:
-    """See reader.Reader."""
+    """The implementation of reader.Reader."""
 
     columns: Columns
 
     def predicate(self, node: object, depth: int) -> Expr:
         try:
             return self._predicate(node, depth)
-        except (ValueError, ArithmeticError):  # NotUnderstood, or a value out of its type
+        except (ValueError, ArithmeticError):  # NotUnderstood, or a value outside its type
             return opaque(node, self.columns)
 
     def _predicate(self, node: object, depth: int) -> Expr:
@@ -103,7 +109,7 @@ class _DocumentReader:
 
 
 def _truth(operand: Operand) -> Expr:
-    """A boolean value as a predicate."""
+    """Return a boolean value as a predicate."""
     match operand:
         case Term(expr=expr, type=data_type) if data_type == _BOOLEAN:
             return expr

@@ -1,4 +1,4 @@
-"""Nodes that are values: constants, columns, fields of structs, casts, CASE, COALESCE."""
+"""The rules for nodes that are values: constants, columns, struct fields, casts, CASE, COALESCE."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _Rule: TypeAlias = Callable[[Reader, Node, int], Operand]
 
 _BOOLEAN: Final = LogicalType("BOOLEAN")
 _TIMESTAMP: Final = LogicalType("TIMESTAMP")
-#: CASE and COALESCE grow with the square of their branches, and nest by a few levels each.
+#: The expressions of CASE and COALESCE grow with the square of their branches, and each adds a few
+#: levels.
 _MAX_BRANCHES: Final = 16
 _LEVELS: Final = 5
 
@@ -38,7 +39,7 @@ def _column(reader: Reader, node: Node, depth: int) -> Operand:
 
 
 def _place(reader: Reader, node: Node) -> Place:
-    """A column, or a field of one: struct_extract(struct, 'field')."""
+    """Return a column, or a field of one: struct_extract(struct, 'field')."""
     outer: list[Node] = []
     while node.get("type") != "BOUND_COLUMN_REF":
         require(kind_of(node) in _FIELDS)
@@ -54,7 +55,7 @@ def _place(reader: Reader, node: Node) -> Place:
 
 
 def _field(node: object) -> str | int:
-    """Which field: its name, or its place from 1; either may bear a cast of the constant."""
+    """Return the name of a field, or its position from 1. The constant may be inside a cast."""
     document = mapping(node)
     if kind_of(document) == "OPERATOR_CAST":
         document = mapping(operands_of(document, "child")[0])
@@ -75,7 +76,7 @@ def _cast(reader: Reader, node: Node, depth: int) -> Operand:
     if isinstance(operand, Constant) and operand.value is None:
         return Constant(None, target)
     is_try = mapping(node.get("function_data", node)).get("try_cast")
-    # TRY_CAST gives NULL for what does not fit, where CAST fails.
+    # TRY_CAST returns NULL for values that do not fit, where CAST fails.
     require(is_try is False or operand.type == target)
     match operand:
         case Term(expr=expr, source=source) if (source, target.id) == (_TIMESTAMP, "DATE"):
@@ -91,21 +92,21 @@ def _cast(reader: Reader, node: Node, depth: int) -> Operand:
 
 
 def _case(reader: Reader, node: Node, depth: int) -> Operand:
-    """CASE of predicates: the branch of the first condition that is true."""
+    """Return a CASE of predicates: the branch of the first condition that is true."""
     checks = [mapping(each) for each in children(node.get("case_checks"))]
     require(0 < len(checks) <= _MAX_BRANCHES)
     require(logical_type(node.get("return_type")) == _BOOLEAN)
     branches: list[Expr] = []
     refused: tuple[Expr, ...] = ()
     for check in checks:
-        # `c <=> true` is never NULL: a condition that is NULL is refused as a false one is.
+        # `c <=> true` is never NULL: like a false condition, a NULL one does not take its branch.
         condition = reader.predicate(check.get("when_expr"), depth + _LEVELS)
         taken = Compare(Comparison.NULL_SAFE_EQUAL, condition, TRUE)
         branch = reader.predicate(check.get("then_expr"), depth + _LEVELS)
         branches.append(And((*refused, taken, branch)))
         refused = (*refused, Not(taken))
     branches.append(And((*refused, reader.predicate(node.get("else_expr"), depth + _LEVELS))))
-    # In every row all branches but one hold a false guard, and false OR x is x, NULL too.
+    # For every row all branches but one have a false guard, and false OR x is x, also if x is NULL.
     return Term(Or(tuple(branches)), _BOOLEAN, _BOOLEAN)
 
 
@@ -115,14 +116,15 @@ def _coalesce(reader: Reader, node: Node, depth: int) -> Operand:
     if data_type == _BOOLEAN:
         parts = [reader.predicate(each, depth + _LEVELS) for each in below]
         return Term(_first_not_null(parts), _BOOLEAN, _BOOLEAN)
-    # The microsecond of a time tells too little of it. Catalyst's Coalesce casts no part.
+    # The microsecond of a TIMESTAMP_NS is not its value. Catalyst's Coalesce does not cast, so all
+    # parts must have the result's type.
     require(data_type.id != "TIMESTAMP_NS")
     exprs = tuple(expr_of_type(reader.operand(each, depth + 1), data_type) for each in below)
     return Term(Call("Coalesce", exprs, (), data_type.data_type), data_type, data_type)
 
 
 def _first_not_null(parts: list[Expr]) -> Expr:
-    """COALESCE of predicates, guarded as the branches of CASE are."""
+    """Return a COALESCE of predicates, with guards like the branches of a CASE."""
     branches: list[Expr] = []
     null_before: tuple[Expr, ...] = ()
     for part in parts[:-1]:
@@ -133,7 +135,7 @@ def _first_not_null(parts: list[Expr]) -> Expr:
 
 _FIELDS: Final = ("struct_extract()", "array_extract()", "struct_extract_at()")
 
-#: Kind of a node -> what it is.
+#: The rule for each kind of node.
 OPERANDS: Final[dict[str, _Rule]] = {
     "VALUE_CONSTANT": _constant,
     "BOUND_COLUMN_REF": _column,

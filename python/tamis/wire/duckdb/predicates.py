@@ -1,4 +1,4 @@
-"""Nodes that are true, false or NULL."""
+"""The rules for nodes that are true, false or NULL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _comparison(op: Comparison, reader: Reader, node: Node, depth: int) -> Expr:
 
 
 def _between(reader: Reader, node: Node, depth: int) -> Expr:
-    """value >= lower AND value <= upper, in three-valued logic: in DuckDB too."""
+    """Return value >= lower AND value <= upper, in three-valued logic as in DuckDB."""
     value, lower, upper = (
         reader.operand(side, depth + 1) for side in operands_of(node, "input", "lower", "upper")
     )
@@ -75,7 +75,7 @@ def _like(reader: Reader, node: Node, depth: int) -> Expr:
 
 _distinct: _Rule = partial(_comparison, Comparison.NULL_SAFE_EQUAL)
 
-#: Kind of a node -> what it means.
+#: The rule for each kind of node.
 PREDICATES: Final[dict[str, _Rule]] = {
     "COMPARE_EQUAL": partial(_comparison, Comparison.EQUAL),
     "COMPARE_NOTEQUAL": partial(_comparison, Comparison.NOT_EQUAL),

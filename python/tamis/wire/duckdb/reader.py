@@ -1,7 +1,7 @@
-"""What the rules for nodes are given, and how they are found: by the kind of a node.
+"""The interface that the rules for nodes use, and the kind of a node, which selects its rule.
 
-The kind is the node's `type`, which is the same in all versions whatever its class is; for a
-function that has no type of its own it is the name, such as "prefix()".
+The kind is the node's `type`, which is the same in all versions even where the class differs. For a
+function without a type of its own it is the name, such as "prefix()".
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Node: TypeAlias = Mapping[str, Any]
 
 
 class Reader(Protocol):
-    """Reads the nodes of one document; a node below another is one deeper."""
+    """A reader of the nodes of one document. A child is one level deeper than its parent."""
 
     @property
     def columns(self) -> Columns: ...
 
     def predicate(self, node: object, depth: int) -> Expr:
-        """A node as a predicate: Opaque if it is not understood."""
+        """Return a node as a predicate, Opaque if it is not understood."""
         ...
 
     def operand(self, node: object, depth: int) -> Operand:
-        """A node as a value; NotUnderstood if there is no such value here."""
+        """Return a node as a value, or raise NotUnderstood if it has no counterpart."""
         ...
 
 
 def kind_of(node: Node) -> str:
-    """The kind of a node; empty if it has none.
+    """Return the kind of a node, empty if it has none.
 
     >>> kind_of({"expression_class": "BOUND_FUNCTION", "type": "COMPARE_EQUAL"})
     'COMPARE_EQUAL'
@@ -55,16 +55,16 @@ def _function_name(node: Node) -> str:
     if isinstance(qualified, Mapping):
         *owner, name = children(qualified.get("path")) or [None]
     else:
-        # Both are empty where DuckDB itself made the call, from LIKE for instance.
+        # Both are empty if DuckDB itself created the call, for example from LIKE.
         owner = [node.get("catalog_name") or "system", node.get("schema_name") or "main"]
         name = node.get("name")
-    # A function of another schema may mean anything.
+    # A function in another schema may have any meaning.
     require(isinstance(name, str) and owner in ([], ["system", "main"]))
     return str(name)
 
 
 def operands_of(node: Node, *names: str) -> list[Any]:
-    """The nodes right below: under names of their own up to DuckDB 1.5, as children from 2.0."""
+    """Return the child nodes, which have own names up to DuckDB 1.5 and are a list from 2.0."""
     if names[0] in node:
         return [node.get(name) for name in names]
     below = children(node.get("children"))

@@ -1,4 +1,4 @@
-"""SQL text of a node that is not understood, for reports; and the columns that it reads."""
+"""The SQL text of a node that is not understood, for reports, and the columns that it reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tamis.wire.duckdb.document import NotUnderstood
 
 __all__ = ["opaque"]
 
-#: Deeper nodes, later children and longer constants are cut: the text is for reading.
+#: Deeper nodes, further children and longer constants are shortened, as the text is for people.
 _SHOWN_DEPTH: Final = 8
 _SHOWN_CHILDREN: Final = 12
 _SHOWN_CHARACTERS: Final = 80
@@ -32,7 +32,7 @@ _OPERATORS: Final = {
 
 
 def opaque(node: object, columns: Columns) -> Opaque:
-    """The node as an Opaque; total."""
+    """Return the node as an Opaque. Never raises."""
     return Opaque(_text(node, columns, _SHOWN_DEPTH), _columns_below(node, columns))
 
 
@@ -95,7 +95,7 @@ def _children(node: Mapping[str, Any]) -> list[Any]:
 
 
 def _function(node: Mapping[str, Any]) -> str:
-    """What the node calls itself, else its class."""
+    """Return the name of the node's function, else its type."""
     name, qualified = node.get("name"), node.get("qname")
     if isinstance(qualified, Mapping) and isinstance(qualified.get("path"), list):
         name = next(reversed(qualified["path"]), None)

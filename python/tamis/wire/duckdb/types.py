@@ -1,17 +1,17 @@
-"""DuckDB's types, as far as their values have a counterpart here.
+"""DuckDB's types, as far as tamis understands their values.
 
-Every type that is understood lies on a *line*, an order of values that is one for all of its types:
+Every type that is understood lies on a *line*, which is an order of values that its types share:
 
     line       types                                     a value is
-    NUMBER     whole numbers, DECIMAL, FLOAT, DOUBLE     the number itself
+    NUMBER     integers, DECIMAL, FLOAT, DOUBLE          the number itself
     CALENDAR   DATE, TIMESTAMP, _S, _MS, _NS             microseconds since 1970, without a zone
     INSTANT    TIMESTAMP WITH TIME ZONE                  microseconds since 1970, UTC
     TEXT       VARCHAR without collation                 its UTF-8 bytes
     BYTES      BLOB, UUID                                its bytes
     TRUTH      BOOLEAN                                   false < true
 
-A cast *keeps the value* when source and target lie on one line and the target holds every value of
-the source. Such casts need no node of their own: only the type of the other side changes.
+A cast *keeps the value* if source and target lie on one line and the target contains every value of
+the source. Such a cast needs no node of its own: it only affects the type of the other side.
 
 >>> keeps_value(LogicalType("INTEGER"), LogicalType("DECIMAL", 11, 1))
 True
@@ -36,7 +36,7 @@ MICROSECONDS_PER_DAY: Final = 86_400_000_000
 
 
 class Line(Enum):
-    """An order of values: only values of one line are compared."""
+    """An order of values. Only values on one line are comparable."""
 
     NUMBER = "number"
     CALENDAR = "calendar"
@@ -48,10 +48,10 @@ class Line(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LogicalType:
-    """A type by DuckDB's name for it.
+    """A type, by DuckDB's name.
 
-    `width` and `scale` are those of a DECIMAL; `width` of a BLOB is its length where all values
-    have one. `fields` are those of a STRUCT.
+    `width` and `scale` are those of a DECIMAL. The `width` of a BLOB is the length of its values if
+    they all have the same. `fields` are those of a STRUCT.
     """
 
     id: str
@@ -61,12 +61,12 @@ class LogicalType:
 
     @property
     def line(self) -> Line | None:
-        """None for what is not understood."""
+        """The line of the type, None if the type is not understood."""
         return Line.NUMBER if self.id == "DECIMAL" else _LINES.get(self.id)
 
     @property
     def data_type(self) -> DataType:
-        """The type under which tamis evaluates the values; NotUnderstood if there is none."""
+        """The type as which tamis evaluates the values. Raises NotUnderstood if there is none."""
         if self.id == "DECIMAL" and self.width is not None and self.scale is not None:
             return decimal(self.width, self.scale)
         data_type = _DATA_TYPES.get(self.id)
@@ -76,9 +76,9 @@ class LogicalType:
 
     @property
     def step(self) -> Fraction | None:
-        """What 1 of the stored whole numbers stands for on the line; None: no whole numbers.
+        """The value on the line of the stored integer 1, None if values are not stored as integers.
 
-        TIMESTAMP_NS is stored here in microseconds like its kin: see nanoseconds.
+        TIMESTAMP_NS counts as stored in microseconds, like the other timestamps (see nanoseconds).
         """
         if self.id == "DECIMAL":
             return Fraction(1, 10 ** (self.scale or 0))
@@ -90,9 +90,9 @@ class LogicalType:
 
     @property
     def range(self) -> tuple[int, int]:
-        """The least and the greatest stored whole number."""
+        """The least and the greatest stored integer."""
         if self.id == "DECIMAL":
-            # More than the digits say: see DataType.domain.
+            # More than the digits allow: see DataType.domain.
             bits = 64 if self.data_type.is_discrete else 128
             return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
         return _RANGES.get(self.id, self.data_type.domain)
@@ -119,8 +119,8 @@ _RANGES: Final = {
     "UHUGEINT": _range(128, signed=False),
 }
 
-#: Unsigned numbers as the next wider type; 128 bits as the widest decimal, which holds their first
-#: 38 digits: what has more is not known in statistics, and no constant either.
+#: Unsigned integers use the next wider type. Integers of 128 bits use the widest decimal, which has
+#: 38 digits. Values with more digits are not known in statistics, and cannot be constants.
 _DATA_TYPES: Final = {
     "BOOLEAN": types.BOOLEAN,
     "TINYINT": types.BYTE,
@@ -158,19 +158,19 @@ _LINES: Final = {
     "BOOLEAN": Line.TRUTH,
 }
 
-#: Whole numbers of so many bits are all among the floating values.
+#: A floating-point type contains all integers of this many bits.
 _WHOLE_BITS: Final = {"FLOAT": 24, "DOUBLE": 53}
 
 
 def keeps_value(source: LogicalType, target: LogicalType) -> bool:
-    """Whether a cast gives every value of the source as itself, or an error: never another one."""
+    """Return whether a cast keeps every value of the source or fails, but never changes one."""
     if source == target:
         return source.line is not None
     if source.line is None or source.line is not target.line:
         return False
     if source.line is Line.NUMBER:
         return _keeps_number(source, target)
-    # A day or a coarser unit is a point on the finer scale. The other way is rounding.
+    # A day or a coarser unit is a point on the finer scale. The reverse cast rounds.
     return source.line is Line.CALENDAR and (
         _CALENDAR.index(source.id) < _CALENDAR.index(target.id)
     )
@@ -206,8 +206,11 @@ def _keeps_number(source: LogicalType, target: LogicalType) -> bool:
 def logical_type(node: object) -> LogicalType:
     """Read a type: {"id": "DECIMAL", "type_info": {"width": 9, "scale": 2, …}}.
 
-    What carries information that changes its meaning, such as a collation, comes back under a name
-    that nothing understands; NotUnderstood for what is no type at all.
+    A type with information that changes its meaning, such as a collation, gets a name that is not
+    understood.
+
+    Raises:
+        NotUnderstood: The node is not a type.
     """
     document = mapping(node)
     name, info = text(document.get("id")), document.get("type_info")

@@ -1,4 +1,4 @@
-"""Expressions as a filter document, in the form that DuckDB writes up to 1.5.
+"""Write expressions as a filter document, in the form that DuckDB uses up to 1.5.
 
     tamis                          document
     column, literal                BOUND_COLUMN_REF, BOUND_CONSTANT
@@ -8,8 +8,9 @@
     NOT IN IS NULL Coalesce        BOUND_OPERATOR
     StartsWith EndsWith Contains   prefix(…) suffix(…) contains(…)
 
-What has no such form is refused. A server applies every filter that it is sent, so that a filter
-may be left out, where rows are filtered again, but not be weakened unseen.
+Expressions without such a form are rejected. A server applies every filter that it receives. If the
+rows are filtered again, the caller may leave out a filter, but a filter must not be weakened
+silently.
 """
 
 from __future__ import annotations
@@ -40,17 +41,22 @@ from tamis.expr.types import BOOLEAN, STRING, DataType
 
 __all__ = ["to_duckdb"]
 
-#: What DuckDB writes for a node that stands nowhere in the text of a query.
+#: The location that DuckDB writes for a node that does not come from the text of a query.
 _NO_LOCATION: Final = (1 << 64) - 1
 
 
 def to_duckdb(exprs: Iterable[Expr], columns: Sequence[str]) -> dict[str, Any]:
-    """The document whose filters are these expressions: what Airport servers are sent.
+    """Return the document with these expressions as filters, in the form for Airport servers.
 
-    `columns` are the names of the table's columns, in the order of their bindings. WireError for
-    an expression that the document cannot say, an opaque one for instance, or a column that is not
-    among the names: leave it out, and filter the rows that come back. Bare NaN and Infinity are
-    what `json.dumps` makes of NaN and infinite constants, as DuckDB does.
+    `json.dumps` writes NaN and infinite constants as bare NaN and Infinity, as DuckDB does.
+
+    Args:
+        exprs: The filters.
+        columns: The names of the table's columns, in the order of their bindings.
+
+    Raises:
+        WireError: The document cannot express a filter, for example an opaque one, or a column is
+            not among the names. Leave out that filter, and apply it to the returned rows.
 
     >>> from tamis.expr.types import FLOAT
     >>> score = Column(("score",), FLOAT)
@@ -100,16 +106,16 @@ class _Writer:
                 return _function(_FUNCTIONS[name], below, _type(data_type))
             case _:
                 raise WireError(
-                    f"a filter document cannot say `{to_sql(expr)}`: "
-                    "leave that filter out, and apply it to the rows that come back"
+                    f"a filter document cannot express `{to_sql(expr)}`: "
+                    "leave out that filter, and apply it to the returned rows"
                 )
 
     def _column(self, expr: Column) -> dict[str, Any]:
         outermost, *fields = expr.path
         if outermost not in self._columns:
             raise WireError(
-                f"the filter names the column `{outermost}`, which is not among "
-                f"{', '.join(self._columns) or 'no columns'}: give the names of the whole table"
+                f"the filter uses the column `{outermost}`, which is not among "
+                f"{', '.join(self._columns) or 'no columns'}: pass the names of all columns"
             )
         types = [_type(expr.type)]
         for field in reversed(fields):
@@ -136,7 +142,7 @@ class _Writer:
             return self.node(expr.value)  # raises
         options: list[Value] = [*expr.options, None] if expr.has_null else [*expr.options]
         if not options:
-            # DuckDB has no empty list: NULL where the value is, else false.
+            # DuckDB has no empty list. Such an IN is NULL where the value is NULL, else false.
             nothing = And((IsNull(expr.value), Literal(None, BOOLEAN)))
             return self.node(nothing if kind == "COMPARE_IN" else Not(nothing))
         below = [_constant(option, data_type) for option in options]
@@ -147,8 +153,8 @@ class _Writer:
         common = None if left is None or right is None else _common(left, right)
         if common is None:
             raise WireError(
-                f"a filter document cannot say `{to_sql(expr)}`, which compares two types: "
-                "leave that filter out, and apply it to the rows that come back"
+                f"a filter document cannot express `{to_sql(expr)}`, which compares two types: "
+                "leave out that filter, and apply it to the returned rows"
             )
         return _node("BOUND_COMPARISON", _COMPARISONS[expr.op]) | {
             "left": _cast(self.node(expr.left), left, common),
@@ -200,7 +206,7 @@ def _cast(node: dict[str, Any], source: DataType | None, target: DataType) -> di
 
 
 def _common(left: DataType, right: DataType) -> DataType | None:
-    """The type that both sides are cast to, as tamis compares them; None: there is none."""
+    """Return the type to which tamis casts both sides to compare them, None if there is none."""
     if left == right:
         return left
     if left.is_integral and right.is_integral:
@@ -254,7 +260,7 @@ def _type(data_type: DataType) -> dict[str, Any]:
 
 
 def _struct(field: str, data_type: dict[str, Any]) -> dict[str, Any]:
-    """A struct of which only the one field matters."""
+    """Return a struct type in which only one field matters."""
     info = {
         "type": "STRUCT_TYPE_INFO",
         "alias": "",
