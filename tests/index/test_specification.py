@@ -218,7 +218,7 @@ class TestAnotherSchema:
         overwrite(root)
 
         def refuse(sql: str, schema: str) -> dict[str, Any]:
-            raise StatisticsIndexError(f"expressions: {sql} is not understood")
+            raise StatisticsIndexError(f"expressions: {sql} cannot be analysed")
 
         monkeypatch.setattr(index, "_parse", refuse)
         with pytest.warns(UserWarning, match=r"should hold twice\(a\), which"):

@@ -38,14 +38,14 @@ def selected_leaves(
         return tuple(leaves)
     chosen: list[Leaf] = []
     for name in columns:
-        matching = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
-        if not matching and gone is not None:
+        named = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
+        if not named and gone is not None:
             gone.append(name)
-        elif not matching:
+        elif not named:
             near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
             hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
             raise StatisticsIndexError(f"no column {name} can have footer statistics: {hint}")
-        chosen.extend(leaf for leaf in matching if leaf not in chosen)
+        chosen.extend(leaf for leaf in named if leaf not in chosen)
     return tuple(chosen)
 
 

@@ -117,7 +117,7 @@ def refusal(reading: Reading, overlapping: bool) -> str | None:
         )
     encoding = options.get("encoding", options.get("charset", "UTF-8"))
     if encoding.lower() not in _ENCODINGS:
-        return f"the rows of a file in {encoding} depend on where Spark splits it: write it in UTF-8"
+        return f"rows of a file in {encoding} depend on where Spark splits it: write it in UTF-8"
     if "singlevariantcolumn" in options:
         return "singleVariantColumn leaves no columns that can have statistics"
     return None
@@ -184,7 +184,7 @@ def _columns(built: str, now: str) -> str:
     was, is_now = (_fields(each) for each in (built, now))
     for before, after in zip([*was, None], [*is_now, None], strict=False):
         if before != after:
-            return f"had {_column(before)} in place of {_column(after)}"
+            return f"had {_column(before)} and have {_column(after)}"
     return "were different"
 
 
