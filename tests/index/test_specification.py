@@ -299,7 +299,9 @@ class TestPlaces:
     ) -> None:
         (tmp_path / "file").write_text("")
         monkeypatch.setattr(specifications, "_directory", lambda: tmp_path / "file" / "no")
-        with pytest.warns(UserWarning, match=r"cannot be written to .*spark\.tamis\.index\.location"):
+        with pytest.warns(
+            UserWarning, match=r"cannot be written to .*spark\.tamis\.index\.location"
+        ):
             index.build(**RICH)
         assert held(index) == ALL
 

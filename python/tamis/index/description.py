@@ -55,7 +55,10 @@ class Description:
 
     @property
     def distrusted(self) -> str | None:
-        """Why queries that read the files as this session does cannot use the index, if so."""
+        """Why queries that read the files as this session does cannot use the index.
+
+        None if they can.
+        """
         if self.built_for == self.now:
             return None
         if self.built_for is None or self.now is None:

@@ -179,7 +179,7 @@ def _unused(rows: Rows, total: int) -> Rows:
 
 
 def _verified(listing: _Keys, indexed: _Keys, rows: Rows) -> Rows:
-    """Set the rows whose keys differ to -1. Works by chunk, to copy no whole column."""
+    """Set rows whose keys differ to -1, chunk by chunk, which avoids copying whole columns."""
     names = plain(indexed.name)
     start = 0
     for chunk in listing.name.chunks:

@@ -112,8 +112,7 @@ def refusal(reading: Reading, overlapping: bool) -> str | None:
     mode = options.get("mode", "PERMISSIVE").upper()
     if mode in ("DROPMALFORMED", "FAILFAST"):
         return (
-            f"mode {mode} makes rows depend on the columns that a query reads: use mode "
-            "PERMISSIVE"
+            f"mode {mode} makes rows depend on the columns that a query reads: use mode PERMISSIVE"
         )
     encoding = options.get("encoding", options.get("charset", "UTF-8"))
     if encoding.lower() not in _ENCODINGS:

@@ -37,7 +37,7 @@ def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Le
 
 
 def readable_schema(schema: str, malformed: str | None) -> str:
-    """Return the schema without the column of malformed records and without columns with a default."""
+    """Return the schema without the column of malformed records and columns with a default."""
     document = json.loads(schema)
     document["fields"] = [
         field

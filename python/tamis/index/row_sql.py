@@ -72,8 +72,8 @@ def bounds_sql(k: int, entry: Entry) -> list[str]:
 def members_sql(entries: Sequence[Entry], blocks: int) -> str:
     """Return SQL of one row per value, or per block of a filter, of every entry and file.
 
-    The column `n` is the number of rows of the table in that group. Lists that are too long are
-    cut off: the remaining groups of such a file have fewer rows than the file, so it does not count.
+    The column `n` is the number of rows in that group. Lists that are too long are cut off: the
+    remaining groups of such a file have fewer rows than the file, so it does not count.
     """
     items = []
     for k, entry in enumerate(entries):

@@ -1,8 +1,8 @@
 """Aggregation of the rows of each file with Spark.
 
 There are two jobs over the rows: one for all bounds, one for all bloom filters and value lists.
-Each reads only the columns that it needs. Files are identified by the `_metadata` columns, and
-tamis does not plan scans that read those, so it skips no file here.
+Each reads only the columns that it needs. Files are identified by the `_metadata` columns. Reading
+those keeps tamis from replacing the scan, so no file is skipped here.
 
 A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
 as its footer states. Nothing is recorded of any other file, nor of a file with dates or timestamps
@@ -189,7 +189,8 @@ class Job:
         for k, entry in enumerate(entries):
             wanted += bounds_sql(k, entry)
         if any(entry.type in TEXT for entry in entries):
-            # Always empty. It makes Spark aggregate by hash; for strings alone, it would sort rows.
+            # Always empty. It makes Spark aggregate by hash. For strings alone, Spark would sort
+            # the rows by file.
             wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
         with self.watch(f"aggregating the rows of {len(self.uris)} files"):
             table = self.sql(

@@ -61,7 +61,7 @@ def open_snapshot(directory: str, fingerprint: str) -> Snapshot:
     """Memory-map the two files of a snapshot.
 
     Raises:
-        OSError, ValueError: A file is missing or damaged (pyarrow's errors are of these types).
+        OSError, ValueError: A file is missing or damaged. Subclasses of pyarrow are raised as well.
     """
     files = mapped(snapshot_path(directory, fingerprint, "files"))
     groups = mapped(snapshot_path(directory, fingerprint, "groups"))

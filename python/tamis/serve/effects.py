@@ -1,4 +1,4 @@
-"""What conjuncts rule out, in files, bytes and rows: for the person who asks."""
+"""What conjuncts rule out, in files, bytes and rows, for explanations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def with_effects(
     found: ScanInput,
     conjuncts: Sequence[Expr],
 ) -> list[ConjunctAnswer]:
-    """The answers with what each conjunct rules out, if the request asks for it."""
+    """Return the answers with what each conjunct rules out, if the request asks for detail."""
     if not request.detail:
         return answers
 

@@ -1,4 +1,4 @@
-"""One request, one answer: read it, find the statistics, decide, write down what was decided."""
+"""Answering a question: read the request, find the statistics, decide, write the answer."""
 
 from __future__ import annotations
 
@@ -41,12 +41,16 @@ from tamis.wire.messages import (
     write_answer,
 )
 
-#: A planning that took longer, in seconds, read or gathered much.
+#: Seconds of planning after which memory is returned: longer planning allocates much.
 _LONG = 0.02
 
 
 def plan(question: str) -> str:
-    """Plan one scan. Raises TamisError for a request that cannot be read."""
+    """Plan one scan.
+
+    Raises:
+        TamisError: The request cannot be read.
+    """
     started = time.perf_counter()
     request = read_request(question)
     text = with_room(depth_of(request.conjuncts), lambda: _plan(request, started))
@@ -56,30 +60,31 @@ def plan(question: str) -> str:
 
 
 def _plan(request: PlanRequest, started: float) -> str:
-    found = open_scan(request)
+    scan = open_scan(request)
     opened = time.perf_counter()
     watch = Watch()
     conjuncts = _conjuncts(request, watch)
     implied = found_ranges(conjuncts)
-    decided = _decided(request, found, conjuncts, implied)
-    outcomes = with_effects(decided.conjuncts, request, found, conjuncts)
+    decided = _decided(request, scan, conjuncts, implied)
+    outcomes = with_effects(decided.conjuncts, request, scan, conjuncts)
     answer = structs.replace(
         decided,
         conjuncts=outcomes,
         opening_milliseconds=(opened - started) * 1000,
         implied=ranges_of_residual(request, conjuncts, decided.conjuncts, implied),
         warnings=[
-            *found.warnings,
+            *scan.warnings,
             *(Warning_(code, text) for code, text in watch.warnings.items()),
         ],
     )
-    answer = located(answer, request, found)
+    answer = located(answer, request, scan)
     seconds = time.perf_counter() - started
     return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
 
 
 def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
-    # Once here, for then little is left to do later: of thousands of equalities one list.
+    # Simplified once here, so that little is left to do later: thousands of equalities become one
+    # list.
     conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
     if not request.declarations:
         return conjuncts
@@ -129,12 +134,13 @@ def _of_rows(
     conjuncts: Sequence[Expr],
     files: ScanDecision,
 ) -> PlanAnswer:
-    """Of files that are not Parquet, which are read whole."""
+    """Return the answer for files that are not Parquet, which are read whole."""
     losing = [loses_rows_to(reading, conjunct) for conjunct in conjuncts]
     if not any(losing):
         answer = _answer(request, found, files, found.records(files.kept))
         return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
-    # Then rows that pass are fewer than statistics say: the filter stays, no goal is met by them.
+    # Spark's reader returns fewer matching rows than statistics count. So the filter stays, and no
+    # goal is answered.
     weaker = tuple(
         replace(
             each,
