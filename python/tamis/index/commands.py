@@ -272,7 +272,7 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
         if isinstance(problem, StatisticsIndexError) and not interrupts:
             raise StatisticsIndexError(problem.shell) from problem
         is_changed = opened is not None and opened.is_changed
-        state = "changed already" if is_changed else "unchanged"
+        state = "already changed" if is_changed else "unchanged"
         typer.echo(f"tamis: interrupted: the index is {state}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     finally:

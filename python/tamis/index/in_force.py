@@ -44,7 +44,7 @@ def selected_leaves(
         elif not named:
             near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
             hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
-            raise StatisticsIndexError(f"no column {name} can have footer statistics: {hint}")
+            raise StatisticsIndexError(f"no column {name} with footer statistics: {hint}")
         chosen.extend(leaf for leaf in named if leaf not in chosen)
     return tuple(chosen)
 

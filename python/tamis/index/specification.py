@@ -107,11 +107,9 @@ class SpecificationFile:
 
     def read(self) -> Specification | None:
         """Return the specification; None if there is none that can be read."""
-        specification = self._decoded()
+        decoded = self._decoded()
         # another root means that two digests are equal
-        return (
-            specification if specification is not None and specification.root == self.root else None
-        )
+        return decoded if decoded is not None and decoded.root == self.root else None
 
     def _decoded(self) -> Specification | None:
         try:
