@@ -34,7 +34,7 @@ DIFFERENT = [
     (other(schema=spark_schema(a="long", b="long")), "had none and have b long"),
     (other(schema=spark_schema(a={"b": "long"})), "had a long and have a struct"),
     (other(schema="nonsense"), "the columns had a long and have none"),
-    (other(partitions=spark_schema(p="long")), "the partition columns had none where"),
+    (other(partitions=spark_schema(p="long")), "the partition columns had none and"),
     (other(options={}), "option sep was ; and is not set"),
     (other(options={"sep": "\n"}), r"option sep was ; and is \n"),
     (other(options={"sep": ";", "quote": "'"}), "option quote was not set and is '"),

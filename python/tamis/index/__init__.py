@@ -30,7 +30,7 @@ def index(
     *,
     reader: DataFrameReader | None = None,
 ) -> Index:
-    """Return a handle of the statistics index of a directory of files, or of a table over one.
+    """Return a handle to the statistics index of a directory of files, or of a table over one.
 
     Nothing is read or written until a method of the handle is called, such as `build`, `refresh`,
     `describe` or `drop`.

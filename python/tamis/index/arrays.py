@@ -140,7 +140,7 @@ class _NumberFile:
         self._file.write(np.ascontiguousarray(block).data)
 
     def finish(self) -> None:
-        """Nothing is left to write."""
+        """Do nothing: every value is already written."""
 
     def close(self) -> None:
         self._file.close()
@@ -247,7 +247,7 @@ def map_bounds(folder: Path, data_type: DataType, rows: int) -> Bounds:
     keys = tuple(arrays[name] for name in _UNKNOWN_KEYS if name in arrays)
     every_array = [*edges.values(), *keys, *(arrays[name] for name in _FLAGS)]
     if any(array is not None and len(array) not in (1, rows) for array in every_array):
-        raise ValueError(f"{folder} is not of {rows} rows")
+        raise ValueError(f"{folder} does not have {rows} rows")
     return Bounds(
         data_type,
         edges["lower"],

@@ -1,4 +1,4 @@
-"""Row statistics: what a build is requested to record from the rows, and how that is resolved.
+"""Requests for row statistics, and their resolution against the schema of a table.
 
 bounds   least and greatest value and the counts of NULL and NaN, per file
 bloom    a bloom filter of the values, per file: for = and IN on columns without clustering
@@ -280,7 +280,7 @@ def _paths(expr: Expr) -> Sequence[tuple[str, ...]]:
 def guards_of(
     paths: Sequence[tuple[str, ...]], schema: Schema, name: str
 ) -> tuple[tuple[str, str], ...]:
-    """Return SQL and type of inner date and timestamp column at these paths.
+    """Return SQL and type of each date and timestamp column at these paths.
 
     Raises:
         StatisticsIndexError: A column at these paths cannot be recorded soundly.

@@ -83,11 +83,12 @@ def read_footers(
         # pickles the function and chooses the Python of the workers here rather than in collect
         _ = job._jrdd
     with progress_of(context, f"reading {len(ordinals)} footers"):
-        found = job.collect()
+        results = job.collect()
     return Harvest(
-        _gathered([files for files, _ in found], [("ordinal", "ascending")]),
+        _gathered([files for files, _ in results], [("ordinal", "ascending")]),
         _gathered(
-            [row_groups for _, row_groups in found], [("file", "ascending"), ("start", "ascending")]
+            [row_groups for _, row_groups in results],
+            [("file", "ascending"), ("start", "ascending")],
         ),
     )
 

@@ -56,7 +56,9 @@ Values = Annotated[
 ]
 Expressions = Annotated[
     list[str] | None,
-    typer.Option("--expression", metavar="SQL", help="Record bounds and values of this value."),
+    typer.Option(
+        "--expression", metavar="SQL", help="Record bounds and values of this expression."
+    ),
 ]
 Format = Annotated[
     str | None,

@@ -5,7 +5,7 @@ of the column: an int for integers, booleans, dates, times and unscaled decimals
 bytes. It returns None if the statistic does not bound what Spark reads. A pair of file type and
 table type has a decoder only if Spark reads the same value that the statistic describes.
 
-This module also runs on executors. So of this package, it imports only `leaves`.
+This module also runs on executors, so it imports only `leaves` from this package.
 """
 
 from __future__ import annotations
@@ -151,9 +151,9 @@ def cut_lower(raw: bytes) -> bytes:
 
 
 def cut_upper(raw: bytes) -> bytes | None:
-    """Truncate an upper bound: the shortest successor of a prefix is above all values with it.
+    """Truncate an upper bound to the shortest successor of its prefix, above all values with it.
 
-    Returns None if there is no bound.
+    Returns None if there is no such bound.
 
     >>> cut_upper(b"a" * 200) == b"a" * 127 + b"b"
     True

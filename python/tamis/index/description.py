@@ -25,7 +25,7 @@ _RECORDED = ("recorded", "of", "files", "bytes", "seconds")
 
 @dataclass(frozen=True)
 class Staleness:
-    """Numbers of indexed files, compared with the current listing."""
+    """How the indexed files compare with the current listing, in numbers of files."""
 
     fresh: int
     changed: int

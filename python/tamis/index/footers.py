@@ -169,18 +169,18 @@ def _paths(schema: pq.ParquetSchema) -> list[Path | None]:
     Raises:
         ValueError: The Arrow schema and the Parquet schema do not agree.
     """
-    found: list[Path | None] = []
+    paths: list[Path | None] = []
     for column in schema.to_arrow_schema():
-        found.extend(_leaf_paths(column.type, (column.name,)))
-    if len(found) != len(schema.names):
-        raise ValueError("the Arrow schema has other leaves than the Parquet schema")
-    for i, path in enumerate(found):
+        paths.extend(_leaf_paths(column.type, (column.name,)))
+    if len(paths) != len(schema.names):
+        raise ValueError("the Arrow schema and the Parquet schema have different leaves")
+    for i, path in enumerate(paths):
         column = schema.column(i)
         if (path is None) != (column.max_repetition_level > 0):
-            raise ValueError("the Arrow schema has other lists than the Parquet schema")
+            raise ValueError("the Arrow schema and the Parquet schema have different lists")
         if path is not None and ".".join(path) != column.path:
-            raise ValueError("the Arrow schema has other names than the Parquet schema")
-    return found
+            raise ValueError("the Arrow schema and the Parquet schema have different names")
+    return paths
 
 
 def _leaf_paths(kind: pa.DataType, path: Path | None) -> Iterable[Path | None]:

@@ -1,4 +1,4 @@
-"""`tamis.index(spark, path)`: a handle of the index of one directory or table."""
+"""`tamis.index(spark, path)`: a handle to the index of one directory or table."""
 
 from __future__ import annotations
 

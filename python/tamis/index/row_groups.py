@@ -104,7 +104,7 @@ class RowGroups:
         arrays = {name: _numbers(placed, name) for name in _GROUP}
         totals = self._pointer.totals
         if len(first) != totals.files + 1 or first[-1] != len(arrays["start"]):
-            raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
+            raise self._store.damaged(f"{ROW_GROUPS} has different row groups than {FILES}")
         statistics = IndexStatistics(
             self._store, self._pointer, self._cache, arrays["num_records"], ROW_GROUPS
         )
@@ -129,7 +129,7 @@ class RowGroups:
         np.cumsum(number, out=first[1:])
         # if any row group is not where its file expects it, none is used
         if not _follow(files.column(0).to_numpy(), first[:-1][number > 0], number):
-            raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
+            raise self._store.damaged(f"{ROW_GROUPS} has different row groups than {FILES}")
         return pa.table({"first": first})
 
 

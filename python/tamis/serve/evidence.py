@@ -96,19 +96,19 @@ def _conjuncts(request: PlanRequest) -> list[Expr]:
     return [bind(each, declared, watch) for each in conjuncts]
 
 
-def _ruled_out(found: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.Array, pa.Array]:
+def _ruled_out(scan: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.Array, pa.Array]:
     alone, together = np.full(files, files, np.int64), np.full(files, files, np.int64)
-    for number, effect in reversed(list(enumerate(effects(conjuncts, found.segments, files)))):
+    for number, effect in reversed(list(enumerate(effects(conjuncts, scan.segments, files)))):
         alone[effect.alone] = number
         if effect.added is not None:
             together[effect.added] = number
     if conjuncts:
         # as in planning: the ranges implied by all conjuncts may prune more than the steps above
         implied = [each.predicate for each in found_ranges(conjuncts)]
-        kept = decide(conjuncts, found.segments, files, consequences=implied).kept
+        kept = decide(conjuncts, scan.segments, files, consequences=implied).kept
         together[~kept & (together == files)] = len(conjuncts) - 1
     empty = np.zeros(files, np.bool_)
-    for segment in found.segments:
+    for segment in scan.segments:
         flags = segment.statistics.empty()
         if flags is not None:
             empty[segment.ordinals] = flags
@@ -121,13 +121,13 @@ def _ordinals(numbers: npt.NDArray[np.int64], none: int) -> pa.Array:
 
 
 def _cells(
-    found: ScanInput, columns: NamedColumns, whole: Expr, codes: npt.NDArray[np.int8]
+    scan: ScanInput, columns: NamedColumns, whole: Expr, codes: npt.NDArray[np.int8]
 ) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
     """Return a map of cells for each file, and whether it has any statistics."""
     types = {dotted(path): data_type for path, data_type in columns.items()}
     is_known = np.zeros(len(codes), np.bool_)
     maps, order = [], []
-    for ordinals, cells in cells_of(found, columns):
+    for ordinals, cells in cells_of(scan, columns):
         numbers = np.arange(len(codes))[ordinals]
         texts = {name: literals(each, _type_of(name, types)) for name, each in cells.items()}
         for each in cells.values():

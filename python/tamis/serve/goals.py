@@ -47,12 +47,12 @@ __all__ = ["answer_goal", "reason_document"]
 
 
 def answer_goal(
-    request: PlanRequest, found: ScanInput, conjuncts: Sequence[Expr], decision: ScanDecision
+    request: PlanRequest, scan: ScanInput, conjuncts: Sequence[Expr], decision: ScanDecision
 ) -> GoalAnswer | None:
     """Return the answer to the request's goal; None if it has none."""
     if request.goal is None:
         return None
-    return _GOALS[type(request.goal)](request.goal, Asked(found, conjuncts, decision))
+    return _GOALS[type(request.goal)](request.goal, Asked(scan, conjuncts, decision))
 
 
 def _limit(goal: LimitGoal, asked: Asked) -> GoalAnswer:

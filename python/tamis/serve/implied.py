@@ -54,7 +54,7 @@ def ranges_of_residual(
     request: PlanRequest,
     conjuncts: Sequence[Expr],
     answers: Sequence[ConjunctAnswer],
-    found: Sequence[plan.ImpliedRange],
+    ranges: Sequence[plan.ImpliedRange],
 ) -> list[ImpliedRange]:
     """Return the implied ranges that the reader can use.
 
@@ -69,24 +69,25 @@ def ranges_of_residual(
     partitions = {column.name for column in request.table.partition_columns}
     return [
         _document(each)
-        for each in found
+        for each in ranges
         if each.column.path in named
         and each.column.path[0] not in partitions
         and _is_safe_for_readers(each)
     ]
 
 
-def _is_safe_for_readers(found: plan.ImpliedRange) -> bool:
+def _is_safe_for_readers(implied: plan.ImpliedRange) -> bool:
     """Return whether a Parquet reader with this range as a filter keeps every row in the range."""
-    data_type = found.column.type
+    data_type = implied.column.type
     return not any(
-        loses_within(each.lower, each.upper, data_type, each.upper_open) for each in found.intervals
+        loses_within(each.lower, each.upper, data_type, each.upper_open)
+        for each in implied.intervals
     )
 
 
-def _document(found: plan.ImpliedRange) -> ImpliedRange:
+def _document(implied: plan.ImpliedRange) -> ImpliedRange:
     intervals = [
         ImpliedInterval(optional(each.lower), optional(each.upper), each.upper_open)
-        for each in found.intervals
+        for each in implied.intervals
     ]
-    return ImpliedRange(list(found.column.path), intervals)
+    return ImpliedRange(list(implied.column.path), intervals)

@@ -94,34 +94,34 @@ def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
 
 def _decided(
     request: PlanRequest,
-    found: ScanInput,
+    scan: ScanInput,
     conjuncts: Sequence[Expr],
     implied: Sequence[ImpliedRange],
 ) -> PlanAnswer:
     consequences = [each.predicate for each in implied]
     among = None if request.among is None else decode_kept(request.among, request.snapshot.files)
     files = decide(
-        conjuncts, found.segments, request.snapshot.files, request.detail, consequences, among
+        conjuncts, scan.segments, request.snapshot.files, request.detail, consequences, among
     )
     if request.detail:
-        files = _with_better_reasons(files, found, conjuncts)
+        files = _with_better_reasons(files, scan, conjuncts)
     decision = None
     if request.reading is not None:
-        return _of_rows(request, reading_of(request.reading), found, conjuncts, files)
+        return _of_rows(request, reading_of(request.reading), scan, conjuncts, files)
     if request.row_groups:
-        grouped = grouped_files(found, files.kept)
-        decision = decide_row_groups(conjuncts, files, found.segments, grouped, consequences)
+        grouped = grouped_files(scan, files.kept)
+        decision = decide_row_groups(conjuncts, files, scan.segments, grouped, consequences)
     if decision is None:
-        answer = _answer(request, found, files, found.records(files.kept))
-        return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
-    return _with_row_groups(request, found, files, decision)
+        answer = _answer(request, scan, files, scan.records(files.kept))
+        return structs.replace(answer, goal=answer_goal(request, scan, conjuncts, files))
+    return _with_row_groups(request, scan, files, decision)
 
 
 def _with_better_reasons(
-    files: ScanDecision, found: ScanInput, conjuncts: Sequence[Expr]
+    files: ScanDecision, scan: ScanInput, conjuncts: Sequence[Expr]
 ) -> ScanDecision:
     outcomes = tuple(
-        replace(each, reason=better_reason(conjunct, each.reason, found.segments, len(files.kept)))
+        replace(each, reason=better_reason(conjunct, each.reason, scan.segments, len(files.kept)))
         for conjunct, each in zip(conjuncts, files.conjuncts, strict=True)
     )
     return replace(files, conjuncts=outcomes)
@@ -130,15 +130,15 @@ def _with_better_reasons(
 def _of_rows(
     request: PlanRequest,
     reading: Reading,
-    found: ScanInput,
+    scan: ScanInput,
     conjuncts: Sequence[Expr],
     files: ScanDecision,
 ) -> PlanAnswer:
     """Return the answer for files that are not Parquet, which are read whole."""
     losing = [loses_rows_to(reading, conjunct) for conjunct in conjuncts]
     if not any(losing):
-        answer = _answer(request, found, files, found.records(files.kept))
-        return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
+        answer = _answer(request, scan, files, scan.records(files.kept))
+        return structs.replace(answer, goal=answer_goal(request, scan, conjuncts, files))
     # Spark's reader returns fewer matching rows than statistics count. So the filter stays, and no
     # goal is answered.
     weaker = tuple(
@@ -151,11 +151,11 @@ def _of_rows(
         else each
         for conjunct, each, is_losing in zip(conjuncts, files.conjuncts, losing, strict=True)
     )
-    return _answer(request, found, replace(files, conjuncts=weaker), found.records(files.kept))
+    return _answer(request, scan, replace(files, conjuncts=weaker), scan.records(files.kept))
 
 
 def _answer(
-    request: PlanRequest, found: ScanInput, decision: ScanDecision, records: int | None
+    request: PlanRequest, scan: ScanInput, decision: ScanDecision, records: int | None
 ) -> PlanAnswer:
     return PlanAnswer(
         id=request.id,
@@ -163,22 +163,22 @@ def _answer(
         files=request.snapshot.files,
         kept=encode_kept(decision.kept),
         kept_records=records,
-        total_records=found.total_records,
+        total_records=scan.total_records,
         conjuncts=[_conjunct(each) for each in decision.conjuncts],
     )
 
 
 def _with_row_groups(
-    request: PlanRequest, found: ScanInput, files: ScanDecision, decision: RowGroupDecision
+    request: PlanRequest, scan: ScanInput, files: ScanDecision, decision: RowGroupDecision
 ) -> PlanAnswer:
     whole = decision.scan.kept.copy()
     whole[decision.ranges.files] = False
-    records = found.records(whole)
+    records = scan.records(whole)
     if records is not None:
         records += decision.records
-    groups = counted(found, files.kept)
+    groups = counted(scan, files.kept)
     return structs.replace(
-        _answer(request, found, decision.scan, records),
+        _answer(request, scan, decision.scan, records),
         row_groups=encode_row_groups(
             decision.ranges.files,
             decision.ranges.starts,

@@ -95,17 +95,17 @@ def audit_row_of(record: AuditRecord) -> dict[str, Any]:
     return {"id": record.id, "time": record.time, "audit": audit}
 
 
-def _conjunct(recorded: RecordedConjunct, found: _Conjunct | None) -> dict[str, Any]:
-    why = (found and found.reason) or recorded.reason
+def _conjunct(recorded: RecordedConjunct, facts: _Conjunct | None) -> dict[str, Any]:
+    why = (facts and facts.reason) or recorded.reason
     return {
         "sql": recorded.sql[:_LONGEST_SQL],
         "pushdown": recorded.pushdown,
         "reason": why and str(why.code),
         "text": why and why.text[:_LONGEST_SQL],
         "fix": why and why.fix and why.fix[:_LONGEST_SQL],
-        "columns": found and found.columns,
-        "pruned_files": found and found.pruned_files,
-        "files_without_bounds": found and found.files_without_bounds,
+        "columns": facts and facts.columns,
+        "pruned_files": facts and facts.pruned_files,
+        "files_without_bounds": facts and facts.files_without_bounds,
     }
 
 
