@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 #: Columns whose footer statistics are read; None: all.
 Selected: TypeAlias = Sequence[str] | None
-#: How often a specification is written again because another process committed a build meanwhile.
+#: Attempts to write a specification while other processes commit builds.
 _ATTEMPTS: Final = 10
 
 
@@ -126,8 +126,8 @@ class Index:
     def add(self, columns: Columns | None = None, expressions: Expressions | None = None) -> Index:
         """Rebuild the index with everything that it holds already and with these statistics.
 
-        The arguments are those of `build`. An index that is missing or damaged is built. What an
-        index held that was deleted by an overwrite of the table is kept as well.
+        The arguments are those of `build`. An index that is missing or damaged is built. If an
+        overwrite of the table deleted the index, the new one also holds what that one held.
 
             add(columns={"id": "bloom"})
         """

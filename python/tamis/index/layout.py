@@ -177,7 +177,7 @@ def index_uri(root: str, location: str | None) -> str:
 
 
 def digest_of(root: str) -> str:
-    """Return the name used outside of a root to identify it, a URI without a trailing slash.
+    """Return a name for a root (a URI without a trailing slash), for use outside of it.
 
     >>> digest_of("file:/data/t")
     '2d6f6c3c4fa7af9c'

@@ -213,7 +213,7 @@ def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
 
 
 def invalidate(spark: SparkSession, root: str) -> None:
-    """Notify the session that the index of a root has changed. Without the shim none is used."""
+    """Notify the session that the index of a root has changed. Without the shim, do nothing."""
     shim = shim_of(spark)
     if shim is not None:
         shim.invalidate(root)

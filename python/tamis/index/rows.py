@@ -153,7 +153,7 @@ class Job:
 
         Args:
             entries: The entries.
-            places: The files to read; None: all.
+            places: The files to read; None: all whose number of rows is known.
             more: Further columns, as SQL.
         """
         frame = self.frame

@@ -38,7 +38,7 @@ def literals(values: pa.Array, data_type: DataType | None) -> pa.Array:
     for value in _plain(values, data_type).to_pylist():
         text = None if value is None or data_type.is_floating else known.get(value)
         if text is None and value is not None:
-            text = known[value] = _text(value, data_type)  # floats not cached: -0.0 == 0.0
+            text = known[value] = _text(value, data_type)  # floats are not looked up: -0.0 == 0.0
         texts.append(text)
     return pa.array(texts, pa.string())
 
