@@ -61,7 +61,7 @@ class TestListing:
         file = tmp_path / "a b" / "0.parquet"
         pq.write_table(pa.table({"a": [1]}), file)
         listing = LocalIndex(tmp_path / "a b", spark_schema(a="long"), tmp_path / "scratch")._list()
-        with pytest.raises(StatisticsIndexError, match=f"is a file.*: give file:{file.parent}\\."):
+        with pytest.raises(StatisticsIndexError, match=f"is a file.*: pass file:{file.parent}\\."):
             require_directory(str(file), uri_of(file), listing.snapshot)
         require_directory(str(file.parent), uri_of(file.parent), listing.snapshot)
 
@@ -122,7 +122,7 @@ class TestCommands:
         monkeypatch.setattr(handles.Index, "build", built)
         monkeypatch.setattr(handles.Index, "describe", interrupted)
         done = CliRunner().invoke(app, ["build", "/data/t"])
-        assert done.output == "tamis: interrupted: the index is changed already\n"
+        assert done.output == "tamis: interrupted: the index is already changed\n"
 
     def test_hints_are_in_the_syntax_of_the_shell(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -208,6 +208,6 @@ class TestWithSpark:
 
     def test_a_single_file(self, spark: SparkSession, tmp_path: Path) -> None:
         pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "0.parquet")
-        with pytest.raises(StatisticsIndexError, match=f"is a file.*give file:{tmp_path}"):
+        with pytest.raises(StatisticsIndexError, match=f"is a file.*pass file:{tmp_path}"):
             tamis.index(spark, tmp_path / "0.parquet").build()
         assert tamis.index(spark, tmp_path).build().describe().to_dict()["files"] == 1

@@ -30,11 +30,11 @@ def other(**fields: Any) -> Reading:
 
 DIFFERENT = [
     (other(format="json"), "the format was csv and is json"),
-    (other(schema=spark_schema(a="string")), "had a long where there is a string"),
-    (other(schema=spark_schema(a="long", b="long")), "had none where there is b long"),
-    (other(schema=spark_schema(a={"b": "long"})), "had a long where there is a struct"),
-    (other(schema="nonsense"), "the columns had a long where there is none"),
-    (other(partitions=spark_schema(p="long")), "the partition columns had none where"),
+    (other(schema=spark_schema(a="string")), "had a long and have a string"),
+    (other(schema=spark_schema(a="long", b="long")), "had none and have b long"),
+    (other(schema=spark_schema(a={"b": "long"})), "had a long and have a struct"),
+    (other(schema="nonsense"), "the columns had a long and have none"),
+    (other(partitions=spark_schema(p="long")), "the partition columns had none and"),
     (other(options={}), "option sep was ; and is not set"),
     (other(options={"sep": "\n"}), r"option sep was ; and is \n"),
     (other(options={"sep": ";", "quote": "'"}), "option quote was not set and is '"),

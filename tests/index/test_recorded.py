@@ -355,7 +355,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"columns": {"part": "values"}}, "part is a partition column"),
     ({"columns": "id"}, "take lists"),
     ({"expressions": ["uper(kind)"]}, "uper.*write it as in a SELECT"),
-    ({"expressions": ["upper(kind"]}, r"upper\(kind is not understood"),
+    ({"expressions": ["upper(kind"]}, r"upper\(kind cannot be analysed"),
     ({"expressions": ["rand() + id"]}, "it is not deterministic"),
     ({"expressions": ["max(id)"]}, "it is an aggregate"),
     ({"expressions": ["row_number() OVER (ORDER BY id)"]}, "it is an aggregate, window"),

@@ -137,7 +137,7 @@ def test_refresh_reads_the_rows_that_changed(index: LocalIndex, root: Path, tmp_
 def test_refresh_where_the_schema_has_changed(index: LocalIndex, tmp_path: Path) -> None:
     index.build(**ASKED)
     index.schema = spark_schema(a="long", t="string")  # s is gone
-    with pytest.warns(UserWarning, match="is to hold s, which the table does not have"):
+    with pytest.warns(UserWarning, match="should hold s, which the table does not have"):
         index.refresh()
     assert [e["of"] for e in index.describe().to_dict()["recorded"]][:3] == ["a", "a", "twice(a)"]
     index.build()

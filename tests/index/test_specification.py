@@ -196,7 +196,7 @@ class TestAnotherSchema:
         index.build(**RICH)
         overwrite(root)
         index.schema = spark_schema(a="long")
-        with pytest.warns(UserWarning, match=r"is to hold b, which the table does not have"):
+        with pytest.warns(UserWarning, match=r"should hold b, which the table does not have"):
             index.refresh()
         assert held(index) == [entry for entry in ALL if entry[0] != "b"]
 
@@ -204,7 +204,7 @@ class TestAnotherSchema:
         index.build(**RICH)
         overwrite(root)
         index.schema = spark_schema(a="long")
-        with pytest.warns(UserWarning, match="is to hold b"):
+        with pytest.warns(UserWarning, match="should hold b"):
             index.refresh()
         overwrite(root)
         index.schema = SCHEMA
@@ -218,10 +218,10 @@ class TestAnotherSchema:
         overwrite(root)
 
         def refuse(sql: str, schema: str) -> dict[str, Any]:
-            raise StatisticsIndexError(f"expressions: {sql} is not understood")
+            raise StatisticsIndexError(f"expressions: {sql} cannot be analysed")
 
         monkeypatch.setattr(index, "_parse", refuse)
-        with pytest.warns(UserWarning, match=r"is to hold twice\(a\), which"):
+        with pytest.warns(UserWarning, match=r"should hold twice\(a\), which"):
             index.refresh()
         assert held(index) == ALL[:3]
 
@@ -231,7 +231,7 @@ class TestAnotherSchema:
         index.build(columns=["b"])
         overwrite(root)
         index.schema = spark_schema(a="long")
-        with pytest.warns(UserWarning, match="is to hold b"):
+        with pytest.warns(UserWarning, match="should hold b"):
             index.refresh()
         assert [c["name"] for c in index.describe().to_dict()["columns"]] == ["a"]
 
@@ -299,7 +299,9 @@ class TestPlaces:
     ) -> None:
         (tmp_path / "file").write_text("")
         monkeypatch.setattr(specifications, "_directory", lambda: tmp_path / "file" / "no")
-        with pytest.warns(UserWarning, match=r"cannot be kept in .*spark\.tamis\.index\.location"):
+        with pytest.warns(
+            UserWarning, match=r"cannot be written to .*spark\.tamis\.index\.location"
+        ):
             index.build(**RICH)
         assert held(index) == ALL
 
@@ -341,4 +343,4 @@ def test_all_specifications_are_listed(tmp_path: Path) -> None:
 def test_a_location_without_an_index_lists_none(tmp_path: Path) -> None:
     assert SpecificationFile.all(tmp_path.as_uri()) == []
     listed = CliRunner().invoke(app, ["list", "--location", tmp_path.as_uri()])
-    assert listed.output == "no index there\n"
+    assert listed.output == "no index at this location\n"

@@ -1,12 +1,12 @@
 """The statistics index of a directory of files: built by Spark, read by the planner.
 
-leaves      which columns have statistics       layout, store   the durable form
-storage     URIs and Hadoop settings            cache           the local form, mapped
-decoding    a statistic of a footer as a value  freshness       which rows still hold
-footers     a footer as bounds and counts       reader          indexes that are open
-harvest     what executors run                  columns         bounds, read when first named
+leaves      columns that have statistics        layout, store   the durable form
+storage     URIs and Hadoop settings            cache           the local, memory-mapped form
+decoding    decoding of footer statistics       freshness       which rows still describe a file
+footers     bounds and counts from footers      reader          open indexes
+harvest     code that executors run             columns         bounds, read on first use
 build       the Spark jobs                      handle          `tamis.index(spark, path)`
-reading     how Spark reads ORC, CSV and JSON   row_harvest     statistics of these, from rows
+reading     how Spark reads ORC, CSV and JSON   row_harvest     their statistics, from rows
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ def index(
     *,
     reader: DataFrameReader | None = None,
 ) -> Index:
-    """The statistics index of a directory of files, or of a table over one.
+    """Return a handle to the statistics index of a directory of files, or of a table over one.
 
-    `path_or_table`: a path or URI, or the name of a table; a `pathlib.Path` is a path. Nothing
-    happens before one of `build`, `refresh`, `describe` or `drop` is called.
+    Nothing is read or written until a method of the handle is called, such as `build`, `refresh`,
+    `describe` or `drop`.
 
-    `reader`: how Spark reads the files of a path that are ORC, CSV or JSON; without one they are
-    Parquet. The index serves queries that read in the same way: of the same format, schema and
-    options, in a session of the same time zone and like settings. A table knows its own.
+    Args:
+        spark: The session that reads the files.
+        path_or_table: A path or URI, or the name of a table. A `pathlib.Path` is always a path.
+        reader: How Spark reads the ORC, CSV or JSON files at a path. Without it, the files at a
+            path are Parquet. The index serves queries that read the files in the same way: with
+            the same format, schema and options, in a session with the same time zone and the same
+            settings that affect reading. A table has its own format, schema and options.
 
     >>> tamis.index(spark, "/data/lineitem").build()  # doctest: +SKIP
     tamis.index(spark, '/data/lineitem')

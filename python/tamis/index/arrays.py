@@ -1,12 +1,13 @@
 """Bounds of one column as files of raw aligned arrays: written block by block, mapped as a whole.
 
     lower.npy  upper.npy                      numpy edges, and sort keys: lower_key.npy, …
-    lower.bytes  lower.offsets.npy  …         edges of strings and binary: values end to end
-    lower.bytes                               edges of long decimals: sixteen bytes a value
-    lower.valid.npy                           bits of an Arrow edge, where it is not known somewhere
-    can_be_null.npy  lower_known.npy  …       flags, a single one where they are all alike
+    lower.bytes  lower.offsets.npy  …         edges of strings and binary: concatenated values
+    lower.bytes                               edges of long decimals: sixteen bytes per value
+    lower.valid.npy                           validity bits of an Arrow edge with unknown values
+    can_be_null.npy  lower_known.npy  …       flags; a single one if all are equal
 
-A block is some rows in turn. Memory holds one block and the flags, whatever the number of rows.
+A block is a run of consecutive rows. Memory holds one block and the flags, however many rows there
+are.
 """
 
 from __future__ import annotations
@@ -28,15 +29,22 @@ __all__ = ["map_bounds", "write_bounds"]
 _EDGES: Final = ("lower", "upper")
 _FLAGS: Final = ("can_be_null", "can_be_nan", "can_be_value")
 _KNOWN: Final = ("lower_known", "upper_known")
-#: The keys of edges that are not known: as far out as can be.
+#: The sort keys of unknown edges: the widest possible.
 _UNKNOWN_KEYS: Final = {"lower_key": 0, "upper_key": np.iinfo(np.uint64).max}
 _DECIMAL_BYTES: Final = 16
 
 
 def write_bounds(folder: Path, blocks: Iterable[tuple[int, Bounds]], rows: int) -> None:
-    """Write blocks of bounds, each with its number of rows, of `rows` rows in all.
+    """Write bounds to a folder, block by block.
 
-    Raises ValueError where the blocks are not as many rows as that, OSError.
+    Args:
+        folder: The folder, which exists.
+        blocks: Number of rows and bounds of each block.
+        rows: Number of rows of all blocks together.
+
+    Raises:
+        ValueError: The blocks do not have `rows` rows in total.
+        OSError: The folder cannot be written.
     """
     writer = _BoundsWriter(folder, rows)
     try:
@@ -83,7 +91,7 @@ class _BoundsWriter:
             self._files[name].append(edge, count)
 
     def _number(self, name: str, values: Any, count: int, unknown: Any) -> None:
-        """Values of an array; it begins with the first block that has any."""
+        """Append values to an array. Its file is created by the first block that has values."""
         if values is None and name not in self._files:
             return
         if name not in self._files:
@@ -132,14 +140,14 @@ class _NumberFile:
         self._file.write(np.ascontiguousarray(block).data)
 
     def finish(self) -> None:
-        """Nothing is left to write."""
+        """Do nothing: every value is already written."""
 
     def close(self) -> None:
         self._file.close()
 
 
 class _ArrowFile:
-    """One Arrow array: its bytes, and the bits of what is valid."""
+    """One Arrow array: its bytes and its validity bits."""
 
     def __init__(self, folder: Path, name: str, rows: int) -> None:
         self._path = folder / name
@@ -170,7 +178,7 @@ class _ArrowFile:
 
 
 class _BytesFile(_ArrowFile):
-    """large_binary: the values end to end, and where each of them ends."""
+    """large_binary: the concatenated values, and the offset where each of them ends."""
 
     def __init__(self, folder: Path, name: str, rows: int) -> None:
         super().__init__(folder, name, rows)
@@ -198,10 +206,10 @@ class _BytesFile(_ArrowFile):
 
 
 class _DecimalFile(_ArrowFile):
-    """decimal128: sixteen bytes a value."""
+    """decimal128: sixteen bytes per value."""
 
     def _type(self) -> pa.DataType:
-        return pa.decimal128(38, 0)  # of a null all that counts is its width
+        return pa.decimal128(38, 0)  # for nulls, only the width matters
 
     def _write(self, edge: pa.Array) -> None:
         data = edge.buffers()[1]
@@ -217,9 +225,10 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def map_bounds(folder: Path, data_type: DataType, rows: int) -> Bounds:
-    """The bounds that were written to a folder, mapped.
+    """Memory-map the bounds that `write_bounds` wrote to a folder.
 
-    Raises OSError, ValueError, pyarrow.ArrowException where something is missing or damaged.
+    Raises:
+        OSError, ValueError, pyarrow.ArrowException: A file is missing or damaged.
     """
     names = {path.name for path in folder.iterdir()}
     arrays = {
@@ -238,7 +247,7 @@ def map_bounds(folder: Path, data_type: DataType, rows: int) -> Bounds:
     keys = tuple(arrays[name] for name in _UNKNOWN_KEYS if name in arrays)
     every_array = [*edges.values(), *keys, *(arrays[name] for name in _FLAGS)]
     if any(array is not None and len(array) not in (1, rows) for array in every_array):
-        raise ValueError(f"{folder} is not of {rows} rows")
+        raise ValueError(f"{folder} does not have {rows} rows")
     return Bounds(
         data_type,
         edges["lower"],
@@ -253,7 +262,7 @@ def map_bounds(folder: Path, data_type: DataType, rows: int) -> Bounds:
 
 
 def _map_numbers(path: Path) -> npt.NDArray[Any]:
-    # as a plain array: numpy.memmap makes every slice of it dear
+    # a plain array, because slices of a numpy.memmap are expensive
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 

@@ -1,8 +1,8 @@
-"""What is recorded of the rows, beyond footers: what a build is asked for, and what that means.
+"""Requests for row statistics, and their resolution against the schema of a table.
 
-bounds   least and greatest value, and the counts of NULL and NaN, of each file
-bloom    a bloom filter of the values of each file: for = and IN on columns that are not clustered
-values   the distinct values of each file, where they are few: also for <> and NOT IN
+bounds   least and greatest value and the counts of NULL and NaN, per file
+bloom    a bloom filter of the values, per file: for = and IN on columns without clustering
+values   the distinct values, per file with few of them: for <> and NOT IN as well
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ __all__ = [
 ]
 
 KINDS: Final = ("bounds", "bloom", "values")
-#: Kinds of an expression of which no kind is named.
+#: The kinds recorded for an expression when none is given.
 _OF_EXPRESSIONS: Final = ("bounds", "values")
 
 Kinds: TypeAlias = str | Sequence[str]
-#: Names: footers of these columns only.  A mapping: footers of all, and more of these columns.
+#: A list of names: read the footer statistics of these columns only.  A mapping: read the footer
+#: statistics of all columns, and record these kinds from the rows of the named ones.
 Columns: TypeAlias = Sequence[str] | Mapping[str, Kinds]
 Expressions: TypeAlias = Sequence[str] | Mapping[str, Kinds]
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Kinds by column and by expression, in their users' words, so that a refresh keeps them."""
+    """Requested kinds by column and by expression, as users wrote them. A refresh keeps them."""
 
     columns: dict[str, tuple[str, ...]] = {}
     expressions: dict[str, tuple[str, ...]] = {}
@@ -54,11 +55,17 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One kind of one column or expression, and what it costs.
+    """One kind of statistics of one column or expression, and its cost.
 
-    sql: its value.  path: of a column.  key: of an expression.  type: Spark's name.  guards: SQL
-    and types of the dates and timestamps that it reads.  files: those of which it is known.  bytes:
-    in the durable form.  seconds: its share of the jobs that built it, last time.
+    Attributes:
+        sql: The value, as SQL.
+        type: Spark's name of the type.
+        path: The path of a column; None for an expression.
+        key: The key of an expression; None for a column.
+        guards: SQL and type of each date and timestamp column that the value reads.
+        files: Number of files for which the statistic is known.
+        bytes: Size in the durable form.
+        seconds: Its share of the time of the jobs of the latest build.
     """
 
     kind: str
@@ -74,19 +81,19 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def leaf(self) -> Leaf:
-        """As the arrays of its values are typed."""
+        """The leaf that gives the arrays of the values their type."""
         return Leaf(self.path or (self.name,), self.type)
 
     @property
     def meaning(self) -> tuple[object, ...]:
-        """Equal for entries whose statistics say the same."""
+        """A key that is equal for entries whose statistics mean the same."""
         return self.kind, self.path, self.key, self.type, self.guards
 
 
 def asked_of(
     columns: Columns | None, expressions: Expressions | None
 ) -> tuple[Sequence[str] | None, Asked]:
-    """The columns whose footers are read (None: all), and what is recorded beyond them.
+    """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
     >>> asked_of({"id": "bloom"}, ["upper(name)"])[1].expressions
     {'upper(name)': ('bounds', 'values')}
@@ -108,7 +115,7 @@ def asked_of(
 
 
 def together(before: Asked, more: Asked) -> Asked:
-    """What either asks for.
+    """Return the union of two requests.
 
     >>> together(Asked({"id": ("bounds",)}), Asked({"id": ("bloom",)})).columns
     {'id': ('bounds', 'bloom')}
@@ -122,21 +129,21 @@ def together(before: Asked, more: Asked) -> Asked:
 
 
 def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    result: dict[str, tuple[str, ...]] = {}
     for name, kinds in wanted.items():
-        each = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-        for kind in each:
+        chosen = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+        for kind in chosen:
             if kind not in KINDS:
                 raise StatisticsIndexError(
                     f"{argument}: {name}: there is no kind {kind!r}: write one of "
                     f"{', '.join(map(repr, KINDS))}, or a list of them"
                 )
-        found[name] = tuple(kind for kind in KINDS if kind in each)
-    return found
+        result[name] = tuple(kind for kind in KINDS if kind in chosen)
+    return result
 
 
 class Schema:
-    """The columns of a table, data and partition columns, from Spark's JSON."""
+    """The data and partition columns of a table, from Spark's JSON."""
 
     def __init__(self, schema: str, partition_schema: str, case_sensitive: bool) -> None:
         data, partitions = json.loads(schema), json.loads(partition_schema)
@@ -146,20 +153,20 @@ class Schema:
         self._fold: Callable[[str], str] = (lambda s: s) if case_sensitive else str.lower
 
     def field(self, path: Sequence[str]) -> dict[str, Any] | None:
-        """The field at a path, or the deepest that is there of it."""
-        fields, found = self.fields, None
+        """Return the field at a path, or the deepest field along it that exists."""
+        fields, deepest = self.fields, None
         for part in path:
             named = [f for f in fields if self._fold(f["name"]) == self._fold(part)]
             if not named:
                 break
-            found = named[0]
-            kind = found["type"]
+            deepest = named[0]
+            kind = deepest["type"]
             is_struct = isinstance(kind, dict) and kind.get("type") == "struct"
             fields = kind["fields"] if is_struct else []
-        return found
+        return deepest
 
 
-# How the shim parses a value: SQL and the JSON of a schema to a document, see PredicateParser.
+# How the shim parses a value: from SQL and the JSON of a schema to a document. See PredicateParser.
 Parse: TypeAlias = Callable[[str, str], dict[str, Any]]
 
 
@@ -170,20 +177,20 @@ def entries_of(
     parse: Parse,
     gone: list[str] | None = None,
 ) -> tuple[Entry, ...]:
-    """What is recorded, one entry for each kind of each column and expression.
+    """Resolve a request to entries, one per kind of each column and expression.
 
     Args:
-        gone: takes the columns and expressions that cannot be recorded of this schema. None: they
-            are an error.
+        gone: A list to which the columns and expressions are added that cannot be recorded for
+            this schema. None: they are an error.
 
     Raises:
-        StatisticsIndexError: one of them cannot be recorded.
+        StatisticsIndexError: `gone` is None and a column or an expression cannot be recorded.
     """
     entries: dict[tuple[object, ...], Entry] = {}
 
-    def collect(subject: str, found: Iterator[Entry]) -> None:
+    def collect(subject: str, resolved: Iterator[Entry]) -> None:
         try:
-            for entry in [*found]:
+            for entry in [*resolved]:
                 entries.setdefault(entry.meaning, entry)
         except StatisticsIndexError:
             if gone is None:
@@ -213,8 +220,8 @@ def _of_column(
 
 
 def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema) -> list[Leaf]:
-    found = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
-    if not found:
+    matching = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
+    if not matching:
         if name in schema.partitions:
             raise StatisticsIndexError(
                 f"columns: {name} is a partition column, whose values are known from the "
@@ -223,43 +230,43 @@ def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema) -> list[Leaf]:
         near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
         hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
         raise StatisticsIndexError(
-            f"columns: no column {name} of which statistics can be kept: {hint}"
+            f"columns: there is no column {name} that can have statistics: {hint}"
         )
-    for leaf in found:
+    for leaf in matching:
         if leaf.has_default:
             raise StatisticsIndexError(
                 f"columns: {leaf.name} has a default value for older files, which Spark fills in "
-                "for a table and not for its files: leave it out"
+                "when it reads the table but not when it reads its files: leave the column out"
             )
-    return found
+    return matching
 
 
 def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse) -> Iterator[Entry]:
     parsed = parse(sql, schema.json)
     if parsed["refusal"] is not None:
         raise StatisticsIndexError(
-            f"expressions: {sql}: {parsed['refusal']}: give a deterministic expression over the "
+            f"expressions: {sql}: {parsed['refusal']}: pass a deterministic expression over the "
             "columns of one row"
         )
     expr = decode(parsed["document"])
     if isinstance(expr, Column):
         raise StatisticsIndexError(
             f"expressions: {sql} is a column: name it in columns={{{sql!r}: 'bounds'}}",
-            shell=f"--expression: {sql} is a column: give --bounds {sql}",
+            shell=f"--expression: {sql} is a column: pass --bounds {sql}",
         )
     if not is_known(parsed["type"]):
         raise StatisticsIndexError(
-            f"expressions: {sql} has type {parsed['type']}, of which no statistics are kept: take "
-            "a number, string, date, timestamp or boolean out of it"
+            f"expressions: {sql} has type {parsed['type']}, which has no statistics: extract a "
+            "number, string, date, timestamp or boolean from it"
         )
     if not isinstance(expr, Call | Opaque):
         raise StatisticsIndexError(
-            f"expressions: {sql} is a comparison: give the value that is compared"
+            f"expressions: {sql} is a comparison: pass the value that it compares"
         )
     if expr.key is None:
         raise StatisticsIndexError(
-            f"expressions: {sql} cannot be told from others (a CHAR column, a column with a "
-            "default, a constant of an unknown kind): leave that part out"
+            f"expressions: {sql} cannot be identified in queries (it reads a CHAR column or a "
+            "column with a default, or has a constant of an unknown kind): leave that part out"
         )
     guards = guards_of(_paths(expr), schema, sql)
     for kind in kinds:
@@ -273,17 +280,21 @@ def _paths(expr: Expr) -> Sequence[tuple[str, ...]]:
 def guards_of(
     paths: Sequence[tuple[str, ...]], schema: Schema, name: str
 ) -> tuple[tuple[str, str], ...]:
-    """The dates and timestamps at these paths; refuses what cannot be recorded soundly."""
+    """Return SQL and type of each date and timestamp column at these paths.
+
+    Raises:
+        StatisticsIndexError: A column at these paths cannot be recorded soundly.
+    """
     guards = []
     for path in paths:
         field = schema.field(path)
         if field is None:  # the variable of a lambda
             continue
-        for each in _inside(field):
-            # its values are padded by tables and not by their files
-            if str(each.get("metadata", {}).get(_CHAR, "")).lower().startswith("char"):
+        for inner in _inside(field):
+            # Spark pads its values when it reads the table, but not when it reads the files
+            if str(inner.get("metadata", {}).get(_CHAR, "")).lower().startswith("char"):
                 raise StatisticsIndexError(
-                    f"{name} reads {each['name']}, a CHAR column, whose values Spark pads as it "
+                    f"{name} reads {inner['name']}, a CHAR column, whose values Spark pads when it "
                     "reads them: make it a STRING"
                 )
         kind = field["type"]
@@ -292,7 +303,7 @@ def guards_of(
                 guards.append((identifier(path), kind))
         elif any(f'"{old}"' in json.dumps(kind) for old in _OLD):
             raise StatisticsIndexError(
-                f"{name} reads {field['name']}, which holds dates or timestamps inside a list, map "
+                f"{name} reads {field['name']}, which has dates or timestamps inside a list, map "
                 "or struct: name the field itself"
             )
     return tuple(guards)
@@ -303,7 +314,7 @@ _OLD: Final = ("date", "timestamp", "timestamp_ntz")
 
 
 def _inside(field: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A field, and the fields of structs in it."""
+    """Yield a field and all struct fields nested in it."""
     yield field
     pending: list[Any] = [field["type"]]
     while pending:

@@ -1,12 +1,14 @@
-"""Bloom filters of the values of each file, filled by Spark and asked with constants.
+"""Bloom filters of the values of each file, filled by Spark and probed with constants.
 
-A filter is a power of two of blocks of 256 bits, each held as four 64-bit words. Of the XXH64 hash
-of a value, the upper 24 bits (as many of them as there are blocks) choose the block, and eight
-groups of five bits choose a bit in each of its eight 32-bit halves: a value is one random access
-(Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters).
+The number of blocks of a filter is a power of two. A block has 256 bits, in four 64-bit words. The
+upper 24 bits of the XXH64 hash of a value (as many of them as the number of blocks needs) choose
+the block, and eight groups of five bits choose one bit in each of the eight 32-bit halves of its
+words. A lookup is one random access (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient
+Bloom Filters).
 
-Half as many blocks is the same filter with its halves laid over each other, so that Spark fills
-filters for as many values as a file may have, and they are folded to what they turn out to need.
+The bitwise OR of the two halves of a filter is the filter of the same values with half as many
+blocks. So Spark fills filters that are large enough for as many values as a file may have, and each
+is then folded to the size that its values need.
 """
 
 from __future__ import annotations
@@ -28,25 +30,25 @@ __all__ = ["UNKNOWN", "BloomMembers", "Blooms", "blocks_for", "folded", "joined"
 Words = npt.NDArray[np.uint64]
 Longs = npt.NDArray[np.int64]
 
-#: Files without a filter; a filter of 0 blocks is of no value at all.
+#: The number of blocks of a file without a filter. A filter of 0 blocks contains no value.
 UNKNOWN: Final = -1
-#: The share of values that are not there and are said to be, per file; fuller filters are not
-#: folded, and fuller ones than `USELESS` not kept.
+#: False positive rates of the filter of a file. A filter is not folded if its rate would exceed
+#: RATE, and not kept if its rate exceeds USELESS.
 RATE: Final = 0.01
 USELESS: Final = 0.2
-#: Four megabytes, enough for about three million values a file.
+#: Four megabytes, enough for about three million values per file.
 MAX_BLOCKS: Final = 1 << 17
 _BITS_A_VALUE: Final = 12
-#: Of more constants than that some is nearly always taken to be there.
+#: With more constants, nearly every filter reports that one of them may be present.
 MAX_OPTIONS: Final = 128
-#: What asking takes is small, however many files there are.
+#: Bounds the memory of a lookup, however many files there are.
 _FILES_AT_ONCE: Final = 1 << 16
 _WORDS: Final = 4
 _BLOCK_SHIFT: Final = 40
 
 
 def blocks_for(values: int) -> int:
-    """Blocks for so many distinct values, before folding.
+    """Return the number of blocks for a number of distinct values, before folding.
 
     >>> blocks_for(0), blocks_for(100), blocks_for(10**9) == MAX_BLOCKS
     (1, 8, True)
@@ -56,7 +58,7 @@ def blocks_for(values: int) -> int:
 
 
 def row_sql(hashed: str, blocks: int) -> tuple[str, ...]:
-    """SQL of the block of a hash (INT) and of the bits in each of its words (BIGINT)."""
+    """Return SQL of the block of a hash (INT) and of the bits in each of its words (BIGINT)."""
 
     def bit(group: int, base: int) -> str:
         chosen = f"CAST(shiftrightunsigned({hashed}, {5 * group}) & 31 AS INT)"
@@ -68,7 +70,7 @@ def row_sql(hashed: str, blocks: int) -> tuple[str, ...]:
 
 
 def _bits(hashed: int) -> Words:
-    """The bits of a hash in each word of its block."""
+    """Return the bits of a hash in each word of its block."""
     groups = [(hashed >> (5 * k)) & 31 for k in range(2 * _WORDS)]
     return np.array(
         [(1 << groups[2 * k]) | (1 << (32 + groups[2 * k + 1])) for k in range(_WORDS)], np.uint64
@@ -76,7 +78,7 @@ def _bits(hashed: int) -> Words:
 
 
 def rate(words: Words) -> float:
-    """The chance that a value that is not there is taken to be, exactly, from the bits set."""
+    """Return the exact false positive rate of a filter, computed from the bits that are set."""
     if not len(words):
         return 0.0
     halves = np.bitwise_count(words.view(np.uint32)).astype(np.float64) / 32
@@ -84,7 +86,7 @@ def rate(words: Words) -> float:
 
 
 def folded(words: Words) -> Words | None:
-    """The smallest filter of these bits whose rate is good; None: there is no useful one."""
+    """Fold a filter as long as its rate stays within RATE; None if the result is useless."""
     while len(words) > 1:
         half = words[: len(words) // 2] | words[len(words) // 2 :]
         if rate(half) > RATE:
@@ -95,14 +97,19 @@ def folded(words: Words) -> Words | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blooms:
-    """Filters of files in order. blocks: of each, or UNKNOWN.  words: of all, (blocks, 4)."""
+    """The filters of files, in order.
+
+    Attributes:
+        blocks: Number of blocks of each filter, or UNKNOWN.
+        words: The words of all filters, concatenated, of shape (blocks, 4).
+    """
 
     blocks: Longs
     words: Words
 
     @property
     def starts(self) -> Longs:
-        """The first block of each."""
+        """The first block of each filter."""
         sizes = np.maximum(self.blocks, 0)
         return np.cumsum(sizes) - sizes
 
@@ -115,7 +122,7 @@ class Blooms:
 
 
 def joined(filters: Sequence[Words | None]) -> Blooms:
-    """Filters of files in order; None: not known."""
+    """Concatenate the filters of files, in order. None: the file has no filter."""
     known = [words for words in filters if words is not None and len(words)]
     return Blooms(
         np.array([UNKNOWN if words is None else len(words) for words in filters], np.int64),
@@ -125,7 +132,12 @@ def joined(filters: Sequence[Words | None]) -> Blooms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BloomMembers:
-    """Filters as the evaluator asks them. starts, blocks: of each container."""
+    """Filters in the form that the evaluator probes.
+
+    Attributes:
+        starts: The first block of each container.
+        blocks: Number of blocks of each container, or UNKNOWN.
+    """
 
     data_type: DataType
     starts: Longs
@@ -139,23 +151,23 @@ class BloomMembers:
     def may_match(self, options: Edge) -> Flags:
         if len(options) > MAX_OPTIONS:
             return YES
-        found: Flags = self.blocks == UNKNOWN
+        may_hold: Flags = self.blocks == UNKNOWN
         hashes = list(hashes_of(options, self.data_type))
-        for start in range(0, len(found), _FILES_AT_ONCE):
+        for start in range(0, len(may_hold), _FILES_AT_ONCE):
             some = slice(start, start + _FILES_AT_ONCE)
-            self._mark(found[some], hashes, self.starts[some], self.blocks[some])
-        return found if len(found) else NO
+            self._mark(may_hold[some], hashes, self.starts[some], self.blocks[some])
+        return may_hold if len(may_hold) else NO
 
-    def _mark(self, found: Flags, hashes: Sequence[int], starts: Longs, blocks: Longs) -> None:
-        """Sets the flags of those of some files that may hold a value of these hashes."""
+    def _mark(self, may_hold: Flags, hashes: Sequence[int], starts: Longs, blocks: Longs) -> None:
+        """Set the flags of the files that may hold a value with one of these hashes."""
         for hashed in hashes:
-            rows = np.flatnonzero(~found & (blocks > 0))
+            rows = np.flatnonzero(~may_hold & (blocks > 0))
             chosen = (hashed >> _BLOCK_SHIFT) & (blocks[rows] - 1)
             bits = _bits(hashed)
-            found[rows] = ((self.words[starts[rows] + chosen] & bits) == bits).all(axis=1)
+            may_hold[rows] = ((self.words[starts[rows] + chosen] & bits) == bits).all(axis=1)
 
     def may_miss(self, options: Edge) -> Flags:
-        return YES  # a filter never says that a value is there
+        return YES  # a filter never proves that a value is present
 
     def parts(self) -> Mapping[str, Members]:
         return {"bloom": self}

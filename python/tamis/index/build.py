@@ -1,4 +1,4 @@
-"""The Spark jobs that read footers and rows, and what becomes of their results."""
+"""The Spark jobs that read footers and rows, and the tables made of their results."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 _FILES_A_TASK = 64
 _TASKS_A_CORE = 4
-# The modules that executors run. They import pyarrow and each other, and nothing else.
+# The modules that executors run. They import only pyarrow, the standard library and each other.
 _SHIPPED = (decoding, extents, footers, harvest, leaves, storage, thrift)
-# Pickled by value, so that executors need no tamis, nor one of this version.
+# Pickled by value: executors need no installation of tamis, of this or any other version.
 for _module in _SHIPPED:
     cloudpickle.register_pickle_by_value(_module)  # type: ignore[no-untyped-call]
 _MOVES_INT96 = "spark.sql.parquet.int96TimestampConversion"
@@ -45,7 +45,7 @@ _CHOOSING_PYTHON = threading.Lock()
 
 @dataclass(frozen=True, eq=False)
 class Harvest:
-    """Statistics of files, by ordinal in the listing, and of their row groups, by (file, start)."""
+    """Statistics of files, by ordinal in the listing, and of row groups, by (file, start)."""
 
     files: pa.Table
     row_groups: pa.Table
@@ -59,7 +59,7 @@ def read_footers(
     case_sensitive: bool,
     settings: Mapping[str, str],
 ) -> Harvest:
-    """Reads, on the executors, the footers of the listed files at these ordinals."""
+    """Read the footers of the listed files at these ordinals, on the executors."""
     if len(ordinals) == 0:
         return empty_harvest(columns)
     context = spark.sparkContext
@@ -80,14 +80,15 @@ def read_footers(
     with _own_python(context):
         # an RDD, since mapInArrow needs pandas
         job = context.parallelize(streams, len(streams)).flatMap(lambda stream: read(stream))
-        # pickles the function and chooses the Python of the workers, here and not in collect
+        # pickles the function and chooses the Python of the workers here rather than in collect
         _ = job._jrdd
     with progress_of(context, f"reading {len(ordinals)} footers"):
-        found = job.collect()
+        results = job.collect()
     return Harvest(
-        _gathered([files for files, _ in found], [("ordinal", "ascending")]),
+        _gathered([files for files, _ in results], [("ordinal", "ascending")]),
         _gathered(
-            [row_groups for _, row_groups in found], [("file", "ascending"), ("start", "ascending")]
+            [row_groups for _, row_groups in results],
+            [("file", "ascending"), ("start", "ascending")],
         ),
     )
 
@@ -100,7 +101,7 @@ def read_rows(
     columns: Sequence[Leaf],
     schema: Schema,
 ) -> Harvest:
-    """The same of files that are not Parquet, from their rows: see `row_harvest`."""
+    """Read the statistics of files that are not Parquet from their rows: see `row_harvest`."""
     frame = _all_rows(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
     keys, malformed = listing.snapshot.files, listing.malformed
@@ -124,12 +125,16 @@ def aggregate_rows(
     num_records: Sequence[int | None],
     entries: Sequence[Entry],
 ) -> rows.RowStatistics:
-    """Has Spark aggregate the rows of the listed files at these ordinals: see `rows`."""
+    """Aggregate the rows of the listed files at these ordinals with Spark: see `rows`.
+
+    Raises:
+        StatisticsIndexError: An entry reads a timestamp, and the session converts INT96 timestamps.
+    """
     if any(kind == "timestamp" for entry in entries for _, kind in entry.guards) and (
         spark.conf.get(_MOVES_INT96, "false") == "true"
     ):
         raise StatisticsIndexError(
-            f"{_MOVES_INT96} is set, and moves timestamps by the time zone of the session: unset it"
+            f"{_MOVES_INT96} is set and shifts timestamps by the session's time zone: unset it"
         )
     frame = _all_rows(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
@@ -138,7 +143,10 @@ def aggregate_rows(
 
 
 def _split(table: pa.Table, parts: int) -> list[bytes]:
-    """The table as at most so many Arrow IPC streams, each of `_FILES_A_TASK` rows or more."""
+    """Split a table into Arrow IPC streams.
+
+    There are at most `parts` streams. Each but the last has `_FILES_A_TASK` rows or more.
+    """
     rows = max(_FILES_A_TASK, -(-table.num_rows // parts))
     streams = []
     for start in range(0, table.num_rows, rows):
@@ -150,7 +158,7 @@ def _split(table: pa.Table, parts: int) -> list[bytes]:
 
 
 def own_session(settings: Mapping[str, str]) -> SparkSession:
-    """A Spark session for one command of the command line."""
+    """Return the Spark session for one command of the command line."""
     import tamis
 
     builder = SparkSession.builder.appName("tamis index").config("spark.ui.enabled", "false")
@@ -161,7 +169,7 @@ def own_session(settings: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def unlogged_errors() -> Iterator[None]:
-    """Keeps PySpark from logging the errors of this thread, each with the stack of the JVM.
+    """Keep PySpark from logging the errors of this thread with the stack trace of the JVM.
 
     `pyspark.errors.exceptions.base` (seen in 4.1) logs what it raises to one of two loggers.
     """
@@ -183,7 +191,7 @@ def unlogged_errors() -> Iterator[None]:
 
 
 def empty_harvest(columns: Sequence[Leaf]) -> Harvest:
-    """Statistics of no file."""
+    """Return the statistics of zero files."""
     return Harvest(harvest.files_table([], [], columns), harvest.row_groups_table([], [], columns))
 
 
@@ -194,7 +202,10 @@ def _gathered(streams: Sequence[bytes], order: list[tuple[str, str]]) -> pa.Tabl
 
 @contextmanager
 def _own_python(context: SparkContext) -> Iterator[None]:
-    """In local mode the workers run the Python of the driver, which is known to have pyarrow."""
+    """In local mode, let the workers run the Python of the driver, which is known to have pyarrow.
+
+    A Python that the user chose is not replaced.
+    """
     chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
     if chosen or not str(context.master).startswith("local"):
         yield

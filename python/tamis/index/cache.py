@@ -3,10 +3,10 @@
     <cache>/<version>/<index>/<generation>/<entry>/lower.npy, …     as index/arrays.py writes them
     <cache>/<version>/<index>/<generation>/<entry>/words.bits       bloom filters: see recordings
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
-    <cache>/<version>/<index>/<generation>/row_groups/table.arrow   where their row groups lie
+    <cache>/<version>/<index>/<generation>/row_groups/table.arrow   byte ranges of their row groups
 
-Everything in it can be made again: an entry that cannot be read is made anew, and without a
-directory to write to the arrays stay in memory.
+Every entry can be rebuilt from the index: an entry that cannot be read is made again. Without a
+writable directory the arrays stay in memory.
 """
 
 from __future__ import annotations
@@ -32,26 +32,30 @@ from tamis.index.memory import give_back
 
 T = TypeVar("T")
 
-# Raise it when arrays of an older tamis of the same version would be read wrongly.
+# Raise the suffix when this code would misread arrays written earlier under the same version.
 _VERSION = f"{__version__}-2"
-# Generations of one index that are not the newest go when they were not opened for so long, in s.
+# Seconds since it was last opened after which another generation of an index is removed.
 _IDLE = 3600.0
 _LIMIT = 20 << 30  # bytes
-# What reading damaged arrays and tables raises.
+# The exceptions that damaged arrays and tables raise.
 _UNREADABLE = (OSError, ValueError, EOFError, pa.ArrowException)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalCache:
-    """The cache of one generation of one index. directory None: nothing is kept on disk."""
+    """The cache of one generation of one index.
+
+    Attributes:
+        directory: Where entries are kept. None: nothing is kept on disk.
+    """
 
     directory: Path | None
 
     @staticmethod
     def of(index_uri: str, generation: str, configured: str | None) -> LocalCache:
-        """The cache of a generation, in the configured directory or the user's.
+        """Return the cache of a generation, in the configured directory or the user's.
 
-        A directory that cannot be made, or that others may write to, is not used.
+        A directory that cannot be created, or that other users may write to, is not used.
         """
         try:
             base = Path(configured) if configured else Path(platformdirs.user_cache_dir("tamis"))
@@ -62,7 +66,7 @@ class LocalCache:
                 status = each.stat()
                 if status.st_uid != os.getuid() or status.st_mode & 0o022:
                     return LocalCache(None)
-            os.utime(directory)  # it was opened now
+            os.utime(directory)  # records when it was last opened
             _sweep(directory)
             return LocalCache(directory)
         except OSError:
@@ -75,16 +79,21 @@ class LocalCache:
         rows: int,
         make: Callable[[bool], Iterable[tuple[int, Bounds]]],
     ) -> Bounds:
-        """The bounds of so many rows kept under a name, made and kept when they are not there.
+        """Return the cached bounds of a name; make and keep them if they are missing or damaged.
 
-        make(True) gives them in blocks, each with its number of rows; make(False) in one.
+        Args:
+            name: The name of the entry.
+            data_type: The type of the column.
+            rows: The number of rows.
+            make: Makes the bounds, as pairs of a number of rows and their bounds: make(True) in
+                blocks, make(False) in one.
         """
         if self.directory is not None:
             entry = self.directory / _digest(name)
             try:
                 return map_bounds(entry, data_type, rows)
             except _UNREADABLE:
-                pass  # not there, or damaged
+                pass  # missing or damaged
             try:
                 _publish(entry, lambda draft: write_bounds(draft, make(True), rows))
                 give_back()
@@ -96,7 +105,11 @@ class LocalCache:
         return bounds
 
     def table(self, name: str, make: Callable[[], pa.Table]) -> pa.Table:
-        """The table kept under a name, in one record batch, made and kept when it is not there."""
+        """Return the cached table of a name, in one record batch.
+
+        A table that is missing or damaged is made and kept. Without a directory it is as `make`
+        returns it.
+        """
         if self.directory is None:
             return make()
         entry = self.directory / name
@@ -118,17 +131,21 @@ class LocalCache:
         write: Callable[[Path], None],
         make: Callable[[], T],
     ) -> T:
-        """What `read` finds in the folder of an entry, which `write` fills when it is not there.
+        """Return what `read` returns for the folder of an entry.
 
-        `make`: the same without a folder. What `write` and `make` raise is raised, save OSError and
-        ValueError: then there is no folder.
+        Args:
+            name: The name of the entry.
+            read: Reads the folder.
+            write: Fills the folder if it is missing or damaged. If it raises one of `_UNREADABLE`,
+                `make` is called; other exceptions are passed on.
+            make: Returns the same value without a folder. Its exceptions are passed on.
         """
         if self.directory is not None:
             entry = self.directory / name
             try:
                 return read(entry)
             except _UNREADABLE:
-                pass  # not there, or damaged
+                pass  # missing or damaged
             try:
                 _publish(entry, write)
                 give_back()
@@ -143,14 +160,14 @@ def _digest(text: str) -> str:
 
 
 def _publish(entry: Path, write: Callable[[Path], None]) -> None:
-    """Writes an entry beside its place and moves it there in one step."""
+    """Write an entry beside its final place and move it there in one step."""
     draft = entry.with_name(f".{entry.name}.{secrets.token_hex(4)}")
     draft.mkdir(mode=0o700)
     try:
         write(draft)
         try:
             draft.rename(entry)
-        except OSError:  # there already: another process was faster, or what lies there is damaged
+        except OSError:  # it exists: another process was faster, or the existing one is damaged
             aside = entry.with_name(f"{draft.name}.old")
             entry.rename(aside)
             draft.rename(entry)
@@ -171,9 +188,9 @@ def _map_table(path: Path) -> pa.Table:
 
 
 def _sweep(current: Path) -> None:
-    """Removes other generations of this index that are idle, then the oldest of all over _LIMIT.
+    """Remove idle generations of this index, then the oldest of all indexes beyond _LIMIT.
 
-    A process that has them mapped keeps its pages.
+    The current generation stays. A process that has a removed file mapped keeps its pages.
     """
     now = time.time()
     for other in current.parent.iterdir():

@@ -1,4 +1,4 @@
-"""What an error of Spark says, without the stack of the JVM."""
+"""The message of a Spark error, without the stack trace of the JVM."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["causes"]
 
 
 def causes(problem: BaseException) -> str:
-    """What failed and why in the end, in one line.
+    """Return what failed and the final cause, in one line.
 
     >>> causes(
     ...     Exception("An error occurred while calling o1.f.\\n: A: no\\n\\tat x\\nCaused by: C: c")
@@ -18,7 +18,7 @@ def causes(problem: BaseException) -> str:
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     stated = [line for line in lines if not line.startswith(("An error occurred", "at ", "... "))]
     final = [line for line in stated if line.startswith("Caused by: ")]
-    # the file is named on the way
+    # a line between the first and the last cause names the file
     files = [line for line in stated if "reading file" in line]
     chosen = (*stated[:1], *files[:1], *final[-1:])
     text = "; ".join(

@@ -1,4 +1,4 @@
-"""Bounds of the columns of an index, read when a query first names them."""
+"""Bounds of the columns of an index, read when a query first uses them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from tamis.index.recordings import Recordings, bounds_of, chosen
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
-# Storage that failed is not asked again for so long, in seconds.
+# Seconds until storage that failed is tried again.
 _RETRY = 30.0
-# attained: of text, and only where rows were read: footers do not say it
+# attained: for strings, and only if the rows were read, because footers do not have it
 _STATISTICS = ("min", "max", "null_count", "nan_count", "attained")
 _INTEGERS = ("byte", "short", "integer", "long")
 
@@ -41,9 +41,10 @@ K = TypeVar("K")
 
 
 class IndexStatistics:
-    """What an index knows of its files, or of their row groups, in its own order. Never raises.
+    """Statistics of the files of an index, or of their row groups, in the order of the index.
 
-    A column that cannot be read is unknown, and `trouble` says why; it is tried again later.
+    Reading statistics never raises. A column that cannot be read has unknown bounds until a later
+    attempt succeeds; `trouble` is the reason.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class IndexStatistics:
         self._all_counted = not (num_records < 0).any()
         self._columns = {entry.path: entry for entry in pointer.columns}
         if not pointer.case_sensitive:
-            # a table read with a schema of its own may spell its columns in another way
+            # a query may read the table with a schema that spells the columns differently
             self._columns.update({_fold(entry.path): entry for entry in pointer.columns})
         self._recordings = (
             None
@@ -77,13 +78,13 @@ class IndexStatistics:
         self._members: dict[Subject, Members | None] = {}
         self._certain: dict[Column, Certain | None] = {}
         self._lock = threading.Lock()
-        self._unusable = unusable  # why there is no recording where there should be one
+        self._unusable = unusable  # why the recording is missing although there should be one
         self._trouble: IndexUnusable | None = None
         self._troubled_at = 0.0
 
     @property
     def trouble(self) -> IndexUnusable | None:
-        """Why a part of the index cannot be read now."""
+        """The reason why a part of the index cannot be read at present; None if there is none."""
         return self._trouble or self._unusable
 
     @property
@@ -91,23 +92,23 @@ class IndexStatistics:
         return len(self._num_records)
 
     def has(self, path: tuple[str, ...]) -> bool:
-        """Whether the index describes a column."""
+        """Return whether the index describes a column."""
         return self._entry(path) is not None
 
     def bounds(self, column: Column) -> Bounds:
         key = (tuple(column.path), column.type)
-        found = self._bounds.get(key)
-        if found is not None:
-            return found
+        result = self._bounds.get(key)
+        if result is not None:
+            return result
         with self._lock:
-            found = self._bounds.get(key)
-            if found is None:
-                found, is_whole = self._read(*key)
-                if found is None:
+            result = self._bounds.get(key)
+            if result is None:
+                result, is_whole = self._read(*key)
+                if result is None:
                     return Bounds.unknown(column.type)
                 if is_whole:
-                    self._bounds[key] = found
-            return found
+                    self._bounds[key] = result
+            return result
 
     def expression(self, key: str) -> Bounds | None:
         recordings = self._recordings
@@ -129,14 +130,19 @@ class IndexStatistics:
     def certain(self, column: Column) -> Certain:
         entry = self._entry(tuple(column.path))
         if entry is None or entry.type != str(column.type):
-            return UNCERTAIN  # what Spark makes of another type is not for certain
-        found = self._once(self._certain, column, lambda: self._load_certain(entry, column.type))
-        return found or UNCERTAIN
+            return UNCERTAIN  # Spark converts other types, so their values are not certain
+        result = self._once(self._certain, column, lambda: self._load_certain(entry, column.type))
+        return result or UNCERTAIN
 
     def cells(self, path: tuple[str, ...], wanted: DataType | None) -> Mapping[str, pa.Array]:
-        """What `bounds` are made of, as it is stored: min, max, null_count, nan_count, by name.
+        """Return the stored arrays that `bounds` are computed from, by name.
 
-        wanted: as which type the column is read; None: as it was recorded. Nothing known: empty.
+        The names are those of `_STATISTICS`, such as min, max, null_count and nan_count. The result
+        is empty if nothing is known.
+
+        Args:
+            path: The path of the column.
+            wanted: The type as which the column is read; None: the recorded type.
         """
         entry = self._entry(path)
         recorded = None if entry is None else DataType.parse(entry.type)
@@ -144,8 +150,8 @@ class IndexStatistics:
             return {}
         with_rows = wanted in (None, recorded)  # as in `bounds`
         with self._lock:
-            found = self._guarded(lambda: self._columns_of(entry, with_rows))
-        return found or {}
+            arrays = self._guarded(lambda: self._columns_of(entry, with_rows))
+        return arrays or {}
 
     def empty(self) -> Flags | None:
         return self._empty
@@ -166,43 +172,47 @@ class IndexStatistics:
         return path if self._pointer.case_sensitive else _fold(path)
 
     def _once(self, known: dict[K, T | None], key: K, read: Callable[[], T | None]) -> T | None:
-        """What is known under a key, read when it is first asked for."""
+        """Return the value of a key, read on first use. None: unknown, or not readable now."""
         if key in known:
             return known[key]
         with self._lock:
             if key not in known:
-                found = self._guarded(lambda: (read(),))
-                if found is None:
-                    return None  # not now
-                known[key] = found[0]
+                result = self._guarded(lambda: (read(),))
+                if result is None:
+                    return None  # not cached, so that it is tried again
+                known[key] = result[0]
             return known[key]
 
     def _guarded(self, read: Callable[[], T]) -> T | None:
-        """What was read; None: it cannot be now, and `trouble` says why."""
+        """Return the result of `read`; None if it fails, with the reason in `trouble`."""
         if self._trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
             return None
         try:
-            found = read()
+            result = read()
             self._trouble = None
-            return found
+            return result
         except IndexUnusable as problem:
             self._trouble = problem
-        except Exception as problem:  # whatever it is, the query runs without this part
+        except Exception as problem:  # on any error, the query runs without this part
             self._trouble = self._store.damaged(f"{type(problem).__name__}: {problem}")
         self._troubled_at = time.monotonic()
         return None
 
     def _read(self, path: tuple[str, ...], data_type: DataType) -> tuple[Bounds | None, bool]:
-        """The bounds of a column (None: they cannot be read now), and whether that is all."""
+        """Return the bounds of a column, and whether they include everything that is recorded.
+
+        The bounds are None if they cannot be read now.
+        """
         entry = self._entry(path)
         recorded = None if entry is None else DataType.parse(entry.type)
         if entry is None or recorded is None or not is_widening(recorded, data_type):
             return Bounds.unknown(data_type), True
         named = json.dumps([self._part, entry.path, str(data_type)])
-        # Spark may have read a file's numbers as another type in another way
+        # Bounds of rows hold for the recorded type only: Spark may read a file's numbers
+        # differently as another type.
         if recorded != data_type or not self._records_bounds(entry.path):
             return self._of_footers(named, entry, data_type), True
-        found = self._guarded(
+        bounds = self._guarded(
             lambda: self._cache.bounds(
                 f"recorded {named}",
                 data_type,
@@ -210,18 +220,21 @@ class IndexStatistics:
                 lambda _: self._load_with_rows(entry, data_type),
             )
         )
-        return (found, True) if found is not None else self._without_rows(named, entry, data_type)
+        return (bounds, True) if bounds is not None else self._without_rows(named, entry, data_type)
 
     def _without_rows(
         self, named: str, entry: ColumnEntry, data_type: DataType
     ) -> tuple[Bounds | None, bool]:
-        """What footers say is another part of the index, and may be whole where that one is not."""
+        """Return the bounds from footers alone, when those recorded from rows cannot be read.
+
+        They are another part of the index, which may be intact.
+        """
         trouble = self._trouble
         self._trouble = None
-        found = self._of_footers(named, entry, data_type)
-        if found is not None:
+        bounds = self._of_footers(named, entry, data_type)
+        if bounds is not None:
             self._trouble = trouble
-        return found, False
+        return bounds, False
 
     def _of_footers(self, named: str, entry: ColumnEntry, data_type: DataType) -> Bounds | None:
         return self._guarded(
@@ -242,7 +255,7 @@ class IndexStatistics:
     def _load_with_rows(
         self, entry: ColumnEntry, data_type: DataType
     ) -> Iterator[tuple[int, Bounds]]:
-        """Bounds from footers and from rows, in one block."""
+        """Yield the bounds from footers and rows, in one block."""
         assert self._recordings is not None
         path = self._spelled(entry.path)
         bounds = bounds_of(data_type, self._columns_of(entry), self._num_records)
@@ -252,7 +265,7 @@ class IndexStatistics:
         yield self.num_containers, with_keys(bounds)
 
     def _columns_of(self, entry: ColumnEntry, with_rows: bool = True) -> dict[str, pa.Array]:
-        """Raw statistics of a column of all files: of their rows, else of their footers."""
+        """Return raw statistics of a column of all files: from rows, else from footers."""
         name = entry.leaf.name
         checksums = self._store.checksums(self._pointer)[FILES]
         wanted = [f"{each}.{name}" for each in _STATISTICS]
@@ -274,7 +287,7 @@ class IndexStatistics:
         lists = None
         if self._recordings is not None:
             lists = self._recordings.lists(self._spelled(entry.path))
-        # a list holds every ordinary value, and bounds are narrowed by it
+        # a list has every ordinary value of its file, and narrows the bounds
         listed = None if lists is None else lists.counts >= 0
         records = self._counted(0, self.num_containers)
         return certain_columns(data_type, columns, records, listed)
@@ -282,16 +295,19 @@ class IndexStatistics:
     def _load(
         self, entry: ColumnEntry, data_type: DataType, in_blocks: bool
     ) -> Iterator[tuple[int, Bounds]]:
-        """Bounds of rows in turn, with their number. Blocks stay in the processor's cache."""
+        """Yield the number of rows and the bounds of one block after the other.
+
+        A block fits into the cache of the processor.
+        """
         name = entry.leaf.name
-        # Counts that are all zero are not read.
+        # Null counts that are all zero are not read.
         counts = ("nan_count",) if entry.nulls == 0 else ("null_count", "nan_count")
         wanted = [f"{each}.{name}" for each in ("min", "max", *counts)]
         checksums = self._store.checksums(self._pointer)[self._part]
         read = self._store.batches if in_blocks else self._store.columns
-        found = read(self._pointer, checksums, self._part, wanted)
+        source = read(self._pointer, checksums, self._part, wanted)
         start, none = 0, pa.array([], pa.int64())
-        for batch in [found] if isinstance(found, pa.Table) else found:
+        for batch in [source] if isinstance(source, pa.Table) else source:
             rows = batch.num_rows
             present = dict(zip(batch.schema.names, batch.columns, strict=True))
             if entry.nulls == 0:
@@ -305,7 +321,7 @@ class IndexStatistics:
             start += rows
 
     def _counted(self, start: int, rows: int) -> pa.Array:
-        """The number of rows of some files; null: not known."""
+        """Return the number of rows of each of some containers; null if unknown."""
         records = self._num_records[start : start + rows]
         if self._all_counted:
             return pa.array(records)
@@ -313,7 +329,7 @@ class IndexStatistics:
 
 
 def is_widening(recorded: DataType, wanted: DataType) -> bool:
-    """Whether every value of one type is the same value of the other, as Spark reads files.
+    """Return whether every value of `recorded` is the same value when Spark reads it as `wanted`.
 
     >>> from tamis.expr.types import INTEGER, LONG
     >>> is_widening(INTEGER, LONG), is_widening(LONG, INTEGER)

@@ -1,4 +1,4 @@
-"""`python -m tamis index …`: build, add to, refresh, describe and drop an index."""
+"""`python -m tamis index …`: build, extend, refresh, describe, drop and list indexes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
+_INTERRUPTED = 130  # 128 plus the number of SIGINT, as shells report it
 
 Target = Annotated[str, typer.Argument(metavar="PATH_OR_TABLE", help="A path, a URI or a table.")]
 Confs = Annotated[
@@ -56,21 +56,25 @@ Values = Annotated[
 ]
 Expressions = Annotated[
     list[str] | None,
-    typer.Option("--expression", metavar="SQL", help="Record bounds and values of this."),
+    typer.Option(
+        "--expression", metavar="SQL", help="Record bounds and values of this expression."
+    ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="orc, csv or json: how a path is read."),
+    typer.Option("--format", metavar="NAME", help="The format of a path: orc, csv or json."),
 ]
 SchemaText = Annotated[
     str | None,
-    typer.Option("--schema", metavar="DDL", help="The columns, with --format."),
+    typer.Option("--schema", metavar="DDL", help="The columns of a path, with --format."),
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="KEY=VALUE", help="Of the reader, with --format; repeatable."),
+    typer.Option(
+        "--option", metavar="KEY=VALUE", help="A reader option, with --format; repeatable."
+    ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As one JSON object.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 
 
 def _columns(
@@ -79,14 +83,14 @@ def _columns(
     bloom: list[str] | None,
     values: list[str] | None,
 ) -> list[str] | dict[str, list[str]] | None:
-    """As `Index.build` takes them."""
+    """Return the options as the `columns` argument of `Index.build`."""
     recorded: dict[str, list[str]] = {}
     for kind, names in (("bounds", bounds), ("bloom", bloom), ("values", values)):
         for name in names or []:
             recorded.setdefault(name, []).append(kind)
     if described and recorded:
         raise typer.BadParameter(
-            "leaves out other columns, and --bounds, --bloom and --values do not: give one or the "
+            "excludes other columns, while --bounds, --bloom and --values do not: use one or the "
             "other",
             param_hint="--column",
         )
@@ -106,9 +110,9 @@ def build(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Build the index from the footers of all files, and from the rows where that is asked for.
+    """Build the index from the footers of all files, and from the rows with the options below.
 
-    Of ORC, CSV and JSON from the rows: of a table, or of a path with --format.
+    The index of ORC, CSV and JSON is built from the rows. A path needs --format, a table does not.
     """
     columns = _columns(column, bounds, bloom, values)
     with _opened(target, conf, _Reads(format, schema, option)) as index:
@@ -129,7 +133,7 @@ def add(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Build the index anew, with what it holds already and with this."""
+    """Rebuild the index with everything that it holds already and with these options."""
     columns = _columns(column, bounds, bloom, values)
     with _opened(target, conf, _Reads(format, schema, option)) as index:
         index.add(columns=columns, expressions=expression)
@@ -144,7 +148,7 @@ def refresh(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Read new and changed files only."""
+    """Update the index: read new and changed files, and forget deleted ones."""
     with _opened(target, conf, _Reads(format, schema, option)) as index:
         index.refresh()
         _show(index, as_json=False)
@@ -159,7 +163,7 @@ def describe(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Say what the index holds, and how far it is behind the files."""
+    """Show what the index holds, and how many files have changed since it was built."""
     with _opened(target, conf, _Reads(format, schema, option)) as index:
         _show(index, as_json)
 
@@ -182,15 +186,15 @@ def list_indexes(
     location: Annotated[
         str | None,
         typer.Option(
-            "--location", metavar="URI", help="The directory that spark.tamis.index.location names."
+            "--location", metavar="URI", help="The directory set by spark.tamis.index.location."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the tables that were indexed by this user, or below a location."""
+    """List the tables that this user has indexed, or those with an index below a location."""
     from tamis.index.specification import SpecificationFile
 
-    found = [
+    indexes = [
         {
             "root": each.root,
             "written": written.isoformat(timespec="seconds"),
@@ -201,12 +205,14 @@ def list_indexes(
         for each, written in SpecificationFile.all(location)
     ]
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps(indexes, indent=2))
         return
-    for entry in found:
+    for entry in indexes:
         typer.echo(f"{entry['written']}  {entry['root']}")
-    if not found:
-        typer.echo("no index was built by this user" if location is None else "no index there")
+    if not indexes:
+        typer.echo(
+            "this user has built no index" if location is None else "no index at this location"
+        )
 
 
 def _show(index: Index, as_json: bool) -> None:
@@ -220,7 +226,7 @@ def _show(index: Index, as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class _Reads:
-    """How a path is read; format None: as Parquet, or as the table says."""
+    """How a path is read. format None: as Parquet, or as the table defines."""
 
     format: str | None
     schema: str | None
@@ -229,7 +235,7 @@ class _Reads:
     def reader(self, spark: SparkSession) -> DataFrameReader | None:
         if self.format is None:
             if self.schema or self.options:
-                raise typer.BadParameter("give --format as well", param_hint="--schema, --option")
+                raise typer.BadParameter("pass --format as well", param_hint="--schema, --option")
             return None
         reader = spark.read.format(self.format).options(**_pairs(self.options))
         if self.schema is None:
@@ -239,18 +245,18 @@ class _Reads:
         try:
             with unlogged_errors():
                 return reader.schema(self.schema)
-        except Exception as problem:  # PySpark's own, or py4j's
+        except Exception as problem:  # an error of PySpark or of py4j
             raise typer.BadParameter(causes(problem), param_hint="--schema") from None
 
 
 @contextmanager
 def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Index]:
-    """The index of a target, in a session of its own that ends with the command.
+    """Open the index of a target in a separate session, which ends with the command.
 
-    Ctrl-C ends the command with the exit code of an interrupted program, and errors are put in the
+    Ctrl-C ends the command with the exit code of an interrupted program. Errors are worded in
     terms of the command line.
     """
-    # what the broken connection to the JVM has to say of Ctrl-C
+    # hides what py4j logs about the connection that Ctrl-C breaks
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger("py4j").propagate = False
     spark, opened = None, None
@@ -268,7 +274,7 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
         if isinstance(problem, StatisticsIndexError) and not interrupts:
             raise StatisticsIndexError(problem.shell) from problem
         is_changed = opened is not None and opened.is_changed
-        state = "changed already" if is_changed else "unchanged"
+        state = "already changed" if is_changed else "unchanged"
         typer.echo(f"tamis: interrupted: the index is {state}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     finally:
@@ -279,7 +285,7 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
 
 @contextmanager
 def _noticed_interrupts(arrived: list[int]) -> Iterator[None]:
-    """Adds SIGINT signals to a list as they arrive.
+    """Append SIGINT signals to a list as they arrive.
 
     PySpark's handler cancels all jobs before it raises KeyboardInterrupt, and the call that waits
     for a job may return with the error of the cancelled job first.
@@ -300,7 +306,7 @@ def _noticed_interrupts(arrived: list[int]) -> Iterator[None]:
 
 @contextmanager
 def _warnings_as_lines() -> Iterator[None]:
-    """Prints warnings as sentences, without a place in the source."""
+    """Print warnings as plain lines, without a source location."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: typer.echo(f"tamis: {message}", err=True)
         yield

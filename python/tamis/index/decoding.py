@@ -1,11 +1,11 @@
-"""From a statistic in a Parquet footer to a value of the table's column, where nothing is lost.
+"""Decoding of a Parquet footer statistic to a value of the table's column, without loss.
 
-A decoder takes the raw statistic (an int, float, bool or bytes) and gives a value in the carrier
-of the column (an int for all integers, dates, times and unscaled decimals, else float or bytes),
-or None where the statistic does not bound what Spark reads. There is a decoder only for pairs of
-file type and table type of which Spark reads the same value that the statistic speaks of.
+A decoder takes the raw statistic (an int, float, bool or bytes) and returns a value in the carrier
+of the column: an int for integers, booleans, dates, times and unscaled decimals, else float or
+bytes. It returns None if the statistic does not bound what Spark reads. A pair of file type and
+table type has a decoder only if Spark reads the same value that the statistic describes.
 
-Imports of this package: `leaves` only, because it also runs on executors.
+This module also runs on executors, so it imports only `leaves` from this package.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from tamis.index.leaves import Leaf
 Decoder = Callable[[Any], Any]
 
 _INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
-_MICROS = 1000  # in a millisecond
+_MICROS = 1000  # microseconds per millisecond
 _INT64_MAX = 2**63 - 1
-# The first day of the Gregorian calendar, as Spark's files tell it from older ones.
+# Spark may rebase dates and timestamps before these between the Julian and Gregorian calendars.
 OLDEST_DATE = -141_427  # 1582-10-15, days since 1970-01-01
 OLDEST_MICROS = -2_208_988_800_000_000  # 1900-01-01 00:00 UTC, microseconds since 1970-01-01
 
 
 def decoder(leaf: Leaf, column: Any) -> tuple[Decoder, Decoder] | None:
-    """Decoders of the minimum and the maximum, or None: the pair of types is not understood.
+    """Return the decoders of the minimum and the maximum; None if the types are not supported.
 
-    `column`: the pyarrow `ColumnSchema` of the leaf in the file.
+    Args:
+        leaf: The column of the table.
+        column: The pyarrow `ColumnSchema` of the leaf in the file.
     """
     if leaf.decimal is not None:
         return _both(_decimal(leaf.decimal, column))
@@ -62,13 +64,13 @@ def _plain(wanted: str, column: Any) -> Decoder | None:
     if wanted == "date":
         return _day if physical == "INT32" and logical == "DATE" else None
     if wanted in ("timestamp", "timestamp_ntz"):
-        # INT96 has no order, and no other type is read as a timestamp without a conversion
+        # INT96 has no order, and Spark reads no other type as a timestamp without converting it
         return _timestamp(wanted, column) if physical == "INT64" else None
     return None
 
 
 def _number(raw: Any) -> float | None:
-    # NaN: its writer did not leave NaN out of the bounds, so they bound nothing
+    # NaN: the writer included NaN in the bounds, so they bound nothing
     return float(raw) if raw == raw else None
 
 
@@ -87,7 +89,7 @@ def _integer(wanted: str, column: Any) -> Decoder | None:
     elif column.logical_type.type != "NONE":
         return None
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    # Spark widens; a column that is narrower than the file's type it reads by cutting bits off
+    # Spark widens values. If the column is narrower than the type in the file, it truncates bits.
     if high >= 1 << (_INTEGERS[wanted] - 1):
         return None
     mask = (1 << bits) - 1
@@ -103,11 +105,11 @@ def _timestamp(wanted: str, column: Any) -> Decoder | None:
     if column.logical_type.type != "TIMESTAMP":
         return None
     annotation = json.loads(column.logical_type.to_json())
-    # an instant and a wall-clock time differ by the session's time zone
+    # an instant and a wall-clock time differ by the offset of the session's time zone
     if annotation["isAdjustedToUTC"] != (wanted == "timestamp"):
         return None
     factor = {"milliseconds": _MICROS, "microseconds": 1}.get(annotation["timeUnit"])
-    if factor is None:  # nanoseconds: Spark reads them as another type, or not at all
+    if factor is None:  # nanoseconds: Spark reads them as another type or rejects them
         return None
 
     def decode(raw: Any) -> int | None:
@@ -137,42 +139,48 @@ def _decimal(wanted: tuple[int, int], column: Any) -> Decoder | None:
     return decode
 
 
-# --- bytes and text: bounds are cut to CUT bytes, outward ------------------------------------
+# --- bytes and text: bounds are truncated to CUT bytes, outward ------------------------------
 
 CUT = 128
 _LAST_CODE_POINT = 0x10FFFF
 
 
 def cut_lower(raw: bytes) -> bytes:
-    """A prefix is less than or equal to what it is a prefix of."""
+    """Truncate a lower bound: a prefix is less than or equal to the value."""
     return raw[:CUT]
 
 
 def cut_upper(raw: bytes) -> bytes | None:
-    """The shortest successor of a prefix: every value that begins with the prefix is below it.
+    """Truncate an upper bound to the shortest successor of its prefix, above all values with it.
+
+    Returns None if there is no such bound.
 
     >>> cut_upper(b"a" * 200) == b"a" * 127 + b"b"
     True
     """
     if not raw:
-        # "" is also what a footer with a minimum and no maximum looks like from here
+        # pyarrow also returns "" for a footer that has a minimum but no maximum
         return None
     if len(raw) <= CUT:
         return raw
     prefix = raw[:CUT].rstrip(b"\xff")
-    # all bytes 0xFF: no successor of this length
+    # all bytes are 0xFF: there is no successor of this length
     return prefix[:-1] + bytes([prefix[-1] + 1]) if prefix else None
 
 
 def cut_lower_text(raw: bytes) -> bytes:
-    """As `cut_lower`, and valid UTF-8, which a minimum cut inside a character is not."""
+    """Truncate a lower bound as `cut_lower` does, but to whole characters of UTF-8.
+
+    A minimum that its writer truncated inside a character is not valid UTF-8.
+    """
     return raw[: _text_length(raw[:CUT])]
 
 
 def cut_upper_text(raw: bytes) -> bytes | None:
-    """As `cut_upper`, and valid UTF-8.
+    """Truncate an upper bound as `cut_upper` does, but to valid UTF-8.
 
-    UTF-8 sorts as its code points do, so the successor of a prefix raises its last code point.
+    UTF-8 sorts in the order of its code points, so the successor of a prefix increments its last
+    code point.
 
     >>> cut_upper_text(("é" * 100).encode()).decode() == "é" * 63 + "ê"
     True
@@ -192,7 +200,7 @@ def cut_upper_text(raw: bytes) -> bytes | None:
 
 
 def _text_length(raw: bytes) -> int:
-    """How many bytes from the start are whole characters in UTF-8."""
+    """Return the number of leading bytes that are whole characters of UTF-8."""
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -200,7 +208,7 @@ def _text_length(raw: bytes) -> int:
     return len(raw)
 
 
-# --- who wrote it ------------------------------------------------------------------------------
+# --- the writer --------------------------------------------------------------------------------
 
 _VERSION = re.compile(r"parquet-mr(?:-\S+)? version (\d+)\.(\d+)")
 _TRUSTED = (
@@ -218,12 +226,12 @@ _TRUSTED = (
 
 
 def orders_bytes(created_by: str | None) -> bool:
-    """Whether bounds of bytes by this writer are bounds in unsigned order.
+    """Return whether this writer's bounds of binary values are bounds in unsigned byte order.
 
-    Before parquet-mr 1.8 the buffer of a minimum was shared with the values that came after it, so
-    that the statistic could hold a later value (PARQUET-251); up to 1.9 bytes were compared as
-    signed, so that "é" sorted before "a". Numbers were always right. Writers that we do not know
-    get no more trust than those.
+    Before parquet-mr 1.8, the buffer of a minimum was shared with the values after it, and the
+    statistic could have a later value (PARQUET-251). Up to 1.9, bytes were compared as signed, and
+    "é" sorted before "a". Bounds of numbers were always right. Unknown writers are trusted no more
+    than these.
 
     >>> orders_bytes("parquet-mr version 1.13.1 (build db4183)")
     True
@@ -232,19 +240,19 @@ def orders_bytes(created_by: str | None) -> bool:
     """
     if not created_by:
         return False
-    found = _VERSION.match(created_by)
-    if found is not None:
+    version = _VERSION.match(created_by)
+    if version is not None:
         if created_by.startswith("parquet-mr version"):
-            return (int(found[1]), int(found[2])) >= (1, 10)
-        return created_by.startswith("parquet-mr-trino")  # counts its own versions, all later
+            return (int(version[1]), int(version[2])) >= (1, 10)
+        return created_by.startswith("parquet-mr-trino")  # own version numbers, all of them later
     return created_by.startswith(_TRUSTED)
 
 
 def orders_dictionaries(created_by: str | None) -> bool:
-    """Whether bounds of a chunk with a dictionary are bounds in the order of its values.
+    """Return whether this writer's bounds of a dictionary-encoded chunk are in value order.
 
-    fastparquet writes pandas' categories with a dictionary, and takes for the minimum of ordered
-    ones the value that their own order has first: of 1 < 3 < 2 the bounds are 1 and 2.
+    fastparquet writes the categories of pandas with a dictionary. Its bounds of ordered categories
+    follow the order of the categories: with 1 < 3 < 2 the bounds are 1 and 2.
 
     >>> orders_dictionaries("fastparquet-python version 2026.9.0 (build 0)")
     False
@@ -253,10 +261,10 @@ def orders_dictionaries(created_by: str | None) -> bool:
 
 
 def reads_old_dates_unchanged(metadata: dict[bytes, bytes] | None) -> bool:
-    """Whether Spark reads dates before 1582 and times before 1900 of this file as they stand.
+    """Return whether Spark reads dates before 1582 and times before 1900 of this file unchanged.
 
-    A file of Spark 2, or of Spark 3 in LEGACY mode, counts them in the Julian calendar; of one
-    that does not say, the session's `datetimeRebaseModeInRead` decides.
+    Files written by Spark 2, or by Spark 3 in LEGACY mode, use the Julian calendar. For files that
+    do not state their writer, the session's `datetimeRebaseModeInRead` decides.
 
     >>> reads_old_dates_unchanged({b"org.apache.spark.version": b"4.1.3"})
     True

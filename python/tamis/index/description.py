@@ -1,4 +1,4 @@
-"""What an index holds, and how much of the table it still describes."""
+"""The content of an index, and how much of the table it still describes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RECORDED = ("recorded", "of", "files", "bytes", "seconds")
 
 @dataclass(frozen=True)
 class Staleness:
-    """Counts of files against the listing of now."""
+    """How the indexed files compare with the current listing, in numbers of files."""
 
     fresh: int
     changed: int
@@ -39,9 +39,11 @@ class Staleness:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """An index in force; prints as text, and as a table with rich.
+    """The current index. It prints as text, and as a table with rich.
 
-    built_for, now: how files that are not Parquet were read, and how they are.
+    Attributes:
+        built_for: How Spark read files that are not Parquet when the index was built.
+        now: How Spark reads them now.
     """
 
     uri: str
@@ -53,7 +55,10 @@ class Description:
 
     @property
     def distrusted(self) -> str | None:
-        """Why a query that reads the files as they were listed now does not use the index."""
+        """Why queries that read the files as this session does cannot use the index.
+
+        None if they can.
+        """
         if self.built_for == self.now:
             return None
         if self.built_for is None or self.now is None:
@@ -64,7 +69,7 @@ class Description:
         return difference(self.built_for, self.now)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         pointer, totals, staleness = self.pointer, self.pointer.totals, self.staleness
         return {
             "index": self.uri,
@@ -88,7 +93,7 @@ class Description:
                     "type": column.type,
                     "files_with_bounds": column.files_with_bounds,
                     "files_with_null_count": column.files_with_null_count,
-                    # footers do not hold it
+                    # footers have no NaN count
                     "files_with_nan_count": column.files_with_null_count
                     if self.built_for is not None and column.type in FLOATING
                     else 0,
@@ -132,7 +137,7 @@ class Description:
             table.add_row(*row)
         if not self.recorded:
             return table
-        recorded = Table(title="recorded of rows", title_justify="left")
+        recorded = Table(title="recorded from rows", title_justify="left")
         for name in _RECORDED:
             recorded.add_column(name)
         for entry in self._recorded():
@@ -140,7 +145,7 @@ class Description:
         return Group(table, recorded)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the same text and tables."""
+        """Return the same text and tables as HTML, for notebooks."""
         head = "".join(f"<p>{escape(line)}</p>" for line in self._head())
         columns = _html_table(_COLUMNS, self._rows())
         recorded = _html_table(_RECORDED, self._recorded()) if self.recorded else ""
@@ -161,11 +166,13 @@ class Description:
             if self.built_for is not None:
                 head += [f"  {problem}" for problem in pointer.problems[:_SHOWN]]
         if self.distrusted is not None:
-            head.append(f"not used by queries that read as here: {self.distrusted}")
+            head.append(
+                f"not used by queries that read the files as this session does: {self.distrusted}"
+            )
         if staleness.is_stale:
             head.append(
                 f"stale: {staleness.changed:,} files changed, {staleness.added:,} added, "
-                f"{staleness.gone:,} gone since ({restore(pointer.root)})"
+                f"{staleness.gone:,} deleted since the build ({restore(pointer.root)})"
             )
         return head
 

@@ -1,16 +1,16 @@
-"""Where the row groups of a file lie, and which byte stands for each of them.
+"""Byte ranges of the row groups of a file, and the midpoint that assigns each to a task.
 
-Spark splits files by bytes. A row group is read by the task whose bytes hold its midpoint, which
-every reader of Spark 4.0 to 4.3, vectorised or row by row, leaves to parquet-mr 1.15 to 1.17
+Spark splits files by bytes. A row group is read by the task whose bytes contain its midpoint. Every
+reader of Spark 4.0 to 4.3, vectorised or row by row, leaves this to parquet-mr 1.15 to 1.17
 (ParquetMetadataConverter.filterFileMetaDataByMidpoint):
 
-    start    of the first column chunk: data_page_offset, or dictionary_page_offset where that is
-             set and less. It may be set to 0, by old writers, and then the start is 0.
-    size     total_compressed_size of the row group where that is set, else the sum of its chunks'.
+    start    of the first column chunk: data_page_offset, or dictionary_page_offset if that is set
+             and less. Old writers may have set it to 0, and then the start is 0.
+    size     total_compressed_size of the row group if that is set, else the sum over its chunks.
     midpoint start + size / 2
 
-Where the first column of a file is encrypted it goes by `file_offset`, which writers got wrong
-(PARQUET-2078): then nothing is known here. Also runs on executors.
+If the first column of a file is encrypted, parquet-mr uses `file_offset`, which some writers got
+wrong (PARQUET-2078); the extent is then unknown. This module also runs on executors.
 """
 
 from __future__ import annotations
@@ -21,23 +21,25 @@ import pyarrow.parquet as pq
 
 from tamis.index.thrift import stated_sizes
 
-#: start and length in bytes of the column chunks, and the midpoint; (0, 0, None): not known.
+#: Start and length in bytes of the column chunks, and the midpoint (None: unknown). (0, 0, None):
+#: nothing is known.
 Extent = tuple[int, int, int | None]
 
 _HIDDEN: Final[Extent] = (0, 0, None)
-# What they state is the sum of the chunks: BlockMetaData.getCompressedSize, and
-# RowGroupMetaDataBuilder::Finish. To parse every footer once more costs three times all the rest.
+# Writers whose total_compressed_size is the sum of the chunks: BlockMetaData.getCompressedSize, and
+# RowGroupMetaDataBuilder::Finish. Parsing every footer again would take three times as long as
+# everything else.
 _STATES_SUMS: Final = ("parquet-mr version ", "parquet-cpp-arrow version ")
 
 
 def extents(metadata: pq.FileMetaData) -> list[Extent]:
-    """The place of every row group. Midpoints are not worked out for files of one row group."""
+    """Return the extent of every row group. A file with one row group gets no midpoint."""
     count = metadata.num_row_groups
     stated: list[int | None] = [None] * count
     try:
         if count > 1 and not (metadata.created_by or "").startswith(_STATES_SUMS):
             stated = stated_sizes(metadata)
-    except Exception:  # a footer that is read in another way than pyarrow reads it
+    except Exception:  # the footer cannot be parsed as pyarrow parsed it
         count = 1
     places = [_extent(metadata.row_group(i), stated[i]) for i in range(metadata.num_row_groups)]
     if count > 1:
@@ -65,5 +67,5 @@ def _extent(group: pq.RowGroupMetaData, stated: int | None) -> Extent:
     if start is None:
         return _HIDDEN
     size = size if stated is None else stated
-    # a negative size, which nobody writes, would be halved in another way in Java
+    # no writer produces a negative size; Java would round its half differently
     return start, end - start, middle_of + size // 2 if size >= 0 else None

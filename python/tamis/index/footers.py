@@ -1,7 +1,7 @@
 """Statistics of a Parquet file from its footer: bounds and null counts per file and row group.
 
-What is not known is None, and one row group of which a bound is not known makes the bound of the
-whole file not known. Runs on executors, which need pyarrow and nothing else: see `ship`.
+An unknown statistic is None. If a bound of one row group is unknown, so is the bound of the file,
+unless the row group has no value. Runs on executors, which need only pyarrow: see `build`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ UNKNOWN: Triple = (None, None, None)
 
 @dataclass(frozen=True)
 class Reader:
-    """How the statistics of one leaf are read from the files of one schema."""
+    """How to read the statistics of one leaf from the files of one schema."""
 
     ordinal: int  # of the leaf column in the file
     minimum: Decoder
     maximum: Decoder
-    of_bytes: bool  # bounds that old writers got wrong
-    one_sided: bool  # one bound may be lost and the other stand: text has a cut without successor
+    of_bytes: bool  # byte arrays, whose bounds old writers got wrong
+    one_sided: bool  # one bound may be known alone: a truncated text may have no successor
     oldest: int | None  # values before it may be in the Julian calendar
     required: bool  # NULL cannot be written
 
@@ -49,13 +49,13 @@ class Absent:
     """The file does not have the column: Spark reads NULL in every row."""
 
 
-# None: there is nothing to know (a type that is not understood, an ambiguous name …).
+# None: nothing can be known (an unsupported type, an ambiguous name …).
 Plan = Sequence[Reader | Absent | None]
 
 
 @dataclass(frozen=True)
 class Writer:
-    """How far the writer of a file is trusted: see the functions of these names in `decoding`."""
+    """How far the writer of a file is trusted; `decoding` has a function for each field."""
 
     orders_bytes: bool
     orders_dictionaries: bool
@@ -64,9 +64,14 @@ class Writer:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """start, length: bytes of its column chunks in the file.  columns: one triple a leaf.
+    """The statistics of one row group.
 
-    midpoint: the byte by which Spark's readers tell whose row group it is, see `extents`.
+    Attributes:
+        start: Offset in the file of the first byte of its column chunks.
+        length: Number of bytes of its column chunks.
+        midpoint: The byte by which Spark's readers assign the row group to a task, see `extents`.
+        num_records: Number of rows.
+        columns: One triple per leaf.
     """
 
     start: int
@@ -78,7 +83,7 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class Footer:
-    """num_records None: the footer could not be read, and nothing is known."""
+    """The statistics of one file. num_records None: the footer could not be read."""
 
     num_records: int | None
     columns: list[Triple]
@@ -87,7 +92,7 @@ class Footer:
 
 
 def unreadable(leaves: Sequence[Leaf], problem: str) -> Footer:
-    """The footer of a file of which nothing is known."""
+    """Return the footer of a file about which nothing is known."""
     return Footer(None, [UNKNOWN] * len(leaves), problem=problem)
 
 
@@ -127,8 +132,9 @@ class FooterReader:
         return Footer(total, columns, groups)
 
     def _plan(self, metadata: pq.FileMetaData) -> Plan:
-        # ParquetSchema.equals does not compare the names of the groups around a leaf; its text
-        # does, and is one to one for names without the characters that the text is made of.
+        # ParquetSchema.equals does not compare the names of the groups around a leaf. Its text
+        # does, and is unique if no name has the characters that the text is built with. A name
+        # with ";" makes the count differ, and then the plan is not cached.
         text = _SCHEMA_HEADER.sub("", repr(metadata.schema), count=1)
         if text.count(";") != metadata.num_columns:
             return plan_of(metadata.schema, self.leaves, self.case_sensitive)
@@ -143,7 +149,7 @@ _SCHEMA_HEADER = re.compile(r"^<[^>]*>\n")
 
 
 def plan_of(schema: pq.ParquetSchema, leaves: Sequence[Leaf], case_sensitive: bool) -> Plan:
-    """How each leaf of the table is read from files of this schema."""
+    """Return how to read each leaf of the table from files of this schema."""
     try:
         paths = _paths(schema)
     except (pa.ArrowException, ValueError):
@@ -155,23 +161,26 @@ Path = tuple[str, ...]
 
 
 def _paths(schema: pq.ParquetSchema) -> list[Path | None]:
-    """The path of every leaf column; None: inside a list or a map.
+    """Return the path of every leaf column; None for those inside a list or a map.
 
-    The dotted path of pyarrow does not tell the column `b.c` from the field `c` of `b`, so that
-    the names come from the Arrow schema. Raises ValueError where the two do not agree.
+    The dotted path of pyarrow does not distinguish the column `b.c` from the field `c` of `b`, so
+    the names come from the Arrow schema.
+
+    Raises:
+        ValueError: The Arrow schema and the Parquet schema do not agree.
     """
-    found: list[Path | None] = []
+    paths: list[Path | None] = []
     for column in schema.to_arrow_schema():
-        found.extend(_leaf_paths(column.type, (column.name,)))
-    if len(found) != len(schema.names):
-        raise ValueError("the Arrow schema has other leaves than the Parquet schema")
-    for i, path in enumerate(found):
+        paths.extend(_leaf_paths(column.type, (column.name,)))
+    if len(paths) != len(schema.names):
+        raise ValueError("the Arrow schema and the Parquet schema have different leaves")
+    for i, path in enumerate(paths):
         column = schema.column(i)
         if (path is None) != (column.max_repetition_level > 0):
-            raise ValueError("the Arrow schema has other lists than the Parquet schema")
+            raise ValueError("the Arrow schema and the Parquet schema have different lists")
         if path is not None and ".".join(path) != column.path:
-            raise ValueError("the Arrow schema has other names than the Parquet schema")
-    return found
+            raise ValueError("the Arrow schema and the Parquet schema have different names")
+    return paths
 
 
 def _leaf_paths(kind: pa.DataType, path: Path | None) -> Iterable[Path | None]:
@@ -192,7 +201,7 @@ def _entry(
     if case_sensitive:
         ordinals = [i for i, path in enumerate(paths) if path == leaf.path]
     else:
-        # Spark's reader refuses a file with two matches, exact spelling or not
+        # Spark's reader rejects a file with two matches, even if the spelling of one is exact
         folded = _fold(leaf.path)
         ordinals = [i for i, p in enumerate(paths) if p is not None and _fold(p) == folded]
     if len(ordinals) == 1:
@@ -215,19 +224,19 @@ def _entry(
 
 
 def _is_absent(path: Path, schema: pq.ParquetSchema, case_sensitive: bool) -> bool:
-    """Whether the file has no column of this path, nor one of another shape in its place."""
+    """Return whether the file has neither a column of this path nor anything else in its place."""
 
     def same(a: str, b: str) -> bool:
         return a == b if case_sensitive else a.lower() == b.lower()
 
     fields: list[pa.Field] = list(schema.to_arrow_schema())
     for part in path:
-        found = [column for column in fields if same(column.name, part)]
-        if not found:
+        matching = [column for column in fields if same(column.name, part)]
+        if not matching:
             return True
-        if len(found) > 1 or not pa.types.is_struct(found[0].type):
+        if len(matching) > 1 or not pa.types.is_struct(matching[0].type):
             return False
-        kind = found[0].type
+        kind = matching[0].type
         fields = [kind.field(i) for i in range(kind.num_fields)]
     return False  # the file has a struct where the table has a leaf
 
@@ -241,7 +250,7 @@ def _whole(entry: Absent | None, rows: int) -> Triple:
 
 
 def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) -> Triple:
-    """What is known of one column chunk."""
+    """Return the known statistics of one column chunk."""
     rows = group.num_rows
     if rows == 0:
         return (None, None, 0)
@@ -257,15 +266,15 @@ def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) ->
             return (None, None, nulls)
         minimum = reader.minimum(statistics.min_raw)
         maximum = reader.maximum(statistics.max_raw)
-    except Exception:  # an encrypted column, a statistic of the wrong length: nothing is known
+    except Exception:  # an encrypted column, or a statistic of the wrong length: nothing is known
         return UNKNOWN
     if minimum is None or maximum is None:
-        # A NaN, or a value out of range: who wrote the one wrongly is not trusted with the other.
+        # NaN or a value out of range: if one bound is wrong, the other is not trusted either.
         return (minimum, maximum, nulls) if reader.one_sided else (None, None, nulls)
     if minimum > maximum:
         return (None, None, nulls)
     if reader.oldest is not None and not writer.old_dates_unchanged and minimum < reader.oldest:
-        # the calendars differ by days, so that no bound of such a chunk is left
+        # the calendars differ by days, so neither bound of such a chunk holds
         return (None, None, nulls)
     return (minimum, maximum, nulls)
 
@@ -278,14 +287,15 @@ def _null_count(statistics: Any, rows: int) -> int | None:
 
 
 def _union(groups: Sequence[RowGroup], k: int) -> Triple:
-    """What is known of a column of the whole file."""
+    """Return the known statistics of a column of the whole file."""
     nulls: int | None = 0
     lowest: list[Any] = []
     highest: list[Any] = []
     for group in groups:
         minimum, maximum, count = group.columns[k]
         nulls = None if nulls is None or count is None else nulls + count
-        if count != group.num_records:  # equal: only NULL, or no row: no value to bound
+        # Equal numbers: all values are NULL or there is no row, so there is no value to bound.
+        if count != group.num_records:
             lowest.append(minimum)
             highest.append(maximum)
     return (

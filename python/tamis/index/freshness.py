@@ -1,15 +1,16 @@
-"""Which rows of an index still speak of the files of a listing.
+"""Matching the rows of an index with the files of a listing.
 
-A row is good for a file of the same directory, name, size and modification time, and for no other.
+A row describes a file with the same directory, name, size and modification time, and no other.
 
     the listing now             the index               row
     a 10 bytes, 9:00            a 10 bytes, 9:00        0
-    b 11 bytes, 9:05            b 11 bytes, 9:00        -1  rewritten since
+    b 11 bytes, 9:05            b 11 bytes, 9:00        -1  rewritten after the build
     c 12 bytes, 9:00            c 12 bytes, 9:00        2
-    d 13 bytes, 9:00                                    -1  added since
+    d 13 bytes, 9:00                                    -1  added after the build
 
-A file that is rewritten under its own name, to the same size, within the resolution of its time (a
-millisecond; a second in some object stores) looks unchanged. Spark never writes a name twice.
+A file that is rewritten under the same name, with the same size, within the resolution of the
+modification time (a millisecond; a second in some object stores) looks unchanged. Spark never
+writes the same name twice.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ UNMATCHED = -1
 
 
 def match(listing: FileKeys, indexed: FileKeys) -> Rows | None:
-    """For every listed file its row in the index, or -1. None: all rows, in the same order."""
+    """Return the row in the index of every listed file, or -1. None: all rows in the same order."""
     if is_same(listing, indexed):
         return None
     if not len(indexed):
@@ -37,7 +38,10 @@ def match(listing: FileKeys, indexed: FileKeys) -> Rows | None:
 
 
 def is_same(listing: FileKeys, indexed: FileKeys) -> bool:
-    """Whether both hold the same files in the same order: compares buffers, 5 ms a million."""
+    """Return whether both have the same files in the same order.
+
+    Compares buffers, which takes 5 ms per million files.
+    """
     if len(listing) != len(indexed):
         return False
     if not (listing.size.equals(indexed.size) and listing.mtime.equals(indexed.mtime)):
@@ -52,13 +56,13 @@ def is_same(listing: FileKeys, indexed: FileKeys) -> bool:
 
 
 def _group_map(listing: FileKeys, indexed: FileKeys) -> npt.NDArray[np.int64]:
-    """For every group of the listing that of the index, or -1."""
+    """Return the group of the index that corresponds to every group of the listing, or -1."""
     ordinals = {directory: i for i, directory in enumerate(indexed.directories)}
     return np.array([ordinals.get(d, UNMATCHED) for d in listing.directories], np.int64)
 
 
 class _Keys:
-    """The keys of files in arrays, groups numbered as in the index."""
+    """The keys of files as arrays, with the group numbers of the index."""
 
     def __init__(self, files: FileKeys, group_map: npt.NDArray[np.int64] | None) -> None:
         group = files.group.to_numpy().astype(np.int64)
@@ -71,7 +75,7 @@ class _Keys:
         return len(self.group)
 
     def hashes(self, rows: slice | Rows) -> Hashes:
-        """Equal where group, size and mtime are; the high bits are well mixed."""
+        """Return hashes, equal for equal group, size and mtime; the high bits are well mixed."""
         mixed = self.size[rows].view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= self.mtime[rows].view(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
         mixed ^= mixed >> np.uint64(29)
@@ -80,7 +84,7 @@ class _Keys:
         return mixed
 
     def texts(self, rows: Rows) -> pa.Array:
-        """One text a file that holds the whole key."""
+        """Return one string per file that contains the whole key."""
         parts = [pa.array(a[rows]).cast(pa.string()) for a in (self.group, self.size, self.mtime)]
         names = self.name.take(pa.array(rows)).combine_chunks()
         return pc.binary_join_element_wise(*parts, names, "/")
@@ -88,32 +92,33 @@ class _Keys:
 
 def _join(listing: _Keys, indexed: _Keys) -> Rows:
     rows = np.full(len(listing), UNMATCHED, np.int64)
-    # 1. What the two share at their start and at their end.
+    # 1. Match the common prefix and the common suffix.
     shared = min(len(listing), len(indexed))
     head = _alike(listing, indexed, shared, from_end=False)
     tail = _alike(listing, indexed, shared - head, from_end=True)
     rows[:head] = np.arange(head)
     if tail:
         rows[-tail:] = np.arange(len(indexed) - tail, len(indexed))
-    # 2. Between: join on what is cheap to compare.
+    # 2. In between: join on hashes, which are cheap to compare.
     here, there = slice(head, len(listing) - tail), slice(head, len(indexed) - tail)
-    found = _join_hashes(listing.hashes(here), indexed.hashes(there))
-    rows[here] = np.where(found == UNMATCHED, UNMATCHED, found + head)
-    # 3. A candidate is only believed when every part of the key is equal.
+    matched = _join_hashes(listing.hashes(here), indexed.hashes(there))
+    rows[here] = np.where(matched == UNMATCHED, UNMATCHED, matched + head)
+    # 3. Keep a candidate only if every part of the key is equal.
     rows = _verified(listing, indexed, rows)
-    # 4. Files alike in directory, size and time were perhaps paired wrongly: join the rest by name.
+    # 4. Files with equal directory, size and time may have been paired wrongly: join the rest by
+    #    name as well.
     left = np.flatnonzero((rows == UNMATCHED) & (listing.group != UNMATCHED))
     spare = _unused(rows, len(indexed))
     left = left[np.isin(listing.hashes(left), indexed.hashes(spare))]
     if len(left) and len(spare):
-        found = pc.index_in(listing.texts(left), value_set=indexed.texts(spare))
-        known = found.is_valid().to_numpy(zero_copy_only=False)
-        rows[left[known]] = spare[found.drop_null().to_numpy()]
+        matched = pc.index_in(listing.texts(left), value_set=indexed.texts(spare))
+        known = matched.is_valid().to_numpy(zero_copy_only=False)
+        rows[left[known]] = spare[matched.drop_null().to_numpy()]
     return rows
 
 
 def _alike(a: _Keys, b: _Keys, limit: int, from_end: bool) -> int:
-    """How many files from the start (or the end) are alike in group, size and mtime."""
+    """Return how many files from the start (or the end) are equal in group, size and mtime."""
     if limit <= 0:
         return 0
 
@@ -129,11 +134,11 @@ def _alike(a: _Keys, b: _Keys, limit: int, from_end: bool) -> int:
 
 
 def _join_hashes(wanted: Hashes, known: Hashes) -> Rows:
-    """For every wanted hash a row of `known` with that hash, or -1; no row is given twice."""
+    """Return a row of `known` with the hash for every wanted hash, or -1. No row occurs twice."""
     if not len(wanted) or not len(known):
         return np.full(len(wanted), UNMATCHED, np.int64)
-    # A table of slots, in which the last to come stays. Who lost a slot, or shares a hash with
-    # another, is joined by sorting: about one in ten.
+    # A hash table in which the last row written to a slot stays. Rows that lost their slot, or
+    # share a hash with another, are joined by sorting: about one in ten.
     bits = (4 * len(known)).bit_length()
     shift = np.uint64(64 - bits)
     table = np.full(1 << bits, UNMATCHED, np.int32)
@@ -145,13 +150,13 @@ def _join_hashes(wanted: Hashes, known: Hashes) -> Rows:
     result: Rows = rows.astype(np.int64)
 
     left, spare = np.flatnonzero(result == UNMATCHED), np.flatnonzero(claims != 1)
-    found = _join_sorted(wanted[left], known[spare])
-    result[left[found != UNMATCHED]] = spare[found[found != UNMATCHED]]
+    matched = _join_sorted(wanted[left], known[spare])
+    result[left[matched != UNMATCHED]] = spare[matched[matched != UNMATCHED]]
     return result
 
 
 def _join_sorted(wanted: Hashes, known: Hashes) -> Rows:
-    """As `_join_hashes`; among equals the first gets the first, the second the second."""
+    """Join as `_join_hashes` does; equal hashes are paired in order, the first with the first."""
     rows = np.full(len(wanted), UNMATCHED, np.int64)
     if not len(wanted) or not len(known):
         return rows
@@ -161,20 +166,20 @@ def _join_sorted(wanted: Hashes, known: Hashes) -> Rows:
     rank = np.arange(len(wanted)) - np.searchsorted(sorted_wanted, sorted_wanted)
     position = np.searchsorted(sorted_known, sorted_wanted) + rank
     inside = np.minimum(position, len(known) - 1)
-    found = (position < len(known)) & (sorted_known[inside] == sorted_wanted)
-    rows[by_wanted[found]] = by_known[inside[found]]
+    matched = (position < len(known)) & (sorted_known[inside] == sorted_wanted)
+    rows[by_wanted[matched]] = by_known[inside[matched]]
     return rows
 
 
 def _unused(rows: Rows, total: int) -> Rows:
-    """The rows, out of so many, that are in nobody's place."""
+    """Return the rows, of `total` rows, that are matched with no file."""
     free = np.ones(total, bool)
     free[rows[rows != UNMATCHED]] = False
     return np.flatnonzero(free)
 
 
 def _verified(listing: _Keys, indexed: _Keys, rows: Rows) -> Rows:
-    """The rows without those whose keys differ; by chunk, so that no column is copied whole."""
+    """Set rows whose keys differ to -1, chunk by chunk, which avoids copying whole columns."""
     names = plain(indexed.name)
     start = 0
     for chunk in listing.name.chunks:
@@ -186,7 +191,7 @@ def _verified(listing: _Keys, indexed: _Keys, rows: Rows) -> Rows:
         good &= listing.group[here] == indexed.group[at]
         good &= listing.size[here] == indexed.size[at]
         good &= listing.mtime[here] == indexed.mtime[at]
-        # a null row takes a null name, which equals nothing
+        # an unmatched row yields a null name, which equals nothing
         taken = _taken(names, at, good)
         good &= pc.fill_null(pc.equal(chunk, taken), False).to_numpy(zero_copy_only=False)
         theirs[~good] = UNMATCHED

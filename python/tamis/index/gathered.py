@@ -1,4 +1,4 @@
-"""What the job over values says of one entry: a bloom filter or a list of values for each file."""
+"""The results of the job over values for one entry: a bloom filter or value list per file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Gathered"]
 
 
 class Gathered:
-    """One entry, filled table by table."""
+    """The filters or lists of one entry, filled table by table."""
 
     def __init__(self, entry: Entry, files: int) -> None:
         self.entry = entry
@@ -29,7 +29,18 @@ class Gathered:
     def add(
         self, groups: pa.Table, names: Mapping[int, int], records: npt.NDArray[Any], blocks: int
     ) -> None:
-        """groups: one row a block of a filter, or a value, and one for all NULLs, all NaN …"""
+        """Add the groups of some files.
+
+        A file counts only if its groups have as many rows as the file, and none of them has
+        values that cannot be recorded.
+
+        Args:
+            groups: One row per block of a filter or per value, and one each for all NULLs, all
+                NaN …
+            names: The place of a file by its id.
+            records: The number of rows of every file.
+            blocks: The number of blocks of each filter.
+        """
         table = groups.sort_by([("id", "ascending")])
         ids = table.column("id").to_numpy()
         state = table.column("state").to_numpy()
@@ -43,7 +54,7 @@ class Gathered:
         for start, stop in zip([0, *edges], [*edges, len(ids)], strict=True):
             place = names.get(int(ids[start])) if stop > start else None
             if place is None or int(counts[start:stop].sum()) != records[place]:
-                continue  # not the file that was listed, or not all of its rows
+                continue  # not the listed file, or not all of its rows
             if (state[start:stop] > NAN).any():
                 continue
             ordinary = np.flatnonzero(state[start:stop] == ORDINARY) + start
@@ -58,7 +69,7 @@ class Gathered:
                 self.filters[place] = blooms.folded(filled)
 
     def finished(self, empty: list[int]) -> Columns:
-        """Of all files; those at the places `empty` are known to hold no value."""
+        """Return the statistics of all files. Those at the places `empty` have no rows."""
         for place in empty:
             self.filters[place], self.lists[place] = np.zeros((0, 4), np.uint64), []
         if self.entry.kind == "bloom":

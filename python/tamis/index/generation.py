@@ -1,4 +1,4 @@
-"""The two tables of a generation, from a listing and what was read of its files."""
+"""The two tables of a generation, made from a listing and the statistics of its files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ _MAX_PROBLEMS = 20
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """files: one row a file in listing order.  row_groups: by (file, start)."""
+    """The content of a generation.
+
+    Attributes:
+        files: One row per file, in listing order.
+        row_groups: One row per row group, ordered by (file, start).
+        columns: The described columns.
+        totals: The numbers of files, rows, row groups and bytes.
+        problems: Why files could not be read, for the first few.
+    """
 
     files: pa.Table
     row_groups: pa.Table
@@ -32,7 +40,7 @@ class Generation:
 def assemble(
     keys: FileKeys, leaves: Sequence[Leaf], statistics: pa.Table, row_groups: pa.Table
 ) -> Generation:
-    """A generation from statistics that are in listing order."""
+    """Make a generation from statistics in listing order."""
     directories = pa.array(keys.directories, pa.string())
     located = {
         "directory": directories.take(keys.group.combine_chunks()),
@@ -76,7 +84,7 @@ def _entry(leaf: Leaf, files: pa.Table) -> ColumnEntry:
 
 
 def _without_unknown(table: pa.Table) -> pa.Table:
-    """Leaves out statistics that are known of no row; an absent column says the same."""
+    """Drop statistics that are unknown in every row; a missing column means the same."""
     unknown = [
         name
         for name in table.column_names
@@ -94,9 +102,15 @@ def merge(
     new_row_groups: pa.Table,
     leaves: Sequence[Leaf],
 ) -> tuple[pa.Table, pa.Table]:
-    """Statistics and row groups in listing order: old ones where `rows` names one, else new ones.
+    """Return statistics and row groups in listing order, old ones where a file has them.
 
-    `rows`: for every listed file its row in the old tables, or -1.
+    Args:
+        old_files: Statistics of files that were read earlier.
+        old_row_groups: Statistics of their row groups.
+        rows: The row of every listed file in the old tables, or -1.
+        new_files: Statistics of the other listed files.
+        new_row_groups: Statistics of their row groups.
+        leaves: The described columns.
     """
     kept = np.flatnonzero(rows >= 0)
     shape = new_files.schema
@@ -116,7 +130,7 @@ def merge(
 
 
 def _shaped(table: pa.Table, shape: pa.Schema, rows: int) -> pa.Table:
-    """The columns of a shape: null where the table does not have them."""
+    """Return a table with the columns of `shape`, all null where `table` lacks one."""
     return pa.table(
         [
             table.column(field.name)

@@ -1,4 +1,4 @@
-"""`tamis.index(spark, path)`: the index of one directory or table."""
+"""`tamis.index(spark, path)`: a handle to the index of one directory or table."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.readwriter import DataFrameReader
 
-#: Columns whose footers are read; None: all.
+#: Columns whose footer statistics are read; None: all.
 Selected: TypeAlias = Sequence[str] | None
-#: Builds of other processes that may be put in force while a specification is written.
+#: Attempts to write a specification while other processes commit builds.
 _ATTEMPTS: Final = 10
 
 
 class Index:
     """The statistics index of a directory of files, or of a table over one.
 
-    Nothing is listed or read before a method is called. All of them raise StatisticsIndexError.
+    Nothing is listed or read until a method is called. Every method may raise StatisticsIndexError.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Index:
 
     @property
     def is_changed(self) -> bool:
-        """Whether this object has put another index in force, or dropped it."""
+        """Whether this object has committed a new generation of the index, or dropped it."""
         return self._is_changed
 
     def __repr__(self) -> str:
@@ -95,47 +95,49 @@ class Index:
     def build(
         self, columns: Columns | None = None, expressions: Expressions | None = None
     ) -> Index:
-        """Builds the index from the footers of all files, and puts it in force.
+        """Build the index from the footers of all files, and commit it.
 
-        The next query of this session uses it. Files that cannot be read are described as unknown,
-        which means that they are never skipped.
+        The next query of this session uses it. Files that cannot be read are indexed as unknown,
+        and are never skipped.
 
-        ORC, CSV and JSON: from all rows, which Spark reads once, or twice where `columns` asks for
-        "bloom" or "values", or `expressions` for anything. Bounds of these are always recorded, and
-        always exact. Text files with a record that does not parse are described as unknown.
+        The index of ORC, CSV and JSON is built from all rows. Spark reads them once, and once more
+        if `columns` requests "bloom" or "values", or `expressions` requests anything. Exact bounds
+        of their columns are always recorded. Text files with a record that does not parse are
+        indexed as unknown.
 
-        `columns`: a list of the columns to describe, dots for struct fields, a struct for all of
-        its fields; all columns unless given. Or a mapping, which leaves out none, and says what
-        Spark is to record of the rows of some: "bounds" (for columns whose footers have none, such
-        as INT96 timestamps, or cut ones), "bloom" (for = and IN), "values" (the same, <> and NOT
-        IN, where a file has at most 1000 distinct values), or a list of these.
-
-        `expressions`: SQL of deterministic expressions over the columns of a row; "bounds" and
-        "values" of them are recorded, or what a mapping says. They are found in queries by what
-        they compute, however they are spelled.
-
-        What an earlier build recorded and this one does not name is gone: `add` keeps it.
+        The new index replaces the old one, with everything that it recorded. Use `add` to keep it.
 
             build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
+
+        Args:
+            columns: A list of the columns to describe: dots for struct fields, a struct for all of
+                its fields. By default all columns. Or a mapping, which describes all columns, and
+                records further statistics from the rows of those it names: "bounds" (for columns
+                whose footers have no bounds, such as INT96 timestamps, or truncated ones), "bloom"
+                (for = and IN), "values" (for =, IN, <> and NOT IN, in files with at most 1000
+                distinct values), or a list of these.
+            expressions: SQL of deterministic expressions over the columns of a row. A list records
+                "bounds" and "values" of them, a mapping the kinds that it names. Queries may spell
+                them differently: an expression is identified by what it computes.
         """
         selected, asked = asked_of(columns, expressions)
         return self._build(self._list(), selected, asked)
 
     def add(self, columns: Columns | None = None, expressions: Expressions | None = None) -> Index:
-        """Builds the index anew, with what it holds already and with this, in the terms of `build`.
+        """Rebuild the index with everything that it holds already and with these statistics.
 
-        Builds it where there is none, and where it is damaged. After the table was overwritten it
-        holds what it held before as well.
+        The arguments are those of `build`. An index that is missing or damaged is built. If an
+        overwrite of the table deleted the index, the new one also holds what that one held.
 
             add(columns={"id": "bloom"})
         """
         listing = self._list()
         selected, more = asked_of(columns, expressions)
-        found = self._requested(listing)
-        if found is None:
+        requested = self._requested(listing)
+        if requested is None:
             return self._build(listing, selected, more)
-        before, asked = found
-        self._entries(listing, more)  # of what is new, a column that is not there is an error
+        before, asked = requested
+        self._entries(listing, more)  # a missing column is an error only if it is requested now
         selected_leaves(_leaves_of(listing), selected)
         if selected is not None and before is not None:
             selected = [*before, *(each for each in selected if each not in before)]
@@ -146,10 +148,10 @@ class Index:
     def _build(
         self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False
     ) -> Index:
-        """Builds the index anew.
+        """Build and commit a new generation.
 
         Args:
-            lenient: what the table does not have is a warning instead of an error.
+            lenient: Warn of columns that the table does not have, instead of raising an error.
         """
         _require_indexable(listing, self._target)
         gone: list[str] | None = [] if lenient else None
@@ -172,28 +174,28 @@ class Index:
         if gone:
             names = ", ".join(dict.fromkeys(gone))
             warnings.warn(
-                f"the index of {self._target} is to hold {names}, which the table does not have, "
-                "or of which nothing can be recorded now: the rest is in force. build() with other "
-                "arguments changes what it is to hold",
+                f"the index of {self._target} should hold {names}, which the table does not have "
+                "or which cannot be recorded now. It holds the rest. Call build() with other "
+                "arguments to change what it should hold",
                 stacklevel=stacklevel,
             )
 
     def refresh(self) -> Index:
-        """Reads new and changed files only, and forgets files that are gone.
+        """Read new and changed files only, and forget files that were deleted.
 
-        Keeps what the build was asked for, also when the table was overwritten since, and the index
-        was deleted with its files. Builds the index where there is none, where it is damaged, and
-        where the table has gained columns or changed their types. Columns that the table does not
-        have any more are a warning.
+        The index keeps what its build requested, even if an overwrite of the table deleted the
+        index together with the files. The index is built if it is missing or damaged, and if the
+        table has new columns or columns of other types. Columns that were dropped from the table
+        cause a warning.
         """
         listing = self._list()
         _require_indexable(listing, self._target)
         store = self._store(listing)
-        found = _held_by(store)
-        if found is None:
+        held = _held_by(store)
+        if held is None:
             selected, asked = self._requested(listing) or (None, Asked())
             return self._build(listing, selected, asked, lenient=True)
-        old, recording, reading = found
+        old, recording, reading = held
         selected = old.selected
         asked = Asked() if recording is None else recording.asked
         gone: list[str] = []
@@ -233,7 +235,7 @@ class Index:
         return self
 
     def describe(self) -> Description:
-        """What the index holds, and how far it is behind the files of now."""
+        """Return what the index holds, and how many files have changed since it was built."""
         listing = self._list()
         store = self._store(listing)
         try:
@@ -254,7 +256,7 @@ class Index:
         )
 
     def drop(self) -> None:
-        """Removes the index, and forgets what it is to hold.
+        """Remove the index, and forget what it should hold.
 
         Dropping an index that does not exist is not an error.
         """
@@ -273,7 +275,7 @@ class Index:
         return Store.at(listing.root, index_location(self._spark), storage_settings(self._spark))
 
     def _specification(self, listing: TableListing) -> SpecificationFile | None:
-        """Where the specification of this index is kept; None: out of reach."""
+        """Return the file of the specification of this index; None if it cannot be reached."""
         try:
             return SpecificationFile.at(
                 listing.root, index_location(self._spark), storage_settings(self._spark)
@@ -282,9 +284,12 @@ class Index:
             return None
 
     def _requested(self, listing: TableListing) -> tuple[Selected, Asked] | None:
-        """What the index is to hold: as it says itself, else as it was kept. None: not known.
+        """Return what the index should hold, from the index or else from its specification.
 
-        Raises IndexUnusable for an index that is not to be overwritten.
+        Returns None if it is unknown.
+
+        Raises:
+            IndexUnusable: The index must not be overwritten.
         """
         store = self._store(listing)
         held = _held_by(store)
@@ -295,14 +300,14 @@ class Index:
         if kept is not None:
             return kept.selected, kept.recorded
         try:
-            return store.pointer().selected, Asked()  # only what was recorded is damaged
+            return store.pointer().selected, Asked()  # only the row statistics are damaged
         except IndexUnusable:
             return None
 
     def _keep_specification(self, listing: TableListing, store: Store) -> None:
-        """Keeps what the index in force holds, whoever built it.
+        """Write the specification of the current generation, whichever process built it.
 
-        Of concurrent builds the one that ends last finds the generation in force and keeps that.
+        Of concurrent builds, the one that ends last finds the current generation and keeps that.
         """
         file = self._specification(listing)
         if file is None:
@@ -324,9 +329,9 @@ class Index:
                     return
         except (OSError, StatisticsIndexError) as problem:
             warnings.warn(
-                f"what the index of {listing.root} holds cannot be kept in {file.path} ({problem}):"
-                " after an overwrite of the table, build the index with the same arguments again, "
-                "or set spark.tamis.index.location",
+                f"the specification of the index of {listing.root} cannot be written to "
+                f"{file.path} ({problem}): build the index again with the same arguments after "
+                "each overwrite of the table, or set spark.tamis.index.location",
                 stacklevel=5,
             )
 
@@ -339,7 +344,7 @@ class Index:
             schema = _schema_of(listing)
             rows = read_rows(self._spark, self._target, listing, ordinals, leaves, schema)
             return rows.files, rows.row_groups
-        found = read_footers(
+        harvested = read_footers(
             self._spark,
             listing.snapshot.files,
             ordinals,
@@ -347,12 +352,12 @@ class Index:
             listing.case_sensitive,
             storage_settings(self._spark),
         )
-        return found.files, found.row_groups
+        return harvested.files, harvested.row_groups
 
     def _entries(
         self, listing: TableListing, asked: Asked, gone: list[str] | None = None
     ) -> tuple[Entry, ...]:
-        """What is recorded of rows; see `entries_of`."""
+        """Return the entries of row statistics; see `entries_of`."""
         if not asked:
             return ()
         schema, leaves = _schema_of(listing), _leaves_of(listing)
@@ -362,8 +367,8 @@ class Index:
         for entry in entries:
             if is_of_reader(entry, listing.reading):
                 raise StatisticsIndexError(
-                    f"{entry.name} reads a timestamp of ORC, which is another moment to a JVM of "
-                    "another time zone: leave it out"
+                    f"{entry.name} reads a timestamp of ORC, whose value depends on the time zone "
+                    "of the JVM that reads it: leave it out"
                 )
         # bounds of columns are in the index already
         return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")
@@ -378,7 +383,7 @@ class Index:
         files: pa.Table,
         entries: Sequence[Entry],
     ) -> RowStatistics:
-        """Has Spark aggregate the rows of the listed files at these ordinals."""
+        """Aggregate the rows of the listed files at these ordinals with Spark."""
         from tamis.index.build import aggregate_rows
 
         records = files.column("num_records").take(pa.array(ordinals)).to_pylist()
@@ -419,7 +424,7 @@ class Index:
         except OSError as problem:
             raise StatisticsIndexError(
                 f"the index cannot be written to {store.uri} ({problem}): make it writable, or set "
-                "spark.tamis.index.location to a directory that is"
+                "spark.tamis.index.location to a directory that is writable"
             ) from problem
         self._is_changed = True
         store.remove_old_generations(but=before)
@@ -428,9 +433,10 @@ class Index:
 
 
 def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] | None:
-    """What the index holds; None: there is none, or it is damaged.
+    """Return what the index holds; None if it is missing or damaged.
 
-    Raises IndexUnusable for what is not to be overwritten, as an index of a later tamis.
+    Raises:
+        IndexUnusable: The index must not be overwritten, such as one of a later tamis.
     """
     try:
         pointer = store.pointer()
@@ -442,7 +448,7 @@ def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] |
 
 
 def _text_of(path_or_table: str | os.PathLike[str]) -> str:
-    """As Spark takes it. A path is made absolute: without a slash it would be a table."""
+    """Return the text for Spark. Paths are made absolute: one without a slash means a table."""
     if isinstance(path_or_table, PurePath):
         return os.path.abspath(path_or_table)
     return os.fspath(path_or_table)
@@ -455,7 +461,7 @@ def _request_of(pointer: Pointer, recording: Recording | None) -> tuple[Selected
 def _require_indexable(listing: TableListing, target: str) -> None:
     why = None if listing.reading is None else refusal(listing.reading, listing.overlapping)
     if why is not None:
-        raise StatisticsIndexError(f"no index of {target} can be built: {why}")
+        raise StatisticsIndexError(f"the index of {target} cannot be built: {why}")
 
 
 def _leaves_of(listing: TableListing) -> tuple[Leaf, ...]:

@@ -1,6 +1,6 @@
-"""The part of a build that runs on executors: from files to statistics as Arrow.
+"""The part of a build that runs on executors: reads footers and returns statistics as Arrow.
 
-Executors need pyarrow only: `build` pickles this module and the ones that it imports by value.
+Executors need only pyarrow: `build` pickles this module and those that it imports by value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tamis.index.footers import Footer, FooterReader, unreadable
 from tamis.index.leaves import Leaf, arrow_type
 from tamis.index.storage import FileSystems
 
-# Footers of one task read at a time: waiting for an object store, not computing.
+# Footers that a task reads concurrently: the threads wait for storage rather than compute.
 _CONCURRENT = 8
 # The widest decimal has 38 digits; the default context would round at 28.
 _EXACT = Context(prec=40)
@@ -26,7 +26,7 @@ _EXACT = Context(prec=40)
 def harvest_stream(
     stream: bytes, leaves: Sequence[Leaf], case_sensitive: bool, settings: Mapping[str, str]
 ) -> list[tuple[bytes, bytes]]:
-    """What a task does: `harvest` of an Arrow IPC stream, as pairs (files, row_groups)."""
+    """Run one task: `harvest` over an Arrow IPC stream. Returns pairs (files, row_groups)."""
     rows = harvest(pa.ipc.open_stream(stream), leaves, case_sensitive, settings)
     return [(row["files"][0].as_py(), row["row_groups"][0].as_py()) for row in rows]
 
@@ -37,10 +37,10 @@ def harvest(
     case_sensitive: bool,
     settings: Mapping[str, str],
 ) -> Iterator[pa.RecordBatch]:
-    """Reads the footers of batches of (ordinal, uri, size).
+    """Read the footers of the files in batches of (ordinal, uri, size).
 
-    Yields one row a batch, of two Arrow IPC streams: `files` and `row_groups`, compressed.
-    A file that cannot be read, or is not of the listed size, gives a row that knows nothing.
+    Yields one row per batch, of two compressed Arrow IPC streams: `files` and `row_groups`. A file
+    that cannot be read, or does not have the listed size, gets a row without statistics.
     """
     reader = FooterReader(leaves, case_sensitive)
     file_systems = FileSystems(settings)
@@ -52,7 +52,7 @@ def harvest(
                 if file.size() != size:
                     return "the file has changed since it was listed"
                 return pq.read_metadata(file)
-        except Exception as problem:  # one bad file must not end the build
+        except Exception as problem:  # one bad file must not fail the build
             return f"{type(problem).__name__}: {problem}"
 
     with ThreadPoolExecutor(_CONCURRENT) as pool:
@@ -76,12 +76,12 @@ def _footer(reader: FooterReader, metadata: pq.FileMetaData | str) -> Footer:
         return unreadable(reader.leaves, metadata)
     try:
         return reader.read(metadata)
-    except Exception as problem:  # one bad footer must not end the build
+    except Exception as problem:  # one bad footer must not fail the build
         return unreadable(reader.leaves, f"{type(problem).__name__}: {problem}")
 
 
 def files_table(ordinals: list[int], footers: list[Footer], leaves: Sequence[Leaf]) -> pa.Table:
-    """Statistics of files, one row a file."""
+    """Return statistics of files, one row per file."""
     known = [f.num_records is not None for f in footers]
     columns: dict[str, pa.Array] = {
         "ordinal": pa.array(ordinals, pa.int64()),
@@ -102,7 +102,7 @@ def files_table(ordinals: list[int], footers: list[Footer], leaves: Sequence[Lea
 def row_groups_table(
     ordinals: list[int], footers: list[Footer], leaves: Sequence[Leaf]
 ) -> pa.Table:
-    """Statistics of row groups, one row each."""
+    """Return statistics of row groups, one row per row group."""
     rows = [(o, group) for o, f in zip(ordinals, footers, strict=True) for group in f.row_groups]
     columns: dict[str, pa.Array] = {
         "file": pa.array([o for o, _ in rows], pa.int64()),
@@ -126,7 +126,7 @@ def _add_statistics(
 
 
 def typed(values: list[Any], leaf: Leaf) -> pa.Array:
-    """Values in the carrier of a leaf (see `decoding`) as an array of its type.
+    """Convert values in the carrier of a leaf (see `decoding`) to an array of its type.
 
     >>> typed([1230, None], Leaf(("a",), "decimal(9,2)")).to_pylist()
     [Decimal('12.30'), None]

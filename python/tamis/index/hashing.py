@@ -1,10 +1,14 @@
-"""Spark's `xxhash64` of single constants: what a bloom filter that Spark filled is asked with.
+"""Spark's `xxhash64` of single constants, to probe bloom filters that Spark filled.
 
-Spark hashes a value by its type: whole numbers up to 32 bits, dates and booleans as 32 bits, other
-whole numbers, timestamps and short decimals (unscaled) as 64 bits, floating values by their bits
-with one zero and one NaN, strings, binary and long decimals (unscaled, big-endian) as bytes. The
-algorithm is XXH64 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) with seed 42,
-save that numbers go in as one lane.
+Spark hashes a value by its type:
+
+- integers up to 32 bits, dates and booleans as 32 bits;
+- other integers, timestamps and short decimals (unscaled) as 64 bits;
+- floating-point values by their bits, with one zero and one NaN;
+- strings, binary and long decimals (unscaled, big-endian) as bytes.
+
+The algorithm is XXH64 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md) with seed
+42, except that a number is hashed as one lane.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ def _finished(value: int) -> int:
 
 
 def hash_int(value: int) -> int:
-    """Of a whole number as 32 bits.
+    """Return the hash of an integer of 32 bits.
 
     >>> hash_int(1) - (1 << 64)  # SELECT xxhash64(1)
     -6698625589789238999
@@ -54,13 +58,13 @@ def hash_int(value: int) -> int:
 
 
 def hash_long(value: int) -> int:
-    """Of a whole number as 64 bits."""
+    """Return the hash of an integer of 64 bits."""
     lane = (_rotl((value & _MASK) * _P2, 31) * _P1) & _MASK
     return _finished(_rotl((_SEED + _P5 + 8) ^ lane, 27) * _P1 + _P4)
 
 
 def hash_bytes(data: bytes) -> int:
-    """Of a string as UTF-8, or of binary.
+    """Return the hash of a string in UTF-8, or of binary.
 
     >>> hash_bytes(b"Spark") - (1 << 64)  # SELECT xxhash64('Spark')
     -4294468057691064905
@@ -98,7 +102,9 @@ def _round(lane: int, word: int) -> int:
 
 
 def hashes_of(options: Edge, data_type: DataType) -> list[int]:
-    """The hashes of constants as values of a type, without those that no value of it can equal.
+    """Return the hashes of constants as values of a type.
+
+    Constants that no value of the type can equal are left out.
 
     >>> from tamis.expr.types import BYTE
     >>> hashes_of(np.array([1, 1000]), BYTE) == [hash_int(1)]
@@ -115,7 +121,7 @@ def _hashes(options: Edge, data_type: DataType) -> Iterator[int]:
         for number in options.tolist():
             single = np.float32(number) if abs(number) < 3.5e38 or np.isinf(number) else None
             if single is not None and float(single) == number:
-                # + 0: one zero
+                # + 0: turns -0.0 into 0.0
                 yield hash_int(struct.unpack("<i", struct.pack("<f", float(single) + 0.0))[0])
     elif data_type.name == "double":
         for number in options.tolist():
@@ -128,7 +134,7 @@ def _hashes(options: Edge, data_type: DataType) -> Iterator[int]:
 
 
 def _unscaled(value: object, data_type: DataType) -> bytes:
-    """As Java's BigInteger.toByteArray: big-endian two's complement, as short as can be."""
+    """Encode as Java's BigInteger.toByteArray does: the shortest big-endian two's complement."""
     assert isinstance(value, Decimal)
     number = unscaled(value, data_type.scale or 0)
     bits = (number if number >= 0 else ~number).bit_length() + 1

@@ -1,4 +1,4 @@
-"""What an index in force says of the files that are listed now, and what of it can be kept."""
+"""Comparison of the current generation with the current listing, and what can be reused of it."""
 
 from __future__ import annotations
 
@@ -23,28 +23,34 @@ __all__ = ["keys_in_force", "load_generation", "reusable_rows", "selected_leaves
 def selected_leaves(
     leaves: Sequence[Leaf], columns: Sequence[str] | None, gone: list[str] | None = None
 ) -> tuple[Leaf, ...]:
-    """The columns of these names: dots for fields, a struct for all of its own. None: all.
+    """Return the leaves with these names.
 
     Args:
-        gone: takes the names that the table does not have. None: they are an error.
+        leaves: The leaves of the table.
+        columns: Names: dots for struct fields, a struct for all of its fields. None: all leaves.
+        gone: A list to which the names are added that the table does not have. None: they are an
+            error.
+
+    Raises:
+        StatisticsIndexError: `gone` is None and the table does not have a column.
     """
     if columns is None:
         return tuple(leaves)
     chosen: list[Leaf] = []
     for name in columns:
-        found = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
-        if not found and gone is not None:
+        named = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
+        if not named and gone is not None:
             gone.append(name)
-        elif not found:
+        elif not named:
             near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
             hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
-            raise StatisticsIndexError(f"no column {name} of which footers hold statistics: {hint}")
-        chosen.extend(leaf for leaf in found if leaf not in chosen)
+            raise StatisticsIndexError(f"no column {name} with footer statistics: {hint}")
+        chosen.extend(leaf for leaf in named if leaf not in chosen)
     return tuple(chosen)
 
 
 def load_generation(store: Store, pointer: Pointer) -> tuple[pa.Table, pa.Table]:
-    """The whole of a generation."""
+    """Return the files and row groups of a generation, with all columns."""
     checksums = store.checksums(pointer)
     files, row_groups = (
         store.columns(pointer, checksums[name], name, checksums[name].chunks)
@@ -54,7 +60,7 @@ def load_generation(store: Store, pointer: Pointer) -> tuple[pa.Table, pa.Table]
 
 
 def keys_in_force(store: Store, pointer: Pointer) -> FileKeys:
-    """The files that the index in force describes."""
+    """Return the keys of the files that a generation describes."""
     names = ["directory", "name", "size", "mtime"]
     return _keys_of(store.columns(pointer, store.checksums(pointer)[FILES], FILES, names))
 
@@ -71,9 +77,10 @@ def _keys_of(files: pa.Table) -> FileKeys:
 
 
 def reusable_rows(listing: FileKeys, old_files: pa.Table, problem: str | None = None) -> np.ndarray:
-    """For every listed file the old row that holds still, or -1.
+    """Return the old row of every listed file that still describes it, or -1.
 
-    Files that could not be read are read again, or only those that had this problem.
+    Files that could not be read get -1, to be read again. If `problem` is given, only those with
+    that problem do.
     """
     rows = freshness.match(listing, _keys_of(old_files))
     if rows is None:
@@ -85,7 +92,7 @@ def reusable_rows(listing: FileKeys, old_files: pa.Table, problem: str | None = 
 
 
 def staleness(listing: FileKeys, indexed: FileKeys) -> Staleness:
-    """How far an index is behind the files that are listed now."""
+    """Count the files that changed between the index and the current listing."""
     rows = freshness.match(listing, indexed)
     if rows is None:
         return Staleness(len(listing), 0, 0, 0)

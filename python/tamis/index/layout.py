@@ -1,17 +1,19 @@
-"""The durable form of an index: names, the pointer, and where an index lies.
+"""The durable form of an index: file names, the pointer, and the location of an index.
 
-    <root>/_tamis/_index.json                         the pointer: which generation is in force
-    <root>/_tamis/_<generation>/_files.stats          Parquet, one row a file, in listing order
-    <root>/_tamis/_<generation>/_rowgroups.stats      Parquet, one row a row group
-    <root>/_tamis/_<generation>/_checksums.json       of every column chunk of the two
+    <root>/_tamis/_index.json                         the pointer, which names the generation
+    <root>/_tamis/_<generation>/_files.stats          Parquet, one row per file, in listing order
+    <root>/_tamis/_<generation>/_rowgroups.stats      Parquet, one row per row group
+    <root>/_tamis/_<generation>/_checksums.json       of every column chunk of these two
 
 Every name is hidden, at every level. Spark (`HadoopFSUtils.shouldFilterOutPathName`, 4.0 to 4.3)
 ignores names that begin with `_` or `.` in the directories that it lists, but not in the paths that
-a glob yields: for `<root>/*` it lists the content of `_tamis`, for `<root>/*/*` the content of a
-generation. Exceptions of that rule are not used here: names that contain `=`, or begin with
-`_metadata` or `_common_metadata`. No name ends in `.parquet`, for engines that hide nothing.
+a glob matches: for `<root>/*` it lists the content of `_tamis`, for `<root>/*/*` the content of a
+generation. It does not ignore names that contain `=`, or begin with `_metadata` or
+`_common_metadata`, so no name here does. No name ends in `.parquet`, for engines that do not ignore
+hidden names.
 
-Format 1 had the same names without the underscore. It is read, and replaced by the next build.
+Format 1 had the same names without the underscore. It is still read, and the next build replaces
+it.
 """
 
 from __future__ import annotations
@@ -39,14 +41,14 @@ _STAMP = "%Y%m%dT%H%M%S%fZ"
 
 
 class ColumnEntry(msgspec.Struct, frozen=True):
-    """A column that the index describes: path, Spark type, and how many files have each bound."""
+    """A column that the index describes, and for how many files its statistics are known."""
 
     path: tuple[str, ...]
     type: str
     has_default: bool
     files_with_bounds: int
     files_with_null_count: int
-    nulls: int | None = None  # in all files; None: not known of every one
+    nulls: int | None = None  # in all files; None: unknown for some file
 
     @property
     def leaf(self) -> Leaf:
@@ -54,14 +56,14 @@ class ColumnEntry(msgspec.Struct, frozen=True):
 
 
 class DataFile(msgspec.Struct, frozen=True):
-    """A file of the generation: bytes and CRC-32 of the whole."""
+    """A file of a generation: its size in bytes and its CRC-32."""
 
     size: int
     checksum: int
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """What is indexed. rows: of the readable files."""
+    """Totals of the indexed files. rows: of the readable files only."""
 
     files: int
     rows: int
@@ -71,10 +73,13 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Pointer(msgspec.Struct, frozen=True):
-    """The content of the pointer file. `checksum` is the CRC-32 of the rest, see `seal`.
+    """The content of the pointer file.
 
-    generation: the name of its directory.  data: its files, by the names of the constants above;
-    `place` gives the name in storage.
+    Attributes:
+        generation: The name of the directory of the generation.
+        data: The files of the generation, by the names of the constants above; `place` returns
+            their names in storage.
+        checksum: The CRC-32 of the rest, see `seal`.
     """
 
     format: int
@@ -86,7 +91,7 @@ class Pointer(msgspec.Struct, frozen=True):
     partition_schema: str
     case_sensitive: bool
     columns: tuple[ColumnEntry, ...]
-    selected: tuple[str, ...] | None  # the columns that the build was asked for; None: all
+    selected: tuple[str, ...] | None  # the columns that the build requested; None: all
     totals: Totals
     data: dict[str, DataFile]
     problems: tuple[str, ...] = ()  # of unreadable files, the first few
@@ -98,20 +103,20 @@ Range = tuple[int, int, int]
 
 
 class Checksums(msgspec.Struct, frozen=True):
-    """Of one Parquet file: its footer, and the chunks of each column, one a row group."""
+    """The checksums of a Parquet file: of its footer, and of each column's chunk per row group."""
 
     footer: Range
     chunks: dict[str, tuple[Range, ...]]
 
 
 def place(pointer: Pointer, name: str) -> str:
-    """Where a file of a generation lies below the directory of the index."""
+    """Return the path of a file of a generation below the directory of the index."""
     stored = name if pointer.format == VISIBLE_FORMAT else hidden(name)
     return f"{pointer.generation}/{stored}"
 
 
 def hidden(name: str) -> str:
-    """The name in storage of a file of a generation.
+    """Return the name in storage of a file of a generation.
 
     >>> hidden(FILES)
     '_files.stats'
@@ -120,16 +125,18 @@ def hidden(name: str) -> str:
 
 
 def seal(pointer: Pointer) -> bytes:
-    """The pointer as the bytes of its file, with its checksum."""
+    """Return the content of the pointer file, with the checksum."""
     bare = msgspec.structs.replace(pointer, checksum=0)
     sealed = msgspec.structs.replace(bare, checksum=zlib.crc32(msgspec.json.encode(bare)))
     return msgspec.json.format(msgspec.json.encode(sealed), indent=1)
 
 
 def unseal(content: bytes) -> Pointer:
-    """The pointer from the bytes of its file.
+    """Parse the content of the pointer file.
 
-    Raises NewerFormatError where a later version wrote it, ValueError where it is damaged.
+    Raises:
+        NewerFormatError: A later version of tamis wrote it.
+        ValueError: It is damaged.
     """
     try:
         written = msgspec.json.decode(content, type=_Format).format
@@ -156,7 +163,7 @@ class NewerFormatError(StatisticsIndexError):
 
 
 def index_uri(root: str, location: str | None) -> str:
-    """The directory of the index of a root, both as URL-encoded URIs.
+    """Return the directory of the index of a root, both as URL-encoded URIs.
 
     >>> index_uri("file:/data/t", None)
     'file:/data/t/_tamis'
@@ -170,7 +177,7 @@ def index_uri(root: str, location: str | None) -> str:
 
 
 def digest_of(root: str) -> str:
-    """The name that stands for a root, a URI without a trailing slash, outside of it.
+    """Return a name for a root (a URI without a trailing slash), for use outside of it.
 
     >>> digest_of("file:/data/t")
     '2d6f6c3c4fa7af9c'
@@ -179,12 +186,12 @@ def digest_of(root: str) -> str:
 
 
 def new_generation() -> str:
-    """A unique directory name that tells when it was made."""
+    """Return a unique directory name that contains the current time."""
     return f"_{datetime.now(UTC).strftime(_STAMP)}-{secrets.token_hex(4)}"
 
 
 def born_at(generation: str) -> datetime | None:
-    """When a generation was named, in the format of any version; None: it is another name.
+    """Return when a generation was named, in any format; None if the name is not a generation's.
 
     >>> born_at("_20240102T030405000006Z-0a1b2c3d") == born_at("20240102T030405000006Z-0a1b2c3d")
     True
@@ -197,6 +204,6 @@ def born_at(generation: str) -> datetime | None:
 
 
 def is_later(one: Pointer, other: Pointer) -> bool:
-    """Whether a generation was started after another."""
+    """Return whether the build of `one` was started after that of `other`."""
     born, before = born_at(one.generation), born_at(other.generation)
     return born is not None and before is not None and born > before

@@ -1,6 +1,6 @@
-"""The leaf columns that an index describes, and how their statistics are typed.
+"""The leaf columns that an index describes, and the types of their statistics.
 
-Imports nothing of this package: it also runs on executors, which may have nothing but pyarrow.
+Imports nothing from this package: it also runs on executors, which may have only pyarrow.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import pyarrow as pa
 class Leaf:
     """A leaf column of a table's Spark schema: outside lists and maps, of a type with an order.
 
-    path: its parts, as the schema spells them.  type: Spark's JSON name, such as "decimal(9,2)".
-    has_default: files without the column read as a default value, not as NULL (ALTER TABLE …
-    ADD COLUMN … DEFAULT), so its absence says nothing.
+    Attributes:
+        path: The parts of its name, as the schema spells them.
+        type: Spark's JSON name of the type, such as "decimal(9,2)".
+        has_default: Spark reads a default value, not NULL, from files without the column (ALTER
+            TABLE … ADD COLUMN … DEFAULT). So its absence from a file proves nothing.
     """
 
     path: tuple[str, ...]
@@ -33,14 +35,14 @@ class Leaf:
 
     @property
     def decimal(self) -> tuple[int, int] | None:
-        """Precision and scale, of a decimal."""
+        """Precision and scale of a decimal; None for other types."""
         if not self.type.startswith("decimal("):
             return None
         precision, scale = self.type[len("decimal(") : -1].split(",")
         return int(precision), int(scale)
 
 
-# Spark types that are read in full by Arrow types of the same range.
+# Spark types, and Arrow types that can hold all of their values.
 _ARROW: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),
     "byte": pa.int8(),
@@ -49,7 +51,7 @@ _ARROW: dict[str, pa.DataType] = {
     "long": pa.int64(),
     "float": pa.float32(),
     "double": pa.float64(),
-    # bytes, for both: a writer may cut a string bound inside a character
+    # bytes for both, because a writer may truncate the bound of a string inside a character
     "string": pa.binary(),
     "binary": pa.binary(),
     "date": pa.date32(),
@@ -59,7 +61,7 @@ _ARROW: dict[str, pa.DataType] = {
 
 
 def arrow_type(leaf: Leaf) -> pa.DataType:
-    """The Arrow type in which the bounds of a leaf are kept.
+    """Return the Arrow type of the bounds of a leaf.
 
     >>> arrow_type(Leaf(("a",), "decimal(9,2)"))
     Decimal128Type(decimal128(9, 2))
@@ -70,23 +72,23 @@ def arrow_type(leaf: Leaf) -> pa.DataType:
 
 
 def leaves_of(schema_json: str) -> tuple[Leaf, ...]:
-    """The leaves of a Spark schema (its JSON) that statistics can be kept of.
+    """Return the leaves of a Spark schema (its JSON) that can have statistics.
 
-    Left out: lists, maps and what is inside them, types without statistics (intervals, variants,
+    Left out are lists, maps and what is inside them, types without statistics (intervals, variants,
     collated strings …), columns that Spark may match by field id rather than by name, and leaves
     whose dotted names clash (a column `b.c` beside a struct `b` with a field `c`).
 
     >>> leaves_of('{"type":"struct","fields":[{"name":"a","type":"long","metadata":{}}]}')
     (Leaf(path=('a',), type='long', has_default=False),)
     """
-    found = list(_walk(json.loads(schema_json), (), False))
-    times = Counter(leaf.name for leaf in found)
-    # under a case-insensitive resolver `A` and `a` clash too; Spark refuses such a schema itself
-    return tuple(leaf for leaf in found if times[leaf.name] == 1 and is_known(leaf.type))
+    leaves = list(_walk(json.loads(schema_json), (), False))
+    times = Counter(leaf.name for leaf in leaves)
+    # with a case-insensitive resolver `A` and `a` clash too, but Spark itself rejects such a schema
+    return tuple(leaf for leaf in leaves if times[leaf.name] == 1 and is_known(leaf.type))
 
 
 def is_known(type_name: str) -> bool:
-    """Whether statistics of a Spark type are understood."""
+    """Return whether a Spark type can have statistics."""
     return type_name in _ARROW or type_name.startswith("decimal(")
 
 
@@ -99,7 +101,7 @@ def _walk(struct: dict[str, Any], parents: tuple[str, ...], has_default: bool) -
         kind = field["type"]
         path = (*parents, field["name"])
         if isinstance(kind, str):
-            # a collated string is "string" with its collation in the metadata of the field
+            # a collated string has the type "string", and its collation in the field's metadata
             if "__COLLATIONS" not in metadata:
                 yield Leaf(path, kind, default)
         elif kind.get("type") == "struct":

@@ -1,4 +1,4 @@
-"""What Spark says of a table: its files, roots and schema, through the shim."""
+"""The files, roots and schema of a table as Spark sees them, through the shim."""
 
 from __future__ import annotations
 
@@ -21,30 +21,37 @@ if TYPE_CHECKING:
 
 _HADOOP = "spark.hadoop."
 _NO_SHIM = (
-    "this session does not have the tamis extension, or is one of Spark Connect: make it with "
+    "this session does not have the tamis extension, or is one of Spark Connect: create it with "
     "tamis.configure(SparkSession.builder).getOrCreate()"
 )
 
 
-# Of the errors that Spark raises where it finds files of another format, or none.
+# Texts in the errors that Spark raises if it finds files of another format, or none.
 _NOT_PARQUET: Final = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file")
 _READER: Final = (
-    ": files of ORC, CSV or JSON need a reader: tamis.index(spark, path, "
+    ": ORC, CSV and JSON files need a reader: tamis.index(spark, path, "
     'reader=spark.read.format("csv").schema("id LONG, day DATE"))'
 )
 _READER_IN_SHELL: Final = (
-    ": files of ORC, CSV or JSON need options that say how they are read: --format csv --schema "
+    ": ORC, CSV and JSON files need options that define how to read them: --format csv --schema "
     '"id LONG, day DATE"'
 )
 
 
 @dataclass(frozen=True, eq=False)
 class TableListing:
-    """A table as Spark lists it now. `schema` and `partition_schema`: Spark's JSON.
+    """A table as Spark currently lists it.
 
-    reading: how files are read that are not Parquet.  loaded: what reads them.  malformed: the
-    column of it that shows malformed records, of text.  overlapping: a partition column is also a
-    column of the files.
+    Attributes:
+        root: The root directory, a URI without a trailing slash.
+        snapshot: Its files.
+        schema: Spark's JSON of the data columns.
+        partition_schema: Spark's JSON of the partition columns.
+        case_sensitive: Whether column names are case-sensitive.
+        reading: How Spark reads files that are not Parquet; None: they are Parquet.
+        loaded: The DataFrame that reads them.
+        malformed: The column of `loaded` that has the malformed records of text files.
+        overlapping: A partition column is also a column of the files.
     """
 
     root: str
@@ -61,24 +68,25 @@ class TableListing:
 def list_table(
     spark: SparkSession, path_or_table: str, reader: DataFrameReader | None = None
 ) -> TableListing:
-    """Lists a directory of files, or a table over one. Without a reader, a directory is Parquet.
+    """List a directory of files, or a table over one. Without a reader, a directory is Parquet.
 
-    Raises StatisticsIndexError where there is nothing to index, or no shim.
+    Raises:
+        StatisticsIndexError: There is nothing to index, or the session has no shim.
     """
     loaded = None if reader is None else _loaded(spark, path_or_table, reader)
     with tempfile.TemporaryDirectory(prefix="tamis-listing-") as directory:
         document = export_listing(spark, path_or_table, directory, loaded)
         if "reading" in document and loaded is None:
-            # once more of what is read later: another may alter the table in between
+            # list again the DataFrame that is read later, since the table may be altered meanwhile
             loaded = spark.table(path_or_table)
             document = export_listing(spark, path_or_table, directory, loaded)
         roots = document["roots"]
         if len(roots) != 1:
             raise StatisticsIndexError(
-                f"{path_or_table} has {len(roots)} root directories and an index describes one: "
+                f"{path_or_table} has {len(roots)} root directories, but an index describes one: "
                 "build an index for each of them"
             )
-        # stays readable when the directory is gone: it is mapped
+        # memory-mapped, so it stays readable when the directory is gone
         snapshot = open_snapshot(directory, document["fingerprint"])
     require_directory(path_or_table, roots[0].rstrip("/"), snapshot)
     return TableListing(
@@ -95,16 +103,16 @@ def list_table(
 
 
 def require_directory(target: str, root: str, snapshot: Snapshot) -> None:
-    """Refuses a single file, whose index would lie below it.
+    """Require that the root is a directory. The index of a single file would lie below the file.
 
     Raises:
-        StatisticsIndexError: the root is a file.
+        StatisticsIndexError: The root is a file.
     """
     directories = snapshot.files.directories
     if directories and not any(d == root or d.startswith(f"{root}/") for d in directories):
         directory = unquote(directories[0])
         raise StatisticsIndexError(
-            f"{target} is a file, and an index describes the files of a directory: give "
+            f"{target} is a file, but an index describes the files of a directory: pass "
             f"{directory}. Queries over the file use that index"
         )
 
@@ -112,9 +120,16 @@ def require_directory(target: str, root: str, snapshot: Snapshot) -> None:
 def export_listing(
     spark: SparkSession, path_or_table: str, directory: str, loaded: DataFrame | None = None
 ) -> dict[str, Any]:
-    """Has the JVM write a snapshot into a directory; answers with its fingerprint and schema.
+    """Let the JVM write a snapshot into a directory; return its fingerprint, schema and roots.
 
-    loaded: what a reader made of the path.
+    Args:
+        spark: The session.
+        path_or_table: A path or URI, or the name of a table.
+        directory: Where the snapshot is written.
+        loaded: The DataFrame that a reader loaded from the path, if there is one.
+
+    Raises:
+        StatisticsIndexError: The session has no shim, or Spark cannot list the files.
     """
     shim = shim_of(spark)
     if shim is None:
@@ -126,17 +141,19 @@ def export_listing(
                 if loaded is None
                 else shim.exportListing(loaded._jdf, path_or_table, directory)
             )
-    except Exception as problem:  # PySpark's own, or py4j's
+    except Exception as problem:  # an error of PySpark or of py4j
         raise not_listed(path_or_table, problem, reads_parquet=loaded is None) from None
     document: dict[str, Any] = json.loads(answer)
     return document
 
 
 def not_listed(target: str, problem: Exception, reads_parquet: bool) -> StatisticsIndexError:
-    """The error for a table that Spark cannot list, with its cause.
+    """Return the error for a table that Spark cannot list, with its cause.
 
     Args:
-        reads_parquet: no reader was given, so that a path is read as Parquet.
+        target: The path or table.
+        problem: What Spark raised.
+        reads_parquet: There is no reader, so a path is read as Parquet.
     """
     text = f"{target} cannot be listed ({causes(problem)})"
     if reads_parquet and any(mark in str(problem) for mark in _NOT_PARQUET):
@@ -146,7 +163,7 @@ def not_listed(target: str, problem: Exception, reads_parquet: bool) -> Statisti
 
 @contextmanager
 def _unlogged() -> Iterator[None]:
-    """Keeps Spark's errors out of its log while they become ours."""
+    """Keep errors of Spark out of its log that are raised as errors of tamis."""
     from tamis.index.build import unlogged_errors
 
     with unlogged_errors():
@@ -159,26 +176,27 @@ def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFram
     session = getattr(reader, "_spark", None)
     if session is None or not session._jsparkSession.equals(_java_session(spark)):
         raise StatisticsIndexError(
-            "the reader is of another session, which may read the files in another way: give "
-            "reader=spark.read… of the session that is given"
+            "the reader belongs to another session, which may read the files differently: pass a "
+            "reader of the same session, reader=spark.read…"
         )
     try:
         with _unlogged():
             return reader.load(path)
-    except Exception as problem:  # PySpark's own, or py4j's
+    except Exception as problem:  # an error of PySpark or of py4j
         text = f"{path} cannot be read ({causes(problem)})"
         if "UNABLE_TO_INFER_SCHEMA" not in str(problem):
             raise StatisticsIndexError(text) from None
         raise StatisticsIndexError(
             f'{text}: give the reader a schema, spark.read.format("csv").schema("id LONG")',
-            shell=f'{text}: give its columns, --schema "id LONG"',
+            shell=f'{text}: pass its columns, --schema "id LONG"',
         ) from None
 
 
 def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
-    """Analyses a value over a schema (Spark's JSON): its document, type, and refusal if any.
+    """Analyse a value over a schema (Spark's JSON); return its document, type and any refusal.
 
-    Raises StatisticsIndexError where Spark does not understand it.
+    Raises:
+        StatisticsIndexError: The session has no shim, or Spark cannot analyse the value.
     """
     shim = shim_of(spark)
     if shim is None:
@@ -186,35 +204,35 @@ def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
     try:
         with _unlogged():
             answer = shim.parseValue(_java_session(spark), sql, schema)
-    except Exception as problem:  # PySpark's own, or py4j's
+    except Exception as problem:  # an error of PySpark or of py4j
         raise StatisticsIndexError(
-            f"expressions: {sql} is not understood ({causes(problem)}): write it as in a SELECT"
+            f"expressions: {sql} cannot be analysed ({causes(problem)}): write it as in a SELECT"
         ) from None
     document: dict[str, Any] = json.loads(answer)
     return document
 
 
 def invalidate(spark: SparkSession, root: str) -> None:
-    """Tells the session that the index of a root has changed. Without the shim nobody asks."""
+    """Notify the session that the index of a root has changed. Without the shim, do nothing."""
     shim = shim_of(spark)
     if shim is not None:
         shim.invalidate(root)
 
 
 def shim_of(spark: SparkSession) -> Any | None:
-    """The JVM object `io.tamis.Tamis`, or None: the jar is not in this session."""
+    """Return the JVM object `io.tamis.Tamis`; None if this session does not have the jar."""
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:  # Spark Connect
         return None
     from py4j.java_gateway import JavaClass
 
-    # what py4j does not find it takes for a package
-    found = jvm.io.tamis.Tamis
-    return found if isinstance(found, JavaClass) else None
+    # py4j returns a package for a class that it does not find
+    shim = jvm.io.tamis.Tamis
+    return shim if isinstance(shim, JavaClass) else None
 
 
 def storage_settings(spark: SparkSession) -> dict[str, str]:
-    """The Hadoop settings `fs.*` of a session, of its context first."""
+    """Return the Hadoop settings `fs.*` of a session's context, overridden by the session's own."""
     settings = {}
     for key, value in [*spark.sparkContext.getConf().getAll(), *spark.conf.getAll.items()]:
         bare = key.removeprefix(_HADOOP)
@@ -224,7 +242,7 @@ def storage_settings(spark: SparkSession) -> dict[str, str]:
 
 
 def index_location(spark: SparkSession) -> str | None:
-    """The conf spark.tamis.index.location."""
+    """Return the conf spark.tamis.index.location; None if it is not set."""
     return spark.conf.get("spark.tamis.index.location", None) or None
 
 

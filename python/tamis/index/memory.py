@@ -1,4 +1,4 @@
-"""Handing memory back to the system after what is rare and large."""
+"""Returning memory to the system after rare, large allocations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["give_back"]
 
 
 def _trimmer() -> Callable[[int], Any] | None:
-    """glibc's malloc_trim; None where the C library has none."""
+    """Return glibc's malloc_trim; None if the C library does not have it."""
     try:
         trim: Callable[[int], Any] = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):
@@ -24,10 +24,10 @@ _TRIM = _trimmer()
 
 
 def give_back() -> None:
-    """Give the memory that nothing holds any more back to the system; takes about 1 ms.
+    """Return unused memory to the system; takes about 1 ms.
 
-    The allocators of numpy and pyarrow keep it otherwise, for a process that next needs as much
-    when another table of a million files is opened.
+    The allocators of numpy and pyarrow would keep it, although this process needs as much again
+    only when it opens another table of a million files.
     """
     pa.default_memory_pool().release_unused()
     if _TRIM is not None:

@@ -1,4 +1,4 @@
-"""Tables of a generation as Parquet, of which single columns can be read and verified."""
+"""Tables of a generation as Parquet files whose columns can be read and verified separately."""
 
 from __future__ import annotations
 
@@ -21,13 +21,21 @@ ROWS_A_GROUP: Final = 1 << 17
 def open_verified(
     file: pa.NativeFile, size: int, checksums: Checksums, columns: Iterable[str]
 ) -> pq.ParquetFile:
-    """A file of that size, of which nothing but the chunks of these columns can be read.
+    """Read and verify some columns of a file. Only these columns of the result can be read.
 
-    They are read and verified here. Raises ValueError where something does not match, OSError.
+    Args:
+        file: The file.
+        size: Its expected number of bytes.
+        checksums: The checksums of its footer and column chunks.
+        columns: The names of the columns.
+
+    Raises:
+        ValueError: The size or a checksum does not match.
+        OSError: The file cannot be read.
     """
     if file.size() != size:
         raise ValueError(f"{file.size()} bytes long instead of {size}")
-    # Zeros where nothing is read: pages that are not touched take no memory.
+    # Zeros for bytes that are not read: memory pages that are not touched take no memory.
     sparse = np.zeros(size, np.uint8)
     for start, length, checksum in _needed(checksums, columns):
         content = file.read_at(length, start)
@@ -43,7 +51,7 @@ def open_verified(
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
-    """Writes a table as generations hold it."""
+    """Write a table of a generation."""
     pq.write_table(
         table,
         path,
@@ -73,7 +81,7 @@ def _encoding(field: pa.Field) -> str | None:
 
 
 def checksums_of(path: Path) -> Checksums:
-    """Checksums of the footer and of every chunk of a column."""
+    """Return the checksums of the footer and of every column chunk."""
     metadata = pq.read_metadata(path)
     with open(path, "rb") as file:
         chunks: dict[str, list[Range]] = {

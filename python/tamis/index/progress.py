@@ -1,4 +1,4 @@
-"""A progress bar for a Spark job, where somebody looks at a terminal."""
+"""A progress bar for Spark jobs on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EVERY = 0.2  # seconds
 
 @contextmanager
 def progress_of(context: SparkContext, what: str) -> Iterator[None]:
-    """Shows how many tasks of the jobs that run inside are done; nothing without a terminal."""
+    """Show how many tasks of the jobs run inside are finished. Shows nothing without a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -33,7 +33,7 @@ def progress_of(context: SparkContext, what: str) -> Iterator[None]:
     finally:
         done.set()
         watcher.join()
-        # py4j takes None for null, which removes the property
+        # py4j passes None as null, which removes the property
         context.setLocalProperty(_GROUP, before)  # type: ignore[arg-type]
 
 
@@ -50,7 +50,7 @@ def _watch(context: SparkContext, what: str, group: str, done: threading.Event) 
 
 
 def _tasks(context: SparkContext, group: str) -> tuple[int, int]:
-    """Finished tasks and all tasks of the jobs of a group."""
+    """Return the number of finished tasks and of all tasks of the jobs of a group."""
     tracker = context.statusTracker()
     finished = total = 0
     for job in tracker.getJobIdsForGroup(group):

@@ -1,8 +1,8 @@
 """Opening indexes, and keeping them open.
 
-An index is opened once, and its columns are mapped when a query first names them. Whether another
-generation is in force is asked at most once a second, or at once when the session says that it
-changed an index (its epoch).
+An index is opened once, and its columns are mapped when a query first uses them. Whether another
+generation is current is checked at most once per second, or immediately after the session reports
+that it changed an index (its epoch).
 """
 
 from __future__ import annotations
@@ -32,16 +32,22 @@ from tamis.index.store import Stamp, Store
 from tamis.index.unusable import IndexMissing, IndexUnusable, overwritten, unreachable
 
 _RECHECK = 1.0  # seconds
-# A storage that did not answer is not asked again for so long: asking may take seconds itself.
+# Seconds until storage that did not answer is tried again: an attempt may itself take seconds.
 _RETRY = 30.0
 _MAX_OPEN = 32
 
 
 @dataclass(frozen=True, eq=False)
 class OpenIndex:
-    """An index in force. num_records: rows of every indexed file, -1 where not known.
+    """An open generation of an index.
 
-    reading: how the files were read that are not Parquet.
+    Attributes:
+        pointer: The pointer of the generation.
+        files: The keys of the indexed files.
+        num_records: The number of rows of every indexed file; -1 if unknown.
+        statistics: The statistics of the files.
+        row_groups: Their row groups.
+        reading: How Spark read files that are not Parquet; None: they are Parquet.
     """
 
     pointer: Pointer
@@ -53,12 +59,16 @@ class OpenIndex:
 
 
 def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
-    """Opens the index in force in a store. Raises IndexMissing, IndexUnusable.
+    """Open the current generation of an index.
 
-    Reads the pointer and, once a machine and generation, the keys of the indexed files.
+    Reads the pointer and, once per machine and generation, the keys of the indexed files.
+
+    Raises:
+        IndexMissing: There is no index.
+        IndexUnusable: The index cannot be used.
     """
     pointer = store.pointer()
-    reading = reading_in(store, pointer)  # of what is not known nothing is believed
+    reading = reading_in(store, pointer)  # if it cannot be read, the index must not be used
     cache = LocalCache.of(store.uri, f"{pointer.generation} {pointer.checksum}", cache_directory)
     table = cache.table("listing", lambda: _listing(store, pointer))
     give_back()
@@ -77,7 +87,7 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
     try:
         recording = recording_of(store, pointer)
     except IndexUnusable as problem:
-        trouble = problem  # what footers say is as good without it
+        trouble = problem  # footer statistics do not depend on it
     statistics = IndexStatistics(
         store, pointer, cache, num_records, recording=recording, unusable=trouble
     )
@@ -86,11 +96,11 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
 
 
 def _listing(store: Store, pointer: Pointer) -> pa.Table:
-    """The keys and row counts of the indexed files, directories numbered as they first come."""
+    """Return keys and row counts of the indexed files; directories are numbered as they occur."""
     checksums = store.checksums(pointer)[FILES]
 
     def column(name: str) -> pa.Array:
-        # One at a time: decoding a column takes as much memory again as the column does.
+        # One column at a time: decoding takes as much memory again as the column itself.
         table = store.columns(pointer, checksums, FILES, [name])
         if table.column_names != [name]:
             raise store.damaged(f"{FILES} has no {name}")
@@ -122,7 +132,7 @@ class _Entry:
 
 
 class _Slot:
-    """What is known of one root, and who is finding out."""
+    """The known index of one root, and the lock of the thread that is checking it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -130,7 +140,7 @@ class _Slot:
 
 
 class Indexes:
-    """The indexes that are open in this process. Thread-safe."""
+    """The open indexes of this process. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._slots: OrderedDict[tuple[object, ...], _Slot] = OrderedDict()
@@ -145,7 +155,10 @@ class Indexes:
         cache_directory: str | None,
         epoch: int,
     ) -> OpenIndex | IndexUnusable:
-        """The index of a root; IndexMissing where there is none. Never raises."""
+        """Return the index of a root, or why it cannot be used (IndexMissing if there is none).
+
+        Never raises.
+        """
         key = (root, location, cache_directory, tuple(sorted(settings.items())))
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())
@@ -155,7 +168,8 @@ class Indexes:
         known = slot.entry
         if known is not None and not self._is_due(known, self._clock(), epoch):
             return known.outcome
-        # Storage may be slow: other roots do not wait, nor does who has an answer of this epoch.
+        # Storage may be slow. Queries over other roots do not wait, nor do queries over this root
+        # if there is an answer of this epoch.
         if not slot.lock.acquire(blocking=known is None or known.epoch != epoch):
             assert known is not None
             return known.outcome
@@ -201,25 +215,25 @@ class Indexes:
                 outcome = open_index(store, cache_directory)
         except IndexUnusable as problem:
             outcome = problem
-        except Exception as problem:  # of any storage, of any kind
+        except Exception as problem:  # storage may raise anything
             outcome = unreachable(f"of {root}", f"{type(problem).__name__}: {problem}")
-        # after the work: a slow storage is not asked again at once
+        # the time after the check, so that slow storage is not checked again immediately
         return _Entry(store, stamp, outcome, self._clock(), epoch)
 
 
 def _missing(store: Store, location: str | None) -> IndexUnusable:
-    """IndexMissing, or a warning where the index was deleted with the files of its table."""
-    # at a location of its own an overwrite does not reach it
+    """Return IndexMissing, or the warning that an overwrite of the table deleted the index."""
+    # an index at a separate location is not deleted by an overwrite
     if location is None and SpecificationFile.at(store.root, None, {}).exists():
         return overwritten(store.root)
     return IndexMissing("index.missing", f"no index at {store.uri}", "build one")
 
 
 def _is_superseded(entry: _Entry, store: Store) -> bool:
-    """Whether data that cannot be read is that of a generation which is no longer in force.
+    """Return whether the opened generation has unreadable data and is not the current one.
 
-    Asked where the pointer has its old size and time: on storage that counts in seconds two builds
-    may leave the same.
+    This is checked if the pointer file has the same size and time as before: on storage with times
+    in seconds, the pointers of two builds may have the same.
     """
     opened = entry.outcome
     if not isinstance(opened, OpenIndex) or opened.statistics.trouble is None:

@@ -1,10 +1,9 @@
-"""How Spark reads files that do not say themselves what they hold: ORC, CSV and JSON.
+"""How Spark reads ORC, CSV and JSON files, whose rows depend on the reader.
 
-The shim describes it (ReadFingerprint), when an index is built and again with every question, and
-an index serves those questions only that describe the same reading. Nothing is left to judgement:
-texts are equal or they are not.
+The shim describes the reading (ReadFingerprint) when an index is built and again in every question.
+An index serves a question only if both descriptions are equal, compared as texts.
 
-reading.json, in the generation of such an index, holds what was described when it was built.
+reading.json, in the generation of such an index, has the description from the build.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ __all__ = [
 ]
 
 FILE: Final = "reading.json"
-#: Formats of which an index is built from rows.
+#: Formats whose index is built from rows.
 FORMATS: Final = ("orc", "csv", "json")
-#: Of a text in these, a line break is one byte that is part of no other character; so it does not
-#: matter where Spark splits a file.
+#: Encodings in which a line break is one byte that is not part of any other character. So it does
+#: not matter where Spark splits a file.
 _ENCODINGS: Final = frozenset(
     ["utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "iso8859_1", "latin1", "windows-1252"]
 )
@@ -43,10 +42,15 @@ _SHOWN: Final = 3
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What decides which rows Spark finds in a file.
+    """Everything that determines which rows Spark reads from a file.
 
-    schema, partitions: Spark's JSON of the columns.  options: of the reader, in lower case.  confs:
-    of the session, where they are not Spark's defaults.  machine: of the driver.
+    Attributes:
+        format: The name of the format.
+        schema: Spark's JSON of the data columns.
+        partitions: Spark's JSON of the partition columns.
+        options: The options of the reader, with keys in lower case.
+        confs: Confs of the session that differ from Spark's defaults.
+        machine: Versions and settings of the driver.
     """
 
     format: str
@@ -58,7 +62,11 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def reading_of(text: str | bytes) -> Reading:
-    """A reading from its JSON. Raises ValueError."""
+    """Parse a reading from its JSON.
+
+    Raises:
+        ValueError: The text does not describe a reading.
+    """
     try:
         return msgspec.json.decode(text, type=Reading)
     except msgspec.MsgspecError as problem:
@@ -66,7 +74,11 @@ def reading_of(text: str | bytes) -> Reading:
 
 
 def reading_in(store: Store, pointer: Pointer) -> Reading | None:
-    """What the index in force was built for; None: Parquet. Raises IndexUnusable."""
+    """Return the reading for which an index was built; None for Parquet.
+
+    Raises:
+        IndexUnusable: The description cannot be read.
+    """
     if FILE not in pointer.data:
         return None
     content = b"".join(store.pieces(pointer, FILE))
@@ -77,47 +89,46 @@ def reading_in(store: Store, pointer: Pointer) -> Reading | None:
 
 
 def refusal(reading: Reading, overlapping: bool) -> str | None:
-    """Why no index can be built for a reading, and what to do; None: it can.
+    """Return why no index can be built for a reading, and what to do; None if it can.
 
     >>> refusal(Reading("csv", "", "", {"mode": "FAILFAST"}, {}, {}), False)
-    'mode FAILFAST makes rows depend on the columns that are asked for: read with mode PERMISSIVE'
+    'mode FAILFAST makes rows depend on the columns that a query reads: use mode PERMISSIVE'
     """
     if reading.format not in FORMATS:
         return f"files of {reading.format} are not indexed, only Parquet, ORC, CSV and JSON"
     if overlapping:
-        return "a partition column is also a column of the files: give one of them another name"
+        return "a partition column is also a column of the files: rename one of them"
     options = reading.options
     if any(options.get(key, "").lower() == "true" for key in _LOSING) or any(
         value.lower() == "true"
         for key, value in reading.confs.items()
         if key.removeprefix("spark.sql.files.").lower() in _LOSING
     ):
-        return "Spark is to pass over files that it cannot read: unset ignore…Files"
+        return "Spark is set to skip files that it cannot read: unset ignore…Files"
     if reading.format == "orc":
         return None
-    # Any other mode is PERMISSIVE to Spark. With these two, a record that does not parse drops out
-    # or fails the query, where the columns that the query asks for make it so.
+    # Spark treats any other mode as PERMISSIVE. With these two, a record that does not parse is
+    # dropped or fails the query, and whether it parses depends on the columns that the query reads.
     mode = options.get("mode", "PERMISSIVE").upper()
     if mode in ("DROPMALFORMED", "FAILFAST"):
         return (
-            f"mode {mode} makes rows depend on the columns that are asked for: read with mode "
-            "PERMISSIVE"
+            f"mode {mode} makes rows depend on the columns that a query reads: use mode PERMISSIVE"
         )
     encoding = options.get("encoding", options.get("charset", "UTF-8"))
     if encoding.lower() not in _ENCODINGS:
-        return f"where a file in {encoding} is split decides what is read of it: write it in UTF-8"
+        return f"rows of a file in {encoding} depend on where Spark splits it: write it in UTF-8"
     if "singlevariantcolumn" in options:
-        return "singleVariantColumn leaves no columns of which statistics could be kept"
+        return "singleVariantColumn leaves no columns that can have statistics"
     return None
 
 
 def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
-    """Whether Spark may leave out rows that pass a filter, because it has pushed it into a reader.
+    """Return whether Spark's reader may drop rows that pass a filter when the filter is pushed.
 
-    JSON: of a key that repeats in a record the last value counts, but the parser tries a filter on
-    the first: {"a":1,"a":2} is not among the rows where a = 2. ORC: its bounds leave out NaN,
-    which is greater than any number to Spark. If the filter is dropped, since all rows pass it,
-    such rows come back.
+    JSON: if a key occurs twice in a record, the last value counts, but the parser applies a pushed
+    filter to the first. {"a":1,"a":2} is not among the rows where a = 2. ORC: its bounds exclude
+    NaN, which Spark considers greater than any number. If such a filter left the plan because all
+    rows pass it, these rows would come back.
 
     >>> from tamis.expr.types import LONG
     >>> a = Column(("a",), LONG)
@@ -133,17 +144,17 @@ def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
 
 
 def difference(built: Reading, now: Reading) -> str | None:
-    """In what two readings differ, the first few things; None: in nothing.
+    """Return the first few differences between two readings; None if they are equal.
 
     >>> a = Reading("csv", "", "", {"sep": ";"}, {}, {})
     >>> difference(a, msgspec.structs.replace(a, options={}))
     'option sep was ; and is not set'
     """
-    found = list(_differences(built, now))
-    if not found:
+    differences = list(_differences(built, now))
+    if not differences:
         return None
-    more = f", and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(found[:_SHOWN]) + more
+    more = f", and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
+    return ", ".join(differences[:_SHOWN]) + more
 
 
 def _differences(built: Reading, now: Reading) -> Iterator[str]:
@@ -168,12 +179,12 @@ def _pairs(kind: str, built: Mapping[str, str], now: Mapping[str, str]) -> Itera
 
 
 def _columns(built: str, now: str) -> str:
-    """What the first column was and is that differs."""
+    """Describe the first column that differs."""
     was, is_now = (_fields(each) for each in (built, now))
     for before, after in zip([*was, None], [*is_now, None], strict=False):
         if before != after:
-            return f"had {_column(before)} where there is {_column(after)}"
-    return "were others"
+            return f"had {_column(before)} and have {_column(after)}"
+    return "were different"
 
 
 def _fields(schema: str) -> list[Any]:

@@ -1,11 +1,11 @@
-"""What is recorded beyond footers, in its durable form beside the tables of a generation.
+"""The durable form of row statistics, stored beside the tables of a generation.
 
-recorded.json       the entries, and what was asked for; with a format of its own
-recorded.stats      Parquet, one row a file: `<k>.min`, `<k>.max`, `<k>.null_count`,
-                    `<k>.nan_count`, `<k>.attained` of bounds; `<k>.size` of filters (blocks)
-                    and lists (values), null where there is none
-<k>.bits            words of the filters of entry k, one after the other, little-endian
-<k>.values          Parquet, the values of the lists of entry k, one after the other
+recorded.json       the entries and the request that they resolve, with a separate format number
+recorded.stats      Parquet, one row per file: `<k>.min`, `<k>.max`, `<k>.null_count`,
+                    `<k>.nan_count`, `<k>.attained` for bounds; `<k>.size` for filters (blocks)
+                    and lists (values), null if there is none
+<k>.bits            concatenated words of the filters of entry k, little-endian
+<k>.values          Parquet, concatenated values of the lists of entry k
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Recording(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Parts:
-    """A recording as the files of a generation: tables and plain bytes, by name."""
+    """A recording as files of a generation: tables and raw bytes, by name."""
 
     tables: dict[str, pa.Table]
     raw: dict[str, memoryview]
@@ -68,7 +68,11 @@ class _Format(msgspec.Struct):
 
 
 def recording_of(store: Store, pointer: Pointer) -> Recording | None:
-    """The entries of a generation; None: it has none. Raises IndexUnusable."""
+    """Return the recording of a generation; None if it has none.
+
+    Raises:
+        IndexUnusable: The recording cannot be read, or a later tamis wrote it.
+    """
     if ENTRIES not in pointer.data:
         return None
     content = b"".join(store.pieces(pointer, ENTRIES))
@@ -77,9 +81,9 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
         if written > FORMAT:
             raise IndexUnusable(
                 "index.newer_format",
-                f"what the index {store.uri} recorded of rows was written by a later tamis "
+                f"the row statistics of the index {store.uri} were written by a later tamis "
                 f"(format {written}, this tamis reads {FORMAT})",
-                f"install that version, or build it anew: {rebuild(store.root)}",
+                f"install that version, or rebuild the index: {rebuild(store.root)}",
             )
         return msgspec.json.decode(content, type=Recording)
     except msgspec.MsgspecError as problem:
@@ -87,7 +91,7 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
 
 
 def encode(asked: Asked, entries: Sequence[Entry], parts: Sequence[Columns], files: int) -> Parts:
-    """The files of a recording, with the bytes and the number of files of each entry."""
+    """Encode a recording as files, with the size and the number of files of each entry."""
     table: dict[str, pa.Array] = {"file": pa.array(np.arange(files), pa.int64())}
     tables: dict[str, pa.Table] = {}
     raw: dict[str, memoryview] = {}
@@ -107,7 +111,7 @@ def _encode(
     tables: dict[str, pa.Table],
     raw: dict[str, memoryview],
 ) -> tuple[int, int]:
-    """Adds an entry; the number of files of which it is known, and its bytes before compression."""
+    """Add an entry; return for how many files it is known, and its bytes before compression."""
     if part.columns is not None:
         for name, array in part.columns.items():
             table[f"{k}.{name}"] = array
@@ -136,7 +140,7 @@ def _values(k: int) -> str:
 
 
 def _array(edge: Edge, entry: Entry) -> pa.Array:
-    """Values of an edge as they are kept: numbers in 64 bits, text and long decimals as such."""
+    """Return the stored form of an edge: numbers in 64 bits; text and long decimals unchanged."""
     return pa.array(edge) if isinstance(edge, np.ndarray) else edge
 
 
@@ -146,18 +150,22 @@ Read = Callable[[str, Sequence[str]], pa.Table]
 
 
 def reader(store: Store, pointer: Pointer, checksums: dict[str, Checksums]) -> Read:
-    """Reads columns of a table of the recording. Raises IndexUnusable."""
+    """Return a function that reads columns of a table of the recording. It raises IndexUnusable."""
 
     def read(name: str, wanted: Sequence[str]) -> pa.Table:
         if name not in checksums:
-            raise store.damaged(f"{name} is not there")
+            raise store.damaged(f"{name} is missing")
         return store.columns(pointer, checksums[name], name, wanted)
 
     return read
 
 
 def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
-    """One entry, of all files. Raises IndexUnusable."""
+    """Load the statistics of entry `k` for all files.
+
+    Raises:
+        IndexUnusable: They cannot be read.
+    """
     read = reader(store, pointer, store.checksums(pointer))
     if entry.kind == "bounds":
         wanted = [f"{k}.{name}" for name in _BOUNDS]
@@ -187,7 +195,10 @@ def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
 
 
 def sizes_of(store: Store, pointer: Pointer, k: int) -> npt.NDArray[np.int64]:
-    """Blocks of the filters, or values in the lists, of each file; -1: not known."""
+    """Return the number of blocks of the filter, or of values in the list, of each file.
+
+    It is -1 if the file has none.
+    """
     table = reader(store, pointer, store.checksums(pointer))(TABLE, [f"{k}.size"])
     if table.num_columns != 1:
         raise store.damaged(f"{TABLE} has no {k}.size")
@@ -204,7 +215,14 @@ def _is_arrow(entry: Entry) -> bool:
 
 
 def merge(entry: Entry, old: Columns, rows: npt.NDArray[np.int64], new: Columns) -> Columns:
-    """One entry in listing order: what `rows` names of the old, and the new ones in turn for -1."""
+    """Merge the statistics of an entry, in listing order.
+
+    Args:
+        entry: The entry.
+        old: Statistics of the previous generation.
+        rows: The row of every listed file in `old`, or -1 for the next row of `new`.
+        new: Statistics of the other listed files, in order.
+    """
     fresh = np.flatnonzero(rows < 0)
     if old.columns is not None and new.columns is not None:
         return Columns(_merged_columns(entry, old.columns, rows, new.columns))
@@ -235,7 +253,7 @@ def _merged_columns(
 
 
 def _places(rows: npt.NDArray[np.int64], before: int) -> pa.Array:
-    """Rows in the old followed by the new."""
+    """Return the places of the files in the concatenation of the old and the new rows."""
     return pa.array(np.where(rows < 0, before + np.cumsum(rows < 0) - 1, rows))
 
 

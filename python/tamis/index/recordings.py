@@ -1,7 +1,7 @@
-"""What an index recorded of rows, read when a query first needs it: see `recorded`.
+"""Row statistics of an index, read when a query first needs them: see `recorded`.
 
-Bloom filters are copied into the local cache as they are and mapped there: a question touches 32
-bytes a file and constant, and they take no memory of their own.
+Bloom filters are copied unchanged into the local cache and mapped there. A lookup touches 32 bytes
+per file and constant, and the filters take no memory of their own.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ Longs = npt.NDArray[np.int64]
 
 
 class Recordings:
-    """The recorded entries of one generation. Every method but `has` raises IndexUnusable.
+    """The recorded entries of one generation.
 
-    fold: how paths are compared.
+    Methods that read statistics raise IndexUnusable if these cannot be read. A subject is the key
+    of an expression, or the path of a column in the spelling that `fold` returns.
     """
 
     def __init__(
@@ -64,26 +65,26 @@ class Recordings:
         return (subject, kind) in self._entries
 
     def type_of(self, subject: object) -> DataType | None:
-        """The type of what was recorded; None: nothing was."""
-        for (of, _), (_, entry) in self._entries.items():
-            if of == subject:
+        """Return the type of a subject; None if nothing was recorded of it."""
+        for (recorded_subject, _), (_, entry) in self._entries.items():
+            if recorded_subject == subject:
                 return DataType.parse(entry.type)
         return None
 
     def columns(self, subject: object) -> Mapping[str, pa.Array] | None:
-        """Bounds and counts as arrays; None: there are none."""
-        found = self._entries.get((subject, "bounds"))
-        if found is None:
+        """Return bounds and counts as arrays; None if they were not recorded."""
+        numbered = self._entries.get((subject, "bounds"))
+        if numbered is None:
             return None
-        columns = recorded.load(self._store, self._pointer, *found).columns
+        columns = recorded.load(self._store, self._pointer, *numbered).columns
         assert columns is not None
         files = len(self._num_records)
         if any(len(array) != files for array in columns.values()):
-            raise self._store.damaged(f"{recorded.TABLE} is not of {files} files")
+            raise self._store.damaged(f"{recorded.TABLE} does not have {files} files")
         return columns
 
     def expression(self, key: str) -> Bounds | None:
-        """Bounds of an expression; None: nothing was recorded of it."""
+        """Return the bounds of an expression; None if nothing was recorded of it."""
         data_type = self.type_of(key)
         if data_type is None:
             return None
@@ -101,21 +102,21 @@ class Recordings:
         return self._cache.bounds(f"expression {key}", data_type, len(self._num_records), make)
 
     def members(self, subject: object) -> Members | None:
-        """Value lists, bloom filters, or both; None: there are none."""
+        """Return value lists, bloom filters, or both; None if neither was recorded."""
         lists, filters = self.lists(subject), self._filters(subject)
         if lists is None or filters is None:
             return filters if lists is None else lists
         return _Together(lists, filters)
 
     def lists(self, subject: object) -> ValueMembers | None:
-        """Value lists; None: there are none."""
-        found = self._entries.get((subject, "values"))
-        if found is None:
+        """Return value lists; None if they were not recorded."""
+        numbered = self._entries.get((subject, "values"))
+        if numbered is None:
             return None
         names = ("dictionary", "codes", "starts", "counts")
 
         def make() -> ValueMembers:
-            part = recorded.load(self._store, self._pointer, *found)
+            part = recorded.load(self._store, self._pointer, *numbered)
             assert part.lists is not None
             self._require(len(part.lists))
             return ValueMembers.of(part.lists)
@@ -128,17 +129,17 @@ class Recordings:
             made = make()
             write_arrays(draft, {name: getattr(made, name) for name in names})
 
-        return self._cache.kept(f"values-{found[0]}", read, write, make)
+        return self._cache.kept(f"values-{numbered[0]}", read, write, make)
 
     def _filters(self, subject: object) -> BloomMembers | None:
-        found = self._entries.get((subject, "bloom"))
-        data_type = None if found is None else DataType.parse(found[1].type)
-        if found is None or data_type is None:
+        numbered = self._entries.get((subject, "bloom"))
+        data_type = None if numbered is None else DataType.parse(numbered[1].type)
+        if numbered is None or data_type is None:
             return None
-        k = found[0]
+        k = numbered[0]
 
         def make() -> BloomMembers:
-            part = recorded.load(self._store, self._pointer, *found)
+            part = recorded.load(self._store, self._pointer, *numbered)
             assert part.filters is not None
             self._require(len(part.filters))
             return BloomMembers.of(part.filters, data_type)
@@ -170,12 +171,15 @@ class Recordings:
 
     def _require(self, files: int) -> None:
         if files != len(self._num_records):
-            raise self._store.damaged(f"{recorded.TABLE} is of {files} files")
+            raise self._store.damaged(f"{recorded.TABLE} has {files} files")
 
 
 @dataclass(frozen=True, slots=True)
 class _Together:
-    """Lists of the files that have one, and filters, also of those that have too many values."""
+    """Value lists of the files that have one, and bloom filters of these and other files.
+
+    Files with too many values for a list may have a filter.
+    """
 
     listed: Members
     filtered: Members
@@ -197,7 +201,7 @@ class _Together:
 
 
 def bounds_of(data_type: DataType, columns: Mapping[str, pa.Array], num_records: Longs) -> Bounds:
-    """Bounds from minima, maxima and counts by name. num_records: -1 where not known."""
+    """Return bounds from minima, maxima and counts by name. num_records: -1 if unknown."""
     return column_bounds(
         data_type,
         columns.get("min"),
@@ -209,9 +213,9 @@ def bounds_of(data_type: DataType, columns: Mapping[str, pa.Array], num_records:
 
 
 def chosen(rows: Mapping[str, pa.Array], footers: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Statistics of one column: what was recorded of the rows of a file, else what its footer says.
+    """Choose the statistics of one column, per file: from its rows if recorded, else its footer.
 
-    Never some of one and some of the other: the two may count in different calendars.
+    The statistics of a file are never mixed from both: the two may use different calendars.
     """
     known = rows["null_count"].is_valid()
     return {
@@ -230,7 +234,7 @@ _NOTHING = pa.scalar(None)
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray | pa.Array]) -> None:
-    """Arrays as files of an entry, one each."""
+    """Write arrays to the folder of an entry, one file per array."""
     for name, array in arrays.items():
         if isinstance(array, np.ndarray):
             np.save(folder / f"{name}.npy", array)
@@ -242,11 +246,15 @@ def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray | pa.Array]) -> N
 
 
 def read_arrays(folder: Path, required: Sequence[str]) -> dict[str, Any]:
-    """The arrays of an entry, mapped. ValueError where one of those required is not there."""
+    """Memory-map the arrays of an entry.
+
+    Raises:
+        ValueError: A required array is missing.
+    """
     arrays: dict[str, Any] = {}
     for file in folder.iterdir():
         if file.suffix == ".npy":
-            # as a plain array: numpy.memmap makes every slice of it dear
+            # a plain array, because slices of a numpy.memmap are expensive
             arrays[file.stem] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
         elif file.suffix == ".arrow":
             with pa.memory_map(str(file)) as source:

@@ -1,4 +1,4 @@
-"""Bounds and counts of one entry, from what Spark aggregated file by file."""
+"""Bounds and counts of one entry, from the aggregates that Spark computed per file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,21 @@ from tamis.index.row_statistics import Columns
 
 __all__ = ["bounds_at", "no_bounds"]
 
-#: Bounds of bytes that are longer are cut, outward.
+#: Longer bounds of strings and binary are truncated, outward; in bytes.
 _MAX_BOUND: Final = 1024
 
 
 def bounds_at(k: int, entry: Entry, table: pa.Table, at: npt.NDArray[np.int64]) -> Columns:
-    """Of the files whose rows of the table are given; -1: nothing is known of one."""
+    """Return the bounds and counts of files.
+
+    Args:
+        k: The number of the entry in the table.
+        entry: The entry.
+        table: The aggregates, one row per file.
+        at: The row of each file in the table; -1: nothing is known of the file.
+    """
     at = at.copy()
-    # no row of it: an empty file, of which there is nothing to read, or one that is not known
+    # a file without a row in the table is empty or unknown
     old = table.column(f"old{k}").to_numpy(zero_copy_only=False).astype(bool)
     if len(old):
         at[(at >= 0) & old[at]] = -1
@@ -50,7 +57,7 @@ def bounds_at(k: int, entry: Entry, table: pa.Table, at: npt.NDArray[np.int64]) 
 
 
 def no_bounds(entry: Entry) -> Columns:
-    """Of no file at all."""
+    """Return the bounds and counts of zero files."""
     kind, counts = arrow_type(entry.leaf), pa.array([], pa.int64())
     columns = {"min": pa.array([], kind), "max": pa.array([], kind), "null_count": counts}
     if entry.type in FLOATING:

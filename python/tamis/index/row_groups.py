@@ -1,4 +1,4 @@
-"""The row groups of the indexed files: where they lie, and their statistics."""
+"""The row groups of the indexed files: their byte ranges and statistics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tamis.index.layout import FILES, ROW_GROUPS, Pointer
 from tamis.index.store import Store
 from tamis.index.unusable import IndexUnusable
 
-# Storage that failed is not asked again for so long, in seconds.
+# Seconds until storage that failed is tried again.
 _RETRY = 30.0
 _GROUP = ("start", "length", "midpoint", "num_records")
 Numbers = npt.NDArray[np.int64]
@@ -26,10 +26,16 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowGroupTable:
-    """first: of every file the row of its first row group here, and one more at the end.
+    """The row groups of all files of an index. All arrays but `first` have one entry per row group.
 
-    One entry a row group: start and length in bytes, the midpoint by which Spark's readers go (-1:
-    not known, see `extents`), rows (-1: not known).
+    Attributes:
+        first: The row of the first row group of every file, and the total number at the end.
+        start: Offset in bytes.
+        length: Number of bytes.
+        midpoint: The byte by which Spark's readers assign it to a task; -1 if unknown. See
+            `extents`.
+        num_records: Number of rows; -1 if unknown.
+        statistics: Statistics of the row groups.
     """
 
     first: Numbers
@@ -41,7 +47,7 @@ class RowGroupTable:
 
 
 class RowGroups:
-    """The row groups of one index, read when first asked for. Thread-safe, and never raises."""
+    """The row groups of one index, read on first use. Thread-safe, and never raises."""
 
     def __init__(self, store: Store, pointer: Pointer, cache: LocalCache) -> None:
         self._store = store
@@ -54,13 +60,17 @@ class RowGroups:
 
     @property
     def trouble(self) -> IndexUnusable | None:
-        """Why they, or a column of them, cannot be read now."""
+        """Why the row groups, or a column of them, cannot be read at present; None if they can."""
         if self._table is not None and self._table.statistics.trouble is not None:
             return self._table.statistics.trouble
         return self._trouble
 
     def table(self) -> RowGroupTable | None:
-        """None: no file has more than one, the index does not say where they lie, or `trouble`."""
+        """Return the row groups; None if there are none to choose from.
+
+        That is if the index has at most one row group, does not have their byte ranges, or cannot
+        be read (see `trouble`).
+        """
         if self._pointer.totals.row_groups <= 1:
             return None
         table = self._table
@@ -73,12 +83,12 @@ class RowGroups:
         if self._trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
             return None
         try:
-            found = self._read()
+            table = self._read()
             self._trouble = None
-            return found
+            return table
         except IndexUnusable as problem:
             self._fail(problem)
-        except Exception as problem:  # whatever it is, files are read whole
+        except Exception as problem:  # on any error, files are read whole
             self._fail(self._store.damaged(f"{type(problem).__name__}: {problem}"))
         return None
 
@@ -94,7 +104,7 @@ class RowGroups:
         arrays = {name: _numbers(placed, name) for name in _GROUP}
         totals = self._pointer.totals
         if len(first) != totals.files + 1 or first[-1] != len(arrays["start"]):
-            raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
+            raise self._store.damaged(f"{ROW_GROUPS} has different row groups than {FILES}")
         statistics = IndexStatistics(
             self._store, self._pointer, self._cache, arrays["num_records"], ROW_GROUPS
         )
@@ -117,17 +127,19 @@ class RowGroups:
         number = pc.fill_null(counts.column(0), 0).to_numpy()
         first = np.zeros(len(number) + 1, np.int64)
         np.cumsum(number, out=first[1:])
-        # every row group where its file expects it, or none is believed
+        # if any row group is not where its file expects it, none is used
         if not _follow(files.column(0).to_numpy(), first[:-1][number > 0], number):
-            raise self._store.damaged(f"{ROW_GROUPS} has other row groups than {FILES}")
+            raise self._store.damaged(f"{ROW_GROUPS} has different row groups than {FILES}")
         return pa.table({"first": first})
 
 
 def _follow(owner: Numbers, starts: Numbers, number: npt.NDArray[np.int32]) -> bool:
-    """Whether row groups are those of the first file that has some, then of the second, …
+    """Return whether the row groups are in the order of their files, with the expected numbers.
 
-    owner: the file of every row group.  starts: where those of each file begin.  number: how many
-    row groups each file has.
+    Args:
+        owner: The file of every row group.
+        starts: The first row group of each file that has row groups.
+        number: How many row groups each file has.
     """
     if len(owner) != int(number.sum()):
         return False
@@ -140,6 +152,6 @@ def _follow(owner: Numbers, starts: Numbers, number: npt.NDArray[np.int32]) -> b
 
 
 def _numbers(table: pa.Table, name: str) -> Numbers:
-    # as it is mapped, without a copy
+    # the mapped array, without a copy
     numbers: Numbers = plain(table.column(name)).to_numpy(zero_copy_only=False)
     return numbers

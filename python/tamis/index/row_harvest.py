@@ -1,9 +1,10 @@
-"""Statistics of ORC, CSV and JSON files, for which there are no footers to read.
+"""Statistics of ORC, CSV and JSON files, computed from their rows.
 
-One Spark aggregation over all rows, grouped by file: how many there are, and of every column the
-exact least and greatest value and the number of NULLs. Text files are read with every column and
-with the one that shows malformed records. Of a file that has such a record nothing is recorded, not
-even the number of its rows: what a query gets of that record depends on the columns it asks for.
+One Spark aggregation over all rows, grouped by file, computes the number of rows, and the exact
+least and greatest value and the number of NULLs of every column. Text files are read with every
+column and with the one that has malformed records. Nothing is recorded of a file with such a
+record, not even its number of rows, because what a query reads from that record depends on the
+columns of the query.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGED", "harvest_rows", "no_row_groups"]
 
-#: The problem of a file that may be described when it is read again.
+#: The problem of a file whose statistics may be known after another attempt.
 CHANGED: Final = "the file has changed since it was listed, or Spark found no row in it"
 
 
 def no_row_groups(leaves: Sequence[Leaf]) -> pa.Table:
-    """Files of these formats are read whole."""
+    """Return the row groups of files of these formats: none, since they are read whole."""
     return row_groups_table([], [], leaves)
 
 
@@ -48,10 +49,20 @@ def harvest_rows(
     malformed: str | None,
     watch: Watch,
 ) -> pa.Table:
-    """What `read_footers` gives of Parquet files, of the listed files at these ordinals.
+    """Return statistics of the listed files at these ordinals, in the form of `read_footers`.
 
-    `frame`: all rows of the table, with the column `malformed` if it is text. Raises
-    StatisticsIndexError where Spark cannot read the files.
+    Args:
+        spark: The session.
+        frame: All rows of the table, with the column `malformed` if the files are text.
+        keys: The keys of the listed files.
+        ordinals: The ordinals of the files to read.
+        leaves: The columns to describe.
+        schema: The columns of the table.
+        malformed: The name of the column that has malformed records; None: there is none.
+        watch: Shows the progress of the job.
+
+    Raises:
+        StatisticsIndexError: Spark cannot read the files.
     """
     entries = [
         Entry(
@@ -67,7 +78,8 @@ def harvest_rows(
     job = Job(spark, frame, keys, ordinals, None, watch)
     if not len(ordinals):
         return _table(ordinals, leaves, entries, job, None)
-    # A parser that does not have to make a value of a column does not notice that it cannot.
+    # Count the other columns as well: a parser does not notice that a value does not parse if the
+    # query does not read its column.
     whole = {leaf.path[0] for leaf in leaves if len(leaf.path) == 1}
     others = [] if malformed is None else [c for c in frame.columns if c not in {*whole, malformed}]
     is_malformed = "false" if malformed is None else f"{identifier((malformed,))} IS NOT NULL"
@@ -78,15 +90,15 @@ def harvest_rows(
     for k, entry in enumerate(entries):
         wanted += bounds_sql(k, entry)
     if any(entry.type in TEXT for entry in entries):
-        # as in `rows`: always empty, and then Spark aggregates by hash
+        # as in `rows`: always empty, and makes Spark aggregate by hash
         wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
     text = f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(FILE)}"
     places = list(range(len(ordinals)))
     try:
         with watch(f"aggregating the rows of {len(ordinals)} files"):
             table = job.sql(text, job.rows(entries, places, more))
-    except Exception as problem:  # PySpark's own, or py4j's
-        raise failed("the files", problem, "mend or remove the file, or read it as it is") from (
+    except Exception as problem:  # an error of PySpark or of py4j
+        raise failed("the files", problem, "repair or remove the file, or read it as it is") from (
             problem
         )
     return _table(ordinals, leaves, entries, job, table)

@@ -1,4 +1,4 @@
-"""The columns of ORC, CSV and JSON whose values do not depend on what else a query asks for."""
+"""The columns of ORC, CSV and JSON files whose values do not depend on the query or the JVM."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from tamis.index.reading import Reading
 __all__ = ["is_of_reader", "readable_schema", "row_leaves"]
 
 _CHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
-#: ORC keeps the fields of a clock, and Spark makes them a moment in the zone of the JVM that reads:
-#: another executor, another value.
+#: ORC stores wall-clock fields, which Spark converts to a moment in the time zone of the JVM that
+#: reads them. So the value may differ between executors.
 _CLOCKS: Final = ("timestamp", "timestamp_ntz")
 
 
 def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Leaf, ...]:
-    """The leaves of a schema (Spark's JSON) that statistics can be kept of.
+    """Return the leaves of a schema (Spark's JSON) that can have statistics.
 
-    Left out beside what `leaves_of` leaves out: columns with a default, which Spark fills in for a
-    file without them; CHAR, which is padded as it is read; timestamps of ORC; and the column of
-    malformed records, which is filled where all other columns are read.
+    Beside those that `leaves_of` leaves out, these are left out: columns with a default, which
+    Spark fills in for files without them; CHAR columns, which Spark pads when it reads them;
+    timestamps of ORC; and the column of malformed records, whose content depends on the other
+    columns that are read.
     """
     charred = {path for path, field in _fields(json.loads(schema), ()) if _is_char(field)}
     return tuple(
@@ -36,7 +37,7 @@ def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Le
 
 
 def readable_schema(schema: str, malformed: str | None) -> str:
-    """The schema without the column of malformed records and those that have a default."""
+    """Return the schema without the column of malformed records and columns with a default."""
     document = json.loads(schema)
     document["fields"] = [
         field
@@ -47,7 +48,7 @@ def readable_schema(schema: str, malformed: str | None) -> str:
 
 
 def is_of_reader(entry: Entry, reading: Reading) -> bool:
-    """Whether the values of an entry depend on which JVM reads them."""
+    """Return whether the values of an entry depend on the JVM that reads them."""
     return reading.format == "orc" and any(kind in _CLOCKS for _, kind in entry.guards)
 
 
@@ -57,7 +58,7 @@ def _has_default(field: dict[str, Any]) -> bool:
 
 
 def _is_char(field: dict[str, Any]) -> bool:
-    # VARCHAR is read as it stands; a field whose type holds a CHAR says so as well
+    # VARCHAR is read unchanged; the metadata of a nested field also names a CHAR inside it
     kind = str((field.get("metadata") or {}).get(_CHAR, "")).lower()
     return "char" in kind.replace("varchar", "")
 

@@ -1,7 +1,7 @@
-"""The SQL by which Spark aggregates the rows of each file: see `rows`.
+"""The SQL with which Spark aggregates the rows of each file: see `rows`.
 
-Every row comes with the file that it lies in (FILE) and, for entry k of those that are asked for,
-with its value `v<k>` and whether that is `old<k>`.
+Every row has the file that contains it (FILE) and, for entry k, the value `v<k>` and the flag
+`old<k>`, see `is_old`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ __all__ = [
     "members_sql",
 ]
 
-#: What tells files apart, and a number for it.
+#: The columns that identify a file, and a hash of them.
 FILE: Final = ("file", "size", "mtime")
 ID: Final = f"xxhash64({', '.join(FILE)}) AS id"
-#: Dates and timestamps before these are read as they stand or moved, as the session and the writer
-#: have it; two days after the changes of calendar, so that nothing moves across.
+#: Spark may rebase dates and timestamps before these, depending on the session and the writer. They
+#: are two days after the calendar changes, so that no rebased value crosses them.
 OLDEST: Final = {
     "date": "DATE '1582-10-17'",
     "timestamp": "TIMESTAMP '1900-01-03 00:00:00Z'",
@@ -40,7 +40,7 @@ ORDINARY, _NULL, NAN, _LONG, _OLD = range(5)
 
 
 def is_old(entry: Entry) -> str:
-    """Whether a row holds dates or timestamps that not every session reads alike."""
+    """Return SQL of whether a row has dates or timestamps that sessions may read differently."""
     tests = [f"{sql} < {OLDEST[kind]}" for sql, kind in entry.guards]
     return f"coalesce({' OR '.join(tests)}, false)" if tests else "false"
 
@@ -50,12 +50,15 @@ def _is_nan(name: str, entry: Entry) -> str:
 
 
 def bounds_sql(k: int, entry: Entry) -> list[str]:
-    """The columns `min<k>`, `max<k>` of ordinary values, `null<k>`, `nan<k>` and `old<k>`."""
+    """Return SQL of the columns `min<k>`, `max<k>`, `null<k>`, `nan<k>` and `old<k>`.
+
+    Minimum and maximum are those of values that are neither NULL nor NaN.
+    """
     value = f"v{k}"
     nan = _is_nan(value, entry)
     ordinary = value if nan == "false" else f"IF({nan}, NULL, {value})"
     bounds = [f"{kind}({ordinary})" for kind in ("min", "max")]
-    if entry.type == "string":  # bytes, as they stand: they need not be UTF-8
+    if entry.type == "string":  # raw bytes, because strings need not be valid UTF-8
         bounds = [f"CAST({bound} AS BINARY)" for bound in bounds]
     return [
         f"{bounds[0]} AS min{k}",
@@ -67,9 +70,10 @@ def bounds_sql(k: int, entry: Entry) -> list[str]:
 
 
 def members_sql(entries: Sequence[Entry], blocks: int) -> str:
-    """One row for every value, or block of a filter, of every entry and file, and how many rows.
+    """Return SQL of one row per value, or per block of a filter, of every entry and file.
 
-    Lists that are too long are cut short here: what is cut has too few rows to count as a whole.
+    The column `n` is the number of rows in that group. Lists that are too long are cut off: the
+    remaining groups of such a file have fewer rows than the file, so it does not count.
     """
     items = []
     for k, entry in enumerate(entries):

@@ -1,4 +1,4 @@
-"""Statistics of the rows of files, as the jobs over these give them."""
+"""Row statistics of files, as the jobs over their rows return them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ __all__ = ["Columns", "RowStatistics", "timed"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Of one entry, in the order of the files that were asked about.
+    """The statistics of one entry, in the order of the requested files.
 
-    columns: bounds (min, max, null_count, nan_count, and of text `attained`: no bound was cut).
-    filters, lists: see blooms and values.
+    Attributes:
+        columns: Bounds and counts: min, max, null_count, nan_count, and for strings and binary
+            `attained`, which means that no bound was truncated.
+        filters: See `blooms`.
+        lists: See `values`.
     """
 
     columns: Mapping[str, pa.Array] | None = None
@@ -29,14 +32,14 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class RowStatistics:
-    """One part an entry, and the seconds that each took."""
+    """The statistics of every entry, and the seconds that each took."""
 
     parts: tuple[Columns, ...]
     seconds: tuple[float, ...]
 
 
 def timed(entries: Sequence[Entry], rows: RowStatistics) -> tuple[Entry, ...]:
-    """The entries, with the seconds that they took."""
+    """Return the entries with the seconds that they took."""
     return tuple(
         msgspec.structs.replace(entry, seconds=round(seconds, 3))
         for entry, seconds in zip(entries, rows.seconds, strict=True)

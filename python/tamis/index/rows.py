@@ -1,12 +1,12 @@
-"""What Spark aggregates of the rows of each file.
+"""Aggregation of the rows of each file with Spark.
 
-Two jobs over the rows, each of which reads the columns that it needs: one for all bounds, one for
-all bloom filters and value lists. The files are told apart by the `_metadata` columns, and reading
-those keeps tamis out of the way: no file is skipped here.
+There are two jobs over the rows: one for all bounds, one for all bloom filters and value lists.
+Each reads only the columns that it needs. Files are identified by the `_metadata` columns. Reading
+those keeps tamis from replacing the scan, so no file is skipped here.
 
 A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
-of it as its footer says; of every other file nothing is recorded. Neither is it where dates or
-timestamps are so old that the calendar in which Spark reads them depends on the session.
+as its footer states. Nothing is recorded of any other file, nor of a file with dates or timestamps
+so old that the calendar in which Spark reads them depends on the session.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
     "unambiguous",
 ]
 
-#: Groups of the second job that are gathered at a time, about 60 bytes each.
+#: Groups of the second job that are collected at a time, about 60 bytes each.
 _MAX_GROUPS: Final = 2_000_000
 
 
@@ -62,9 +62,19 @@ def aggregate(
     entries: Sequence[Entry],
     watch: Watch,
 ) -> RowStatistics:
-    """Aggregates the rows of the listed files at these ordinals, whose row counts are given.
+    """Aggregate the rows of the listed files at these ordinals.
 
-    `frame`: all rows of the table. Raises StatisticsIndexError where Spark does.
+    Args:
+        spark: The session.
+        frame: All rows of the table.
+        keys: The keys of the listed files.
+        ordinals: The ordinals of the files to aggregate.
+        num_records: The number of rows of each of them; None: unknown.
+        entries: What to record.
+        watch: Shows the progress of a job.
+
+    Raises:
+        StatisticsIndexError: Spark cannot aggregate the rows.
     """
     if len(ordinals) == 0 or not entries:
         return RowStatistics(tuple(map(_nothing, entries)), (0.0,) * len(entries))
@@ -73,27 +83,27 @@ def aggregate(
         return job.run(entries)
     except StatisticsIndexError:
         raise
-    except Exception as problem:  # PySpark's own, or py4j's
+    except Exception as problem:  # an error of PySpark or of py4j
         names = ", ".join(dict.fromkeys(entry.name for entry in entries))
-        raise failed(names, problem, "leave out what fails, or mend it") from problem
+        raise failed(names, problem, "correct the one that fails, or leave it out") from problem
 
 
 def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
-    """Spark could not aggregate the rows."""
+    """Return the error that Spark could not aggregate the rows."""
     return StatisticsIndexError(
         f"the rows cannot be aggregated for {subject} ({causes(problem)}): {fix}"
     )
 
 
 def _nothing(entry: Entry) -> Columns:
-    """An entry of no file."""
+    """Return the statistics of an entry for zero files."""
     return no_bounds(entry) if entry.kind == "bounds" else Gathered(entry, 0).finished([])
 
 
 class Job:
     """The files of one build, and how Spark names them.
 
-    num_records: None: what Spark counts is to be found out, and not compared with anything.
+    num_records None: the row counts are unknown, so those that Spark finds are not checked.
     """
 
     def __init__(
@@ -139,16 +149,19 @@ class Job:
     def rows(
         self, entries: Sequence[Entry], places: Sequence[int] | None, more: Sequence[str] = ()
     ) -> DataFrame:
-        """One row a row: its file, and for entry k its value `v<k>` and whether it is `old<k>`.
+        """Return every row with its file and, for entry k, the columns `v<k>` and `old<k>`.
 
-        `more`: further columns, as SQL.
+        Args:
+            entries: The entries.
+            places: The files to read; None: all whose number of rows is known.
+            more: Further columns, as SQL.
         """
         frame = self.frame
         if places is None and (self.records < 0).any():
             places = np.flatnonzero(self.records >= 0).tolist()  # the others may not be readable
         wanted = self.uris if places is None else [self.uris[i] for i in places]
         if len(wanted) < len(self.everything):
-            # Spark opens no file that a filter on its path rules out. The shorter list is sent.
+            # Spark does not open files that a filter on the path rules out. Use the shorter list.
             path = frame["_metadata.file_path"]
             others = set(self.everything).difference(wanted)
             if len(others) < len(wanted):
@@ -171,12 +184,13 @@ class Job:
     # --- bounds ---------------------------------------------------------------------------------
 
     def _bounds(self, entries: Sequence[Entry]) -> tuple[list[Columns], dict[int, int]]:
-        """Bounds, and for every id of a file (its hash) the place of the file."""
+        """Return the bounds of each entry, and the place of the file for every id (its hash)."""
         wanted = [", ".join(FILE), ID, "count(*) AS n"]
         for k, entry in enumerate(entries):
             wanted += bounds_sql(k, entry)
         if any(entry.type in TEXT for entry in entries):
-            # Always empty. With it Spark aggregates by hash; strings alone it would sort by file.
+            # Always empty. It makes Spark aggregate by hash. For strings alone, Spark would sort
+            # the rows by file.
             wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
         with self.watch(f"aggregating the rows of {len(self.uris)} files"):
             table = self.sql(
@@ -191,13 +205,13 @@ class Job:
         return [bounds_at(k, entry, table, at) for k, entry in enumerate(entries)], names
 
     def matched(self, table: pa.Table) -> tuple[list[int], list[int]]:
-        """Files that Spark read as they were listed, and to the end: their places and rows."""
-        found = table.select(["file", "size", "mtime", "n"]).to_pylist()
+        """Return the places of files that Spark read as listed and completely, and their rows."""
+        groups = table.select(["file", "size", "mtime", "n"]).to_pylist()
         spellings = {uri: place for place, uri in enumerate(self.uris)}
-        if not any(_canonical(each["file"]) in spellings for each in found):
+        if not any(_canonical(each["file"]) in spellings for each in groups):
             spellings = {unquote(uri): place for place, uri in enumerate(self.uris)}
         places, rows = [], []
-        for row, each in enumerate(found):
+        for row, each in enumerate(groups):
             place = spellings.get(_canonical(each["file"]))
             if (
                 place is not None
@@ -223,12 +237,12 @@ class Job:
             item = table.column("item").to_numpy()
             for k, each in enumerate(gathered):
                 each.add(table.filter(pa.array(item == k)), names, self.records, blocks)
-        # files without rows have no group in any table, and are known: they hold no value
+        # files without rows have no group in any table, and are known to have no value
         empty = np.flatnonzero(self.records == 0).tolist()
         return iter([each.finished(empty) for each in gathered])
 
     def _batches(self, entries: Sequence[Entry]) -> Iterator[list[int]]:
-        """Places of files, so many at a time that the groups of them can be gathered."""
+        """Yield the places of as many files at a time as have groups that can be collected."""
         batch: list[int] = []
         groups = 0
         for place, records in enumerate(self.records.tolist()):
@@ -248,11 +262,11 @@ class Job:
 
 
 def unambiguous(ids: Sequence[int], places_and_rows: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """The place of the file that an id stands for; ids that two files share are left out.
+    """Return the place of the file of every id, without ids that two files share.
 
     Args:
-        ids: by row, the hash that stands for a file.
-        places_and_rows: of the files that count, the place in the listing and the row.
+        ids: The hash that identifies the file, by row.
+        places_and_rows: For files that count, the place in the listing and the row.
 
     >>> unambiguous([7, 8, 7], [(0, 0), (1, 1), (2, 2)])
     {8: 1}
@@ -262,11 +276,11 @@ def unambiguous(ids: Sequence[int], places_and_rows: Iterable[tuple[int, int]]) 
 
 
 def _spellings(uris: Iterable[str]) -> list[str]:
-    """URIs as Spark may spell them in `_metadata`: as they are, or decoded."""
+    """Return the spellings of URIs that `_metadata` may have: unchanged and decoded."""
     return sorted({spelling for uri in uris for spelling in (uri, unquote(uri))})
 
 
 def _canonical(path: str) -> str:
-    """`file:///t`, as the catalog has it, is `file:/t`."""
+    """Return the spelling without an empty authority: the catalog has `file:///t` for `file:/t`."""
     scheme, separator, rest = path.partition(":///")
     return f"{scheme}:/{rest}" if separator and "/" not in scheme else path

@@ -1,4 +1,4 @@
-"""The listing of a table, as the JVM writes it for Python to map."""
+"""The listing of a table, which the JVM writes and Python maps."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ PARTITION = "partition."
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileKeys:
-    """What tells data files apart, one row a file.
+    """The keys that identify data files, one row per file.
 
-    directories: URL-encoded, without a trailing slash.  group: the row of `directories`, int32.
-    name: the last part of the path, URL-encoded.  size: bytes.  mtime: milliseconds since 1970.
     A file that was rewritten differs in size or mtime.
+
+    Attributes:
+        directories: URIs of directories, URL-encoded, without a trailing slash.
+        group: The index into `directories`, int32.
+        name: The last part of the path, URL-encoded.
+        size: Size in bytes.
+        mtime: Modification time in milliseconds since 1970.
     """
 
     directories: tuple[str, ...]
@@ -44,7 +49,7 @@ class Snapshot:
     """A listing: its files in order, and the partition values of every directory."""
 
     files: FileKeys
-    partitions: dict[str, pa.Array]  # by partition column: one value a directory; null is NULL
+    partitions: dict[str, pa.Array]  # by partition column: one value per directory; null is NULL
 
     @property
     def group(self) -> npt.NDArray[np.int32]:
@@ -53,7 +58,11 @@ class Snapshot:
 
 
 def open_snapshot(directory: str, fingerprint: str) -> Snapshot:
-    """Maps the two files of a snapshot. Raises OSError, ValueError (also pyarrow's)."""
+    """Memory-map the two files of a snapshot.
+
+    Raises:
+        OSError, ValueError: A file is missing or damaged. Subclasses of pyarrow are raised as well.
+    """
     files = mapped(snapshot_path(directory, fingerprint, "files"))
     groups = mapped(snapshot_path(directory, fingerprint, "groups"))
     return Snapshot(
@@ -73,11 +82,11 @@ def open_snapshot(directory: str, fingerprint: str) -> Snapshot:
 
 
 def snapshot_path(directory: str, fingerprint: str, part: str) -> Path:
-    """Where the JVM writes `part` ("files" or "groups") of a snapshot."""
+    """Return the path at which the JVM writes `part` ("files" or "groups") of a snapshot."""
     return Path(directory, f"{fingerprint}.{part}.arrow")
 
 
 def mapped(path: Path) -> pa.Table:
-    """An Arrow IPC file, mapped: it takes no memory of its own, and stays readable when removed."""
+    """Memory-map an Arrow IPC file: it takes no memory, and stays readable if it is removed."""
     with pa.memory_map(str(path)) as source:
         return pa.ipc.open_file(source).read_all()

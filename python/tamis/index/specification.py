@@ -1,13 +1,13 @@
-"""What an index is to hold, kept where an overwrite of the table does not reach it.
+"""The specification of an index: what it should hold, kept outside of the table.
 
 `df.write.mode("overwrite")` and INSERT OVERWRITE delete the directory of a table with the index
-inside it. The columns and expressions that the index was built with are therefore also written to
+inside it. So the columns and expressions that the index was built with are also written to
 
-    <spark.tamis.index.location>/_<digest of the root>.json     where that conf is set, else
+    <spark.tamis.index.location>/_<digest of the root>.json     if that conf is set, else
     <data directory of the user>/indexes/_<digest of the root>.json
 
-An index that can be read states itself what it holds, and takes precedence: others may have built
-it. The file counts where the index is missing or damaged. `Index.drop` removes it.
+An index that can be read takes precedence, because another user may have built it. The file is used
+if the index is missing or damaged. `Index.drop` removes it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ FORMAT: Final = 1
 class Specification(msgspec.Struct, frozen=True):
     """The arguments of a build.
 
-    generation: the one that was in force when this was written.  selected: the columns whose
-    footers are read; None: all.  recorded: what Spark records of the rows.
+    Attributes:
+        format: The format number of this file.
+        root: The root of the table.
+        generation: The current generation when this was written.
+        selected: The columns whose footer statistics are read; None: all.
+        recorded: The row statistics to record.
     """
 
     format: int
@@ -48,7 +52,7 @@ class Specification(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class SpecificationFile:
-    """The file that holds the specification of one root."""
+    """The file of the specification of one root."""
 
     root: str
     file_system: pafs.FileSystem
@@ -56,7 +60,7 @@ class SpecificationFile:
 
     @staticmethod
     def at(root: str, location: str | None, settings: Mapping[str, str]) -> SpecificationFile:
-        """The file of a root, both as URL-encoded URIs.
+        """Return the file of a root. Root and location are URL-encoded URIs.
 
         Raises:
             StorageUnreachableError: pyarrow cannot reach the location.
@@ -70,12 +74,12 @@ class SpecificationFile:
 
     @staticmethod
     def all(location: str | None) -> list[tuple[Specification, datetime]]:
-        """Every specification that is kept, and when it was written, ordered by root.
+        """Return every specification and the time when it was written, ordered by root.
 
         Files that cannot be read are left out.
 
         Args:
-            location: A directory as a URI, as in `spark.tamis.index.location`. None: the data
+            location: The URI of a directory, as in `spark.tamis.index.location`. None: the data
                 directory of the user.
 
         Raises:
@@ -86,15 +90,15 @@ class SpecificationFile:
             folder = str(_directory())
         else:
             opened, folder = open_file_system(location.rstrip("/"), {})
-        found = []
+        specifications = []
         for info in opened.get_file_info(pafs.FileSelector(folder, allow_not_found=True)):
             kept = SpecificationFile("", opened, info.path)._decoded()
             if kept is not None and info.base_name == f"_{digest_of(kept.root)}.json":
-                found.append((kept, info.mtime))
-        return sorted(found, key=lambda each: each[0].root)
+                specifications.append((kept, info.mtime))
+        return sorted(specifications, key=lambda each: each[0].root)
 
     def exists(self) -> bool:
-        """Whether a specification is kept. Never raises."""
+        """Return whether the file exists. Never raises."""
         try:
             info = self.file_system.get_file_info(self.path)
         except OSError:
@@ -102,27 +106,31 @@ class SpecificationFile:
         return bool(info.type == pafs.FileType.File)
 
     def read(self) -> Specification | None:
-        """The specification; None where there is none that can be read."""
-        found = self._decoded()
-        # another root: two digests are equal
-        return found if found is not None and found.root == self.root else None
+        """Return the specification; None if there is none that can be read."""
+        decoded = self._decoded()
+        # another root means that two digests are equal
+        return decoded if decoded is not None and decoded.root == self.root else None
 
     def _decoded(self) -> Specification | None:
         try:
             with self.file_system.open_input_file(self.path) as file:
-                found = msgspec.json.decode(file.read(), type=Specification)
+                specification = msgspec.json.decode(file.read(), type=Specification)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
-        return found if found.format <= FORMAT else None
+        return specification if specification.format <= FORMAT else None
 
     def write(self, specification: Specification) -> None:
-        """Replaces the specification in one step. Raises OSError."""
+        """Replace the specification in one step.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
         folder = self.path.rpartition("/")[0]
         self.file_system.create_dir(folder, recursive=True)
         write_whole(self.file_system, msgspec.json.encode(specification), self.path)
 
     def forget(self) -> None:
-        """Removes the specification. Removing one that does not exist is not an error."""
+        """Remove the specification. Removing one that does not exist is not an error."""
         with suppress(FileNotFoundError):
             self.file_system.delete_file(self.path)
 

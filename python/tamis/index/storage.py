@@ -1,7 +1,7 @@
-"""Where files are: from a URI as Spark writes it, and Hadoop settings, to a pyarrow file system.
+"""Opening a pyarrow file system for a URI as Spark writes it, with Hadoop settings.
 
-The one place that knows how `fs.*` settings of Hadoop map to pyarrow. The module imports nothing
-of this package, because it also runs on executors, which may have nothing but pyarrow.
+This is the only module that maps `fs.*` settings of Hadoop to pyarrow. It imports nothing from this
+package, because it also runs on executors, which may have only pyarrow.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Settings = Mapping[str, str]
 
 
 class StorageUnreachableError(Exception):
-    """No file system of pyarrow can be had for a URI. The text says which, and why."""
+    """pyarrow cannot open the file system of a URI. The message names the URI and the reason."""
 
 
 def split_uri(uri: str) -> tuple[str, str, str]:
-    """Scheme, authority and decoded path of a URI as Hadoop's `Path.toUri.toString` writes it.
+    """Return scheme, authority and decoded path of a URI from Hadoop's `Path.toUri.toString`.
 
-    A `+` is a plus sign and `%20` a space: these are paths, not forms.
+    A `+` is a plus sign and `%20` is a space, because these are paths and not form data.
 
     >>> split_uri("file:/data/a%20b/x=1%23%25.parquet")
     ('file', '', '/data/a b/x=1#%.parquet')
@@ -43,10 +43,14 @@ def split_uri(uri: str) -> tuple[str, str, str]:
 
 
 def open_file_system(uri: str, settings: Settings) -> tuple[pafs.FileSystem, str]:
-    """The file system of a URI, and the path of the URI inside it.
+    """Return the file system of a URI, and the path of the URI inside it.
 
-    `settings`: the Hadoop settings `fs.*` (in Spark `spark.hadoop.fs.*`, prefix removed).
-    Raises StorageUnreachableError.
+    Args:
+        uri: The URI.
+        settings: The Hadoop settings `fs.*` (`spark.hadoop.fs.*` in Spark, without the prefix).
+
+    Raises:
+        StorageUnreachableError: pyarrow cannot open the file system.
 
     >>> fs, path = open_file_system("file:/tmp/a%20b", {})
     >>> fs.type_name, path
@@ -59,7 +63,7 @@ def open_file_system(uri: str, settings: Settings) -> tuple[pafs.FileSystem, str
             return opener(authority, settings), _path_inside(scheme, authority, path)
         file_system, inside = pafs.FileSystem.from_uri(uri)
         return file_system, inside
-    except Exception as problem:  # pyarrow and the stores below it raise of every kind
+    except Exception as problem:  # pyarrow and the stores below it may raise anything
         raise StorageUnreachableError(
             f"pyarrow cannot reach {scheme}://{authority}: {type(problem).__name__}: {problem}"
         ) from problem
@@ -74,7 +78,7 @@ class FileSystems:
         self._lock = threading.Lock()
 
     def locate(self, uri: str) -> tuple[pafs.FileSystem, str]:
-        """As `open_file_system`."""
+        """Return what `open_file_system` returns."""
         scheme, authority, path = split_uri(uri)
         if scheme not in _OPENERS:
             return open_file_system(uri, self._settings)
@@ -86,7 +90,7 @@ class FileSystems:
 
 
 def _path_inside(scheme: str, authority: str, path: str) -> str:
-    # Object stores of pyarrow take "bucket/key"; HDFS and local files take the absolute path.
+    # pyarrow's object stores expect "bucket/key"; HDFS and local files expect the absolute path.
     if scheme in ("s3", "s3a", "s3n", "gs"):
         return authority + path
     if scheme in ("abfs", "abfss"):
@@ -100,7 +104,7 @@ def _local(authority: str, settings: Settings) -> pafs.FileSystem:
 
 def _s3(bucket: str, settings: Settings) -> pafs.FileSystem:
     def setting(name: str) -> str | None:
-        # S3A: a setting of the bucket goes before the general one
+        # S3A: a setting for the bucket takes precedence over the general one
         return settings.get(f"fs.s3a.bucket.{bucket}.{name}") or settings.get(f"fs.s3a.{name}")
 
     options: dict[str, Any] = {}
@@ -117,7 +121,8 @@ def _s3(bucket: str, settings: Settings) -> pafs.FileSystem:
         elif setting("connection.ssl.enabled") == "false":
             options["scheme"] = "http"
         options["endpoint_override"] = endpoint.rstrip("/")
-        # pyarrow addresses by path once an endpoint is given; S3A by host unless told
+        # With an endpoint, pyarrow uses path-style addressing, and S3A virtual hosts by default.
+        # Path style is kept unless the setting is explicitly false.
         virtual = setting("path.style.access") == "false"
         options["force_virtual_addressing"] = virtual
     if "Anonymous" in (setting("aws.credentials.provider") or ""):
@@ -132,7 +137,7 @@ def _s3(bucket: str, settings: Settings) -> pafs.FileSystem:
 def _hdfs(authority: str, settings: Settings) -> pafs.FileSystem:
     host, _, port = authority.partition(":")
     extra = {key: value for key, value in settings.items() if key.startswith(("fs.", "dfs."))}
-    # an authority without a port is a logical (high availability) name: port 0
+    # an authority without a port is a logical (high-availability) name, for which the port is 0
     return pafs.HadoopFileSystem(
         host or "default", int(port) if port else 0, extra_conf=extra or None
     )
@@ -189,27 +194,31 @@ _OPENERS: dict[str, Callable[[str, Settings], pafs.FileSystem]] = {
 
 
 def replace_file(file_system: pafs.FileSystem, source: str, target: str) -> None:
-    """Moves a file over another, in one step where the file system can. Raises OSError."""
+    """Replace a file with another, in one step if the file system can.
+
+    Raises:
+        OSError: The file cannot be moved.
+    """
     if isinstance(file_system, pafs.LocalFileSystem):
         os.replace(source, target)
         return
     try:
         file_system.move(source, target)
     except OSError:
-        # HDFS does not rename over a file. Between the two steps there is none, which costs pruning
-        # and nothing else.
+        # HDFS does not rename over a file. Between the two steps no file exists, and queries in
+        # that moment are not pruned.
         file_system.delete_file(target)
         file_system.move(source, target)
 
 
 def write_whole(file_system: pafs.FileSystem, content: bytes, path: str) -> None:
-    """Writes a small file so that readers find all of it or what was there before.
+    """Write a small file. Readers see either all of it or the previous content.
 
     Raises:
-        OSError: the file system refuses.
+        OSError: The file cannot be written.
     """
     if not isinstance(file_system, pafs.LocalFileSystem | pafs.HadoopFileSystem):
-        # an object appears whole or not at all
+        # an object store publishes an object as a whole or not at all
         with file_system.open_output_stream(path) as sink:
             sink.write(content)
         return

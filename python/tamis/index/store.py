@@ -1,7 +1,7 @@
 """Writing, reading and dropping the durable form of an index.
 
-A generation is written under a name of its own, and then the pointer is replaced in one step: an
-interrupted build leaves the old index in force, and of two concurrent builds the later one wins.
+A generation is written under a unique name, and then the pointer is replaced in one step. So the
+old index stays current if a build is interrupted, and the later one of two concurrent builds wins.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from tamis.index.parquet_form import (
 from tamis.index.storage import StorageUnreachableError, open_file_system, write_whole
 from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild, restore, unreachable
 
-# A generation that is not in force may be one that a build is writing now, until it is this old.
+# A generation that is younger and not current may be one that a build is still writing.
 YOUNG = timedelta(hours=1)
 #: Size and modification time (ns) of each pointer file; None: it does not exist.
 Stamp: TypeAlias = tuple[tuple[int, int] | None, ...]
@@ -67,7 +67,11 @@ class Store:
 
     @staticmethod
     def at(root: str, location: str | None, settings: Mapping[str, str]) -> Store:
-        """The store of the index of a root. Raises IndexUnusable: its storage is out of reach."""
+        """Return the store of the index of a root.
+
+        Raises:
+            IndexUnusable: Its storage cannot be reached.
+        """
         uri = index_uri(root, location)
         try:
             return Store(root, uri, *open_file_system(uri, settings))
@@ -80,7 +84,7 @@ class Store:
     # --- reading ------------------------------------------------------------------------------
 
     def stamp(self) -> Stamp | None:
-        """What tells one state of the pointers from another; None: there is no index."""
+        """Return a value that identifies the state of the pointers; None if there is no index."""
         names = [self._inside(name) for name in (POINTER, VISIBLE_POINTER)]
         stamps = tuple(
             (info.size, info.mtime_ns or 0) if info.type == pafs.FileType.File else None
@@ -89,9 +93,11 @@ class Store:
         return stamps if any(stamps) else None
 
     def pointer(self) -> Pointer:
-        """The pointer in force: the later one, where an older tamis has written one as well.
+        """Return the current pointer. If an older tamis has written one too, the later one counts.
 
-        Raises IndexMissing, IndexUnusable.
+        Raises:
+            IndexMissing: There is no index.
+            IndexUnusable: The pointer cannot be read.
         """
         pointer = self._pointer_in(POINTER)
         if pointer is None:
@@ -106,7 +112,11 @@ class Store:
         return visible if visible is not None and is_later(visible, pointer) else pointer
 
     def _pointer_in(self, name: str) -> Pointer | None:
-        """The content of one pointer file; None: it does not exist. Raises IndexUnusable."""
+        """Return the content of one pointer file; None if it does not exist.
+
+        Raises:
+            IndexUnusable: The file cannot be read.
+        """
         try:
             return unseal(self._read(name))
         except FileNotFoundError:
@@ -115,13 +125,17 @@ class Store:
             raise IndexUnusable(
                 "index.newer_format",
                 f"the index {self.uri} was written by a later tamis ({problem})",
-                f"install that version, or build it anew: {rebuild(self.root)}",
+                f"install that version, or rebuild the index: {rebuild(self.root)}",
             ) from problem
         except (OSError, ValueError) as problem:
             raise self._trouble(name, problem) from problem
 
     def checksums(self, pointer: Pointer) -> dict[str, Checksums]:
-        """Checksums of the generation. Raises IndexUnusable."""
+        """Return the checksums of a generation.
+
+        Raises:
+            IndexUnusable: They cannot be read.
+        """
         try:
             content = self._read(place(pointer, CHECKSUMS))
             if zlib.crc32(content) != pointer.data[CHECKSUMS].checksum:
@@ -131,7 +145,13 @@ class Store:
             raise self._trouble(place(pointer, CHECKSUMS), problem) from problem
 
     def pieces(self, pointer: Pointer, name: str) -> Iterator[bytes]:
-        """A data file, piece by piece. Believe them after the last: IndexUnusable where wrong."""
+        """Yield a data file piece by piece.
+
+        The checksum is verified after the last piece. Do not trust any piece before that.
+
+        Raises:
+            IndexUnusable: The file cannot be read, or its checksum does not match.
+        """
         checksum = size = 0
         try:
             where = self._inside(place(pointer, name))
@@ -148,10 +168,12 @@ class Store:
     def columns(
         self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
     ) -> pa.Table:
-        """Some columns of a data file; those that it does not have are left out.
+        """Return some columns of a data file, without those that it does not have.
 
-        Reads, and verifies against the checksums, nothing but the footer and the chunks of these
-        columns. Raises IndexUnusable.
+        Reads only the footer and the chunks of these columns, and verifies their checksums.
+
+        Raises:
+            IndexUnusable: They cannot be read.
         """
         with self._opened(pointer, checksums, name, wanted) as (parquet, present):
             return parquet.read(columns=present, use_threads=False)
@@ -159,7 +181,7 @@ class Store:
     def batches(
         self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
     ) -> Iterator[pa.RecordBatch]:
-        """The same, some rows at a time; at least one batch, which may be empty."""
+        """Yield the same as `columns`, in batches of rows: at least one, which may be empty."""
         with self._opened(pointer, checksums, name, wanted) as (parquet, present):
             if parquet.metadata.num_rows == 0:
                 yield pa.RecordBatch.from_pylist([], parquet.schema_arrow).select(present)
@@ -169,7 +191,7 @@ class Store:
     def _opened(
         self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
     ) -> Iterator[tuple[pq.ParquetFile, list[str]]]:
-        """A data file of which the chunks of some columns are there, and which of them it has."""
+        """Open a data file for some columns; yield it with those of the columns that it has."""
         present = [column for column in wanted if column in checksums.chunks]
         try:
             with self.file_system.open_input_file(self._inside(place(pointer, name))) as file:
@@ -189,7 +211,7 @@ class Store:
         )
 
     def mend(self) -> str:
-        """The command that builds the index anew and keeps what it recorded."""
+        """Return the command that rebuilds the index and keeps what it recorded."""
         return restore(self.root)
 
     def _read(self, *parts: str) -> bytes:
@@ -210,9 +232,17 @@ class Store:
         more: Mapping[str, pa.Table] | None = None,
         raw: Mapping[str, memoryview] | None = None,
     ) -> dict[str, DataFile]:
-        """Writes the data of a generation, which is not in force until `commit`.
+        """Write the data of a generation, which becomes current with `commit`.
 
-        `more`: further tables, by name.  `raw`: further files, as they are.
+        Args:
+            generation: Its name.
+            files: The statistics of files.
+            row_groups: The statistics of row groups.
+            more: Further tables, by name.
+            raw: The content of further files, by name.
+
+        Returns:
+            Size and checksum of every file, by name.
         """
         self.file_system.create_dir(self._inside(generation), recursive=True)
         checksums: dict[str, Checksums] = {}
@@ -232,14 +262,14 @@ class Store:
         return data
 
     def commit(self, pointer: Pointer) -> None:
-        """Puts a generation in force, in one step."""
+        """Make a generation current, in one step."""
         write_whole(self.file_system, seal(pointer), self._inside(POINTER))
         self._remove_visible_index()
 
     def _remove_visible_index(self) -> None:
-        """Removes what an older tamis has put in force: a glob over the table would read it.
+        """Remove the index of an older tamis, which a glob over the table would read.
 
-        A generation that it is writing now stays, so that its build does not fail.
+        A generation that an older tamis is still writing stays, so that its build does not fail.
         """
         try:
             visible = unseal(self._read(VISIBLE_POINTER))
@@ -256,17 +286,17 @@ class Store:
         return bool(info.type == pafs.FileType.File)
 
     def generation_in_force(self) -> str | None:
-        """None: there is no index, or none that can be read."""
+        """Return the name of the current generation; None if there is none that can be read."""
         try:
             return self.pointer().generation
         except IndexUnusable:
             return None
 
     def remove_old_generations(self, but: str | None = None) -> None:
-        """Removes generations that are neither in force nor young, nor the one named.
+        """Remove generations that are neither current nor young, except the one named `but`.
 
-        That one was in force until now: planners that have it open read it a little longer. Never
-        raises.
+        That one was current until now, and planners that have it open may read it a little longer.
+        Never raises.
         """
         try:
             kept = {self.pointer().generation, but}
@@ -281,10 +311,10 @@ class Store:
                 ):
                     self.file_system.delete_dir(info.path)
         except (OSError, StatisticsIndexError):
-            return  # what is left over costs space; the next build tries again
+            return  # the remains only take space, and the next build tries again
 
     def drop(self) -> None:
-        """Removes the index: first the pointers, so that no query meets half of it."""
+        """Remove the index: the pointers first, so that no query sees half of it."""
         for name in (POINTER, VISIBLE_POINTER):
             if self._exists(name):
                 self.file_system.delete_file(self._inside(name))

@@ -1,11 +1,11 @@
-"""The compressed sizes of row groups as a footer states them, which pyarrow does not show.
+"""The compressed sizes of row groups that a footer states, which pyarrow does not expose.
 
 A footer is a Thrift struct in the compact protocol (parquet.thrift, thrift-compact-protocol.md):
 
     FileMetaData  4: list<RowGroup> row_groups     RowGroup  6: optional i64 total_compressed_size
 
-Spark's readers go by that field where it is set, whatever the column chunks say. Imports nothing of
-this package: it also runs on executors.
+Spark's readers use that field if it is set, whatever the column chunks state. This module imports
+nothing from this package, because it also runs on executors.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ _TOTAL_COMPRESSED_SIZE: Final = 6
 
 
 def stated_sizes(metadata: pq.FileMetaData) -> list[int | None]:
-    """`total_compressed_size` of every row group; None: the footer leaves it out.
+    """Return `total_compressed_size` of every row group; None if the footer omits it.
 
-    Raises ValueError, IndexError where the footer is not what it should be.
+    Raises:
+        ValueError, IndexError: The footer is not valid.
     """
     sink = pa.BufferOutputStream()
-    metadata.write_metadata_file(sink)  # the fields as they were read, and nothing else
+    metadata.write_metadata_file(sink)  # exactly the fields that were read
     content = sink.getvalue().to_pybytes()
     length = int.from_bytes(content[-8:-4], "little")
     sizes = _Compact(content, len(content) - 8 - length).sizes()
@@ -43,7 +44,7 @@ def stated_sizes(metadata: pq.FileMetaData) -> list[int | None]:
 
 
 class _Compact:
-    """A place in bytes of the compact protocol."""
+    """A position in bytes of the compact protocol."""
 
     __slots__ = ("_at", "_bytes")
 
@@ -62,20 +63,20 @@ class _Compact:
         return []
 
     def _size(self) -> int | None:
-        """Of one row group, and its end is where this leaves off."""
-        found = None
+        """Return the size of one row group, and advance to its end."""
+        size = None
         field = 0
         while kind := self._byte():
             field = self._field(field, kind)
             if field == _TOTAL_COMPRESSED_SIZE and kind & 15 in _INTEGERS:
                 raw = self._varint()
-                found = (raw >> 1) ^ -(raw & 1)
+                size = (raw >> 1) ^ -(raw & 1)
             else:
                 self._skip(kind & 15)
-        return found
+        return size
 
     def _field(self, previous: int, header: int) -> int:
-        """The number of a field; a long form follows where the distance does not fit."""
+        """Return the number of a field: its header has the difference, or the number follows."""
         if header >> 4:
             return previous + (header >> 4)
         raw = self._varint()
@@ -97,7 +98,7 @@ class _Compact:
             shift += 7
 
     def _list(self) -> tuple[int, int]:
-        """How many elements, and of which type."""
+        """Return the number of elements of a list, and their type."""
         header = self._byte()
         count = header >> 4
         return (self._varint() if count == 15 else count), header & 15
@@ -119,7 +120,7 @@ class _Compact:
             count, element = self._list()
             for _ in range(count):
                 if element in _BOOLEANS:
-                    self._at += 1  # a boolean that is no field takes a byte
+                    self._at += 1  # a boolean that is not a field takes a byte
                 else:
                     self._skip(element)
         elif kind == _BYTE:
@@ -127,4 +128,4 @@ class _Compact:
         elif kind == _DOUBLE:
             self._at += 8
         elif kind not in _BOOLEANS:
-            raise ValueError(f"a field of type {kind}, which no footer has")
+            raise ValueError(f"a field of type {kind}, which does not occur in footers")

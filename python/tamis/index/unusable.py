@@ -1,4 +1,4 @@
-"""Why an index is not used."""
+"""The reasons why an index is not used."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from tamis.errors import StatisticsIndexError
 
 
 class IndexUnusable(StatisticsIndexError):
-    """There is an index, and it cannot be used: queries run as if there were none.
+    """An index cannot be used, and queries run as if there were none.
 
-    `code` is stable; the text says which index, what is wrong with it, and the command that mends
-    it.
+    `code` is stable. The text names the index, the problem, and the command that repairs it.
     """
 
     def __init__(self, code: str, what: str, fix: str) -> None:
@@ -22,14 +21,14 @@ class IndexUnusable(StatisticsIndexError):
 
 
 class IndexMissing(IndexUnusable):
-    """There is no index. Not worth a warning."""
+    """There is no index, which does not warrant a warning."""
 
 
 def rebuild(root: str) -> str:
-    """The command that builds the index of a directory anew.
+    """Return the command that rebuilds the index of a directory.
 
     Args:
-        root: URL-encoded. Spark, and so the command, takes a path as it is.
+        root: The URL-encoded URI. The command has it decoded, because Spark expects plain paths.
 
     >>> rebuild("file:/data/t")
     'python -m tamis index build file:/data/t'
@@ -38,7 +37,7 @@ def rebuild(root: str) -> str:
 
 
 def restore(root: str) -> str:
-    """The command that builds it anew, with all that it recorded before.
+    """Return the command that rebuilds an index with everything that it recorded before.
 
     >>> restore("file:/data/my%20t")
     "python -m tamis index refresh 'file:/data/my t'"
@@ -47,20 +46,20 @@ def restore(root: str) -> str:
 
 
 def overwritten(root: str) -> IndexUnusable:
-    """The index has disappeared with the former content of the directory."""
+    """Return the error that an index has disappeared with the previous content of its table."""
     return IndexUnusable(
         "index.overwritten",
-        f"the index of {root} is gone, as after an overwrite of the table",
-        f"restore it with what it recorded: {restore(root)} (or forget it: python -m tamis index "
-        f"drop {shlex.quote(unquote(root))})",
+        f"the index of {root} is missing, probably after an overwrite of the table",
+        f"restore it with everything that it recorded: {restore(root)} (or forget it: python -m "
+        f"tamis index drop {shlex.quote(unquote(root))})",
     )
 
 
 def unreachable(index: str, what: str) -> IndexUnusable:
-    """The storage of an index does not answer, or not to us."""
+    """Return the error that the storage of an index cannot be reached."""
     return IndexUnusable(
         "index.storage_unreachable",
-        f"the index {index} is out of reach ({what})",
-        "check the fs.* settings of the session, or set spark.tamis.index.location to a storage "
-        "that pyarrow reaches",
+        f"the index {index} cannot be reached ({what})",
+        "check the fs.* settings of the session, or set spark.tamis.index.location to storage "
+        "that pyarrow can reach",
     )

@@ -1,7 +1,7 @@
-"""Lists of the distinct values of each file, of columns that have few.
+"""Lists of the distinct values of each file, for columns with few distinct values.
 
-Kept as numbers of values in one sorted dictionary of the whole table, so that a constant is looked
-up once, and a file is asked for numbers.
+The values are stored as codes of one sorted dictionary for the whole table. So a constant is looked
+up once, and its code is compared with those of each file.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tamis.expr.types import DataType
 
 __all__ = ["MAX_LENGTH", "MAX_VALUES", "UNKNOWN", "ValueLists", "ValueMembers", "key_sql", "listed"]
 
-#: Files with more distinct values than that, or with a longer one (bytes), have no list.
+#: A file with more distinct values, or with a longer value (in bytes), has no list.
 MAX_VALUES: Final = 1000
 MAX_LENGTH: Final = 1024
 UNKNOWN: Final = -1
-#: So many containers are asked at a time: what that takes is small, however many there are.
+#: Containers per lookup, which bounds its memory however many containers there are.
 _BLOCK: Final = 1 << 16
 
 Longs = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ Codes = npt.NDArray[np.int32]
 
 
 def key_sql(value: str, data_type: str) -> str:
-    """SQL of a value as BINARY: the same for equal values, read by `_value`."""
+    """Return SQL of a value as BINARY, equal for equal values. `_value` decodes it."""
     match data_type:
         case "binary":
             return value
@@ -46,12 +46,12 @@ def key_sql(value: str, data_type: str) -> str:
         case "boolean":
             number = f"CAST({value} AS INT)"
         case "float" | "double":
-            number = f"CAST({value} AS DOUBLE) + 0D"  # + 0: one zero
+            number = f"CAST({value} AS DOUBLE) + 0D"  # + 0: turns -0.0 into 0.0
         case "date":
             number = f"unix_date({value})"
         case "timestamp":
             number = f"unix_micros({value})"
-        case "timestamp_ntz":  # without a time zone: the day, and what of it has passed
+        case "timestamp_ntz":  # no time zone: the day and the microseconds within the day
             number = (
                 f"unix_date(CAST({value} AS DATE)) * 86400000000L + hour({value}) * 3600000000L "
                 f"+ minute({value}) * 60000000L "
@@ -77,7 +77,12 @@ def _value(key: bytes, data_type: DataType) -> Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueLists:
-    """Lists of files in order. counts: of each, or UNKNOWN.  values: of all, as an edge."""
+    """The lists of files, in order.
+
+    Attributes:
+        counts: Number of values of each list, or UNKNOWN.
+        values: The concatenated values of all lists, as an edge.
+    """
 
     counts: Longs
     values: Edge
@@ -87,12 +92,12 @@ class ValueLists:
 
 
 def listed(lists: Sequence[Sequence[bytes] | None], data_type: DataType) -> ValueLists:
-    """Lists of keys (see `key_sql`) of files in order; None: not known."""
+    """Return the lists of files, in order, from keys (see `key_sql`). None: unknown."""
     decoded: list[list[Value] | None] = []
     for keys in lists:
         try:
             decoded.append(None if keys is None else [_value(key, data_type) for key in keys])
-        except UnicodeDecodeError:  # a string that is not UTF-8: no constant speaks of it
+        except UnicodeDecodeError:  # a string that is not UTF-8, which no constant can represent
             decoded.append(None)
     counts = [UNKNOWN if values is None else len(values) for values in decoded]
     flat = [value for values in decoded if values is not None for value in values]
@@ -101,10 +106,13 @@ def listed(lists: Sequence[Sequence[bytes] | None], data_type: DataType) -> Valu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueMembers:
-    """Lists as the evaluator asks them.
+    """Lists in the form that the evaluator uses.
 
-    dictionary: the distinct values of the table, ascending.  codes: of all lists.  starts, counts:
-    of each container.
+    Attributes:
+        dictionary: The distinct values of the table, ascending.
+        codes: The concatenated lists, as places in the dictionary.
+        starts: The first place in `codes` of each container.
+        counts: The number of values of each container, or UNKNOWN.
     """
 
     dictionary: Edge
@@ -121,16 +129,17 @@ class ValueMembers:
             return ValueMembers(dictionary, codes.astype(np.int32), starts, lists.counts)
         distinct = lists.values.unique()
         dictionary = distinct.take(pc.sort_indices(distinct))
-        found = pc.index_in(lists.values, value_set=dictionary)
-        return ValueMembers(dictionary, found.to_numpy(zero_copy_only=False), starts, lists.counts)
+        places = pc.index_in(lists.values, value_set=dictionary)
+        return ValueMembers(dictionary, places.to_numpy(zero_copy_only=False), starts, lists.counts)
 
     def may_match(self, options: Edge) -> Flags:
-        # A value is an option; what has no list may hold any.
+        # Some value of the list is an option. A container without a list may have any value.
         flags: Flags = (self.counts == UNKNOWN) | (self._matched(options) > 0)
         return flags
 
     def may_miss(self, options: Edge) -> Flags:
-        # The values of a list are distinct, and so are the options that they equal.
+        # The values of a list are distinct, so if fewer of them match than there are, some value is
+        # not an option.
         flags: Flags = (self.counts == UNKNOWN) | (self._matched(options) < self.counts)
         return flags
 
@@ -138,7 +147,7 @@ class ValueMembers:
         return {"values": self}
 
     def _matched(self, options: Edge) -> Longs:
-        """How many of the values of each container are options; the values are distinct."""
+        """Return how many of the distinct values of each container are options."""
         matched = np.zeros(len(self.counts), np.int64)
         wanted = _places(self.dictionary, options)
         if not len(wanted):
@@ -151,12 +160,12 @@ class ValueMembers:
         return matched
 
     def _matched_in(self, wanted: Codes, starts: Longs, counts: Longs) -> Longs:
-        """The same of some containers, for the codes of options."""
+        """Return the same for some containers, given the codes of the options."""
         sizes = np.maximum(counts, 0)
         ends = np.cumsum(sizes)
         total, first = int(ends[-1]), int(starts[0])
         moved = starts - (ends - sizes)
-        if (moved == first).all():  # the codes of each container lie one after the other
+        if (moved == first).all():  # the codes of the containers are contiguous
             codes = self.codes[first : first + total]
         else:
             codes = self.codes[np.arange(total) + np.repeat(moved, sizes)]
@@ -164,14 +173,14 @@ class ValueMembers:
             hits = np.flatnonzero(codes == wanted[0])
         else:
             hits = np.flatnonzero(np.isin(codes, wanted))
-        # a hit lies in the first container that ends after it; those without values are passed over
+        # a hit belongs to the first container that ends after it, which skips those without values
         within: Longs = np.bincount(
             np.searchsorted(ends, hits, side="right"), minlength=len(counts)
         )
         return within
 
     def bounds(self, data_type: DataType) -> Bounds:
-        """The least and the greatest value of each container, where they are known."""
+        """Return the least and the greatest value of each container that has a list with values."""
         known = self.counts > 0
         if not len(self.codes) or not known.any():
             return Bounds(
@@ -179,7 +188,7 @@ class ValueMembers:
             )
         where = self.starts[known]
         low, high = (np.zeros(len(known), np.int64) for _ in range(2))
-        # the lists that are not empty lie one after the other
+        # the lists that are not empty are contiguous
         low[known] = np.minimum.reduceat(self.codes, where)
         high[known] = np.maximum.reduceat(self.codes, where)
         lower, upper = self._edge(low, known, data_type, 0), self._edge(high, known, data_type, 1)
@@ -214,26 +223,26 @@ class ValueMembers:
 
 
 def _places(dictionary: Edge, options: Edge) -> Codes:
-    """Where the options lie in a sorted dictionary; those that it does not have are left out."""
+    """Return the places of the options in a sorted dictionary, without those that it lacks."""
     if not len(dictionary):
         return np.zeros(0, np.int32)
     if isinstance(dictionary, np.ndarray):
         at = np.searchsorted(dictionary, options).clip(max=len(dictionary) - 1)
         codes: Codes = at[dictionary[at] == options].astype(np.int32)
         return codes
-    found = []
+    places = []
     for option in pa.array(options).cast(dictionary.type).to_pylist():
         if option is None:
             continue
         place = bisect_left(_Values(dictionary), option)
         if place < len(dictionary) and dictionary[place].as_py() == option:
-            found.append(place)
-    return np.array(found, np.int32)
+            places.append(place)
+    return np.array(places, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """An Arrow array as a sequence of Python's values."""
+    """An Arrow array as a sequence of Python values."""
 
     array: pa.Array
 

@@ -1,4 +1,4 @@
-"""The sidecar: a process of the driver's machine that plans for the shim over py4j.
+"""The sidecar: a process on the driver's machine that plans for the shim over py4j.
 
-Started by the shim as `python -m tamis.serve`; nobody starts it by hand.
+The shim starts it as `python -m tamis.serve`. Users do not start it.
 """

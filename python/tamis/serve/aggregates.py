@@ -1,4 +1,4 @@
-"""The goal of an aggregate: documents in, what statistics answer out."""
+"""Answers to the goal of an aggregate, from its documents and the statistics of the scan."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ __all__ = ["answer_aggregates"]
 
 
 def answer_aggregates(goal: AggregateGoal, asked: Asked) -> GoalAnswer:
-    """Which files statistics answer for, and with what."""
+    """Return the files that statistics answer for, with their values, or why there are none."""
     aggregates = _aggregates(goal)
     if isinstance(aggregates, NothingAnswer):
         return aggregates
-    found, kept = asked.found, asked.decision.kept
-    matching = fully_matching(asked.conjuncts, found.segments, kept)
-    if kept.any() and (found.num_records is None or not matching.any()):
+    scan, kept = asked.found, asked.decision.kept
+    matching = fully_matching(asked.conjuncts, scan.segments, kept)
+    if kept.any() and (scan.num_records is None or not matching.any()):
         return nothing("AGGREGATE_NOT_COVERED")
-    records = found.num_records
-    if records is None:  # and no file is kept
+    records = scan.num_records
+    if records is None:  # then no file is kept
         records = np.zeros(len(kept), np.int64)
-    raising = files_that_may_raise(asked.conjuncts, found.segments, kept & ~matching)
-    keys = _keys(goal, found.directories)
-    answered = answer(aggregates, found.segments, kept, matching, records, keys, raising)
+    raising = files_that_may_raise(asked.conjuncts, scan.segments, kept & ~matching)
+    keys = _keys(goal, scan.directories)
+    answered = answer(aggregates, scan.segments, kept, matching, records, keys, raising)
     if answered.covered + answered.skipped == 0 and kept.any():
         return _not_certain(aggregates)
     try:
         groups = [
-            PartialDocument(each.key, [_constant(value) for value in each.values])
-            for each in answered.partials
+            PartialDocument(partial.key, [_constant(value) for value in partial.values])
+            for partial in answered.partials
         ]
-    except UnicodeDecodeError:  # a string that is no text does not travel
+    except UnicodeDecodeError:  # a string that is not valid UTF-8 cannot be sent
         return _not_certain(aggregates)
     return AggregateAnswer(encode_kept(answered.left), answered.covered, answered.skipped, groups)
 
 
 def _aggregates(goal: AggregateGoal) -> list[Aggregate] | NothingAnswer:
     arguments = [each.argument for each in goal.aggregates]
-    # one after the other: a time zone is told once
+    # decoded together, because the documents state a time zone only once
     decoded = iter(decode_conjuncts([each for each in arguments if each is not None]))
     aggregates = []
     for each in goal.aggregates:
@@ -88,7 +88,7 @@ def _not_certain(aggregates: list[Aggregate]) -> NothingAnswer:
 
 
 def _constant(value: Value) -> bool | int | float | str | None:
-    """As expression documents write constants."""
+    """Return a value in the form of constants in expression documents."""
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, bytes):

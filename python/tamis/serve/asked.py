@@ -1,4 +1,4 @@
-"""The scan that a goal is about, and how "nothing" is said."""
+"""The scan that a goal refers to, and the answer that a goal changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Asked", "nothing", "reason_document"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """The scan that a goal is about, decided."""
+    """The scan that a goal refers to, and what was decided for it."""
 
     found: ScanInput
     conjuncts: Sequence[Expr]
@@ -24,10 +24,10 @@ class Asked:
 
 
 def nothing(code: str, **arguments: Argument) -> NothingAnswer:
-    """The goal changes nothing, for that reason."""
+    """Return the answer that the goal changes nothing, with its reason."""
     return NothingAnswer(reason_document(reason(code, **arguments)))
 
 
 def reason_document(why: Reason) -> ReasonDocument:
-    """A reason as it travels."""
+    """Return the document of a reason."""
     return ReasonDocument(why.code, dict(why.arguments), why.text, why.fix)

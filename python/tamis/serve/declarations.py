@@ -1,6 +1,7 @@
-"""What is declared of functions, as the conf `spark.tamis.declarations` names it.
+"""Loading of the declared functions that the conf `spark.tamis.declarations` names.
 
-Loaded when first asked for, and kept: a file never changes, a module is imported once a process.
+They are loaded on first use and kept, because a file never changes and a module is imported once
+per process.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from tamis.evaluate.watch import Watch
 
 __all__ = ["in_force"]
 
-#: Loading may import a library. What takes longer is in force from the next query on.
+#: Seconds to wait for loading, which may import a library. Functions that take longer are used from
+#: a later query on.
 _SECONDS: Final = 3.0
 _MOST_KEPT: Final = 1_000
 
 
 class _Loading:
-    """One entry of the conf, being loaded in a thread of its own."""
+    """One entry of the conf, loaded in a separate thread."""
 
     def __init__(self, entry: str, directory: Path) -> None:
         self._entry, self._directory = entry, directory
@@ -42,20 +44,20 @@ class _Loading:
     def _load(self) -> None:
         try:
             self._declared = [Declared(each) for each in _contracts(self._entry, self._directory)]
-        except BaseException as error:  # SystemExit of a module too
+        except BaseException as error:  # a module may also raise SystemExit
             traceback.print_exc(file=sys.stderr)
             text = str(error) if isinstance(error, DeclarationError) else repr(error)
             self._failure = f"{text}. Functions of spark.tamis.declarations entry {self._entry!r} "
-            self._failure += "are taken as not declared."
+            self._failure += "are treated as not declared."
 
     def failed(self) -> bool:
         return self._failure is not None
 
     def result(self, ends: float, watch: Watch) -> list[Declared]:
-        """What was loaded; nothing, and a warning, if that failed or takes long."""
+        """Return the declared functions; none, with a warning, if loading failed or takes long."""
         self._thread.join(max(0.0, ends - time.monotonic()))
         if self._declared is None:
-            still = f"{self._entry} is still being loaded, and taken as not declared until then."
+            still = f"{self._entry} is still loading. Its functions are treated as not declared."
             watch.warn(f"declaration_unusable:{self._entry}", self._failure or still)
         return self._declared or []
 
@@ -65,19 +67,19 @@ _lock = threading.Lock()
 
 
 def in_force(entries: Sequence[str], directory: Path, watch: Watch) -> Declarations:
-    """The declared functions by name, in the order of the entries."""
-    found: dict[str, list[Declared]] = {}
+    """Return the declared functions by name, in the order of the entries."""
+    declared: dict[str, list[Declared]] = {}
     ends = time.monotonic() + _SECONDS
     for loading in [_loading(entry, directory) for entry in entries]:
         for each in loading.result(ends, watch):
-            found.setdefault(each.contract.name, []).append(each)
-    return found
+            declared.setdefault(each.contract.name, []).append(each)
+    return declared
 
 
 def _loading(entry: str, directory: Path) -> _Loading:
     with _lock:
         known = _loaded.pop((entry, directory), None)
-        if known is None or known.failed():  # what was wrong may have been mended
+        if known is None or known.failed():  # the cause of a failure may have been fixed
             known = _Loading(entry, directory)
         _loaded[entry, directory] = known
         while len(_loaded) > _MOST_KEPT:
@@ -89,10 +91,10 @@ def _contracts(entry: str, directory: Path) -> Iterable[Contract]:
     if entry.startswith("/") or ":" not in entry:
         return [read(Path(entry), directory)]
     module, _, attribute = entry.partition(":")
-    found = getattr(importlib.import_module(module), attribute)
-    contracts = found if isinstance(found, list | tuple) else [found]
+    value = getattr(importlib.import_module(module), attribute)
+    contracts = value if isinstance(value, list | tuple) else [value]
     if not all(isinstance(each, Contract) for each in contracts):
-        raise DeclarationError(f"{entry} is no tamis.Contract, and no list of them")
+        raise DeclarationError(f"{entry} is neither a tamis.Contract nor a list of them")
     for each in contracts:
         check(each)
     return contracts

@@ -1,4 +1,4 @@
-"""What conjuncts rule out, in files, bytes and rows: for the person who asks."""
+"""What conjuncts rule out, in files, bytes and rows, for explanations."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["with_effects"]
 def with_effects(
     answers: list[ConjunctAnswer],
     request: PlanRequest,
-    found: ScanInput,
+    scan: ScanInput,
     conjuncts: Sequence[Expr],
 ) -> list[ConjunctAnswer]:
-    """The answers with what each conjunct rules out, if the request asks for it."""
+    """Return the answers with what each conjunct rules out, if the request asks for detail."""
     if not request.detail:
         return answers
 
-    sizes = found.sizes.to_numpy()
+    sizes = scan.sizes.to_numpy()
 
     def share(flags: Flags) -> Share:
         size = int(sizes[flags].sum(dtype=np.int64))
-        return Share(int(np.count_nonzero(flags)), size, found.records(flags))
+        return Share(int(np.count_nonzero(flags)), size, scan.records(flags))
 
     return [
         structs.replace(
@@ -40,6 +40,6 @@ def with_effects(
             pruned_by=list(each.kinds),
         )
         for answer, each in zip(
-            answers, effects(conjuncts, found.segments, request.snapshot.files), strict=True
+            answers, effects(conjuncts, scan.segments, request.snapshot.files), strict=True
         )
     ]

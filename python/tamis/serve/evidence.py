@@ -1,11 +1,11 @@
-"""What statistics say of each file that a scan asked about, with the cells that say it.
+"""The verdict on each file of a scan, with the statistics that prove it.
 
-A file `<id>.evidence.arrow`, a row for each file of the listing, in its order:
+They are written to `<id>.evidence.arrow`, with one row per file of the listing, in its order:
 
-    rows         int64; null: not known
+    rows         int64; null: unknown
     verdict      utf8, of all conjuncts together: none, some, all; null: nothing is known
-    ruled_out    int32, the first conjunct that alone leaves the file out; -1: it holds no row
-    together     int32, the conjunct up to which all of them together leave it out
+    ruled_out    int32, the first conjunct that alone prunes the file; -1: the file has no row
+    together     int32, the number of the conjunct that prunes it together with those before
     statistics   map<utf8, utf8>: cells of the public `files` table, as literals of Spark SQL
 """
 
@@ -41,8 +41,8 @@ from tamis.wire.messages import PlanRequest, Written, read_request, write_answer
 
 __all__ = ["write_evidence"]
 
-#: A cell that says that the others do not say it all: a bloom filter, a list of values, the bounds
-#: of an expression, or a partition that is NULL told more.
+#: A cell that marks verdicts which the other cells alone do not prove: a bloom filter, a list of
+#: values, the bounds of an expression, or a NULL partition value contributed.
 NOT_ALL: Final = "not_in_cells"
 
 _NAMES: Final = np.array([str(each) for each in (Verdict.NONE, Verdict.SOME, Verdict.ALL)])
@@ -50,7 +50,12 @@ _SOME: Final = 1
 
 
 def write_evidence(question: str) -> str:
-    """Write down what is known of each file. Raises TamisError, OSError or ValueError."""
+    """Write the evidence of each file for a PlanRequest.
+
+    Raises:
+        TamisError: The request cannot be read.
+        OSError, ValueError: The listing cannot be read, or the file cannot be written.
+    """
     request = read_request(question)
     table = with_room(depth_of(request.conjuncts), lambda: _evidence(request))
     written(table, request.snapshot.directory, request.id, "evidence")
@@ -59,18 +64,18 @@ def write_evidence(question: str) -> str:
 
 
 def _evidence(request: PlanRequest) -> pa.Table:
-    found, files = open_scan(request), request.snapshot.files
+    scan, files = open_scan(request), request.snapshot.files
     conjuncts = _conjuncts(request)
     columns = named_columns(conjuncts)
     whole = And(tuple(conjuncts)) if conjuncts else Literal(True, BOOLEAN)
     codes = np.full(files, _SOME, np.int8)
-    for segment in found.segments:
+    for segment in scan.segments:
         codes[segment.ordinals] = verdicts(whole, segment.statistics)
-    cells, is_known = _cells(found, columns, whole, codes)
-    # Of what nothing is known "some" is no finding; a constant may decide all the same.
+    cells, is_known = _cells(scan, columns, whole, codes)
+    # Without any statistics, "some" proves nothing. A constant predicate may still decide.
     verdict = pa.array(_NAMES[codes], mask=~is_known & (codes == _SOME))
-    alone, together = _ruled_out(found, conjuncts, files)
-    rows = found.num_records
+    alone, together = _ruled_out(scan, conjuncts, files)
+    rows = scan.num_records
     return pa.table(
         {
             "rows": pa.nulls(files, pa.int64()) if rows is None else pa.array(rows, mask=rows < 0),
@@ -91,19 +96,19 @@ def _conjuncts(request: PlanRequest) -> list[Expr]:
     return [bind(each, declared, watch) for each in conjuncts]
 
 
-def _ruled_out(found: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.Array, pa.Array]:
+def _ruled_out(scan: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.Array, pa.Array]:
     alone, together = np.full(files, files, np.int64), np.full(files, files, np.int64)
-    for number, effect in reversed(list(enumerate(effects(conjuncts, found.segments, files)))):
+    for number, effect in reversed(list(enumerate(effects(conjuncts, scan.segments, files)))):
         alone[effect.alone] = number
         if effect.added is not None:
             together[effect.added] = number
     if conjuncts:
-        # as the scan was planned: what follows of all of them may rule out more than each step did
+        # as in planning: the ranges implied by all conjuncts may prune more than the steps above
         implied = [each.predicate for each in found_ranges(conjuncts)]
-        kept = decide(conjuncts, found.segments, files, consequences=implied).kept
+        kept = decide(conjuncts, scan.segments, files, consequences=implied).kept
         together[~kept & (together == files)] = len(conjuncts) - 1
     empty = np.zeros(files, np.bool_)
-    for segment in found.segments:
+    for segment in scan.segments:
         flags = segment.statistics.empty()
         if flags is not None:
             empty[segment.ordinals] = flags
@@ -116,13 +121,13 @@ def _ordinals(numbers: npt.NDArray[np.int64], none: int) -> pa.Array:
 
 
 def _cells(
-    found: ScanInput, columns: NamedColumns, whole: Expr, codes: npt.NDArray[np.int8]
+    scan: ScanInput, columns: NamedColumns, whole: Expr, codes: npt.NDArray[np.int8]
 ) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
-    """A map of cells for each file, and whether anything is known of it."""
+    """Return a map of cells for each file, and whether it has any statistics."""
     types = {dotted(path): data_type for path, data_type in columns.items()}
     is_known = np.zeros(len(codes), np.bool_)
     maps, order = [], []
-    for ordinals, cells in cells_of(found, columns):
+    for ordinals, cells in cells_of(scan, columns):
         numbers = np.arange(len(codes))[ordinals]
         texts = {name: literals(each, _type_of(name, types)) for name, each in cells.items()}
         for each in cells.values():
@@ -132,14 +137,14 @@ def _cells(
             texts[NOT_ALL] = pa.array(["true" if each else None for each in differs], pa.string())
         maps.append(_maps(texts, len(numbers)))
         order.append(numbers)
-    # a listing without files has no part
+    # an empty listing has no parts
     joined = pa.concat_arrays([*maps, _maps({}, 0)])
     places = np.argsort(np.concatenate([*order, np.empty(0, np.int64)]), kind="stable")
     return joined.take(pa.array(places)), is_known
 
 
 def _replayed(whole: Expr, cells: dict[str, pa.Array], count: int) -> npt.NDArray[np.str_]:
-    """The verdicts that the cells alone lead to."""
+    """Return the verdicts that follow from the cells alone."""
     files = pa.table(cells or {"num_records": pa.nulls(count, pa.int64())})
     return np.array(evaluate(whole, files).to_pylist(), np.str_)
 
@@ -150,7 +155,7 @@ def _type_of(name: str, types: dict[str, DataType | None]) -> DataType | None:
 
 
 def _maps(texts: dict[str, pa.Array], count: int) -> pa.Array:
-    """One map a row of the names whose text is not null."""
+    """Return one map per row, with the names whose text is not null."""
     keys = pa.array(list(texts), pa.string())
     columns = len(texts)
     if not columns or not count:

@@ -1,4 +1,4 @@
-"""What a question asks beyond filters: each kind of goal and who answers it."""
+"""Answers to the goals of questions: what a query needs besides its filters."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ __all__ = ["answer_goal", "reason_document"]
 
 
 def answer_goal(
-    request: PlanRequest, found: ScanInput, conjuncts: Sequence[Expr], decision: ScanDecision
+    request: PlanRequest, scan: ScanInput, conjuncts: Sequence[Expr], decision: ScanDecision
 ) -> GoalAnswer | None:
-    """The answer to the request's goal; None: it has none."""
+    """Return the answer to the request's goal; None if it has none."""
     if request.goal is None:
         return None
-    return _GOALS[type(request.goal)](request.goal, Asked(found, conjuncts, decision))
+    return _GOALS[type(request.goal)](request.goal, Asked(scan, conjuncts, decision))
 
 
 def _limit(goal: LimitGoal, asked: Asked) -> GoalAnswer:
@@ -65,20 +65,20 @@ def _limit(goal: LimitGoal, asked: Asked) -> GoalAnswer:
 
 
 def _topk(goal: TopKGoal, asked: Asked) -> GoalAnswer:
-    kept, found = asked.decision.kept, asked.found
+    kept, scan = asked.decision.kept, asked.found
     key = SortKey(decode(goal.key), goal.descending, goal.nulls_first, goal.only)
     name = to_sql(key.expr)
-    of = key_of_files(key, asked.conjuncts, found.segments, kept)
-    if of is None:
+    keys = key_of_files(key, asked.conjuncts, scan.segments, kept)
+    if keys is None:
         return nothing("TOPK_KEY_UNKNOWN", key=name)
-    matching = matching_files(key, of, asked.conjuncts, found.segments, kept)
-    last = boundary(goal.rows, key, of, matching, found.num_records)
+    matching = matching_files(key, keys, asked.conjuncts, scan.segments, kept)
+    last = boundary(goal.rows, key, keys, matching, scan.num_records)
     if last is None:
         return nothing("TOPK_NOT_COVERED", key=name, rows=goal.rows)
-    raising = files_that_may_raise(asked.conjuncts, found.segments, kept)
-    files = first_files(key, of, last, kept) | raising
+    raising = files_that_may_raise(asked.conjuncts, scan.segments, kept)
+    files = first_files(key, keys, last, kept) | raising
     if files.sum() == kept.sum() > 1:
-        if of.may_be[Group.NAN].all():
+        if keys.may_be[Group.NAN].all():
             return nothing("TOPK_MAY_BE_NAN", key=name)
         return nothing("TOPK_RANGES_OVERLAP", key=name, rows=goal.rows)
     # the reader must not skip rows for which a filter would raise
@@ -87,7 +87,10 @@ def _topk(goal: TopKGoal, asked: Asked) -> GoalAnswer:
 
 
 def _until(edge: Any, key: Expr) -> int | str | None:
-    """The boundary as a constant that the reader may compare with; None: there is none."""
+    """Return the boundary as a constant for the reader's filter; None if there is none.
+
+    There is none either if Spark's reader would lose rows with such a filter.
+    """
     until = constant_of_edge(edge, key)
     data_type = type_of(key)
     if (
@@ -120,10 +123,10 @@ def _split(goal: SplitGoal, asked: Asked) -> GoalAnswer:
 
 def _key_range(goal: KeyRangeGoal, asked: Asked) -> GoalAnswer:
     key = decode(goal.key)
-    found = key_ranges(key, asked.conjuncts, asked.found.segments, asked.decision.kept)
-    if found is None:
+    intervals = key_ranges(key, asked.conjuncts, asked.found.segments, asked.decision.kept)
+    if intervals is None:
         return nothing("KEY_RANGE_UNKNOWN", key=to_sql(key))
-    return KeyRangeAnswer([Range(constant(each.lower), constant(each.upper)) for each in found])
+    return KeyRangeAnswer([Range(constant(each.lower), constant(each.upper)) for each in intervals])
 
 
 def _confine(goal: ConfineGoal, asked: Asked) -> GoalAnswer:

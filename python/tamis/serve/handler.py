@@ -1,4 +1,4 @@
-"""What the shim calls. The edge never raises: any failure becomes a document that says so."""
+"""The interface that the shim calls. It never raises: a failure is returned as a document."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from tamis.wire.messages import Failure, PlanFailure, write_answer
 
 
 class Handler:
-    """Implements io.tamis.bridge.Planner. Strings only.
+    """Implements io.tamis.bridge.Planner. All arguments and results are strings.
 
-    answered: called after each question.  recorder: where scans that ran are told of.
+    Args:
+        answered: Called after each question.
+        recorder: Records scans that ran.
     """
 
     def __init__(
@@ -25,7 +27,7 @@ class Handler:
         self._recorder = recorder or Recorder()
 
     def plan(self, request: str) -> str:
-        """Answer a PlanRequest, or with a PlanFailure: then the shim keeps everything."""
+        """Answer a PlanRequest. With a PlanFailure, the shim keeps every file and filter."""
 
         def answer() -> str:
             from tamis.serve.planning import plan
@@ -35,7 +37,7 @@ class Handler:
         return self._guarded(request, answer)
 
     def imply(self, request: str) -> str:
-        """Answer an ImpliedRequest, or with a PlanFailure: then the shim adds no filter."""
+        """Answer an ImpliedRequest. With a PlanFailure, the shim adds no filter."""
 
         def answer() -> str:
             from tamis.serve.implied import imply
@@ -45,7 +47,7 @@ class Handler:
         return self._guarded(request, answer)
 
     def evidence(self, request: str) -> str:
-        """Write down what statistics say of each file, for a PlanRequest; or a PlanFailure."""
+        """Write the evidence of each file for a PlanRequest, or answer with a PlanFailure."""
 
         def answer() -> str:
             from tamis.serve.evidence import write_evidence
@@ -55,18 +57,18 @@ class Handler:
         return self._guarded(request, answer)
 
     def history(self, request: str) -> str:
-        """Write the history down for the shim, for a HistoryRequest; or a PlanFailure."""
+        """Write the history for a HistoryRequest of the shim, or answer with a PlanFailure."""
 
         def answer() -> str:
             from tamis.serve.read_history import write_history
 
-            self._recorder.flush()  # what it has been told so far is in it
+            self._recorder.flush()  # the history includes all scans received so far
             return write_history(request)
 
         return self._guarded(request, answer)
 
     def _guarded(self, request: str, answer: Callable[[], str]) -> str:
-        """What `answer` says, which may import what is broken; or a PlanFailure."""
+        """Return the result of `answer`; a PlanFailure if it fails, also if its imports fail."""
         try:
             return answer()
         except BaseException as error:  # SystemExit would leave the caller waiting for its deadline
@@ -75,19 +77,19 @@ class Handler:
             self._answered()
 
     def ping(self) -> str:
-        """Answer at once: the process runs."""
+        """Answer immediately, which shows that the process is alive."""
         return "pong"
 
     def record(self, scan: str) -> str:
-        """Take a scan that ran, for the history. Answers "", or what is wrong with the history."""
+        """Record a scan that ran in the history. Return "", or the problem with the history."""
         return self._recorder.take(scan)
 
     def flush(self) -> str:
-        """Write the history as far as it was recorded. Answers as `record`."""
+        """Write all recorded scans to the history. Return as `record`."""
         return self._recorder.flush()
 
     class Java:
-        """How py4j knows the interface."""
+        """The interfaces that this class implements, for py4j."""
 
         implements = ("io.tamis.bridge.Planner",)
 
@@ -100,5 +102,5 @@ def _failure(request: str, error: BaseException) -> str:
 
 
 def _id_of(request: str) -> str:
-    found = re.search(r'"id"\s*:\s*"([^"]*)"', request)
-    return found.group(1) if found else ""
+    match = re.search(r'"id"\s*:\s*"([^"]*)"', request)
+    return match.group(1) if match else ""

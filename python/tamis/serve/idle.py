@@ -1,4 +1,4 @@
-"""What the sidecar does when no question has come for a while: it gives memory back."""
+"""An action for the sidecar when no question has arrived for a while: returning memory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Final, NoReturn
 
 __all__ = ["Idle"]
 
-#: Questions come in bursts: until so many seconds have passed, the next may need the memory again.
+#: Seconds without a question. Questions come in bursts, so before that the next one may need the
+#: memory again.
 _QUIET: Final = 1.0
 
 
 class Idle:
-    """Calls `act` once each time that no question has come for `seconds`. Thread-safe."""
+    """Calls `act` once whenever no question has arrived for `seconds`. Thread-safe."""
 
     def __init__(self, act: Callable[[], None], seconds: float = _QUIET) -> None:
         self._act = act
@@ -22,11 +23,11 @@ class Idle:
         self._asked = threading.Event()
 
     def asked(self) -> None:
-        """There was a question. Takes no time."""
+        """Note that a question has arrived. Returns immediately."""
         self._asked.set()
 
     def watch(self) -> NoReturn:
-        """What its thread does, for ever."""
+        """Run the loop of the watching thread, which never ends."""
         while True:
             self._asked.wait()
             while self._asked.is_set():

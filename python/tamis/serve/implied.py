@@ -1,4 +1,4 @@
-"""Implied ranges on the wire: of the residual of a scan, and of a filter over any other source."""
+"""Implied ranges as documents: for the residual of a scan, and for filters over other sources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ __all__ = ["found_ranges", "imply", "ranges_of_residual"]
 
 
 def imply(text: str) -> str:
-    """Answer an ImpliedRequest. Raises TamisError for one that cannot be read."""
+    """Answer an ImpliedRequest.
+
+    Raises:
+        TamisError: The request cannot be read.
+    """
     request = read_implied_request(text)
     ranges = with_room(
         depth_of(request.conjuncts),
@@ -38,10 +42,10 @@ def imply(text: str) -> str:
 
 
 def found_ranges(conjuncts: Sequence[Expr]) -> tuple[plan.ImpliedRange, ...]:
-    """What the conjuncts imply, all of them together. Never raises."""
+    """Return the ranges that all conjuncts together imply. Never raises."""
     try:
         return plan.implied_ranges(conjuncts)
-    except Exception:  # an extra is no reason to lose the decision
+    except Exception:  # implied ranges are optional, and must not fail the decision
         traceback.print_exc(file=sys.stderr)
         return ()
 
@@ -50,9 +54,12 @@ def ranges_of_residual(
     request: PlanRequest,
     conjuncts: Sequence[Expr],
     answers: Sequence[ConjunctAnswer],
-    found: Sequence[plan.ImpliedRange],
+    ranges: Sequence[plan.ImpliedRange],
 ) -> list[ImpliedRange]:
-    """Those of them that help to read the files: of columns in these that the residual names."""
+    """Return the implied ranges that the reader can use.
+
+    These are ranges of columns that the residual names and that are in the files.
+    """
     residual = [
         each
         for each, answer in zip(conjuncts, answers, strict=True)
@@ -62,24 +69,25 @@ def ranges_of_residual(
     partitions = {column.name for column in request.table.partition_columns}
     return [
         _document(each)
-        for each in found
+        for each in ranges
         if each.column.path in named
         and each.column.path[0] not in partitions
         and _is_safe_for_readers(each)
     ]
 
 
-def _is_safe_for_readers(found: plan.ImpliedRange) -> bool:
-    """Whether a Parquet reader that is given the range keeps every row that lies in it."""
-    data_type = found.column.type
+def _is_safe_for_readers(implied: plan.ImpliedRange) -> bool:
+    """Return whether a Parquet reader with this range as a filter keeps every row in the range."""
+    data_type = implied.column.type
     return not any(
-        loses_within(each.lower, each.upper, data_type, each.upper_open) for each in found.intervals
+        loses_within(each.lower, each.upper, data_type, each.upper_open)
+        for each in implied.intervals
     )
 
 
-def _document(found: plan.ImpliedRange) -> ImpliedRange:
+def _document(implied: plan.ImpliedRange) -> ImpliedRange:
     intervals = [
         ImpliedInterval(optional(each.lower), optional(each.upper), each.upper_open)
-        for each in found.intervals
+        for each in implied.intervals
     ]
-    return ImpliedRange(list(found.column.path), intervals)
+    return ImpliedRange(list(implied.column.path), intervals)

@@ -1,4 +1,4 @@
-"""Statistics as literals of Spark SQL, which anyone can evaluate again."""
+"""Statistics as literals of Spark SQL, which can be evaluated again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ __all__ = ["literals"]
 
 
 def literals(values: pa.Array, data_type: DataType | None) -> pa.Array:
-    """The text of each value; null where there is none. data_type None: as numbers are written.
+    """Return the SQL literal of each value; null for null.
+
+    Args:
+        values: The values.
+        data_type: Their type. None: the type follows from the array, and all others are numbers.
 
     >>> import datetime
     >>> from tamis.expr.types import DATE, STRING
@@ -28,19 +32,19 @@ def literals(values: pa.Array, data_type: DataType | None) -> pa.Array:
         data_type = _own(values.type)
     if data_type is None:
         return pa.array([None if v is None else str(v) for v in values.to_pylist()], pa.string())
-    # one value stands in many files where they are not clustered by it
+    # the same value occurs in many files if they are not clustered by the column
     known: dict[Any, str] = {}
     texts: list[str | None] = []
     for value in _plain(values, data_type).to_pylist():
         text = None if value is None or data_type.is_floating else known.get(value)
         if text is None and value is not None:
-            text = known[value] = _text(value, data_type)  # of -0.0 and 0.0 each anew
+            text = known[value] = _text(value, data_type)  # floats are not looked up: -0.0 == 0.0
         texts.append(text)
     return pa.array(texts, pa.string())
 
 
 def _own(arrow: pa.DataType) -> DataType | None:
-    """The type of what was recorded of a column that is only named; None: a number."""
+    """Return the type of the statistics of a column whose type is not given; None for numbers."""
     if pa.types.is_date(arrow):
         return DataType("date")
     if pa.types.is_timestamp(arrow):
@@ -53,7 +57,7 @@ def _own(arrow: pa.DataType) -> DataType | None:
 
 
 def _plain(values: pa.Array, data_type: DataType) -> pa.Array:
-    """Dates as days, timestamps as microseconds, as constants of expressions are."""
+    """Convert dates to days and timestamps to microseconds, as in constants of expressions."""
     if data_type.name == "date":
         return values.cast(pa.int32())
     if data_type.name in ("timestamp", "timestamp_ntz"):
@@ -65,7 +69,7 @@ def _text(value: Any, data_type: DataType) -> str:
     if isinstance(value, bytes) and data_type.name == "string":
         try:
             return value_sql(value.decode(), data_type)
-        except UnicodeDecodeError:  # cut inside a character
+        except UnicodeDecodeError:  # truncated inside a character
             return f"X'{value.hex().upper()}'"
     if data_type.is_floating:
         return value_sql(float(value), data_type)

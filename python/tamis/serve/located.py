@@ -1,4 +1,4 @@
-"""Names the table in the fixes of an answer, so that they can be pasted as they are."""
+"""Inserts the table into the fixes of an answer, so that they can be pasted unchanged."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["located", "target_of"]
 T = TypeVar("T", bound=ConjunctAnswer | NothingAnswer)
 
 
-def located(answer: PlanAnswer, request: PlanRequest, found: ScanInput) -> PlanAnswer:
-    """The same answer, with the table or path of the scan in its fixes."""
-    target = target_of(request, found)
+def located(answer: PlanAnswer, request: PlanRequest, scan: ScanInput) -> PlanAnswer:
+    """Return the answer with the table or path of the scan in its fixes."""
+    target = target_of(request, scan)
     if target is None:
         return answer
     goal = answer.goal
@@ -31,19 +31,19 @@ def located(answer: PlanAnswer, request: PlanRequest, found: ScanInput) -> PlanA
     )
 
 
-def target_of(request: PlanRequest, found: ScanInput) -> str | None:
-    """What `tamis.index(spark, …)` takes for the table of a scan, as Python source.
+def target_of(request: PlanRequest, scan: ScanInput) -> str | None:
+    """Return the arguments of `tamis.index(spark, …)` for the table of a scan, as Python source.
 
-    None: several directories are read, which have no index in common.
+    Returns None if the scan reads several directories, which do not share an index.
     """
     table = request.table
-    # The shim names what is not a table of a catalog by its format and path.
+    # The shim names a relation that is not a catalog table by its format and path.
     if table.name and not any(unquote(root) in table.name for root in table.roots):
         return json.dumps(table.name, ensure_ascii=False)
-    if len(found.tables) != 1:
+    if len(scan.tables) != 1:
         return None
-    (directory,) = found.tables
-    # Spark takes a path as it is, and not URL-encoded.
+    (directory,) = scan.tables
+    # Spark expects a plain path, not a URL-encoded one.
     path = json.dumps(unquote(directory), ensure_ascii=False)
     return path if request.reading is None else f"{path}, reader=…"
 

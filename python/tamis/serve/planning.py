@@ -1,4 +1,4 @@
-"""One request, one answer: read it, find the statistics, decide, write down what was decided."""
+"""Answering a question: read the request, find the statistics, decide, write the answer."""
 
 from __future__ import annotations
 
@@ -41,12 +41,16 @@ from tamis.wire.messages import (
     write_answer,
 )
 
-#: A planning that took longer, in seconds, read or gathered much.
+#: Seconds of planning after which memory is returned: longer planning allocates much.
 _LONG = 0.02
 
 
 def plan(question: str) -> str:
-    """Plan one scan. Raises TamisError for a request that cannot be read."""
+    """Plan one scan.
+
+    Raises:
+        TamisError: The request cannot be read.
+    """
     started = time.perf_counter()
     request = read_request(question)
     text = with_room(depth_of(request.conjuncts), lambda: _plan(request, started))
@@ -56,30 +60,31 @@ def plan(question: str) -> str:
 
 
 def _plan(request: PlanRequest, started: float) -> str:
-    found = open_scan(request)
+    scan = open_scan(request)
     opened = time.perf_counter()
     watch = Watch()
     conjuncts = _conjuncts(request, watch)
     implied = found_ranges(conjuncts)
-    decided = _decided(request, found, conjuncts, implied)
-    outcomes = with_effects(decided.conjuncts, request, found, conjuncts)
+    decided = _decided(request, scan, conjuncts, implied)
+    outcomes = with_effects(decided.conjuncts, request, scan, conjuncts)
     answer = structs.replace(
         decided,
         conjuncts=outcomes,
         opening_milliseconds=(opened - started) * 1000,
         implied=ranges_of_residual(request, conjuncts, decided.conjuncts, implied),
         warnings=[
-            *found.warnings,
+            *scan.warnings,
             *(Warning_(code, text) for code, text in watch.warnings.items()),
         ],
     )
-    answer = located(answer, request, found)
+    answer = located(answer, request, scan)
     seconds = time.perf_counter() - started
     return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
 
 
 def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
-    # Once here, for then little is left to do later: of thousands of equalities one list.
+    # Simplified once here, so that little is left to do later: thousands of equalities become one
+    # list.
     conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
     if not request.declarations:
         return conjuncts
@@ -89,34 +94,34 @@ def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
 
 def _decided(
     request: PlanRequest,
-    found: ScanInput,
+    scan: ScanInput,
     conjuncts: Sequence[Expr],
     implied: Sequence[ImpliedRange],
 ) -> PlanAnswer:
     consequences = [each.predicate for each in implied]
     among = None if request.among is None else decode_kept(request.among, request.snapshot.files)
     files = decide(
-        conjuncts, found.segments, request.snapshot.files, request.detail, consequences, among
+        conjuncts, scan.segments, request.snapshot.files, request.detail, consequences, among
     )
     if request.detail:
-        files = _with_better_reasons(files, found, conjuncts)
+        files = _with_better_reasons(files, scan, conjuncts)
     decision = None
     if request.reading is not None:
-        return _of_rows(request, reading_of(request.reading), found, conjuncts, files)
+        return _of_rows(request, reading_of(request.reading), scan, conjuncts, files)
     if request.row_groups:
-        grouped = grouped_files(found, files.kept)
-        decision = decide_row_groups(conjuncts, files, found.segments, grouped, consequences)
+        grouped = grouped_files(scan, files.kept)
+        decision = decide_row_groups(conjuncts, files, scan.segments, grouped, consequences)
     if decision is None:
-        answer = _answer(request, found, files, found.records(files.kept))
-        return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
-    return _with_row_groups(request, found, files, decision)
+        answer = _answer(request, scan, files, scan.records(files.kept))
+        return structs.replace(answer, goal=answer_goal(request, scan, conjuncts, files))
+    return _with_row_groups(request, scan, files, decision)
 
 
 def _with_better_reasons(
-    files: ScanDecision, found: ScanInput, conjuncts: Sequence[Expr]
+    files: ScanDecision, scan: ScanInput, conjuncts: Sequence[Expr]
 ) -> ScanDecision:
     outcomes = tuple(
-        replace(each, reason=better_reason(conjunct, each.reason, found.segments, len(files.kept)))
+        replace(each, reason=better_reason(conjunct, each.reason, scan.segments, len(files.kept)))
         for conjunct, each in zip(conjuncts, files.conjuncts, strict=True)
     )
     return replace(files, conjuncts=outcomes)
@@ -125,16 +130,17 @@ def _with_better_reasons(
 def _of_rows(
     request: PlanRequest,
     reading: Reading,
-    found: ScanInput,
+    scan: ScanInput,
     conjuncts: Sequence[Expr],
     files: ScanDecision,
 ) -> PlanAnswer:
-    """Of files that are not Parquet, which are read whole."""
+    """Return the answer for files that are not Parquet, which are read whole."""
     losing = [loses_rows_to(reading, conjunct) for conjunct in conjuncts]
     if not any(losing):
-        answer = _answer(request, found, files, found.records(files.kept))
-        return structs.replace(answer, goal=answer_goal(request, found, conjuncts, files))
-    # Then rows that pass are fewer than statistics say: the filter stays, no goal is met by them.
+        answer = _answer(request, scan, files, scan.records(files.kept))
+        return structs.replace(answer, goal=answer_goal(request, scan, conjuncts, files))
+    # Spark's reader returns fewer matching rows than statistics count. So the filter stays, and no
+    # goal is answered.
     weaker = tuple(
         replace(
             each,
@@ -145,11 +151,11 @@ def _of_rows(
         else each
         for conjunct, each, is_losing in zip(conjuncts, files.conjuncts, losing, strict=True)
     )
-    return _answer(request, found, replace(files, conjuncts=weaker), found.records(files.kept))
+    return _answer(request, scan, replace(files, conjuncts=weaker), scan.records(files.kept))
 
 
 def _answer(
-    request: PlanRequest, found: ScanInput, decision: ScanDecision, records: int | None
+    request: PlanRequest, scan: ScanInput, decision: ScanDecision, records: int | None
 ) -> PlanAnswer:
     return PlanAnswer(
         id=request.id,
@@ -157,22 +163,22 @@ def _answer(
         files=request.snapshot.files,
         kept=encode_kept(decision.kept),
         kept_records=records,
-        total_records=found.total_records,
+        total_records=scan.total_records,
         conjuncts=[_conjunct(each) for each in decision.conjuncts],
     )
 
 
 def _with_row_groups(
-    request: PlanRequest, found: ScanInput, files: ScanDecision, decision: RowGroupDecision
+    request: PlanRequest, scan: ScanInput, files: ScanDecision, decision: RowGroupDecision
 ) -> PlanAnswer:
     whole = decision.scan.kept.copy()
     whole[decision.ranges.files] = False
-    records = found.records(whole)
+    records = scan.records(whole)
     if records is not None:
         records += decision.records
-    groups = counted(found, files.kept)
+    groups = counted(scan, files.kept)
     return structs.replace(
-        _answer(request, found, decision.scan, records),
+        _answer(request, scan, decision.scan, records),
         row_groups=encode_row_groups(
             decision.ranges.files,
             decision.ranges.starts,

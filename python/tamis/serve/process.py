@@ -1,11 +1,12 @@
-"""The life of the sidecar process: handshake, serving, and death with its parent.
+"""The lifecycle of the sidecar process: handshake, serving, and exit with its parent.
 
 1. The shim writes one line to standard input: `{"token": …, "wire": …}`. The token never appears in
    the arguments or the environment, where other users could read it.
 2. The sidecar serves on a free port of the loopback interface and answers `READY {"port": …, …}` on
-   standard output: before it imports numpy and pyarrow, which take longer than all the rest.
-3. Standard input stays open. Its end means that the driver is gone, however it went. What was to be
-   recorded is written then, and the process ends.
+   standard output. It does so before it imports numpy and pyarrow, which takes longer than all
+   other steps.
+3. Standard input stays open. Its end means that the driver has exited, in whatever way. The sidecar
+   then writes the scans that are still to be recorded, and exits.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from tamis.serve.modules import without
 from tamis.serve.recorder import Recorder
 
 _LOOPBACK = "127.0.0.1"
-#: How long the driver's end is outlived, in seconds, where scans are still to be recorded.
+#: Seconds that the sidecar may outlive the driver to record scans.
 _LAST_WORDS = 1.5
 
 
 def main() -> NoReturn:
     """Serve until standard input ends."""
-    # From here on a print, of whatever library, goes to standard error: not into the handshake.
+    # From here on, anything that a library prints goes to standard error, not into the handshake.
     handshake = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     without("pandas")
@@ -45,7 +46,7 @@ def main() -> NoReturn:
     while sys.stdin.buffer.read(4096):
         pass
     recorder.end(_LAST_WORDS)
-    os._exit(0)  # not sys.exit: a thread that hangs must not keep the process
+    os._exit(0)  # not sys.exit: a thread that hangs must not keep the process alive
 
 
 def _serve(token: str, recorder: Recorder) -> int:
@@ -56,7 +57,7 @@ def _serve(token: str, recorder: Recorder) -> int:
     idle = Idle(_give_back)
     threading.Thread(target=idle.watch, daemon=True).start()
     gateway = JavaGateway(
-        # eager_load False: nothing listens on the JVM's side, and nothing ever calls it.
+        # eager_load False: the JVM does not listen, and the sidecar never calls it.
         gateway_parameters=GatewayParameters(port=1, eager_load=False, auth_token=token),
         callback_server_parameters=CallbackServerParameters(
             address=_LOOPBACK,
@@ -74,7 +75,7 @@ def _serve(token: str, recorder: Recorder) -> int:
 
 
 def _wait_until_open(port: int) -> None:
-    """py4j binds the port here and listens in a thread of its own, perhaps a moment later."""
+    """Wait until py4j listens: it binds the port here, but listens in a separate thread."""
     while True:
         try:
             socket.create_connection((_LOOPBACK, port), timeout=1).close()
@@ -99,4 +100,4 @@ def _give_back() -> None:
 def _import_what_planning_needs() -> None:
     from tamis.serve import planning
 
-    planning.__name__  # noqa: B018 - importing it was the point
+    planning.__name__  # noqa: B018 - only the import matters

@@ -1,4 +1,4 @@
-"""The history as a file for the shim."""
+"""Writing the history to a file for the shim."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ __all__ = ["write_history"]
 
 
 def write_history(question: str) -> str:
-    """Write every scan of the history down, the oldest first. No folder: no rows.
+    """Write every scan of the history, the oldest first; no rows if the folder does not exist.
 
-    Raises TamisError for a request that cannot be read, OSError where nothing can be written.
+    Raises:
+        TamisError: The request cannot be read.
+        OSError: The file cannot be written.
     """
     request = read_history_request(question)
     log = Log(default_location() if request.location is None else Path(request.location))
@@ -27,7 +29,7 @@ def write_history(question: str) -> str:
 
 
 def _as_spark_has_it(table: pa.Table) -> pa.Table:
-    """Spark knows timestamps in microseconds only."""
+    """Convert timestamps to microseconds, the only unit that Spark has."""
     schema = pa.schema(
         [
             pa.field(f.name, pa.timestamp("us", f.type.tz)) if pa.types.is_timestamp(f.type) else f

@@ -1,8 +1,9 @@
-"""From the record of a scan to a row of the history, with what statistics say of its filter.
+"""Conversion of the record of a scan to a row of the history, with further facts on its filter.
 
-That is asked again here, after the query has ended: what each conjunct rules out on its own, of how
-many files nothing is known, how well the files are ordered by each column. A query does not wait
-for it. Where it cannot be told any more, or would take long, it is null.
+These are computed here from statistics, after the query has ended, so that no query waits for them:
+what each conjunct rules out on its own, for how many files a column has no bounds, and how well the
+files are clustered by each column. They are null if they cannot be computed any more, or would take
+long.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from tamis.wire.messages import PlanRequest
 
 __all__ = ["audit_row_of", "row_of"]
 
-#: Beyond them it takes long to count what each conjunct rules out.
+#: With more files or conjuncts, counting what each conjunct rules out takes long.
 _MOST_FILES: Final = 200_000
 _MOST_CONJUNCTS: Final = 32
-#: Lists of thousands of values tell no more than their beginning.
+#: Characters of SQL that are kept: the beginning of a list of thousands of values is enough.
 _LONGEST_SQL: Final = 2_000
 
-#: What a row has as the record has it.
+#: Fields that are copied from the record to the row.
 _COPIED: Final = sorted(
     set(SCHEMA.names) & set(ScanRecord.__struct_fields__) - {"goals", "conjuncts"}
 )
@@ -53,13 +54,13 @@ class _Conjunct:
     columns: list[str]
     pruned_files: int | None
     files_without_bounds: int | None
-    #: Finer than what was known when the scan was planned; None: no such reason.
+    #: A more specific reason than the one from planning; None: there is none.
     reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What statistics say of a scan."""
+    """What statistics show about a scan."""
 
     conjuncts: Sequence[_Conjunct]
     depths: dict[str, float | None]
@@ -68,8 +69,8 @@ class _Found:
 
 
 def row_of(record: ScanRecord) -> dict[str, Any]:
-    """The row of `tamis.history.SCHEMA`."""
-    found = _looked_up(record)
+    """Return the row of a scan, in `tamis.history.SCHEMA`."""
+    looked_up = _looked_up(record)
     row: dict[str, Any] = {name: getattr(record, name) for name in _COPIED}
     row["roots"] = [] if record.question is None else record.question.table.roots
     row["goals"] = [
@@ -77,55 +78,55 @@ def row_of(record: ScanRecord) -> dict[str, Any]:
         for each in record.goals
     ]
     row["conjuncts"] = [
-        _conjunct(each, found.conjuncts[place] if found else None)
+        _conjunct(each, looked_up.conjuncts[place] if looked_up else None)
         for place, each in enumerate(record.conjuncts)
     ]
-    if found is not None:
-        row["columns"] = [{"name": name, "depth": d} for name, d in found.depths.items()]
-        row["has_index"] = found.has_index
-        row["files_without_index"] = found.files_without_index
+    if looked_up is not None:
+        row["columns"] = [{"name": name, "depth": d} for name, d in looked_up.depths.items()]
+        row["has_index"] = looked_up.has_index
+        row["files_without_index"] = looked_up.files_without_index
     return row | {"tamis": __version__}
 
 
 def audit_row_of(record: AuditRecord) -> dict[str, Any]:
-    """The row of an audit, which `tamis.history` puts to the scan with this id."""
+    """Return the row of an audit, which `tamis.history` joins with the scan of the same id."""
     audit = structs.asdict(record.audit)
     audit["text"] = audit["text"] and audit["text"][:_LONGEST_SQL]
     return {"id": record.id, "time": record.time, "audit": audit}
 
 
-def _conjunct(told: RecordedConjunct, found: _Conjunct | None) -> dict[str, Any]:
-    why = (found and found.reason) or told.reason
+def _conjunct(recorded: RecordedConjunct, facts: _Conjunct | None) -> dict[str, Any]:
+    why = (facts and facts.reason) or recorded.reason
     return {
-        "sql": told.sql[:_LONGEST_SQL],
-        "pushdown": told.pushdown,
+        "sql": recorded.sql[:_LONGEST_SQL],
+        "pushdown": recorded.pushdown,
         "reason": why and str(why.code),
         "text": why and why.text[:_LONGEST_SQL],
         "fix": why and why.fix and why.fix[:_LONGEST_SQL],
-        "columns": found and found.columns,
-        "pruned_files": found and found.pruned_files,
-        "files_without_bounds": found and found.files_without_bounds,
+        "columns": facts and facts.columns,
+        "pruned_files": facts and facts.pruned_files,
+        "files_without_bounds": facts and facts.files_without_bounds,
     }
 
 
 def _looked_up(record: ScanRecord) -> _Found | None:
-    """None where the question cannot be asked any more, as of a listing that is gone."""
+    """Plan the scan again; None if that fails, for example because its listing was deleted."""
     question = record.question
     if question is None or record.kept is None:
         return None
     try:
         kept = decode_kept(record.kept, question.snapshot.files)
-        found = with_room(depth_of(question.conjuncts), lambda: _asked_again(question, kept))
-    except Exception:  # the rest of the record is as good as before
+        result = with_room(depth_of(question.conjuncts), lambda: _asked_again(question, kept))
+    except Exception:  # the rest of the record does not depend on it
         traceback.print_exc(file=sys.stderr)
         return None
-    return found if len(found.conjuncts) == len(record.conjuncts) else None
+    return result if len(result.conjuncts) == len(record.conjuncts) else None
 
 
 def _asked_again(question: PlanRequest, kept: Flags) -> _Found:
     scan = open_scan(question)
     files = len(kept)
-    # Declared functions are taken as not declared: then a conjunct prunes less than it did.
+    # Declared functions are treated as not declared, so a conjunct may prune less than it did.
     conjuncts = [simplify(each) for each in decode_conjuncts(question.conjuncts, DEEPEST)]
     short = files <= _MOST_FILES and len(conjuncts) <= _MOST_CONJUNCTS
     pruned: list[int | None] = [None] * len(conjuncts)
@@ -150,13 +151,13 @@ def _asked_again(question: PlanRequest, kept: Flags) -> _Found:
     )
 
 
-#: Reasons with a fix of their own, which the report gives.
+#: Specific reasons with their own fix, which the report shows.
 _FINER: Final = frozenset({"VALUE_WITHIN_RANGES", "KNOWN_OF_SINGLE_VALUES"})
 
 
 def _finer(conjunct: Expr, why: Reason | None, scan: ScanInput, files: int) -> Reason | None:
-    found = better_reason(conjunct, why, scan.segments, files)
-    return found if found is not None and found.code in _FINER else None
+    better = better_reason(conjunct, why, scan.segments, files)
+    return better if better is not None and better.code in _FINER else None
 
 
 def _names(conjunct: Expr) -> list[str]:

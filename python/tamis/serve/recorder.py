@@ -1,4 +1,4 @@
-"""Scans that ran, on their way into the history: taken at once, written in batches."""
+"""Recording of scans that ran: received immediately, written to the history in batches."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, Final
 
 __all__ = ["Recorder"]
 
-#: Scans come in bursts; until so many seconds have passed they wait for others, and for planning.
+#: Seconds that scans wait for further ones, which come in bursts, and for planning to finish.
 _WAIT: Final = 5.0
-#: So many do not wait.
+#: As many scans are written without waiting.
 _BATCH: Final = 256
-#: Of more than so many the oldest are left out.
+#: If more scans are waiting, the oldest are dropped.
 _MOST: Final = 1_024
 
 
 class Recorder:
-    """Appends records to the history they name. Thread-safe; no method raises."""
+    """Appends records to the history that each names. Thread-safe; no method raises."""
 
     def __init__(self, seconds: float = _WAIT) -> None:
         self._seconds = seconds
@@ -34,7 +34,7 @@ class Recorder:
         self._trouble = ""
 
     def take(self, record: str) -> str:
-        """Take a record. Gives what is wrong with the history, as far as is known; mostly ""."""
+        """Take a record. Return the last known problem with the history, or ""."""
         self._waiting.append(record)
         self._come.set()
         if len(self._waiting) >= _BATCH:
@@ -46,7 +46,7 @@ class Recorder:
         return self._trouble
 
     def flush(self) -> str:
-        """Write what was taken so far. Gives what is wrong with the history; mostly ""."""
+        """Write the records taken so far. Return the problem with the history, or ""."""
         with self._writing:
             records = [self._waiting.popleft() for _ in range(len(self._waiting))]
             if records:
@@ -54,7 +54,7 @@ class Recorder:
             return self._trouble
 
     def end(self, seconds: float) -> None:
-        """Write what was taken so far, if that takes no longer."""
+        """Write the records taken so far, and wait for that for at most `seconds`."""
         if not self._waiting and not self._writing.locked():
             return
         last = threading.Thread(target=self.flush, daemon=True)
@@ -71,15 +71,15 @@ class Recorder:
 
 
 def _write(records: list[str]) -> str:
-    """Write them, each to the history that it names. Gives what went wrong, or ""."""
+    """Write records, each to the history that it names. Return the problem, or ""."""
     try:
         return _append(records)
-    except BaseException as error:  # nothing is worth the sidecar
+    except BaseException as error:  # no failure may harm the sidecar
         traceback.print_exc(file=sys.stderr)
         return f"the history cannot be written ({error!r}). {_OFF}"
 
 
-_OFF: Final = "Queries are not affected; spark.tamis.history.enabled=false turns it off."
+_OFF: Final = "Queries are not affected. Set spark.tamis.history.enabled=false to turn history off."
 
 
 def _append(records: list[str]) -> str:
@@ -96,15 +96,15 @@ def _append(records: list[str]) -> str:
             record = read_record(text)
             row = audit_row_of(record) if isinstance(record, AuditRecord) else row_of(record)
             rows.setdefault(record.history, []).append(row)
-        except Exception as error:  # one that cannot be read does not keep out the others
+        except Exception as error:  # a record that cannot be read must not affect the others
             traceback.print_exc(file=sys.stderr)
             trouble = f"a scan could not be recorded in the history ({error}). {_OFF}"
-        time.sleep(0.001)  # whoever plans goes first
-    for settings, of_one in rows.items():
+        time.sleep(0.001)  # lets planning go first
+    for settings, new_rows in rows.items():
         folder = default_location() if settings.location is None else Path(settings.location)
         log = Log(folder)
         try:
-            log.append(rows_to_table(of_one))
+            log.append(rows_to_table(new_rows))
             log.tidy(settings.max_age_days, settings.max_megabytes)
         except OSError as error:
             trouble = f"the history in {folder} cannot be written ({error}). {_OFF}"

@@ -1,8 +1,9 @@
-"""Room for deep expressions: reading and evaluating them recurses, some ten calls a level.
+"""Stack space for deep expressions: reading and evaluating them takes about ten calls per level.
 
-Python allows 1,000 calls, which is enough for the 60 levels that are read elsewhere. Deeper ones
-are planned in a thread of their own, whose stack has room for as many calls as are allowed while it
-runs. The shim writes at most 200 levels; what lies below is opaque, there as here.
+Python allows 1,000 nested calls, which is enough for the 60 levels that are read elsewhere. Deeper
+expressions are planned in a separate thread, with a higher recursion limit while it runs and a
+stack that is large enough for it. The shim writes at most 200 levels; deeper levels are opaque, in
+the shim and here.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ __all__ = ["DEEPEST", "depth_of", "with_room"]
 
 T = TypeVar("T")
 
-#: Levels that are read, with room: those that the shim writes.
+#: Levels that are read with a larger stack: all that the shim writes.
 DEEPEST: Final = 202
-#: Calls for these levels: thirty for each. Those made by way of C take a kilobyte or two of stack.
+#: Calls for these levels: over thirty each. Calls through C take one or two kilobytes of stack.
 _CALLS: Final = 8_000
 _STACK: Final = 64 << 20
-#: Levels for which no more room is needed than there is.
+#: Levels that do not need a larger stack.
 _SHALLOW: Final = 40
 
 _lock = threading.Lock()
 
 
 def depth_of(document: object) -> int:
-    """How many expression documents lie inside one another.
+    """Return how many levels of expression documents are nested.
 
     >>> depth_of([{"n": "call", "a": [{"n": "in", "a": {"n": "col"}}]}, {"n": "col"}])
     3
@@ -46,7 +47,11 @@ def depth_of(document: object) -> int:
 
 
 def with_room(depth: int, function: Callable[[], T]) -> T:
-    """The result of the function, or what it raises, with room for expressions of that depth."""
+    """Call a function with enough stack for expressions of a depth.
+
+    Returns:
+        What the function returns. What it raises is raised.
+    """
     if depth <= _SHALLOW:
         return function()
     outcome: list[Any] = []
@@ -54,10 +59,10 @@ def with_room(depth: int, function: Callable[[], T]) -> T:
     def run() -> None:
         try:
             outcome.extend((True, function()))
-        except BaseException as error:  # raised where it was called
+        except BaseException as error:  # raised again in the calling thread
             outcome.extend((False, error))
 
-    # Both settings are the whole process's: one deep plan at a time, and then as they were.
+    # Both settings apply to the whole process: plan one deep expression at a time, then restore.
     with _lock:
         calls, stack = sys.getrecursionlimit(), threading.stack_size(_STACK)
         sys.setrecursionlimit(max(calls, _CALLS))

@@ -1,4 +1,4 @@
-"""Tables for the shim: as Arrow files in the private directory, where listings lie as well."""
+"""Tables for the shim, written as Arrow files to the private directory, beside the listings."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from tamis.errors import WireError
 
 __all__ = ["written"]
 
-#: Ids become names of files.
+#: Ids are used as file names.
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
-#: Rows a batch: of one, the shim holds the vectors at a time.
+#: Rows per batch: the shim holds the vectors of one batch at a time.
 _BATCH: Final = 16_384
 
 
 def written(table: pa.Table, directory: str, request_id: str, kind: str) -> Path:
-    """Write the table as `<id>.<kind>.arrow`, whole or not at all. The shim reads and removes it.
+    """Write a table as `<id>.<kind>.arrow`, completely or not at all. The shim removes it.
 
-    Raises OSError, and WireError for an id that is no name.
+    Raises:
+        OSError: The file cannot be written.
+        WireError: The id cannot be used as a file name.
     """
     if _ID.fullmatch(request_id) is None:
-        raise WireError(f"the id {request_id!r} is no name of a file")
+        raise WireError(f"the id {request_id!r} cannot be used as a file name")
     target = Path(directory, f"{request_id}.{kind}.arrow")
     part = target.with_suffix(".part")
     try:
