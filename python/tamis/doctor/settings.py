@@ -22,13 +22,13 @@ def confs(environment: Mapping[str, str] = os.environ) -> Finding:
     return judged(found_confs(environment), "in PYSPARK_SUBMIT_ARGS or spark-defaults.conf")
 
 
-def judged(found: Mapping[str, str], where: str) -> Finding:
+def judged(settings: Mapping[str, str], where: str) -> Finding:
     """Return the finding about these confs.
 
     >>> judged({"spark.tamis.mode": "observe"}, "here").text
     'spark.tamis.mode = observe'
     """
-    own = {key: value for key, value in found.items() if key.lower().startswith("spark.tamis.")}
+    own = {key: value for key, value in settings.items() if key.lower().startswith("spark.tamis.")}
     wrong = []
     for key, value in own.items():
         try:
@@ -38,7 +38,7 @@ def judged(found: Mapping[str, str], where: str) -> Finding:
     if wrong:
         return failed("confs", "; ".join(wrong), f"correct or remove it {where}")
     parts = [f"{key} = {value}" for key, value in sorted(own.items())]
-    extensions = found.get("spark.sql.extensions", "")
+    extensions = settings.get("spark.sql.extensions", "")
     if extensions:
         parts.append(f"spark.sql.extensions = {extensions}")
     if extensions and _EXTENSION not in extensions:

@@ -55,14 +55,14 @@ def report(
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = findings(_of_tables(read(folder), table or []))
+        summary = findings(_of_tables(read(folder), table or []))
     for each in caught:
         typer.echo(str(each.message), err=True)
     if as_json:
-        typer.echo(json.dumps({"history": str(folder), **found.to_dict()}, indent=2))
+        typer.echo(json.dumps({"history": str(folder), **summary.to_dict()}, indent=2))
         return
     try:
-        output.write_text(to_html(found, str(folder)), "utf-8")
+        output.write_text(to_html(summary, str(folder)), "utf-8")
     except OSError as error:
         raise TamisError(f"the report cannot be written: {error}") from error
     typer.echo(output)

@@ -25,17 +25,17 @@ _MOST_ROWS: Final = 50
 _MOST_PLOTS: Final = 24
 
 
-def to_html(found: Findings, source: str, now: float | None = None) -> str:
+def to_html(report: Findings, source: str, now: float | None = None) -> str:
     """Return the page.
 
     Args:
-        found: The findings.
+        report: The contents of the page.
         source: The location of the history.
         now: The time of the report, in seconds since 1970. Default: the clock.
     """
     style = resources.files("tamis.report").joinpath("page.css").read_text("utf-8")
     made = moment(time.time() if now is None else now)
-    body = "\n".join(_body(found, source)) if found.scans else _nothing(source)
+    body = "\n".join(_body(report, source)) if report.scans else _nothing(source)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -67,47 +67,47 @@ recorded. If <code>spark.tamis.history.location</code> is set, pass that folder:
 <code>python -m tamis report --history DIR</code>.</p>"""
 
 
-def _body(found: Findings, source: str) -> Iterator[str]:
-    first, last = found.first or 0.0, found.last or 0.0
-    older = f" (the latest; {found.left_out:,} older ones are omitted)" if found.left_out else ""
-    tables = count(len(found.tables), "table")
+def _body(report: Findings, source: str) -> Iterator[str]:
+    first, last = report.first or 0.0, report.last or 0.0
+    older = f" (the latest; {report.left_out:,} older ones are omitted)" if report.left_out else ""
+    tables = count(len(report.tables), "table")
     yield (
-        f'<p class="soft">{count(found.scans, "scan")} of {tables}{older}, '
+        f'<p class="soft">{count(report.scans, "scan")} of {tables}{older}, '
         f"{moment(first)} to {moment(last)} UTC.</p>"
     )
-    yield _figures(found)
-    yield _audits(found.audits)
+    yield _figures(report)
+    yield _audits(report.audits)
     yield "<h2>Selective predicates that prune nothing</h2>"
-    yield _predicates(found.predicates, found.mended)
+    yield _predicates(report.predicates, report.mended)
     yield "<h2>Columns worth clustering by</h2>"
-    yield _worth(found.columns)
+    yield _worth(report.columns)
     yield "<h2>How well the filtered columns are clustered</h2>"
-    yield _depths(found.columns)
+    yield _depths(report.columns)
     yield "<h2>Pruning over time</h2>"
     yield (
         '<p class="soft">The share of files that each scan with a filter did not read. '
         "The line is the mean.</p>"
     )
-    for table in found.tables[:_MOST_PLOTS]:
+    for table in report.tables[:_MOST_PLOTS]:
         yield _table(table, first, last)
-    yield cut(len(found.tables), _MOST_PLOTS)
+    yield cut(len(report.tables), _MOST_PLOTS)
 
 
-def _figures(found: Findings) -> str:
-    read = sum(each.bytes_read for each in found.tables)
-    total = sum(each.bytes_total for each in found.tables)
-    fallbacks = sum(each.fallbacks for each in found.tables)
-    planned = [each.planning_ms for each in found.tables if each.planning_ms is not None]
+def _figures(report: Findings) -> str:
+    read = sum(each.bytes_read for each in report.tables)
+    total = sum(each.bytes_total for each in report.tables)
+    fallbacks = sum(each.fallbacks for each in report.tables)
+    planned = [each.planning_ms for each in report.tables if each.planning_ms is not None]
     shown = [
         (percent(1 - read / total) if total else "–", f"not read, of {size(total)}"),
         (size(read), "read"),
         (
-            size(found.lost_bytes),
-            f"read and {count(found.lost_files, 'file')} opened for selective predicates that "
+            size(report.lost_bytes),
+            f"read and {count(report.lost_files, 'file')} opened for selective predicates that "
             "prune nothing",
         ),
         (milliseconds(max(planned, default=None)), "median planning time of the slowest table"),
-        (f"{fallbacks:,}", f"of {count(found.scans, 'scan')} fell back to plain Spark"),
+        (f"{fallbacks:,}", f"of {count(report.scans, 'scan')} fell back to plain Spark"),
     ]
     return tag("div", "figures", *(f"<div><b>{a}</b>{b}</div>" for a, b in shown))
 
