@@ -1,6 +1,6 @@
-"""Makes Spark read only the files a query needs, and says why.
+"""Make Spark read only the files that a query needs, and explain each decision.
 
-Importing the package is cheap: a public name loads what it needs when it is first used.
+Importing the package is cheap: a public name loads its modules when it is first used.
 
 >>> import tamis
 >>> sorted(tamis.__all__)[:4]
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tamis._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    # Type checkers do not follow __getattr__, and would take `tamis.index` for the sub-package.
+    # Type checkers do not follow __getattr__ and would take `tamis.index` for the subpackage.
     from tamis.classify import Capabilities as Capabilities
     from tamis.classify import Classification as Classification
     from tamis.classify import LiftingRule as LiftingRule
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tamis.wire.duckdb import from_duckdb as from_duckdb
     from tamis.wire.duckdb import to_duckdb as to_duckdb
 
-# Public name -> the module that defines it. Everything else is private.
+# Public names and the modules that define them. Everything else is private.
 _DEFINED_IN = {
     "Capabilities": "tamis.classify",
     "Classification": "tamis.classify",
@@ -80,9 +80,9 @@ __all__ = sorted([*_DEFINED_IN, "__version__"])
 
 class _Package(ModuleType):
     def __setattr__(self, name: str, value: object) -> None:
-        # `tamis.classify` is a sub-package and a public function. Importing the sub-package would
-        # bind its module here, and the function would be gone; whoever means the module says
-        # `from tamis.classify import …`, which does not look here.
+        # `tamis.classify` is both a subpackage and a public function. Importing the subpackage
+        # would bind its module here and hide the function. `from tamis.classify import …` finds
+        # the module without this attribute.
         if not (name in _DEFINED_IN and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
@@ -90,7 +90,7 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-if not TYPE_CHECKING:  # to type checkers, a name that is not imported above does not exist
+if not TYPE_CHECKING:  # so type checkers report names that are not imported above
 
     def __getattr__(name: str) -> object:
         if name not in _DEFINED_IN:

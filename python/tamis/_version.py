@@ -1,3 +1,3 @@
-"""The version of tamis: the one place; pyproject.toml and build.sbt read it from this file."""
+"""The version of tamis. pyproject.toml and build.sbt read it from this file."""
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
 """The command line, `python -m tamis`.
 
-Results go to stdout, plain where stdout is no terminal; what went wrong goes to stderr. Exit codes:
-0 done, 1 tamis could not do it (a TamisError: its sentence, no traceback), 2 wrong usage.
+Results go to stdout, as plain text if stdout is not a terminal. Errors go to stderr. Exit codes:
+0 for success, 1 for a TamisError (its message is printed without a traceback), 2 for wrong usage.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from tamis import jar as jars
 from tamis._version import __version__
 from tamis.errors import TamisError
 
-# Groups of commands that other packages bring: imported when asked for, so that `jar` stays fast.
+# Command groups of other packages, imported only when they are used, so that `jar` stays fast.
 _GROUPS = {"index": "tamis.index.commands", "report": "tamis.report.commands"}
 
 app = typer.Typer(
     name="tamis",
-    help="Makes Spark read only the files a query needs, and says why.",
+    help="Make Spark read only the files that a query needs, and explain each decision.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(__version__)
         raise typer.Exit
 
@@ -56,10 +56,10 @@ def jar() -> None:
 
 @app.command()
 def conf(
-    markdown: Annotated[bool, typer.Option("--markdown", help="As docs/conf.md.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON array.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/conf.md.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
 ) -> None:
-    """List the confs: what is allowed, the default, the meaning."""
+    """List the confs with their allowed values, defaults and meanings."""
     if markdown:
         typer.echo(confs.to_markdown(), nl=False)
     elif as_json:
@@ -74,16 +74,16 @@ def conf(
 @app.command()
 def doctor(
     no_spark: Annotated[
-        bool, typer.Option("--no-spark", help="Check only what needs no Spark.")
+        bool, typer.Option("--no-spark", help="Run only the checks that do not start Spark.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Check this installation, and say what to do about what fails.
+    """Check this installation, and say how to fix what fails.
 
-    Versions of Python, pyspark, Scala, Java and of the jar; the confs of PYSPARK_SUBMIT_ARGS and
-    spark-defaults.conf; a sidecar, started and asked. Then a local Spark with these confs, in a
-    process of its own, and a query over a temporary table of four files, with tamis on and off.
-    Exit code 1 if anything fails.
+    Checks the versions of Python, pyspark, Scala, Java and the jar, and the confs in
+    PYSPARK_SUBMIT_ARGS and spark-defaults.conf. Starts a sidecar and sends it a request. Then
+    starts a local Spark with these confs in a separate process and queries a temporary table of
+    four files with tamis on and off. Exits with code 1 if anything fails.
     """
     from tamis.doctor import show
 
@@ -102,14 +102,14 @@ def _print_conf_table() -> None:
 
 
 def main() -> None:
-    """Run the command line of this process, and exit."""
+    """Run the command line of this process and exit."""
     words = sys.argv[1:]
     try:
         for name, module in _GROUPS.items():
-            if name in words or words in ([], ["--help"]):  # the list of commands has them all
+            if name in words or words in ([], ["--help"]):  # the help text lists all commands
                 app.add_typer(importlib.import_module(module).app, name=name)
         app()
-    except KeyboardInterrupt:  # before a command has begun
+    except KeyboardInterrupt:  # before a command has started
         typer.echo("tamis: interrupted", err=True)
         sys.exit(130)
     except TamisError as error:

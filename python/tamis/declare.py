@@ -1,4 +1,4 @@
-"""Declaring what a user-defined function keeps, so that predicates over it prune."""
+"""Declarations of user-defined functions, which let predicates over them prune."""
 
 from __future__ import annotations
 
@@ -38,20 +38,23 @@ def declare(
 ) -> Contract:
     """Declare, for this session, that a user-defined function is monotone or has a range image.
 
-    Predicates over the function then rule files out. They are never exact: the filter stays. The
-    declaration is believed there, so a wrong one loses rows: it is tried on random and adversarial
-    values first.
+    Predicates over the function then rule out files. They are never exact, so the filter stays in
+    the plan. The planner trusts the declaration, so a wrong one loses rows. It is therefore first
+    tested on random and adversarial values.
 
     Args:
-        spark: a session of classic PySpark with tamis.
-        function: the name under which it is registered (Python, Scala, Java or Hive), or what
-            `pyspark.sql.functions.udf` gave.
-        monotone, image, increasing, argument, types, constants, null_to_null: see `tamis.Contract`.
-        body: the function itself in Python, to hold an `image` against; not needed for a `udf(…)`.
+        spark: A session of classic PySpark with tamis.
+        function: The name under which the function is registered (Python, Scala, Java or Hive), or
+            the result of `pyspark.sql.functions.udf`.
+        monotone, image, increasing, argument, types, constants, null_to_null: See `tamis.Contract`.
+        body: The function itself in Python, to check an `image` against. Not needed for a `udf(…)`.
+
+    Returns:
+        The contract that was declared.
 
     Raises:
-        DeclarationError: the contract is refuted (the counter-example is named), or cannot be used.
-        TamisError: the session has no JVM in reach (Spark Connect), or no tamis.
+        DeclarationError: The contract is refuted, with a counterexample, or cannot be used.
+        TamisError: The session has no accessible JVM (Spark Connect), or runs without tamis.
 
     Example:
         tamis.declare(spark, "discretize", monotone=lambda x: x // 10, types=["INT"])
@@ -60,7 +63,7 @@ def declare(
     udf = _udf_of(function)
     name = function if isinstance(function, str) else getattr(udf, "_name", None)
     if name is None:
-        raise DeclarationError("declare takes the name of a function, or a udf of PySpark")
+        raise DeclarationError("declare takes the name of a registered function or a PySpark udf")
     contract = Contract(
         name,
         monotone=_python_function(monotone),
@@ -74,7 +77,7 @@ def declare(
     )
     check(contract, _python_function(body or (function if udf is not None else None)))
     directory = Path(tamis.privateDirectory())  # type: ignore[attr-defined]
-    # A registered function is its name. Of the others many may be called "<lambda>".
+    # The name identifies a registered function. Many other functions may be called "<lambda>".
     subject = name if udf is None else f"{name} {contract.body}"
     path = write(contract, _pickled(contract), directory, subject)
     others = [each for each in _declared(spark) if not is_about(each, subject)]
@@ -87,11 +90,11 @@ def _declared(spark: SparkSession) -> list[str]:
 
 
 def _udf_of(function: object) -> Any | None:
-    """PySpark's UserDefinedFunction, which `udf` hides in a plain function."""
+    """Return PySpark's UserDefinedFunction, which `udf` wraps in a plain function."""
     from pyspark.sql.udf import UserDefinedFunction
 
-    hidden = getattr(function, "_unwrapped", function)
-    return hidden if isinstance(hidden, UserDefinedFunction) else None
+    unwrapped = getattr(function, "_unwrapped", function)
+    return unwrapped if isinstance(unwrapped, UserDefinedFunction) else None
 
 
 def _python_function(function: Any) -> Any:
@@ -100,16 +103,19 @@ def _python_function(function: Any) -> Any:
 
 
 def _body(tamis: Any, spark: Any, function: object, udf: Any | None) -> str | None:
-    """What tells this Python function from another of its name; None of other functions."""
+    """Return an identifier of the body of a Python function; None for other functions.
+
+    It distinguishes the function from others with the same name.
+    """
     if udf is not None:
-        found: str | None = tamis.functionBody(udf._judf)
+        body: str | None = tamis.functionBody(udf._judf)
     else:
-        found = tamis.functionBody(spark._jsparkSession, function)
-    return found
+        body = tamis.functionBody(spark._jsparkSession, function)
+    return body
 
 
 def _pickled(contract: Contract) -> bytes:
-    """By value, for the sidecar need not find the module in which the function was written."""
+    """Pickle the contract by value: the sidecar may not have the module of the function."""
     from pyspark import cloudpickle
 
     own = map(_own_module, (contract.monotone, contract.image))
@@ -121,8 +127,8 @@ def _pickled(contract: Contract) -> bytes:
         pickled: bytes = cloudpickle.dumps(contract)  # type: ignore[no-untyped-call]
     except Exception as error:
         raise DeclarationError(
-            f"{contract.name}: the declared function cannot be pickled ({error}): let it use "
-            "nothing of the session"
+            f"{contract.name}: the declared function cannot be pickled ({error}). Declare a "
+            "function that does not refer to the session."
         ) from error
     finally:
         for module in modules:
@@ -131,7 +137,7 @@ def _pickled(contract: Contract) -> bytes:
 
 
 def _own_module(function: object) -> ModuleType | None:
-    """The module of a Python function, unless it is a library's."""
+    """Return the module of a Python function; None if it belongs to a library."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     file = getattr(module, "__file__", None)
     if module is None or file is None or not hasattr(function, "__code__"):

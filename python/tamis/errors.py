@@ -1,14 +1,14 @@
-"""The exceptions of tamis, as a tree: catch the branch that you can act on.
+"""The exceptions of tamis, as a hierarchy.
 
     TamisError
-    ├── ConfError            a configuration value that cannot be used
-    ├── DeclarationError     a contract of a user-defined function that is refuted or unusable
-    ├── WireError            a message that cannot be read or written
-    │   └── WireVersionError the two halves of tamis are of different versions
+    ├── ConfError            a configuration value cannot be used
+    ├── DeclarationError     a contract of a user-defined function is refuted or unusable
+    ├── WireError            a message cannot be read or written
+    │   └── WireVersionError the two halves of tamis have different versions
     └── StatisticsIndexError the statistics index cannot be built, read or dropped
 
-None of them leaves `tamis.evaluate`, nor the edge between Spark and Python: there, a failure means
-"keep every file and every filter". Every message says what, where, and what to do.
+Neither `tamis.evaluate` nor the boundary between Spark and Python raises them: a failure there
+means "keep every file and every filter". Every message says what failed, where, and what to do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class TamisError(Exception):
-    """Anything that tamis raises on purpose."""
+    """The base class of all errors that tamis raises on purpose."""
 
 
 class ConfError(TamisError):
@@ -32,11 +32,11 @@ class ConfError(TamisError):
 
 
 class DeclarationError(TamisError):
-    """A contract of a user-defined function that is refuted, or cannot be used."""
+    """A contract of a user-defined function that is refuted or cannot be used."""
 
 
 class WireError(TamisError):
-    """A message that cannot be read, or a document that cannot be written."""
+    """A message that cannot be read or a document that cannot be written."""
 
 
 class WireVersionError(WireError):
@@ -60,8 +60,8 @@ class StatisticsIndexError(TamisError):
     """The statistics index of a directory cannot be built, read or dropped.
 
     Args:
-        text: what, where, and what to do in Python.
-        shell: the same for the command line, where that differs.
+        text: What failed, where, and what to do in Python.
+        shell: The same for the command line, if it differs.
     """
 
     def __init__(self, text: str, *, shell: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Where the extension jar of this installation lies."""
+"""The location of the extension jar of this installation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from tamis.errors import TamisError
 
 
 def path() -> Path:
-    """The jar for `--jars`. Raises TamisError, with what to do, when it was not built."""
+    """Return the path of the jar for `--jars`.
+
+    Raises:
+        TamisError: The jar was not built. The message says what to do.
+    """
     jar = Path(__file__).resolve().parent / "jars" / "tamis.jar"
     if not jar.is_file():
         raise TamisError(

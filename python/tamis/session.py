@@ -1,4 +1,4 @@
-"""Putting tamis into a Spark session, and using the session's SQL front end."""
+"""Adding tamis to a Spark session, and using the SQL front end of the session."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ EXTENSION = "io.tamis.TamisExtensions"
 def configure(
     builder: SparkSession.Builder, *, python: str | os.PathLike[str] | None = None
 ) -> SparkSession.Builder:
-    """Put tamis into the session that the builder makes; the builder is returned.
+    """Add tamis to the session that the builder creates.
 
-    Adds the jar to `spark.jars` and the extension to `spark.sql.extensions`; what is there already
-    stays, whether the builder, PYSPARK_SUBMIT_ARGS, spark-submit or spark-defaults.conf put it
-    there. Nothing is downloaded. A builder for a remote server (`sc://`) is left as it is: tamis
-    works where the server has it.
+    Adds the jar to `spark.jars` and the extension to `spark.sql.extensions`. Existing entries stay,
+    whether they come from the builder, PYSPARK_SUBMIT_ARGS, spark-submit or spark-defaults.conf.
+    Nothing is downloaded. A builder for a remote server (`sc://`) stays unchanged: there, tamis has
+    to be installed on the server.
 
     Args:
         builder: `SparkSession.builder`, with or without confs of its own. Call `.remote(…)` and
-            set `spark.jars` before, not after.
-        python: the Python that plans; this one if not given.
+            set `spark.jars` before this call, not after it.
+        python: The Python executable that runs the planner. Default: the current one.
+
+    Returns:
+        The builder.
 
     Raises:
-        TamisError: this installation has no jar, its pyspark is of a version that tamis does not
-            work with, or a session without tamis runs already.
+        TamisError: This installation has no jar, tamis does not support its version of pyspark, or
+            a session without tamis is already running.
 
     Example:
         spark = tamis.configure(SparkSession.builder).getOrCreate()
@@ -69,12 +72,12 @@ def _require_supported_spark() -> None:
     if not is_supported(pyspark.__version__):
         raise TamisError(
             f"pyspark {pyspark.__version__} is installed ({os.path.dirname(pyspark.__file__)}), "
-            f"and tamis works with Spark 4.0 to 4.3: {INSTALL_SPARK}"
+            f"but tamis works with Spark 4.0 to 4.3: {INSTALL_SPARK}"
         )
 
 
 def _is_remote(options: dict[str, object]) -> bool:
-    """Whether the builder's Spark is a server elsewhere. `local[2]` is none: it starts here."""
+    """Return whether the builder connects to a remote server. `local[2]` starts Spark here."""
     from pyspark.util import is_remote_only
 
     remote = _text(options, "spark.remote") or os.environ.get("SPARK_REMOTE", "")
@@ -82,7 +85,11 @@ def _is_remote(options: dict[str, object]) -> bool:
 
 
 def _give_at_launch(options: dict[str, object], extension_jar: str) -> Callable[[str], str | None]:
-    """Have the JVM started with the jar. Gives what a conf will be where the builder has none."""
+    """Make the JVM start with the jar.
+
+    Returns:
+        A function that gives the value of a conf that the builder does not set.
+    """
     from pyspark.find_spark_home import _find_spark_home
 
     arguments = SubmitArguments.of(os.environ)
@@ -98,8 +105,8 @@ def _give_at_launch(options: dict[str, object], extension_jar: str) -> Callable[
     else:
         jars = appended(file.get("spark.jars"), extension_jar)
     packages = _text(options, "spark.jars.packages") or existing("spark.jars.packages")
-    # The builder's spark.jars does not reach the JVM where the arguments have another, and it would
-    # hide from executors the jars that spark-submit fetches for spark.jars.packages.
+    # If the arguments set spark.jars too, the builder's value does not reach the JVM. It would also
+    # hide the jars that spark-submit fetches for spark.jars.packages from the executors.
     if submitted or packages:
         arguments.with_jars(jars).put(os.environ)
     if own or not packages:
@@ -108,22 +115,22 @@ def _give_at_launch(options: dict[str, object], extension_jar: str) -> Callable[
 
 
 def _jvm_runs() -> bool:
-    """Whether this process has its JVM, or (in spark-submit and `pyspark`) was started by it."""
+    """Return whether this process has a JVM, or was started by one (spark-submit, `pyspark`)."""
     from pyspark import SparkContext
 
     return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def _running_conf(key: str) -> str | None:
-    """What spark-submit made of this conf when the JVM started."""
+    """Return the value that spark-submit gave this conf when the JVM started."""
     from pyspark import SparkContext
 
-    found: str = SparkContext._jvm.org.apache.spark.SparkConf().get(key, "")  # type: ignore[union-attr]
-    return found or None
+    value: str = SparkContext._jvm.org.apache.spark.SparkConf().get(key, "")  # type: ignore[union-attr]
+    return value or None
 
 
 def _load_into_running_jvm(extension_jar: str) -> None:
-    """Make the jar's classes known to the driver; executors need none of them."""
+    """Load the classes of the jar into the driver. Executors do not need them."""
     from pyspark import SparkContext
 
     SparkContext._ensure_initialized()
@@ -136,23 +143,23 @@ def _load_into_running_jvm(extension_jar: str) -> None:
         loader.addURL(jvm.java.io.File(extension_jar).toURI().toURL())
     except Exception as refused:
         raise TamisError(
-            "the JVM of this process was started without tamis and takes no more jars "
-            f"({type(refused).__name__}): call tamis.configure in a fresh process, or start this "
+            "the JVM of this process was started without tamis and accepts no more jars "
+            f"({type(refused).__name__}): call tamis.configure in a new process, or start this "
             'one with --jars "$(python -m tamis jar)"'
         ) from refused
 
 
 def parse(spark: SparkSession, sql: str, schema: str | StructType) -> Expr:
-    """Analyse and simplify a predicate over a schema with Spark's own front end.
+    """Analyze and simplify a predicate over a schema with Spark's own front end.
 
     Args:
-        spark: a session of classic PySpark with tamis (see `configure`).
-        sql: a boolean SQL expression, such as `"d >= DATE '1995-01-01' AND s.x IS NULL"`.
-        schema: a DDL string (`"d DATE, s STRUCT<x: INT>"`) or a StructType.
+        spark: A session of classic PySpark with tamis (see `configure`).
+        sql: A boolean SQL expression, such as `"d >= DATE '1995-01-01' AND s.x IS NULL"`.
+        schema: A DDL string (`"d DATE, s STRUCT<x: INT>"`) or a StructType.
 
     Raises:
-        TamisError: the session has no JVM in reach (Spark Connect) or no tamis.
-        pyspark.errors.ParseException, AnalysisException: as Spark raises them.
+        TamisError: The session has no accessible JVM (Spark Connect), or runs without tamis.
+        pyspark.errors.ParseException, AnalysisException: As raised by Spark.
 
     Example:
         tamis.parse(spark, "x > 5 OR x IS NULL", "x INT")
@@ -170,16 +177,20 @@ def parse(spark: SparkSession, sql: str, schema: str | StructType) -> Expr:
 
 
 def shim(spark: SparkSession) -> object:
-    """The object io.tamis.Tamis of the driver. TamisError where there is none."""
+    """Return the object io.tamis.Tamis of the driver.
+
+    Raises:
+        TamisError: The session has no accessible JVM (Spark Connect), or runs without tamis.
+    """
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
         raise TamisError(
-            "this is a Spark Connect session: it has no JVM in reach. Use a classic session."
+            "this is a Spark Connect session, which has no accessible JVM. Use a classic session."
         )
     if not _has_shim(jvm):
         raise TamisError(
-            "this session runs without tamis: make it with tamis.configure(SparkSession.builder), "
-            "in a process that has no session yet"
+            "this session runs without tamis: create it with "
+            "tamis.configure(SparkSession.builder), in a process that has no session yet"
         )
     return jvm.io.tamis.Tamis
 
@@ -192,15 +203,16 @@ def _require_no_other_session() -> None:
         return
     if EXTENSION not in (running.getConf().get("spark.sql.extensions") or ""):
         raise TamisError(
-            "a Spark session without tamis runs in this process already, and getOrCreate would "
-            "return it: stop it first (spark.stop()), or call tamis.configure before it is made"
+            "a Spark session without tamis is already running in this process, and getOrCreate "
+            "would return it: stop it first (spark.stop()), or call tamis.configure before it is "
+            "created"
         )
 
 
 def _has_shim(jvm: object) -> bool:
     from py4j.java_gateway import JavaClass
 
-    # a name that no class has is a JavaPackage
+    # py4j returns a JavaPackage for a name that is not a class
     return isinstance(jvm.io.tamis.Tamis, JavaClass)  # type: ignore[attr-defined]
 
 

@@ -54,10 +54,10 @@ def test_what_is_not_trusted(file: Path, private: Path, tmp_path: Path) -> None:
             read(path, private)
     content = file.read_bytes()
     file.write_bytes(content + b" ")
-    with pytest.raises(DeclarationError, match="was changed"):
+    with pytest.raises(DeclarationError, match="has changed"):
         read(file, private)
     file.unlink()
-    with pytest.raises(DeclarationError, match="is gone"):
+    with pytest.raises(DeclarationError, match="does not exist"):
         read(file, private)
     file.symlink_to(elsewhere)
     with pytest.raises(DeclarationError, match="not private"):
@@ -85,7 +85,7 @@ def test_another_python(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_no_contract(private: Path) -> None:
     path = write(Contract("f", monotone=abs), pickle.dumps("no contract"), private, "f")
-    with pytest.raises(DeclarationError, match="holds no contract"):
+    with pytest.raises(DeclarationError, match="does not hold a contract"):
         read(path, private)
 
 
@@ -130,7 +130,7 @@ def test_modules(tmp_path: Path, private: Path, monkeypatch: pytest.MonkeyPatch)
     assert in_force(["exits:F"], private, watch) == {}
     assert in_force(["own_contracts:missing"], private, watch) == {}
     said = " ".join(watch.warnings.values())
-    assert "h never falls" in said
+    assert "h is declared never to decrease" in said
     assert "SystemExit" in said
     assert "missing" in said
     # What was wrong may have been mended.

@@ -95,7 +95,7 @@ def test_text_is_plain_without_a_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
     assert "looking" not in done.stdout
     lines = done.stdout.splitlines()
-    assert lines[-1] == "nothing failed of what needs no Spark"
+    assert lines[-1] == "all checks that do not start Spark passed"
     assert lines[0].startswith("ok      python     Python 3.")
 
 
@@ -122,7 +122,7 @@ def test_no_java(doctor: Doctor, tmp_path: Path) -> None:
 def test_without_java_no_spark_is_started(doctor: Doctor, tmp_path: Path) -> None:
     report = doctor(PATH=str(tmp_path), JAVA_HOME=None)
     assert (report.code, report.failed) == (1, ["java"])
-    assert report.checks["prune"]["text"] == "not tried: java failed"
+    assert report.checks["prune"]["text"] == "not run: java failed"
 
 
 def test_java_home_that_is_gone(doctor: Doctor, tmp_path: Path) -> None:
@@ -182,8 +182,8 @@ def changed_jar(folder: Path, name: str, content: str) -> Path:
             f"version=0.0.1\nwire={VERSION}\n",
             f"tamis 0.0.1, wire {VERSION}; this package is tamis {tamis.__version__}",
         ),
-        ("io/tamis/conf.json", "[]", "conf.json is of another build"),
-        ("io/tamis/reasons.json", "[]", "reasons.json is of another build"),
+        ("io/tamis/conf.json", "[]", "conf.json is from another build"),
+        ("io/tamis/reasons.json", "[]", "reasons.json is from another build"),
     ],
 )
 def test_a_jar_of_another_build(
@@ -200,7 +200,7 @@ def test_a_jar_that_is_none(doctor: Doctor, tmp_path: Path) -> None:
     (root / "tamis" / "jars" / "tamis.jar").write_bytes(b"half of a d")
     report = doctor("--no-spark", python=root)
     assert report.failed == ["jar"]
-    assert "is no jar of tamis" in report.checks["jar"]["text"]
+    assert "is not a tamis jar" in report.checks["jar"]["text"]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_foreign_and_damaged_files_are_left_out_with_one_warning(log: Log) -> No
     pq.write_table(pa.table({"id": [1]}), log.folder / "other.parquet")
     (log.folder / ".hidden").write_text("of an editor")
     (log.folder / "scans-0000000000002-0123456789abcdef.part").write_text("under way")
-    with pytest.warns(UserWarning, match=r"left out of the history .* and 3 more") as warned:
+    with pytest.warns(UserWarning, match=r"skipped in the history .* and 3 more") as warned:
         assert tamis.history(log.folder).column("id").to_pylist() == ["scan-1"]
     assert len(warned) == 1
     assert whole.exists()

@@ -204,7 +204,7 @@ def test_after_a_session_without_tamis(
     tmp_path: Path, environment: dict[str, str], configured: Callable[..., list[str]], query: str
 ) -> None:
     told = report(run(configured(query, "late"), tmp_path, environment))
-    assert "without tamis runs in this process already" in told["refused"]
+    assert "without tamis is already running in this process" in told["refused"]
     assert "spark.stop()" in told["refused"]
     assert told["rows"] == ROWS
     assert "Files: 1 of 8" in told["plan"]

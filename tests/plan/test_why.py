@@ -48,7 +48,7 @@ def call(name: str, *arguments: Expr) -> Call:
 text = Literal("b", STRING)
 CASES: list[tuple[Expr, str, str]] = [
     # conjunct | code | what the sentence or the fix names
-    (compare("<", c, 205), "ONLY_AT_THE_EDGE", "all files but 1"),
+    (compare("<", c, 205), "ONLY_AT_THE_EDGE", "in only 1 of the files"),
     (compare("<", k, 50), "RANGES_OVERLAP", "…"),
     (IsNull(k), "RANGES_OVERLAP", "…"),
     (compare("=", k, 50), "VALUE_WITHIN_RANGES", '"k": "bloom"'),

@@ -65,7 +65,7 @@ def document(**more: Any) -> dict[str, Any]:
 
 LEFT_ALONE = {
     "table": "<i>other</i>",
-    "reason": "it is bucketed, and no filter tells",
+    "reason": "it is bucketed, and no filter shows",
     "reasons": [why("BUCKETED", None), why("NO_FILTER", "filter it by <a>")],
 }
 
@@ -77,12 +77,12 @@ def test_text_has_every_numerator_and_denominator() -> None:
     )
     assert "prunes 0 of 1,200 files on its own" in text
     assert "prunes 1,190 of 1,200 files, 3,990,000 of 4,000,000 bytes on its own" in text
-    assert "adds 1,100 of 1,200 files, 3,000,000 of 4,000,000 bytes to the" in text
+    assert "prunes 1,100 of 1,200 files, 3,000,000 of 4,000,000 bytes beyond the" in text
     assert f"inexact     {NASTY}" in text
     assert "files may hold [red]rows[/red] & more" in text
     assert "-> cluster <it>" in text
     assert "implied     (id <= 98L)" in text
-    assert "planned in 3.1 ms: listing 1.0, question 2.0 (the planner 1.5, of it 0.5" in text
+    assert "planned in 3.1 ms: listing 1.0, question 2.0 (planner 1.5, including 0.5" in text
 
 
 def test_text_is_plain_where_nobody_looks() -> None:
@@ -190,7 +190,7 @@ def test_why_not_leaves_out_what_went_well() -> None:
     exact = document(conjuncts=[conjunct("a", "exact")], goals=[])
     assert only_what_did_not(exact)["scans"] == []
     assert str(Explanation(only_what_did_not(exact))) == (
-        "every filter is exact, or but for a few files"
+        "every filter is exact, or decided for all but a few files"
     )
     failed = document(conjuncts=[], goals=[], fallback="it died")
     assert len(only_what_did_not(failed)["scans"]) == 1
@@ -228,7 +228,7 @@ def test_what_was_only_observed_says_so() -> None:
         assert "observed, not applied: 10 of 10 files are read" in text
         assert "SET spark.tamis.mode = apply" in text
         assert "because" in text
-        assert "read as plain Spark would" not in text
+        assert "read as in plain Spark" not in text
 
 
 def test_the_statistics_that_decided_are_named() -> None:

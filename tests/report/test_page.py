@@ -149,7 +149,7 @@ def test_command(tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("mine")
     done = command("--history", str(folder), "--output", str(page))
     assert (done.returncode, done.stdout) == (0, f"{page}\n")
-    assert "notes.txt (not a file of the history)" in done.stderr
+    assert "notes.txt (not a history file)" in done.stderr
     parsed(page.read_text("utf-8"))
     as_json = command("--history", str(folder), "--json", cwd=tmp_path)
     assert json.loads(as_json.stdout)["scans"] == 61
@@ -174,7 +174,7 @@ def test_command_of_some_tables(tmp_path: Path) -> None:
 def test_command_without_such_a_folder(tmp_path: Path) -> None:
     done = command("--history", str(tmp_path / "nowhere"))
     assert (done.returncode, done.stdout) == (1, "")
-    assert "nowhere is no folder" in done.stderr
+    assert "nowhere is not a folder" in done.stderr
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -197,7 +197,7 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
     assert dom.count("<svg") == 3
     assert dom.count('class="dot"') > 50
     assert "<script" not in dom
-    assert "What was read, and what need not have been" in dom
+    assert "What was read, and what was read needlessly" in dom
 
 
 def test_audits_are_shown() -> None:
@@ -223,6 +223,6 @@ def test_what_is_observed_mended_and_opened_is_shown() -> None:
         )
     )  # fmt: skip
     page = " ".join("".join(parsed(to_html(found, "here")).text).split())
-    assert "1 predicate of earlier scans prunes now and is left out." in page
+    assert "1 predicate of earlier scans prunes now and is omitted." in page
     assert "and 99 files opened, in 1 scan" in page
     assert "1 scan only observed: would have read 2.00 MB instead of 100 MB" in page

@@ -126,7 +126,7 @@ def test_fix_of_each_cause() -> None:
     assert fixes == {
         Cause.STALE: "refresh the index: python -m tamis index refresh file:/data/events",
         Cause.MISSING: "record b",
-        Cause.OPAQUE: "no statistics would help: write the predicate another way",
+        Cause.OPAQUE: "rewrite the predicate: no statistics can help as it stands",
     }
 
 

@@ -381,7 +381,7 @@ def test_plans_and_explanations(events: DataFrame) -> None:
     whole = tamis.explain(spark.sql("SELECT count(*), max(id) FROM events"))
     [answered] = whole.to_dict()["answered"]
     assert (answered["goal"], answered["files"]) == ("count(1), max(id)", 10)
-    assert "answered by the statistics of 10 files" in str(whole)
+    assert "answered from the statistics of 10 files" in str(whole)
     [answered] = tamis.explain(
         spark.sql("SELECT id FROM events WHERE id > (SELECT max(id) - 3 FROM events)")
     ).to_dict()["answered"]

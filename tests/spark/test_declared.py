@@ -108,7 +108,7 @@ def test_image(spark: SparkSession, events: DataFrame, same: Same) -> None:
         return lower // 100 * 2, upper // 100 * 2 + 1
 
     spark.udf.register("wobble", wobble, LongType())
-    with pytest.raises(tamis.DeclarationError, match="wobble never falls"):
+    with pytest.raises(tamis.DeclarationError, match="wobble is declared never to decrease"):
         tamis.declare(spark, "wobble", monotone=wobble)
     with pytest.raises(tamis.DeclarationError, match="is outside of"):
         tamis.declare(spark, "wobble", image=lambda *x: tuple(map(wobble, x)), body=wobble)

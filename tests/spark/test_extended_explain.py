@@ -36,7 +36,7 @@ def test_a_scan_and_its_conjuncts(spark: SparkSession, events: DataFrame, mode: 
     assert exact == "  exact: (id IS NOT NULL)"
     (opaque,) = [line for line in conjuncts if "soundex" in line]
     assert opaque.startswith("  unsupported: ")
-    assert "no rule is known" in opaque
+    assert "no pruning rule" in opaque
 
 
 def test_files_that_stay_in_a_relation_of_spark(spark: SparkSession, events_path: str) -> None:

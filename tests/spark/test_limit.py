@@ -138,7 +138,7 @@ def test_the_plan_says_so(events: DataFrame) -> None:
         return str(frame._jdf.queryExecution().executedPlan().toString())
 
     assert "Goals: [LIMIT 10]" in text(events.where("id >= 250").limit(10))
-    assert "Goals: [LIMIT 900: no, the files whose rows surely" in text(
+    assert "Goals: [LIMIT 900: no, the fully matching files" in text(
         events.where("id >= 250").limit(900)
     )
 

@@ -31,7 +31,7 @@ def test_explain_has_a_row_for_each_scan_and_conjunct(
     assert (below.what, below.files_pruned) == ("inexact", 8)
     (opaque,) = explained(spark, query, "sql LIKE '%soundex%'")
     assert opaque.what == "unsupported"
-    assert "no rule is known" in opaque.reason
+    assert "no pruning rule" in opaque.reason
     assert "expressions" in opaque.fix
 
 

@@ -135,7 +135,7 @@ def test_it_does_not_run_the_query(spark: SparkSession, mixed: DataFrame) -> Non
 REFUSED = [
     (["kye"], "has no column kye: did you mean key?"),
     (["nothing_like_it"], "no table of this query has the columns nothing_like_it"),
-    (["item.colour"], "there is no field colour of item; there are sku"),
+    (["item.colour"], "there is no field colour of item; the fields are sku"),
     (["tags"], "rows cannot be sorted by tags: its values have no order"),
     (["item"], "rows cannot be sorted by item"),
     ([], "names no column"),
@@ -152,5 +152,5 @@ def test_a_column_that_is_none_is_a_clear_error(
 
 
 def test_a_query_without_a_scan(spark: SparkSession) -> None:
-    with pytest.raises(TamisError, match="no scan of this query is tamis's"):
+    with pytest.raises(TamisError, match="tamis plans no scan of this query"):
         tamis.what_if(spark.range(3).toDF("a"), ["a"])

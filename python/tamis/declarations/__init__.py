@@ -1,1 +1,1 @@
-"""Contracts of user-defined functions: refuting them, and bringing them to the sidecar."""
+"""Contracts of user-defined functions: refuting them and passing them to the sidecar."""

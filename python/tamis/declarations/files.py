@@ -1,9 +1,9 @@
-"""Contracts as files, from the driver's Python to the sidecar.
+"""Files that pass contracts from the Python of the driver to the sidecar.
 
-A file holds one line of JSON (which Python wrote it, and which tamis) and the pickled contract. Its
-name is a hash of what it speaks of and one of the content, so that a file never changes, and a
-half-written one is none. Pickles run code when they are read: a file counts only where the driver
-has it in its private directory, which nobody but its user can write to.
+A file holds one line of JSON (the versions of Python and tamis that wrote it) and the pickled
+contract. Its name consists of a hash of its subject and a hash of its content, so a file never
+changes, and a partly written file is not accepted. Unpickling runs code, so a file is read only
+from the private directory of the driver, which only the driver's user can write to.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ _PREFIX = "declared-"
 
 
 def write(contract: Contract, pickled: bytes, directory: Path, subject: str) -> Path:
-    """Write a pickled contract into the private directory; gives the file.
+    """Write a pickled contract into the private directory, and return its path.
 
-    `subject`: a later file of the same subject takes its place.
+    Args:
+        contract: The contract.
+        pickled: The contract, pickled by value.
+        directory: The private directory of the driver.
+        subject: What the contract is about. A later file with the same subject replaces this one.
     """
     header = json.dumps({"function": contract.name, **_writer()}).encode()
     content = header + b"\n" + pickled
@@ -42,7 +46,7 @@ def write(contract: Contract, pickled: bytes, directory: Path, subject: str) -> 
 
 
 def is_about(entry: str, subject: str) -> bool:
-    """Whether an entry of the conf is a file about that subject.
+    """Return whether an entry of the conf is a file about this subject.
 
     >>> is_about("/tmp/tamis-1/" + _stem("f") + "abc", "f"), is_about("module:f", "f")
     (True, False)
@@ -51,21 +55,25 @@ def is_about(entry: str, subject: str) -> bool:
 
 
 def read(path: Path, directory: Path) -> Contract:
-    """Read a contract; DeclarationError for what this process must not read, or cannot."""
+    """Read a contract.
+
+    Raises:
+        DeclarationError: This process must not read the file, or cannot.
+    """
     content = _trusted(path, directory)
     header, _, pickled = content.partition(b"\n")
     written = json.loads(header)
     if {key: written.get(key) for key in _writer()} != _writer():
         raise DeclarationError(
-            f"what is declared of {written.get('function')} was written by Python "
-            f"{written.get('python')} and tamis {written.get('tamis')}, and this is Python "
-            f"{_writer()['python']} and tamis {__version__}: let spark.tamis.python be the "
+            f"the declaration of {written.get('function')} was written by Python "
+            f"{written.get('python')} and tamis {written.get('tamis')}, but this is Python "
+            f"{_writer()['python']} and tamis {__version__}: set spark.tamis.python to the "
             "driver's Python"
         )
-    # The file is this user's own, as _trusted has seen.
+    # _trusted has checked that the file belongs to this user.
     contract = pickle.loads(pickled)
     if not isinstance(contract, Contract):
-        raise DeclarationError(f"{path} holds no contract")
+        raise DeclarationError(f"{path} does not hold a contract")
     return contract
 
 
@@ -78,14 +86,14 @@ def _trusted(path: Path, directory: Path) -> bytes:
     try:
         for each, kind in ((directory, stat.S_ISDIR), (path, stat.S_ISREG)):
             status = each.lstat()
-            # Neither a link, nor another's, nor open to others.
+            # Not a link, owned by this user, and not accessible to others.
             if not kind(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
                 raise DeclarationError(f"{each} is not private to the user of the driver")
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise DeclarationError(f"{path} is gone: call tamis.declare again") from error
+        raise DeclarationError(f"{path} does not exist: call tamis.declare again") from error
     if not path.name.endswith(hashlib.sha256(content).hexdigest()):
-        raise DeclarationError(f"{path} was changed since it was written: call tamis.declare again")
+        raise DeclarationError(f"{path} has changed since it was written: call tamis.declare again")
     return content
 
 
@@ -94,5 +102,5 @@ def _stem(subject: str) -> str:
 
 
 def _writer() -> dict[str, str]:
-    """Code is pickled for one minor version of Python, and contracts for one tamis."""
+    """Return the writer's versions: pickles depend on Python's minor version and on tamis."""
     return {"python": "{}.{}".format(*sys.version_info), "tamis": __version__}

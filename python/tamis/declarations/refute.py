@@ -1,6 +1,6 @@
-"""Refuting contracts: the function, or its image, on random and adversarial values.
+"""Refutes contracts by testing the function or its image on random and adversarial values.
 
-What survives is not proven. What does not is rejected, with the counter-example.
+A contract that survives is not proven. A refuted one is rejected with a counterexample.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tamis.evaluate.contract import Contract
 
 __all__ = ["check"]
 
-#: After this time the check has seen enough.
+#: The check ends after this time.
 _SECONDS: Final = 5.0
 _SAMPLES: Final = 400
 _CONSTANTS: Final = 6
@@ -31,14 +31,21 @@ _DEFAULT_CONSTANTS: Final[dict[object, Sequence[Any]]] = {
 
 
 def check(contract: Contract, body: Callable[..., Any] | None = None, seed: int = 0) -> None:
-    """Look for values that contradict the contract; DeclarationError names those that were found.
+    """Look for values that contradict the contract.
 
-    `body`: the function itself, against which an image is held. Of `monotone` it is that function.
+    Args:
+        contract: The contract.
+        body: The function itself, to check an image against. A `monotone` function is its own body.
+        seed: The seed of the random values.
+
+    Raises:
+        DeclarationError: The values named in the message contradict the contract, or no value was
+            accepted by the function.
 
     >>> check(Contract("tens", monotone=lambda x: x // 10, types=["INT"]))
     >>> check(Contract("rest", monotone=lambda x: x % 10, types=["INT"]))
     Traceback (most recent call last):
-    tamis.errors.DeclarationError: rest never falls, its contract says, but rest(-1) = 9 and
+    tamis.errors.DeclarationError: rest is declared never to decrease, but rest(-1) = 9 and
     rest(0) = 0. If it ...
     """
     random = Random(seed)
@@ -57,9 +64,9 @@ def check(contract: Contract, body: Callable[..., Any] | None = None, seed: int 
                     return
     if not answered:
         raise DeclarationError(
-            f"{contract.name}: the declared function raises, or gives nothing, for every value "
-            f"that was tried ({', '.join(contract.types)}): give types=…, and constants=… (lists) "
-            "if it has more than one argument"
+            f"{contract.name}: the declared function raises an error or returns None for every "
+            f"value that was tried ({', '.join(contract.types)}): pass types=…, and constants=… "
+            "(lists) if it has more than one argument"
         )
 
 
@@ -72,7 +79,7 @@ def _constants(contract: Contract, function: Any, random: Random) -> Iterator[tu
 
 
 def _further(contract: Contract, function: Any) -> list[inspect.Parameter]:
-    """The parameters for constants, as the signature has them; without those with a default."""
+    """Return the parameters of the signature for constants, without those with a default."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -93,11 +100,11 @@ def _of_annotation(parameter: inspect.Parameter) -> Sequence[Any]:
 
 
 def _some(allowed: Any, random: Random) -> list[Any]:
-    """Some of the constants that a contract allows; none of a collection that lists nothing."""
+    """Return some of the constants that a contract allows; none if they cannot be listed."""
     if isinstance(allowed, range) or hasattr(allowed, "__getitem__"):
-        found = list(allowed[:2]) + list(allowed[-1:])
-        found += [random.choice(allowed) for _ in range(_CONSTANTS - 3)] if len(allowed) else []
-        return list(dict.fromkeys(found))
+        chosen = list(allowed[:2]) + list(allowed[-1:])
+        chosen += [random.choice(allowed) for _ in range(_CONSTANTS - 3)] if len(allowed) else []
+        return list(dict.fromkeys(chosen))
     return sorted(allowed, key=repr)[:_CONSTANTS] if hasattr(allowed, "__iter__") else []
 
 
@@ -113,21 +120,21 @@ def _shown(value: Any) -> str:
 
 
 def _asked(function: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-    """Whether there is an answer that can be compared, and the answer."""
+    """Return whether the call gave a result that can be compared, and the result."""
     try:
-        given = function(*arguments)
-        return given is not None, given
-    except Exception:  # raising is not against a contract
+        result = function(*arguments)
+        return result is not None, result
+    except Exception:  # a function that raises does not violate a contract
         return False, None
 
 
 def _is_in_order(x: Any, y: Any) -> bool:
-    """x <= y, NaN being the greatest."""
+    """Return whether x <= y, where NaN is the greatest value."""
     return y != y or bool(x <= y)
 
 
 def _falls(contract: Contract, values: list[Any], constants: tuple[Any, ...]) -> Iterator[None]:
-    """Holds neighbours against each other; with all of them in order, so is every pair."""
+    """Compare the results of neighbouring values. If all of these are in order, every pair is."""
     place = contract.argument
     answers = []
     for value in values:
@@ -149,12 +156,12 @@ def _falls(contract: Contract, values: list[Any], constants: tuple[Any, ...]) ->
             wrong.append((x, f_x, y, f_y))
     if wrong:
         x, f_x, y, f_y = min(wrong, key=lambda each: len(repr(each)))  # for people to read
-        verb = "falls" if contract.increasing else "rises"
+        verb = "decrease" if contract.increasing else "increase"
         one, other = _call(contract, x, constants), _call(contract, y, constants)
         raise DeclarationError(
-            f"{contract.name} never {verb}, its contract says, but {one} = {_shown(f_x)} and "
-            f"{other} = {_shown(f_y)}. If it does so only for some types or constants, say so "
-            "with types=… or constants=…; if it is not monotone at all, give an image=…"
+            f"{contract.name} is declared never to {verb}, but {one} = {_shown(f_x)} and "
+            f"{other} = {_shown(f_y)}. If it is monotone for some types or constants only, pass "
+            "types=… or constants=…; if it is not monotone at all, pass an image=…"
         )
 
 
@@ -165,7 +172,7 @@ def _escapes(
     constants: tuple[Any, ...],
     random: Random,
 ) -> Iterator[None]:
-    """Holds values of the function against the image of intervals that they lie in."""
+    """Check that results of the function lie in the image of an interval around their argument."""
     place = contract.argument
     for _ in range(_SAMPLES):
         first = random.randrange(len(values))
@@ -173,7 +180,7 @@ def _escapes(
         lower, upper = values[first], values[last]
         try:
             image = contract.image(lower, upper, *constants)  # type: ignore[misc]
-        except Exception:  # nothing is known then
+        except Exception:  # an image that raises makes no claim
             continue
         yield
         if image is None:
@@ -182,13 +189,13 @@ def _escapes(
             low, high = image
         except (TypeError, ValueError) as error:
             raise DeclarationError(
-                f"{contract.name}: the image of {_shown(lower)} to {_shown(upper)} is no pair "
-                f"(lower, upper), nor None, but {_shown(image)}"
+                f"{contract.name}: the image of {_shown(lower)} to {_shown(upper)} is "
+                f"{_shown(image)}, which is neither a pair (lower, upper) nor None"
             ) from error
         if low is not None and high is not None and low > high:
             raise DeclarationError(
                 f"{contract.name}: the image of {_shown(lower)} to {_shown(upper)} is from "
-                f"{_shown(low)} to {_shown(high)}, which is upside down"
+                f"{_shown(low)} to {_shown(high)}: the lower bound is above the upper bound"
             )
         for x in {first, last, *(random.randint(first, last) for _ in range(4))} if body else ():
             arguments = (*constants[:place], values[x], *constants[place:])
@@ -199,7 +206,7 @@ def _escapes(
             )
             if not inside:
                 raise DeclarationError(
-                    f"{_call(contract, values[x], constants)} = {_shown(given)} is outside of "
-                    f"{_shown(low)} to {_shown(high)}, the image that the contract gives of "
+                    f"{_call(contract, values[x], constants)} = {_shown(given)} is outside "
+                    f"{_shown(low)} to {_shown(high)}, the image that the contract gives for "
                     f"{_shown(lower)} to {_shown(upper)}"
                 )

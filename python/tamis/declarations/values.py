@@ -1,4 +1,4 @@
-"""Values on which functions break: the ends of types, of years, of what zones and encodings do."""
+"""Values on which functions tend to break: limits of types, dates, clock changes, encodings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DAYS: Final = tuple(
     for year in _YEARS
     for month, day in ((1, 1), (2, 28), (3, 1), (6, 30), (7, 1), (12, 29), (12, 31))
 )
-#: When clocks changed in New York, Berlin, Apia and Lord Howe.
+#: Local times of clock changes in New York, Berlin, Apia and Lord Howe.
 _CHANGES: Final = (
     datetime.datetime(2024, 3, 10, 2),
     datetime.datetime(2024, 11, 3, 1),
@@ -34,9 +34,10 @@ _CHARACTERS: Final = (
 
 
 def random_values(random: Random, family: str, count: int) -> list[Any]:
-    """Some `count` values of a family of types, in their order in Spark, each once.
+    """Return distinct values of a family of types, in the order of Spark.
 
-    -0.0 stands before 0.0. NaN is not among them.
+    There are the fixed values of the family and `count` random ones, without duplicates. -0.0 comes
+    before 0.0. NaN is not included.
 
     >>> values = random_values(Random(1), "integral", 100)
     >>> values == sorted(values), -(2**63) in values

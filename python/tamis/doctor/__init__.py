@@ -1,4 +1,4 @@
-"""Looks at an installation, and says of every part whether it works and what to do if not."""
+"""Checks every part of an installation, and says how to fix what does not work."""
 
 from tamis.doctor.checks import examine
 from tamis.doctor.finding import Finding, Status

@@ -1,4 +1,4 @@
-"""What was found out about one part of an installation."""
+"""The result of one check of an installation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["Finding", "Status", "failed", "ok", "skipped"]
 class Status(StrEnum):
     OK = "ok"
     FAILED = "failed"
-    SKIPPED = "skipped"  # it needs something that failed, or was not asked for
+    SKIPPED = "skipped"  # not requested, or a check that it depends on failed
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line. `fix`: what to do; every finding that failed has one.
+    """One line of output. Every failed finding has a `fix`, which says what to do.
 
     >>> failed("java", "there is no java", "install Java 17").to_dict()
     {'check': 'java', 'status': 'failed', 'text': 'there is no java', 'fix': 'install Java 17'}

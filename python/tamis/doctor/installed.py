@@ -1,4 +1,4 @@
-"""What is installed: Python and its packages, pyspark, Java, the jar. Starts no Spark."""
+"""Checks what is installed: Python, packages, pyspark, Java, the jar. Does not start Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def python() -> Finding:
 
 
 def packages() -> Finding:
-    """The libraries that tamis needs."""
+    """Check that the libraries that tamis needs are installed."""
     versions, missing = [], []
     for name in _PACKAGES:
         try:
@@ -51,18 +51,18 @@ def packages() -> Finding:
 
 
 def pyspark() -> Finding:
-    """Whether the pyspark of this Python is one that the jar works with."""
-    found = find_spec("pyspark")
-    if found is None or found.origin is None:
+    """Check that the jar works with the pyspark of this Python."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
         return failed("pyspark", "pyspark is not installed in this Python", INSTALL_SPARK)
-    home = Path(found.origin).parent
+    home = Path(spec.origin).parent
     version = _pyspark_version(home)
     text = f"pyspark {version} ({home})"
     if not is_supported(version):
         return failed("pyspark", f"{text}: tamis needs Spark 4.0 to 4.3", INSTALL_SPARK)
     scala = [each.stem.rsplit("-", 1)[1] for each in home.glob("jars/scala-library-*.jar")]
     if not scala:
-        text += ": it has no jars, so that it can only be a client of Spark Connect"
+        text += ": it has no jars, so it can only be a client of Spark Connect"
         return failed("pyspark", text, INSTALL_SPARK)
     if not scala[0].startswith("2.13."):
         return failed("pyspark", f"{text} is built for Scala {scala[0]}, not 2.13", INSTALL_SPARK)
@@ -70,7 +70,7 @@ def pyspark() -> Finding:
 
 
 def _pyspark_version(home: Path) -> str:
-    """As the package that would be imported says; it may lie in a SPARK_HOME, and not installed."""
+    """Return the version of the importable package, which may be in SPARK_HOME, not installed."""
     try:
         text = (home / "version.py").read_text("utf-8")
     except OSError:
@@ -80,12 +80,12 @@ def _pyspark_version(home: Path) -> str:
 
 
 def java(environment: Mapping[str, str] = os.environ) -> Finding:
-    """The Java that Spark would start: that of JAVA_HOME, or else the first on the PATH."""
+    """Check the Java that Spark would start: that of JAVA_HOME, or the first on the PATH."""
     home = environment.get("JAVA_HOME")
     on_path = shutil.which("java", path=environment.get("PATH", ""))
     command = str(Path(home, "bin", "java")) if home else on_path
     where = f"JAVA_HOME is {home}" if home else "JAVA_HOME is not set"
-    fix = "install Java 17 or newer, and set JAVA_HOME to where it lies"
+    fix = "install Java 17 or newer, and set JAVA_HOME to its directory"
     if command is None:
         return failed("java", f"there is no java on the PATH, and {where}", fix)
     try:
@@ -96,16 +96,16 @@ def java(environment: Mapping[str, str] = os.environ) -> Finding:
         return failed("java", f"{command} cannot be run ({error}); {where}", fix)
     match = re.search(r'version "(?:1\.)?(\d+)[^"]*"', done.stderr + done.stdout)
     if match is None:
-        return failed("java", f"{command} -version does not say a version; {where}", fix)
-    said = match.group(0).removeprefix("version ").strip('"')
+        return failed("java", f"{command} -version prints no version; {where}", fix)
+    version = match.group(0).removeprefix("version ").strip('"')
     if int(match.group(1)) < _OLDEST_JAVA:
-        return failed("java", f"Java {said} ({command}) is older than 17; {where}", fix)
-    return ok("java", f"Java {said} ({command})")
+        return failed("java", f"Java {version} ({command}) is older than 17; {where}", fix)
+    return ok("java", f"Java {version} ({command})")
 
 
 def jar_file() -> Finding:
-    """Whether the jar of this package is there, and of the same build."""
-    again = "in a clone run `make setup`, elsewhere install the wheel again"
+    """Check that the jar of this package exists and comes from the same build."""
+    again = "in a clone run `make setup`, elsewhere reinstall the wheel"
     try:
         path = jar.path()
     except TamisError as error:
@@ -119,7 +119,7 @@ def jar_file() -> Finding:
                 for name in ("conf.json", "reasons.json")
             }
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        return failed("jar", f"{path} is no jar of tamis: {error}", again)
+        return failed("jar", f"{path} is not a tamis jar: {error}", again)
     properties = dict(line.split("=", 1) for line in lines if "=" in line)
     text = f"{path}: tamis {properties.get('version')}, wire {properties.get('wire')}"
     if properties.get("wire") != str(VERSION):
@@ -128,5 +128,5 @@ def jar_file() -> Finding:
         return failed("jar", f"{text}; this package is tamis {__version__}", again)
     others = [name for name, is_same in same.items() if not is_same]
     if others:
-        return failed("jar", f"{text}; its {' and '.join(others)} is of another build", again)
+        return failed("jar", f"{text}; its {' and '.join(others)} is from another build", again)
     return ok("jar", text)

@@ -1,7 +1,7 @@
-"""`python -m tamis.doctor.query DIRECTORY`: a local Spark with tamis, and one query.
+"""`python -m tamis.doctor.query DIRECTORY`: run one query in a local Spark with tamis.
 
-A process of its own, so that a Spark that hangs or dies does neither to who looks for the reason.
-Each finding is a line on standard output, after MARK.
+It runs in a separate process, so a Spark that hangs or dies does not take the doctor with it. Each
+finding is a line on standard output that starts with MARK.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _say(finding: Finding) -> None:
 
 
 def main(directory: Path) -> None:
-    """Say what is found, one after the other; what cannot go on without the last one ends it."""
+    """Print one finding after the other. Stop at one that the rest depend on."""
     spark = _session()
     jvm = spark._jvm
     assert jvm is not None
@@ -64,14 +64,14 @@ def _session() -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
     }.items():
         builder = builder.config(key, value)
-    # What is set elsewhere is what the person's own queries use: configure would not look there.
+    # The user's own queries use the Python that is set here, and configure does not read it.
     python = found_confs().get("spark.tamis.python")
     spark: SparkSession = tamis.configure(builder, python=python).getOrCreate()
     return spark
 
 
 def _pruned(spark: SparkSession, path: str) -> Finding:
-    """One of four files is read, and the rows are those of plain Spark."""
+    """Check that one of four files is read and that the rows are those of plain Spark."""
     import tamis
 
     frame = spark.range(100 * _FILES).repartitionByRange(_FILES, "id")
@@ -82,7 +82,7 @@ def _pruned(spark: SparkSession, path: str) -> Finding:
         return sorted(row.id for row in spark.read.parquet(path).where(_PREDICATE).collect())
 
     for key, value in (("spark.tamis.enabled", "true"), ("spark.tamis.mode", "apply")):
-        spark.conf.set(key, value)  # whatever the confs say: it is to be seen whether it works
+        spark.conf.set(key, value)  # regardless of the user's confs, to test the installation
     pruned = query()
     (scan,) = tamis.explain(spark.read.parquet(path).where(_PREDICATE)).to_dict()["scans"]
     spark.conf.set("spark.tamis.enabled", "false")
@@ -91,9 +91,9 @@ def _pruned(spark: SparkSession, path: str) -> Finding:
         text = f"with tamis {len(pruned)} rows, without it {len(plain)}"
         return failed("prune", text, "set spark.tamis.enabled = false, and report this")
     if scan["fallback"]:
-        return failed("prune", scan["fallback"], "mend what this says, and what fails above")
+        return failed("prune", scan["fallback"], "fix what this reports, and what fails above")
     if scan["files_kept"] >= scan["files_total"]:
-        text = f"{scan['files_kept']} of {scan['files_total']} files are read, where one is needed"
+        text = f"{scan['files_kept']} of {scan['files_total']} files are read, but one is needed"
         return failed("prune", text, "report this, with the output of `python -m tamis doctor`")
     return ok(
         "prune",

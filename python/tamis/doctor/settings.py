@@ -1,4 +1,4 @@
-"""The confs that Spark will start with: PYSPARK_SUBMIT_ARGS and spark-defaults.conf."""
+"""Checks the confs that Spark starts with: PYSPARK_SUBMIT_ARGS and spark-defaults.conf."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _EXTENSION = "io.tamis.TamisExtensions"
 
 
 def confs(environment: Mapping[str, str] = os.environ) -> Finding:
-    """Whether each of the confs of tamis is known, and has a value that is allowed."""
+    """Check that each conf of tamis exists and has an allowed value."""
     return judged(found_confs(environment), "in PYSPARK_SUBMIT_ARGS or spark-defaults.conf")
 
 
-def judged(found: Mapping[str, str], where: str) -> Finding:
-    """What is to be said of confs.
+def judged(settings: Mapping[str, str], where: str) -> Finding:
+    """Return the finding about these confs.
 
     >>> judged({"spark.tamis.mode": "observe"}, "here").text
     'spark.tamis.mode = observe'
     """
-    own = {key: value for key, value in found.items() if key.lower().startswith("spark.tamis.")}
+    own = {key: value for key, value in settings.items() if key.lower().startswith("spark.tamis.")}
     wrong = []
     for key, value in own.items():
         try:
@@ -36,24 +36,24 @@ def judged(found: Mapping[str, str], where: str) -> Finding:
         except ConfError as error:
             wrong.append(str(error))
     if wrong:
-        return failed("confs", "; ".join(wrong), f"mend or remove it {where}")
-    told = [f"{key} = {value}" for key, value in sorted(own.items())]
-    extensions = found.get("spark.sql.extensions", "")
+        return failed("confs", "; ".join(wrong), f"correct or remove it {where}")
+    parts = [f"{key} = {value}" for key, value in sorted(own.items())]
+    extensions = settings.get("spark.sql.extensions", "")
     if extensions:
-        told.append(f"spark.sql.extensions = {extensions}")
+        parts.append(f"spark.sql.extensions = {extensions}")
     if extensions and _EXTENSION not in extensions:
-        told.append(f"tamis.configure adds {_EXTENSION}; spark-submit has to be told")
-    return ok("confs", "; ".join(told) or "none is set: all defaults (python -m tamis conf)")
+        parts.append(f"tamis.configure adds {_EXTENSION}; for spark-submit, add it yourself")
+    return ok("confs", "; ".join(parts) or "none is set: all defaults (python -m tamis conf)")
 
 
 def found_confs(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What is set where Spark starts; arguments come before the file."""
+    """Return the confs that Spark starts with. Arguments take precedence over the file."""
     arguments = SubmitArguments.of(environment)
-    found = defaults(arguments, environment, _spark_home(environment))
+    confs_at_start = defaults(arguments, environment, _spark_home(environment))
     for pair in arguments.values("--conf", "-c"):
         key, _, value = pair.partition("=")
-        found[key.strip()] = value.strip()
-    return found
+        confs_at_start[key.strip()] = value.strip()
+    return confs_at_start
 
 
 def _spark_home(environment: Mapping[str, str]) -> str:

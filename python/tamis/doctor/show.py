@@ -1,4 +1,4 @@
-"""What `python -m tamis doctor` prints."""
+"""The output of `python -m tamis doctor`."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ _STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.SKIPPED: "dim"}
 
 
 def report(with_spark: bool, as_json: bool) -> int:
-    """Examine, print, and give the exit code: 0, or 1 if anything failed.
+    """Run the checks, print the results, and return the exit code: 0, or 1 if anything failed.
 
-    A line a check, as it is found; without colours and without a spinner where standard output is
-    no terminal.
+    Prints one line per check as soon as it has run. If standard output is not a terminal, there are
+    no colours and no spinner.
     """
     if as_json:
-        found = list(examine(with_spark))
-        is_well = not any(each.status is Status.FAILED for each in found)
-        document = {"ok": is_well, "checks": [each.to_dict() for each in found]}
+        findings = list(examine(with_spark))
+        is_ok = not any(each.status is Status.FAILED for each in findings)
+        document = {"ok": is_ok, "checks": [each.to_dict() for each in findings]}
         print(json.dumps(document, indent=2))
-        return 0 if is_well else 1
+        return 0 if is_ok else 1
     console = Console(highlight=False, soft_wrap=True, emoji=False)
     failures = 0
     for finding in _watched(console, examine(with_spark)):
         _print(console, finding)
         failures += finding.status is Status.FAILED
-    well = "tamis works here" if with_spark else "nothing failed of what needs no Spark"
-    console.print(f"{failures} of the checks failed" if failures else well)
+    success = "tamis works here" if with_spark else "all checks that do not start Spark passed"
+    console.print(f"{failures} of the checks failed" if failures else success)
     return 1 if failures else 0
 
 
 def _watched(console: Console, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """The findings, with a spinner while the next one is looked for, in a terminal."""
+    """Yield the findings. In a terminal, show a spinner while the next check runs."""
     if not sys.stdout.isatty():
         yield from findings
         return
     while True:
-        with console.status("looking…"):
-            found = next(findings, None)
-        if found is None:
+        with console.status("checking…"):
+            finding = next(findings, None)
+        if finding is None:
             return
-        yield found
+        yield finding
 
 
 def _print(console: Console, finding: Finding) -> None:

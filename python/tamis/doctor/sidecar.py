@@ -1,4 +1,4 @@
-"""A sidecar, started and asked as the extension does it; only that no Spark is needed."""
+"""Starts a sidecar and sends it a request as the extension does, but without Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SECONDS = 60.0
 
 
 def round_trip(confs: Mapping[str, str]) -> Finding:
-    """Start `python -m tamis.serve`, shake hands, and have it answer `ping`."""
+    """Start `python -m tamis.serve`, perform the handshake, and call `ping`."""
     configured = confs.get("spark.tamis.python")
     python = configured or sys.executable
     named = "spark.tamis.python is" if configured else "the sidecar runs in"
@@ -62,29 +62,29 @@ def _asked(process: subprocess.Popen[bytes], python: str, started: float, fix: s
         process.stdin.write(json.dumps({"token": token, "wire": VERSION}).encode() + b"\n")
         process.stdin.flush()
     except BrokenPipeError:
-        pass  # it has ended already: what it said is read below
+        pass  # it has already ended; its output is read below
     line = process.stdout.readline().decode("utf-8", "replace").strip()
     if not line.startswith("READY "):
         process.kill()
-        said = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-        last = line or (said[-1] if said else "it said nothing")
+        lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
+        last = line or (lines[-1] if lines else "it printed nothing")
         return failed("sidecar", f"{python} -m tamis.serve is not ready: {last}", fix)
     ready = json.loads(line.removeprefix("READY "))
     if ready["wire"] != VERSION:
-        text = f"tamis {ready['tamis']} in {python} speaks wire {ready['wire']}, this one {VERSION}"
+        text = f"tamis {ready['tamis']} in {python} speaks wire {ready['wire']}, this is {VERSION}"
         return failed("sidecar", text, fix)
     start = 1000 * (time.monotonic() - started)
-    asked = time.monotonic()
+    sent = time.monotonic()
     answer = _ping(ready["port"], token)
     if answer != "pong":
         return failed("sidecar", f"the sidecar in {python} answers {answer!r} to ping", fix)
-    trip = 1000 * (time.monotonic() - asked)
+    trip = 1000 * (time.monotonic() - sent)
     text = f"ready in {start:.0f} ms, answers in {trip:.1f} ms, tamis {ready['tamis']} in {python}"
     return ok("sidecar", text)
 
 
 def _ping(port: int, token: str) -> str:
-    """One call in py4j's protocol: authenticate, then call `ping` of the entry point."""
+    """Authenticate and call `ping` of the entry point in py4j's protocol; return the answer."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         lines = connection.makefile("r", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The history: what was decided for every scan that ran, as a small log of Parquet files."""
+"""The history: the decision for every scan that ran, as a small log of Parquet files."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ __all__ = ["SCHEMA", "Log", "default_location", "history"]
 
 
 def history(location: str | os.PathLike[str] | None = None) -> pa.Table:
-    """Read the history: one row a scan that ran, the oldest first.
+    """Read the history: one row per scan that ran, oldest first.
 
-    The columns are those of `tamis.history.schema.SCHEMA`, described in docs/history.md. A null is
-    a value that is not known. Files in the folder that are not of the history, or are damaged, are
-    left out with one warning. No folder is an empty history. A scan is in it some seconds after its
-    query has ended.
+    The columns are those of `tamis.history.schema.SCHEMA`, described in docs/history.md. A null
+    means that the value is not known. Files in the folder that do not belong to the history or are
+    damaged are skipped with one warning. If the folder does not exist, the history is empty. A scan
+    appears a few seconds after its query has ended.
 
     Args:
-        location: the folder, where `spark.tamis.history.location` is set; else that of this user.
+        location: The folder set in `spark.tamis.history.location`. Default: the folder of this
+            user.
 
     Example:
         tamis.history().select(["time", "table", "files_kept", "files_total"]).to_pandas()
@@ -34,6 +35,6 @@ def history(location: str | os.PathLike[str] | None = None) -> pa.Table:
         first = f"{skipped[0].path.name} ({skipped[0].why})"
         others = f" and {len(skipped) - 1} more" if len(skipped) > 1 else ""
         warnings.warn(
-            f"tamis: left out of the history in {log.folder}: {first}{others}", stacklevel=2
+            f"tamis: skipped in the history in {log.folder}: {first}{others}", stacklevel=2
         )
     return table

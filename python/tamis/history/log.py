@@ -1,10 +1,11 @@
-"""The files of the history: appended whole or not at all, by any number of processes at once.
+"""The files of the history. Any number of processes append to it at once, each atomically.
 
     scans-<newest scan, ms since 1970>-<random>.parquet
 
-Each flush makes one file under a name that nobody else makes. When there are many small ones, one
-process or another puts them together: the new file is there before the old ones go, so a reader may
-meet a scan twice, never not at all; `id` tells. Files of other names are not touched.
+Each flush writes one file under a unique name. When there are many small files, any of the
+processes may merge them. The merged file appears before the old ones are removed, so a reader may
+see a scan twice but never misses one; `id` identifies duplicates. Files with other names are not
+touched.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ __all__ = ["Log", "Skipped", "default_location"]
 
 _NAME: Final = re.compile(r"scans-(\d{13})-[0-9a-f]{16}\.parquet")
 _DAY_MS: Final = 86_400_000
-#: So many small files are put together into one.
+#: From this number of small files on, they are merged into one.
 _MANY: Final = 32
+#: Files below this size, in bytes, are small.
 _SMALL: Final = 1 << 20
-#: What was left by a process that ended while it wrote is removed after an hour.
+#: The partial file of a process that ended while it wrote is removed after an hour.
 _ABANDONED_S: Final = 3600
 
 
 def default_location() -> Path:
-    """Where the history of this user is, unless spark.tamis.history.location says otherwise."""
+    """Return the folder of this user's history if spark.tamis.history.location is not set."""
     return Path(platformdirs.user_state_dir("tamis", appauthor=False)) / "history"
 
 
@@ -50,13 +52,17 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A folder with the history in it; made when something is first written."""
+    """The folder of a history. It is created by the first write."""
 
     folder: Path
 
     def append(self, table: pa.Table) -> Path:
-        """Write the scans as one more file. Raises OSError where that cannot be done."""
-        # Predicates hold values of the data: nobody else's business.
+        """Write the scans as one more file, and return its path.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        # Predicates contain values of the data, so only this user may read them.
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         newest = pc.max(table.column("time").cast(pa.int64())).as_py()
         stamp = int(time.time() * 1000) if newest is None else newest
@@ -64,22 +70,22 @@ class Log:
         part = path.with_suffix(".part")
         try:
             pq.write_table(table.cast(SCHEMA), part, compression="zstd")
-            os.replace(part, path)  # whole, or not there
+            os.replace(part, path)  # atomic
         finally:
             part.unlink(missing_ok=True)
         return path
 
     def read(self) -> tuple[pa.Table, list[Skipped]]:
-        """Every scan once, the oldest first; and the files that are none of ours."""
+        """Return every scan once, oldest first, and the files that were not read."""
         tables: list[pa.Table] = []
         skipped: list[Skipped] = []
         seen: set[str] = set()
-        # Files go while we read, where they are put together: then their scans are in a new one.
+        # A merge may remove files while we read. Their scans are then in a new file.
         while new := [path for path in self._listed() if path.name not in seen]:
             for path in new:
                 seen.add(path.name)
                 if _NAME.fullmatch(path.name) is None:
-                    skipped.append(Skipped(path, "not a file of the history"))
+                    skipped.append(Skipped(path, "not a history file"))
                     continue
                 try:
                     tables.append(_read(path))
@@ -90,7 +96,16 @@ class Log:
         return _once(tables), skipped
 
     def tidy(self, max_age_days: int, max_megabytes: int, now_ms: int | None = None) -> None:
-        """Put small files together, and remove what is too old or too much. Raises OSError."""
+        """Merge small files, and remove the oldest beyond the limits.
+
+        Args:
+            max_age_days: Scans that are older are removed.
+            max_megabytes: The oldest files are removed until the rest takes at most this much.
+            now_ms: The current time in milliseconds since 1970. Default: the clock.
+
+        Raises:
+            OSError: A file cannot be removed or written.
+        """
         now = int(time.time() * 1000) if now_ms is None else now_ms
         oldest = now - max_age_days * _DAY_MS
         for path in self.folder.glob("scans-*.part"):
@@ -118,7 +133,7 @@ class Log:
             try:
                 tables[path] = _read(path)
             except (OSError, pa.ArrowException, ValueError):
-                continue  # gone, or damaged: that is for the reader to say
+                continue  # removed or damaged; `read` reports damaged files
         whole = _once(list(tables.values()), keep_audits=True)
         recent = whole.filter(pc.greater_equal(whole.column("time").cast(pa.int64()), oldest_ms))
         if len(recent):
@@ -137,26 +152,28 @@ class Log:
 
 
 def _read(path: Path) -> pa.Table:
-    """The file in the schema of now: a column that it lacks is null, one more is left out."""
-    found = pq.read_table(path, partitioning=None)
-    if "id" not in found.column_names or "time" not in found.column_names:
-        raise ValueError("no history: it has no column id, or none of time")
+    """Read a file in the current schema. Missing columns are null, and unknown ones are dropped."""
+    table = pq.read_table(path, partitioning=None)
+    if "id" not in table.column_names or "time" not in table.column_names:
+        raise ValueError("not a history: the column id or time is missing")
     columns = [
-        found.column(field.name).cast(field.type)
-        if field.name in found.column_names
-        else pa.nulls(len(found), field.type)
+        table.column(field.name).cast(field.type)
+        if field.name in table.column_names
+        else pa.nulls(len(table), field.type)
         for field in SCHEMA
     ]
     return pa.table(columns, schema=SCHEMA)
 
 
 def _once(tables: list[pa.Table], *, keep_audits: bool = False) -> pa.Table:
-    """Every scan once, the oldest first, with its audit.
+    """Return every scan once, oldest first, with its audit.
 
-    The audit of a scan ends later. It is a row of its own, with the id of the scan and no table.
+    The audit of a scan ends later than the scan. It is a separate row with the id of the scan and a
+    null table.
 
     Args:
-        keep_audits: also the rows of audits whose scan is not in these tables.
+        tables: Rows of scans and audits.
+        keep_audits: Also return the rows of audits whose scan is not in these tables.
     """
     whole = pa.concat_tables([SCHEMA.empty_table(), *tables])
     is_audit = whole.column("table").is_null()
@@ -184,10 +201,10 @@ def _with_audits(scans: pa.Table, audits: pa.Table) -> pa.Table:
         zip(audits.column("id").to_pylist(), audits.column("audit").to_pylist(), strict=True)
     )
     own = zip(scans.column("id").to_pylist(), scans.column("audit").to_pylist(), strict=True)
-    found = [by_id.get(name) or audit for name, audit in own]
+    merged = [by_id.get(name) or audit for name, audit in own]
     place = scans.schema.get_field_index("audit")
     field = SCHEMA.field("audit")
-    return scans.set_column(place, field, pa.array(found, field.type))
+    return scans.set_column(place, field, pa.array(merged, field.type))
 
 
 def _newest_ms(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""What the history tells of a scan that ran. Null: not known, or not looked for."""
+"""The schema of the history: one row per scan that ran. Null: not known, or not computed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONJUNCT: Final = pa.struct(
         ("fix", pa.string()),
         ("columns", pa.list_(pa.string())),
         ("pruned_files", pa.int64()),  # ruled out by this conjunct on its own
-        # of the files that were kept, those of which an index says nothing of one of the columns
+        # kept files for which the index has no statistics of one of the columns
         ("files_without_bounds", pa.int64()),
     ]
 )
@@ -27,7 +27,7 @@ _CONJUNCT: Final = pa.struct(
 _COLUMN: Final = pa.struct(
     [
         ("name", pa.string()),
-        # with how many files, itself among them, a file shares part of its range, on average
+        # the average number of files, including itself, whose ranges overlap that of a file
         ("depth", pa.float64()),
     ]
 )
@@ -48,8 +48,8 @@ SCHEMA: Final = pa.schema(
         ("execution", pa.int64()),  # the number of the query in the SQL tab
         ("table", pa.string()),
         ("roots", pa.list_(pa.string())),
-        ("files_kept", pa.int64()),  # where only observed: that would have been
-        ("files_read", pa.int64()),  # what run-time filters left of them
+        ("files_kept", pa.int64()),  # if observed: the files that would have been kept
+        ("files_read", pa.int64()),  # the kept files that run-time filters left
         ("files_total", pa.int64()),
         ("bytes_kept", pa.int64()),
         ("bytes_total", pa.int64()),
@@ -57,24 +57,24 @@ SCHEMA: Final = pa.schema(
         ("rows_total", pa.int64()),
         ("row_groups_kept", pa.int64()),
         ("row_groups_total", pa.int64()),
-        ("rows_read", pa.int64()),  # as Spark counted the rows of the scan
-        ("rows_passed", pa.int64()),  # and those after the filters right above it
+        ("rows_read", pa.int64()),  # Spark's count of the rows of the scan
+        ("rows_passed", pa.int64()),  # Spark's count after the filters directly above the scan
         ("planning_ms", pa.float64()),
-        ("fallback", pa.string()),  # why it was read as plain Spark would
+        ("fallback", pa.string()),  # why the scan was read as plain Spark would read it
         ("goals", pa.list_(_GOAL)),
         ("conjuncts", pa.list_(_CONJUNCT)),
         ("columns", pa.list_(_COLUMN)),  # those that the conjuncts name
         ("has_index", pa.bool_()),
-        # of the files that were kept, those that no index in force describes
+        # kept files that the current index does not describe
         ("files_without_index", pa.int64()),
         ("tamis", pa.string()),
-        ("observed", pa.bool_()),  # decided and not applied: spark.tamis.mode = observe
-        ("bytes_read", pa.int64()),  # of the files that were read
+        ("observed", pa.bool_()),  # decided but not applied: spark.tamis.mode = observe
+        ("bytes_read", pa.int64()),  # size of the files that were read
         ("audit", _AUDIT),
     ]
 )
 
 
 def rows_to_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows by the names of the schema; what is absent is null."""
+    """Return the rows as a table of the schema. Missing values are null."""
     return pa.Table.from_pylist(rows, SCHEMA)

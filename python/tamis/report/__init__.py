@@ -1,4 +1,4 @@
-"""Saying what was decided, and why."""
+"""Reports what was decided, and why."""
 
 from tamis.report.explanation import Explanation, explain, why_not
 from tamis.report.what_if import WhatIf, what_if

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="report",
-    help="What was read, what need not have been, and what would mend it: the history as a page.",
+    help="Write the history as a page: what was read, what was read needlessly, and the fixes.",
 )
 
 
@@ -27,20 +27,20 @@ def report(
         typer.Option(
             "--history",
             metavar="DIR",
-            help="The folder of spark.tamis.history.location; else the history of this user.",
+            help="The folder of spark.tamis.history.location. Default: this user's history.",
         ),
     ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table", metavar="TEXT", help="Only tables with this in their name; repeatable."
+            "--table", metavar="TEXT", help="Only tables whose name contains TEXT; repeatable."
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page is written.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The file for the page.")
     ] = Path("report.html"),
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the findings as JSON, and write no page.")
+        bool, typer.Option("--json", help="Print the findings as JSON instead of a page.")
     ] = False,
 ) -> None:
     from tamis.history import default_location
@@ -50,24 +50,30 @@ def report(
 
     folder = default_location() if history is None else history
     if history is not None and not folder.is_dir():
-        raise TamisError(f"{folder} is no folder: give that of spark.tamis.history.location")
+        raise TamisError(
+            f"{folder} is not a folder: pass the folder of spark.tamis.history.location"
+        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = findings(_of_tables(read(folder), table or []))
+        summary = findings(_of_tables(read(folder), table or []))
     for each in caught:
         typer.echo(str(each.message), err=True)
     if as_json:
-        typer.echo(json.dumps({"history": str(folder), **found.to_dict()}, indent=2))
+        typer.echo(json.dumps({"history": str(folder), **summary.to_dict()}, indent=2))
         return
     try:
-        output.write_text(to_html(found, str(folder)), "utf-8")
+        output.write_text(to_html(summary, str(folder)), "utf-8")
     except OSError as error:
         raise TamisError(f"the report cannot be written: {error}") from error
     typer.echo(output)
 
 
 def _of_tables(history: pa.Table, wanted: list[str]) -> pa.Table:
-    """The scans of tables with one of the texts in their name. TamisError: there are none."""
+    """Return the scans of tables whose name contains one of the texts.
+
+    Raises:
+        TamisError: There is no such table.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -78,6 +84,6 @@ def _of_tables(history: pa.Table, wanted: list[str]) -> pa.Table:
     if not chosen:
         raise TamisError(
             f"no table of the history has {' or '.join(wanted)} in its name: "
-            "SELECT DISTINCT table FROM tamis_history() lists them"
+            "SELECT DISTINCT table FROM tamis_history() lists the tables"
         )
     return history.filter(pc.is_in(names, pa.array(chosen, names.type)))

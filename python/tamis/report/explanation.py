@@ -1,4 +1,4 @@
-"""What tamis decided for the scans of a DataFrame, as text, for notebooks and as data."""
+"""Explanations: what tamis decided for the scans of a DataFrame, as text, HTML and data."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ __all__ = ["Explanation", "explain", "why_not"]
 
 @dataclass(frozen=True)
 class Explanation:
-    """The decisions of one plan; `str()` of it is for people, `to_dict()` for programs, and a
-    notebook shows it by itself.
+    """The decisions for one plan.
+
+    `str()` gives text for people, `to_dict()` data for programs. Notebooks display the object.
 
     >>> print(Explanation({"scans": [], "left_alone": []}))
-    no scan of this query is tamis's
+    tamis plans no scan of this query
     """
 
     _document: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """The decisions with stable keys.
+        """Return the decisions, with stable keys.
 
         `{"scans": [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept",
         "rows_total", "row_groups_kept", "row_groups_total", "planning_ms", "timing", "fallback",
@@ -37,25 +38,26 @@ class Explanation:
         "added_rows"}]}], "left_alone": [{"table", "reason", "reasons"}], "answered": [{"table",
         "goal", "files"}]}`.
 
-        Sizes are bytes. None: not known; of row groups also that nobody had to look at them. Bytes
-        and rows kept are those of the row groups that are read, files kept those that are opened.
-        `pushdown` is "exact", "inexact" or "unsupported". `pruned_…` is what the conjunct prunes
-        on its own, of the whole table; `added_…` what it does beyond the conjuncts before it. A
-        reason is None, or has "code", "text" and "fix" (None: there is none): docs/reasons.md. Of
-        what was left alone "reason" is one sentence, and "reasons" has the codes. `timing` has
-        "listing_ms", "question_ms", and of the question "planner_ms" and "opening_ms", None where
-        an earlier answer was remembered. `answered` is what the statistics of so many files gave,
-        so that no scan is in the plan.
+        Sizes are in bytes. None means not known; for row groups also that they were not evaluated.
+        The kept bytes and rows are those of the row groups that are read, the kept files those that
+        are opened. `pushdown` is "exact", "inexact" or "unsupported". `pruned_…` is what the
+        conjunct prunes on its own, out of the whole table; `added_…` is what it prunes beyond the
+        conjuncts before it. A reason is None, or has "code", "text" and "fix" (None if there is no
+        fix); see docs/reasons.md. In `left_alone`, "reason" is one sentence, and "reasons" has the
+        codes. `timing` has "listing_ms" and "question_ms", and as parts of the question
+        "planner_ms" and "opening_ms", which are None if a cached answer was used. `answered` lists
+        goals that were answered from the statistics of this number of files, so the plan has no
+        scan for them.
 
-        `pruned_by` names the statistics that rule out files for the conjunct: "bounds" of columns,
-        "values", "bloom" and "expression", as the index records them.
+        `pruned_by` names the statistics that rule out files for the conjunct, as the index records
+        them: "bounds" of columns, "values", "bloom" and "expression".
 
-        `runtime` lists conditions whose values are known only when the query runs; by those that
-        have "prunes" the scan then rules out files. `files_read` and `bytes_read` are what the scan
-        reads: with such a condition None before the query ran, and afterwards what was read.
+        `runtime` lists conditions whose values are known only when the query runs. Conditions with
+        "prunes" then rule out files. `files_read` and `bytes_read` are what the scan reads. With
+        such a condition they are None before the query has run, and then what was read.
 
-        In the mode `observe` a scan is `observed`: what is kept, and what becomes of conjuncts, is
-        what would have been, and `files_read` is what plain Spark reads.
+        In the mode `observe` a scan is `observed`: the kept files and the outcomes of conjuncts are
+        those that would have applied, and `files_read` is what plain Spark reads.
         """
         return self._document
 
@@ -76,19 +78,21 @@ class Explanation:
 
 
 def explain(df: DataFrame) -> Explanation:
-    """Explain which files each scan of the DataFrame reads, and why. Plans it; never runs it.
+    """Explain which files each scan of the DataFrame reads, and why.
+
+    Plans the query but never runs it.
 
     Raises:
-        TamisError: a Spark Connect DataFrame, or a session without tamis.
-        TypeError: no DataFrame.
+        TamisError: The DataFrame is one of Spark Connect, or its session runs without tamis.
+        TypeError: The argument is not a DataFrame.
 
     Example:
         print(tamis.explain(spark.table("lineitem").where("l_shipdate = DATE '1995-03-15'")))
     """
     if not hasattr(df, "sparkSession"):
         raise TypeError(
-            f"explain takes a DataFrame, not {type(df).__name__}: tamis.explain(spark.sql(…)); "
-            "in SQL there is tamis_explain('SELECT …')"
+            f"explain takes a DataFrame, not {type(df).__name__}: use tamis.explain(spark.sql(…)), "
+            "or in SQL tamis_explain('SELECT …')"
         )
     jvm = getattr(df.sparkSession, "_jvm", None) if hasattr(df, "_jdf") else None
     if jvm is None:
@@ -98,19 +102,21 @@ def explain(df: DataFrame) -> Explanation:
         )
     from py4j.java_gateway import JavaClass
 
-    shim = jvm.io.tamis.Tamis  # a name that no class has is a JavaPackage
+    shim = jvm.io.tamis.Tamis  # py4j returns a JavaPackage for a name that is not a class
     if not isinstance(shim, JavaClass):
         raise TamisError(
-            "this session runs without tamis: make it with tamis.configure(SparkSession.builder), "
-            "in a process that has no session yet"
+            "this session runs without tamis: create it with "
+            "tamis.configure(SparkSession.builder), in a process that has no session yet"
         )
     return Explanation(json.loads(shim.explain(df._jdf)))
 
 
 def why_not(df: DataFrame) -> Explanation:
-    """Explain only what did not become exact, goals of which nothing came and relations that were
-    left alone; and how to change that. What statistics decide but for a few files at the edge of a
-    range is no news. Raises as `explain`.
+    """Explain only what was not achieved, and how to change that.
+
+    This covers conjuncts that are not exact, goals that saved no files, and relations that were
+    left alone. Conjuncts that statistics decide for all but a few files at the edge of a range are
+    omitted. Raises the same errors as `explain`.
 
     Example:
         print(tamis.why_not(spark.table("lineitem").where("l_quantity < 24").limit(10)))
@@ -119,10 +125,10 @@ def why_not(df: DataFrame) -> Explanation:
 
 
 def only_what_did_not(document: dict[str, Any]) -> dict[str, Any]:
-    """The part of a document that says no.
+    """Return the part of a document that explains what was not achieved.
 
     >>> only_what_did_not({"scans": [], "left_alone": []})["nothing"]
-    "no scan of this query is tamis's"
+    'tamis plans no scan of this query'
     """
     scans = []
     for scan in document["scans"]:
@@ -134,11 +140,11 @@ def only_what_did_not(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nothing(document: dict[str, Any]) -> str:
-    """What to say where no scan is left to speak of."""
+    """Return the message for a document in which no scan is left."""
     if not document["scans"] and not document.get("answered"):
-        return "no scan of this query is tamis's"
+        return "tamis plans no scan of this query"
     if document.get("answered") or any(scan["conjuncts"] for scan in document["scans"]):
-        return "every filter is exact, or but for a few files"
+        return "every filter is exact, or decided for all but a few files"
     return "there is no filter"
 
 

@@ -1,4 +1,4 @@
-"""How numbers of an explanation are written: always with what they are out of."""
+"""Formats the numbers of an explanation, each with its total."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
 
 
 def of(part: int | None, whole: int | None, what: str) -> str:
-    """A part and its whole; empty where the part is not known.
+    """Return a part and its whole as text; empty if the part is not known.
 
     >>> of(3, 1200, "files"), of(3, None, "rows"), of(None, 7, "rows")
     ('3 of 1,200 files', '3 rows', '')
@@ -28,13 +28,13 @@ def of(part: int | None, whole: int | None, what: str) -> str:
 
 
 def scan_figures(scan: dict[str, Any]) -> str:
-    """What tamis keeps of the table; in the mode `observe`, what it would keep."""
+    """Return what tamis keeps of the table; in the mode `observe`, what it would keep."""
     prefix = "would keep " if scan.get("observed") else ""
     return prefix + _kept(scan)
 
 
 def read_figures(scan: dict[str, Any]) -> str:
-    """What the scan reads, where that is not what tamis keeps; else empty.
+    """Return what the scan reads; empty if that is what tamis keeps.
 
     >>> scan = {"files_read": 10, "files_kept": 2, "files_total": 10, "observed": True}
     >>> read_figures(scan)
@@ -51,27 +51,27 @@ def read_figures(scan: dict[str, Any]) -> str:
 
 
 def known_when_run(condition: dict[str, Any]) -> str:
-    """What a condition of `runtime` does."""
+    """Return what a condition of `runtime` does."""
     if condition["prunes"]:
-        return "its value is known when the query runs, and then rules out files"
+        return "its value is known when the query runs and then rules out files"
     return (
-        "its value is known when the query runs, and is applied to the rows: as far as statistics "
-        "tell, single values lie in many of the files"
+        "its value is known when the query runs and is applied to the rows: by the statistics, a "
+        "single value may lie in many of the files"
     )
 
 
 def _kept(scan: dict[str, Any]) -> str:
-    found = [of(scan["files_kept"], scan["files_total"], "files")]
+    parts = [of(scan["files_kept"], scan["files_total"], "files")]
     groups = scan.get("row_groups_kept"), scan.get("row_groups_total")
     if None not in groups:
-        found.append(of(*groups, "row groups"))
-    found.append(of(scan["bytes_kept"], scan["bytes_total"], "bytes"))
-    found.append(of(scan["rows_kept"], scan["rows_total"], "rows"))
-    return ", ".join(filter(None, found))
+        parts.append(of(*groups, "row groups"))
+    parts.append(of(scan["bytes_kept"], scan["bytes_total"], "bytes"))
+    parts.append(of(scan["rows_kept"], scan["rows_total"], "rows"))
+    return ", ".join(filter(None, parts))
 
 
 def effect(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
-    """What a conjunct prunes on its own; empty where nobody counted."""
+    """Return what a conjunct prunes on its own; empty if that was not counted."""
     return _share(conjunct, scan, "pruned")
 
 
@@ -84,7 +84,7 @@ _KINDS = {
 
 
 def pruned_by(conjunct: dict[str, Any]) -> str:
-    """The kinds of statistics that rule out files; empty where only bounds do.
+    """Return the kinds of statistics that rule out files; empty if only bounds do.
 
     >>> pruned_by({"pruned_by": ["bounds", "bloom"]}), pruned_by({"pruned_by": ["bounds"]})
     (', by bounds and bloom filters', '')
@@ -96,8 +96,10 @@ def pruned_by(conjunct: dict[str, Any]) -> str:
 
 
 def added(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
-    """What it prunes beyond those before it; empty where nobody counted, or if it is all that it
-    prunes on its own."""
+    """Return what a conjunct prunes beyond the conjuncts before it.
+
+    Empty if that was not counted, or if it is the same as what the conjunct prunes on its own.
+    """
     own, more = effect(conjunct, scan), _share(conjunct, scan, "added")
     return "" if more == own else more
 
@@ -106,15 +108,15 @@ def _share(conjunct: dict[str, Any], scan: dict[str, Any], which: str) -> str:
     files = conjunct.get(f"{which}_files")
     if files is None:
         return ""
-    found = [of(files, scan["files_total"], "files")]
+    parts = [of(files, scan["files_total"], "files")]
     if files:
         for what in ("bytes", "rows"):
-            found.append(of(conjunct.get(f"{which}_{what}"), scan[f"{what}_total"], what))
-    return ", ".join(filter(None, found))
+            parts.append(of(conjunct.get(f"{which}_{what}"), scan[f"{what}_total"], what))
+    return ", ".join(filter(None, parts))
 
 
 def timing(scan: dict[str, Any]) -> str:
-    """Where the planning time went, as far as it was measured.
+    """Return the planning time and its measured parts.
 
     >>> timing(
     ...     {
@@ -127,7 +129,7 @@ def timing(scan: dict[str, Any]) -> str:
     ...         },
     ...     }
     ... )
-    'planned in 3.0 ms: listing 1.0, question 1.5 (answered from memory)'
+    'planned in 3.0 ms: listing 1.0, question 1.5 (cached answer)'
     """
     text = f"planned in {scan['planning_ms']:.1f} ms"
     parts = scan.get("timing") or {}
@@ -135,8 +137,8 @@ def timing(scan: dict[str, Any]) -> str:
         return text
     text += f": listing {parts['listing_ms']:.1f}, question {parts['question_ms']:.1f}"
     if parts["planner_ms"] is None:
-        return text + " (answered from memory)"
+        return text + " (cached answer)"
     return (
-        f"{text} (the planner {parts['planner_ms']:.1f}, of it {parts['opening_ms']:.1f} "
+        f"{text} (planner {parts['planner_ms']:.1f}, including {parts['opening_ms']:.1f} "
         "to open the listing and the index)"
     )

@@ -1,4 +1,4 @@
-"""The history put together: per table, per predicate, per column."""
+"""Summarizes the history by table, by predicate and by column."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tamis.report.quality import (
 
 __all__ = ["Audits", "ColumnUse", "Findings", "Point", "Predicate", "TableUse", "findings"]
 
-#: Of more scans than that, the latest.
+#: Only the latest scans up to this number are summarized.
 _MOST_SCANS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One scan with a filter. `time`: seconds since 1970."""
+    """One scan of the plot. `time` is in seconds since 1970."""
 
     time: float
     files_kept: int
@@ -49,10 +49,13 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class TableUse:
-    """What was read of one table. `points` are the scans with a filter, or a goal that was met.
+    """What was read of one table.
 
-    `observed`: scans in the mode `observe`, which would have read `would_read` of the
-    `observed_bytes` that they read.
+    Attributes:
+        points: The scans with a filter, and those that were pruned without one.
+        observed: The number of scans in the mode `observe`.
+        observed_bytes: The bytes that these scans read.
+        would_read: The bytes that these scans would have read if the decision had been applied.
     """
 
     table: str
@@ -70,7 +73,7 @@ class TableUse:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate that is selective for rows and prunes few files."""
+    """A predicate that matches few rows but prunes few files."""
 
     table: str
     predicate: str
@@ -85,18 +88,18 @@ class Predicate:
     columns: list[str]
     files_unknown: int | None
     fix: str
-    #: Opened, and not needed in a perfect layout.
+    #: Files that were opened and that a perfect layout would not need.
     lost_files: int = 0
 
     @property
     def share_passed(self) -> float:
-        """Of the rows of all these scans together."""
+        """The share of matching rows in all these scans together."""
         return min(1.0, self.rows_passed / self.rows_read) if self.rows_read else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column that scans were filtered by. `depth` of `files_total`, as it was last seen."""
+    """A column that scans were filtered by. `depth` and `files_total` are those last recorded."""
 
     table: str
     column: str
@@ -111,7 +114,7 @@ class ColumnUse:
 
 @dataclass(frozen=True, slots=True)
 class Audits:
-    """Scans whose files Spark read again (spark.tamis.audit). `texts`: of the disagreements."""
+    """Scans that Spark audited (spark.tamis.audit). `texts` describe the disagreements."""
 
     passed: int = 0
     disagreements: int = 0
@@ -122,13 +125,18 @@ class Audits:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All that a report tells. `mended`: predicates that are not listed, for they prune now."""
+    """The contents of a report.
+
+    Attributes:
+        left_out: The number of older scans that are not summarized.
+        mended: The number of predicates that are not listed because they prune in later scans.
+    """
 
     first: float | None
     last: float | None
     scans: int
     left_out: int
-    #: Of all scans that were let down by their statistics, each once.
+    #: For all scans with a listed predicate, each counted once.
     lost_bytes: int
     tables: list[TableUse]
     predicates: list[Predicate]
@@ -138,12 +146,12 @@ class Findings:
     audits: Audits = Audits()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON. Sizes are bytes, times seconds since 1970."""
+        """Return plain values for JSON. Sizes are in bytes, times in seconds since 1970."""
         return asdict(self)
 
 
 def findings(history: pa.Table) -> Findings:
-    """What a history tells.
+    """Summarize a history.
 
     >>> from tamis.history import SCHEMA
     >>> findings(SCHEMA.empty_table()).scans
@@ -158,19 +166,19 @@ def findings(history: pa.Table) -> Findings:
     tables = [_table(name, its) for name, its in by_table.items()]
     mends = _mends(scans)
     columns = [use for name, its in by_table.items() for use in _columns(name, its, mends)]
-    let_down = [(scan, found) for scan in scans if (found := _suspects(scan, mends))]
+    suspicious = [(scan, its) for scan in scans if (its := _suspects(scan, mends))]
     every = {_key(scan, each.conjunct) for scan in scans for each in suspects(scan)}
-    listed = {_key(scan, each.conjunct) for scan, found in let_down for each in found}
+    listed = {_key(scan, each.conjunct) for scan, its in suspicious for each in its}
     return Findings(
         min(times, default=None),
         max(times, default=None),
         len(scans),
         len(history) - len(scans),
-        sum(lost_bytes(scan) or 0 for scan, _ in let_down),
+        sum(lost_bytes(scan) or 0 for scan, _ in suspicious),
         sorted(tables, key=lambda each: (-each.bytes_read, each.table)),
-        _predicates(let_down),
+        _predicates(suspicious),
         sorted(columns, key=lambda each: (-_cost(each), each.table, each.column)),
-        sum(lost_files(scan) or 0 for scan, _ in let_down),
+        sum(lost_files(scan) or 0 for scan, _ in suspicious),
         len(every - listed),
         _audits(scans),
     )
@@ -184,10 +192,10 @@ def _key(scan: Scan, conjunct: Any) -> _Key:
 
 
 def _mends(scans: Sequence[Scan]) -> dict[_Key, Any]:
-    """When each predicate was last seen to rule out files."""
+    """Return when each predicate last ruled out files."""
     return {
         _key(scan, conjunct): scan["time"]
-        for scan in scans  # the oldest first
+        for scan in scans  # oldest first, so the latest time remains
         for conjunct in scan["conjuncts"] or []
         if is_mend(conjunct, scan)
     }
@@ -199,7 +207,7 @@ def _is_mended(scan: Scan, conjunct: Any, mends: dict[_Key, Any]) -> bool:
 
 
 def _suspects(scan: Scan, mends: dict[_Key, Any]) -> list[Suspect]:
-    """Without what has been mended since, as by an index that was built after the scan."""
+    """Return the suspects of a scan that did not prune later, such as after an index was built."""
     return [each for each in suspects(scan) if not _is_mended(scan, each.conjunct, mends)]
 
 
@@ -208,14 +216,14 @@ def _cost(each: Predicate | ColumnUse) -> int:
 
 
 def _audits(scans: Sequence[Scan]) -> Audits:
-    found = [scan["audit"] for scan in scans if scan["audit"]]
-    results = [each["result"] for each in found]
+    audits = [scan["audit"] for scan in scans if scan["audit"]]
+    results = [each["result"] for each in audits]
     return Audits(
         results.count("passed"),
         results.count("disagreement"),
         results.count("failed"),
-        sum(each["files"] or 0 for each in found),
-        [each["text"] for each in found if each["result"] == "disagreement"],
+        sum(each["files"] or 0 for each in audits),
+        [each["text"] for each in audits if each["result"] == "disagreement"],
     )
 
 
@@ -248,23 +256,23 @@ def _table(name: str, scans: Sequence[Scan]) -> TableUse:
 
 
 def _bytes_read(scan: Scan) -> int:
-    """Run-time filters leave out some of what is kept; a scan that only observes reads more."""
+    """Return the bytes read: run-time filters read less than is kept, the mode `observe` more."""
     read: int | None = scan["bytes_read"]
     return int(scan["bytes_kept"]) if read is None else read
 
 
-def _predicates(let_down: Sequence[tuple[Scan, list[Suspect]]]) -> list[Predicate]:
+def _predicates(suspicious: Sequence[tuple[Scan, list[Suspect]]]) -> list[Predicate]:
     groups: dict[tuple[str, str, Cause], list[tuple[Scan, Any]]] = defaultdict(list)
-    for scan, its_suspects in let_down:
+    for scan, its_suspects in suspicious:
         for each in its_suspects:
             groups[*_key(scan, each.conjunct), each.cause].append((scan, each.conjunct))
-    found = []
+    predicates = []
     for (table, predicate, cause), its in groups.items():
         scan, conjunct = its[-1]
         columns = list(conjunct["columns"] or [])
         stale = scan["files_without_index"]
         unknown = stale if cause is Cause.STALE else conjunct["files_without_bounds"]
-        found.append(
+        predicates.append(
             Predicate(
                 table,
                 predicate,
@@ -282,7 +290,7 @@ def _predicates(let_down: Sequence[tuple[Scan, list[Suspect]]]) -> list[Predicat
                 sum(lost_files(s) or 0 for s, _ in its),
             )
         )
-    return sorted(found, key=lambda each: (-_cost(each), each.table, each.predicate))
+    return sorted(predicates, key=lambda each: (-_cost(each), each.table, each.predicate))
 
 
 def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str:
@@ -295,21 +303,21 @@ def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str
             return conjunct["fix"] or build
         case Cause.COARSE if columns and recording_helps(conjunct, scan):
             return (
-                f"record what files hold, for few of them hold a value: python -m tamis index add "
-                f"{root} --bloom {columns[0]}; no row has to move, as it would to cluster the "
+                f"record bloom filters, because few files hold any one value: python -m tamis "
+                f"index add {root} --bloom {columns[0]}; this moves no rows, unlike clustering the "
                 f"table by {columns[0]}"
             )
         case Cause.COARSE:
             return f"cluster the table by {', '.join(columns)}" if columns else "cluster the table"
         case Cause.OPAQUE:
-            return conjunct["fix"] or "no statistics would help: write the predicate another way"
+            return conjunct["fix"] or "rewrite the predicate: no statistics can help as it stands"
 
 
 def _columns(table: str, scans: Sequence[Scan], mends: dict[_Key, Any]) -> list[ColumnUse]:
     used: dict[str, int] = defaultdict(int)
     depths: dict[str, tuple[float | None, int]] = {}
     lost: dict[str, list[tuple[int, int, bool]]] = defaultdict(list)
-    for scan in scans:  # the oldest first: the last word is the latest
+    for scan in scans:  # oldest first, so the latest values remain
         of_scan = {name for each in scan["conjuncts"] or [] for name in each["columns"] or []}
         for name in of_scan:
             used[name] += 1
@@ -317,7 +325,7 @@ def _columns(table: str, scans: Sequence[Scan], mends: dict[_Key, Any]) -> list[
         for each in scan["columns"] or []:
             depths[each["name"]] = (each["depth"], scan["files_total"])
         loss, files = lost_bytes(scan), lost_files(scan)
-        # of columns whose predicates all hold for what was read, no order would spare more
+        # If all predicates of a column are true of every row that was read, no order helps it.
         open_columns = {
             name
             for each in residual(scan)

@@ -1,4 +1,4 @@
-"""An explanation as HTML for notebooks: inline SVG, no script, everything escaped."""
+"""Writes an explanation as HTML for notebooks: inline SVG, no scripts, all text escaped."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["to_html"]
 _WIDTH = 240
 _KINDS = ("exact", "inexact", "unsupported")
 
-# Colours that are read on white and on black. Notebooks that are dark by a setting of their own
-# say so on the page; the others by the browser.
+# Colours that are legible on white and on black. Notebooks with a dark theme of their own mark it
+# on the page. The others follow the browser.
 _LIGHT = (
     "--kept:#0f766e;--gone:#d4d4d8;--exact:#15803d;--inexact:#a16207;--unsupported:#b91c1c;"
     "--soft:#52525b;"
@@ -48,18 +48,18 @@ _STYLE = f"""\
 
 
 def to_html(document: dict[str, Any]) -> str:
-    """The explanation as one element, with its own style."""
+    """Return the explanation as one element that includes its style."""
     return f'<div class="tamis-explain"><style>{_STYLE}</style>{"".join(_parts(document))}</div>'
 
 
 def _parts(document: dict[str, Any]) -> Iterator[str]:
     answered = document.get("answered", [])
     if not document["scans"] and not answered:
-        yield f"<p>{escape(document.get('nothing') or 'no scan of this query is tamis’s')}</p>"
+        yield f"<p>{escape(document.get('nothing') or 'tamis plans no scan of this query')}</p>"
     for each in answered:
         yield (
-            f"<p><b>{escape(each['table'])}</b>: {escape(each['goal'])} answered by the statistics "
-            f"of {each['files']:,} files, none is read</p>"
+            f"<p><b>{escape(each['table'])}</b>: {escape(each['goal'])} answered from the "
+            f"statistics of {each['files']:,} files, none is read</p>"
         )
     for scan in document["scans"]:
         yield _scan(scan)
@@ -85,7 +85,7 @@ def _scan(scan: dict[str, Any]) -> str:
         fallback = f'<p class="{kind}">{escape(read)}{why}</p>'
     elif scan["fallback"]:
         fallback = (
-            f'<p class="unsupported">read as plain Spark would: {escape(scan["fallback"])}{why}</p>'
+            f'<p class="unsupported">read as in plain Spark: {escape(scan["fallback"])}{why}</p>'
         )
     lines = [_conjunct(each, scan) for each in scan["conjuncts"]]
     for implied in scan.get("implied", []):
@@ -101,27 +101,27 @@ def _scan(scan: dict[str, Any]) -> str:
 
 def _conjunct(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
     kind = conjunct["pushdown"] if conjunct["pushdown"] in _KINDS else ""
-    told = []
+    lines = []
     pruned, total = conjunct.get("pruned_files"), scan["files_total"]
     if pruned is not None and total:
-        if pruned:  # a full bar beside "prunes 0" would look like success
-            told.append(f"{_bar(total - pruned, total)} left")
-        told.append(f"prunes {effect(conjunct, scan)} on its own{pruned_by(conjunct)}")
+        if pruned:  # a full bar next to "prunes 0" would look like success
+            lines.append(f"{_bar(total - pruned, total)} left")
+        lines.append(f"prunes {effect(conjunct, scan)} on its own{pruned_by(conjunct)}")
     more = added(conjunct, scan)
     if more:
-        told.append(f"adds {more} to the conjuncts before it")
+        lines.append(f"prunes {more} beyond the conjuncts before it")
     if conjunct["reason"] and (scan.get("observed") or not scan["fallback"]):
-        told.append(f"{escape(conjunct['reason']['text'])}{_fix(conjunct['reason'])}")
+        lines.append(f"{escape(conjunct['reason']['text'])}{_fix(conjunct['reason'])}")
     return (
         f'<tr><td class="{kind}">{kind}</td><td><code>{escape(conjunct["sql"])}</code></td>'
-        f"<td>{'<br>'.join(told)}</td></tr>"
+        f"<td>{'<br>'.join(lines)}</td></tr>"
     )
 
 
 def _goal(goal: dict[str, Any]) -> str:
     reason = goal["reason"]
-    told = f"no: {escape(reason['text'])}{_fix(reason)}" if reason else "yes"
-    return f"<tr><td>goal</td><td><code>{escape(goal['goal'])}</code></td><td>{told}</td></tr>"
+    text = f"no: {escape(reason['text'])}{_fix(reason)}" if reason else "yes"
+    return f"<tr><td>goal</td><td><code>{escape(goal['goal'])}</code></td><td>{text}</td></tr>"
 
 
 def _runtime(condition: dict[str, Any]) -> str:
@@ -138,12 +138,12 @@ def _fix(reason: dict[str, Any] | None) -> str:
 
 
 def _bar(part: int, whole: int) -> str:
-    """What is read, of all.
+    """Draw the part that is read over the whole.
 
     >>> _bar(1, 4).count("<rect")
     2
     """
-    # One file of a million is still to be seen.
+    # One file of a million must still be visible.
     width = max(2.0 if part else 0.0, _WIDTH * part / whole)
     return (
         f'<svg width="{_WIDTH}" height="10" viewBox="0 0 {_WIDTH} 10" role="img" '

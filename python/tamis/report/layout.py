@@ -1,4 +1,4 @@
-"""A layout that does not exist: rows of a sample, sorted, cut into files, and their statistics."""
+"""Simulates a layout: sorts the rows of a sample, cuts them into files, computes statistics."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ __all__ = ["Path", "Sample", "cut", "file_table"]
 
 Path = tuple[str, ...]
 
-#: A piece of fewer rows says little about the range of a file.
+#: A smaller piece says too little about the range of a file.
 _ROWS_A_PIECE: Final = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Rows in the order of the layout. `table` has a column for each path, named as `dotted` does.
+    """Rows in the order of the layout.
 
-    `groups`: how many rows each partition has, in order; files never cross them.
+    Attributes:
+        table: The rows, with one column per path, named by `dotted`.
+        order: The path of the first sort column.
+        groups: The number of rows of each partition, in order. No file spans two partitions.
     """
 
     table: pa.Table
@@ -42,18 +45,22 @@ class Sample:
         partition_columns: Sequence[str],
         paths: Sequence[Path],
     ) -> Sample:
-        """Read these columns of the rows, and sort. Raises TamisError for a column of no order."""
+        """Read these columns of the rows and sort them.
+
+        Raises:
+            TamisError: A column does not exist, or its values have no order.
+        """
         order = [_resolved(name, rows) for name in cluster_by]
         partitions = [(name,) for name in partition_columns]
         wanted = list(dict.fromkeys([*partitions, *order, *paths]))
-        found = rows.selectExpr(*(f"{_quoted(path)} AS c{i}" for i, path in enumerate(wanted)))
-        simple = [i for i, each in enumerate(found.schema.fields) if _has_order(each.dataType)]
+        selected = rows.selectExpr(*(f"{_quoted(path)} AS c{i}" for i, path in enumerate(wanted)))
+        simple = [i for i, each in enumerate(selected.schema.fields) if _has_order(each.dataType)]
         for path in (*partitions, *order):
             if wanted.index(path) not in simple:
                 raise TamisError(
                     f"rows cannot be sorted by {dotted(path)}: its values have no order"
                 )
-        table = found.select(*(f"c{i}" for i in simple)).toArrow()
+        table = selected.select(*(f"c{i}" for i in simple)).toArrow()
         named = table.rename_columns([dotted(wanted[i]) for i in simple])
         return Sample.sorted(named, [dotted(each) for each in order], partition_columns, order[0])
 
@@ -61,10 +68,10 @@ class Sample:
     def sorted(
         table: pa.Table, order: Sequence[str], partition_columns: Sequence[str], first: Path
     ) -> Sample:
-        """The rows in order: by partition, and then by these columns."""
+        """Sort the rows by partition, and then by these columns."""
         partitions = [dotted((name,)) for name in partition_columns]
         keys = [(name, "ascending") for name in dict.fromkeys([*partitions, *order])]
-        # NULLs last, where Spark has them first: they are together in either case
+        # NULLs come last, and in Spark first. They are adjacent in both cases.
         table = table.take(pc.sort_indices(table, sort_keys=keys))
         groups = [len(table)]
         if partitions and len(table):
@@ -74,7 +81,9 @@ class Sample:
 
 
 def cut(sample: Sample, files: int) -> list[int]:
-    """Where each piece starts: about as many as there are files, of alike rows; fewer of few rows.
+    """Return the start of each piece.
+
+    There are about `files` pieces with similar numbers of rows, or fewer if there are few rows.
 
     >>> rows = pa.table({"c": list(range(400))})
     >>> cut(Sample.sorted(rows, ["c"], [], ("c",)), files=4)
@@ -94,11 +103,11 @@ def cut(sample: Sample, files: int) -> list[int]:
 
 
 def file_table(sample: Sample, starts: Sequence[int]) -> pa.Table:
-    """The pieces as a `files` table for tamis.evaluate: bounds and counts of each column.
+    """Return the pieces as a `files` table for tamis.evaluate: bounds and counts of each column.
 
-    Between two pieces of a partition lie values that the sample does not have. Of the column that
-    is sorted by first they are counted to the piece before: its upper bound is where the next
-    begins, if that is known. Of NaN no footer tells, so nothing tells of it here.
+    Values that the sample lacks may lie between two pieces of a partition. For the first sort
+    column, they are assigned to the earlier piece: its upper bound is the lower bound of the next
+    piece, if that is known. There are no NaN counts, as in footers.
     """
     table = sample.table
     stops = [*starts, len(table)][1:]
@@ -127,22 +136,26 @@ def _array(values: Sequence[pa.Scalar], data_type: pa.DataType) -> pa.Array:
 
 
 def _resolved(name: str, rows: DataFrame) -> Path:
-    """The path of a column by its name. TamisError where a struct has no such field."""
+    """Return the path of a column by its name.
+
+    Raises:
+        TamisError: There is no such column or struct field.
+    """
     fields = rows.schema.fields
-    if any(each.name == name for each in fields):  # a name that holds a dot
+    if any(each.name == name for each in fields):  # the name may contain a dot
         return (name,)
     path: list[str] = []
     for part in name.split("."):
         exact = [each for each in fields if each.name == part]
-        found = exact or [each for each in fields if each.name.lower() == part.lower()]
-        if not found:
+        matches = exact or [each for each in fields if each.name.lower() == part.lower()]
+        if not matches:
             within = f" of {'.'.join(path)}" if path else ""
             raise TamisError(
                 f"{name}: there is no field {part}{within}; "
-                f"there are {', '.join(each.name for each in fields) or 'none'}"
+                f"the fields are {', '.join(each.name for each in fields) or 'none'}"
             )
-        path.append(found[0].name)
-        fields = getattr(found[0].dataType, "fields", [])
+        path.append(matches[0].name)
+        fields = getattr(matches[0].dataType, "fields", [])
     return tuple(path)
 
 

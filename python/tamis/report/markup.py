@@ -1,4 +1,4 @@
-"""Parts of the page. Text that comes from data is escaped by who gives it, but in `name`."""
+"""HTML elements of the page. Callers escape text from data, except for `name`, which does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["bar", "cut", "grid", "name", "row", "short", "tag"]
 
 
 def short(table: str) -> tuple[str, str]:
-    """The last part of a path, and all of it; a name is short as it is.
+    """Return the last part of a path and the whole path. A table name is returned unchanged.
 
     >>> short("parquet file:/data/events"), short("spark_catalog.default.events")
     (('events', 'parquet file:/data/events'), ('spark_catalog.default.events', 'spark_...'))
@@ -19,19 +19,19 @@ def short(table: str) -> tuple[str, str]:
 
 
 def name(table: str) -> str:
-    """The cell of a table's name."""
+    """Return the cell for the name of a table."""
     last, whole = short(table)
     return f'<td title="{escape(whole)}">{escape(last)}</td>'
 
 
 def bar(share: float) -> str:
-    """A bar of that share of its width."""
+    """Return a bar that is filled to this share of its width."""
     width = 100 * min(1.0, max(0.0, share))
     return f'<span class="bar"><i style="width:{width:.1f}%"></i></span>'
 
 
 def grid(heads: Sequence[str], rows: Iterable[str]) -> str:
-    """A table that scrolls in itself; a head with # is over numbers."""
+    """Return a scrollable table. A head that starts with # is above numbers."""
     cells = (
         f'<th scope="col" class="n">{each[1:]}</th>'
         if each.startswith("#")
@@ -43,18 +43,18 @@ def grid(heads: Sequence[str], rows: Iterable[str]) -> str:
 
 
 def row(*cells: str) -> str:
-    """A row of these cells."""
+    """Return a row of these cells."""
     return f"<tr>{''.join(cells)}</tr>"
 
 
 def tag(element: str, kind: str, *parts: str) -> str:
-    """An element of that class; what scrolls can be reached by the keyboard."""
+    """Return an element of this class. Scrollable elements can be reached with the keyboard."""
     focusable = ' tabindex="0"' if kind == "scroll" else ""
     return f'<{element} class="{kind}"{focusable}>{"".join(parts)}</{element}>\n'
 
 
 def cut(there: int, most: int) -> str:
-    """What is said where there is more than is shown."""
+    """Return a note if there are more entries than are shown; else an empty string."""
     if there <= most:
         return ""
-    return f'<p class="soft">{there - most:,} more are in <code>--json</code>.</p>'
+    return f'<p class="soft"><code>--json</code> lists {there - most:,} more.</p>'

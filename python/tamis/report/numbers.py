@@ -1,4 +1,4 @@
-"""Numbers as people read them, with their units."""
+"""Formats numbers for people, with their units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
 def size(number: float) -> str:
-    """Bytes in the unit that leaves up to three digits before the point; 1 kB is 1,000 bytes.
+    """Format bytes with up to three digits before the point; 1 kB is 1,000 bytes.
 
     >>> size(0), size(999), size(1_530), size(12_345_678), size(999_999)
     ('0 bytes', '999 bytes', '1.53 kB', '12.3 MB', '1.00 MB')
@@ -25,7 +25,7 @@ def size(number: float) -> str:
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """So many of them.
+    """Format a count with its noun.
 
     >>> count(1, "scan"), count(1234, "file"), count(0, "query", "queries")
     ('1 scan', '1,234 files', '0 queries')
@@ -34,7 +34,7 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent; never "0 %" or "100 %" of what is not quite that.
+    """Format a share in percent; "0 %" and "100 %" only if exact.
 
     >>> percent(0), percent(0.00004), percent(0.0312), percent(0.5), percent(0.9999), percent(1)
     ('0 %', '< 0.1 %', '3.1 %', '50 %', '> 99.9 %', '100 %')
@@ -50,7 +50,7 @@ def percent(share: float) -> str:
 
 
 def milliseconds(number: float | None) -> str:
-    """A time; a dash where it is not known.
+    """Format a duration; a dash if it is not known.
 
     >>> milliseconds(0.42), milliseconds(1234.5), milliseconds(None)
     ('0.4 ms', '1,234 ms', '–')
@@ -61,7 +61,7 @@ def milliseconds(number: float | None) -> str:
 
 
 def moment(seconds: float, spanned: float = 0) -> str:
-    """A time in UTC; without the clock where it is a label of many days.
+    """Format a time in UTC; without the time of day if the plot spans more than four days.
 
     >>> moment(0), moment(0, spanned=86_400 * 30)
     ('1970-01-01 00:00', '1970-01-01')

@@ -1,7 +1,7 @@
-"""The plot of one table: which share of its files each scan did not read, over time.
+"""Plots for one table the share of files that each scan did not read, over time.
 
-Plain SVG that stretches to the width it is given; lines and dots keep their size (they are strokes
-that do not scale), and labels are text of the page, so that all is legible on a phone.
+The plot is plain SVG that stretches to the available width. Lines and dots keep their size (they
+are strokes that do not scale), and labels are text of the page, so the plot is legible on a phone.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ __all__ = ["pruning_over_time"]
 
 _WIDTH: Final = 1000
 _HEIGHT: Final = 100
-#: More scans than that are drawn as the mean of each of so many stretches of time.
+#: If there are more scans than this, only the line of means is drawn.
 _MOST_DOTS: Final = 400
+#: The number of stretches of time whose means form the line.
 _STRETCHES: Final = 80
 
 
 def pruning_over_time(points: Sequence[Point], first: float, last: float) -> str:
-    """A figure in HTML; `first` to `last` is the time it spans, for plots to be compared."""
+    """Return a figure in HTML.
+
+    All plots span the time from `first` to `last`, in seconds since 1970, so they can be compared.
+    """
     if not points:
         return '<p class="empty">No scan of this table had a filter.</p>'
     ordered = sorted(points, key=lambda each: each.time)
@@ -32,13 +36,13 @@ def pruning_over_time(points: Sequence[Point], first: float, last: float) -> str
     dots = ordered if len(ordered) <= _MOST_DOTS else []
     marks = "".join(_dot(each, first, spanned) for each in dots)
     line = _line(means, first, spanned)
-    said = f"Share of files not read, from {moment(first)} to {moment(last)} UTC"
+    label = f"Share of files not read, from {moment(first)} to {moment(last)} UTC"
     middle = f"<span>{moment(first + spanned / 2, spanned)}</span>" if spanned else ""
     end = f"<span>{moment(last, spanned)}</span>" if spanned else ""
     return (
         '<div class="plot"><div class="ticks"><span>100 %</span><span>50 %</span><span>0 %</span>'
         f'</div><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(said)}">'
+        f'aria-label="{escape(label)}">'
         f'<path class="grid" d="M0 0H{_WIDTH}M0 {_HEIGHT / 2}H{_WIDTH}M0 {_HEIGHT}H{_WIDTH}"/>'
         f"{line}{marks}</svg>"
         f'<div class="times"><span>{moment(first, spanned)}</span>{middle}{end}</div></div>'
@@ -54,17 +58,17 @@ def _y(share: float) -> float:
 
 
 def _dot(point: Point, first: float, spanned: float) -> str:
-    said = (
+    label = (
         f"{moment(point.time)} UTC: {point.files_kept:,} of {point.files_total:,} files read, "
         f"{percent(point.pruned)} not read"
     )
     place = f"{_x(point.time, first, spanned):.1f} {_y(point.pruned):.1f}"
-    # a line of no length with round ends: a dot that does not stretch
-    return f'<path class="dot" d="M{place}h0"><title>{escape(said)}</title></path>'
+    # A line of zero length with round ends is a dot that does not stretch.
+    return f'<path class="dot" d="M{place}h0"><title>{escape(label)}</title></path>'
 
 
 def _means(ordered: Sequence[Point], first: float, spanned: float) -> list[tuple[float, float]]:
-    """Time and share of each stretch of time in which there was a scan."""
+    """Return the mean time and share for each stretch of time in which there was a scan."""
     stretches: dict[int, list[Point]] = {}
     for point in ordered:
         place = int(_STRETCHES * (point.time - first) / spanned) if spanned else 0

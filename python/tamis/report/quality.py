@@ -1,17 +1,17 @@
-"""What the history tells about statistics: where pruning is lost, why, and what would mend it.
+"""Finds in the history where pruning is lost, and why.
 
-A filter that lets few rows pass and yet rules out few files is let down by the statistics:
+A filter that matches few rows but rules out few files lacks useful statistics. The causes are:
 
-    stale      an index is there, and most files that were kept are newer than it
-    missing    of most files that were kept, nothing is known of a column of the predicate
-    coarse     every file is known, and their ranges overlap: the rows lie in no useful order
-    opaque     no statistics would help: the predicate itself is not understood
+    stale      there is an index, but most kept files are newer than the index
+    missing    most kept files have no statistics of a column of the predicate
+    coarse     the files have statistics, but their ranges overlap: the rows are in no useful order
+    opaque     no statistics would help: tamis cannot evaluate the predicate itself
 
-What was lost is measured: of the bytes that a scan read, those whose rows its filter dropped again;
-of the files that it opened, those that a perfect layout would not need. A perfect layout has the
-rows that pass in files of their own; but a file is read whole, so one file of average size is
-always needed for them. Spark's reader may skip most of the rows of a file by itself, and then reads
-few bytes of it; opening the file, and reading its footer, is a cost all the same.
+The loss is measured in two ways: the bytes that a scan read for rows that its filter then dropped,
+and the files that it opened and that a perfect layout would not need. A perfect layout stores the
+matching rows in separate files. A file is read whole, so at least one file of average size is
+needed for them. Spark's reader may skip most rows of a file on its own, and then reads few of its
+bytes. Opening the file and reading its footer still has a cost.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ __all__ = [
     "suspects",
 ]
 
-#: A filter is selective if it drops so much of what was read.
+#: A filter is selective if at most this share of the rows that were read pass it.
 SELECTIVE: Final = 0.10
-#: And prunes nothing to speak of, if it rules out less than that of the files.
+#: A filter prunes little if it rules out less than this share of the files.
 LITTLE: Final = 0.10
 
-#: What opening a file costs, in bytes that could be read instead: the default of
+#: The cost of opening a file, in bytes that could be read instead: the default of
 #: spark.sql.files.openCostInBytes.
 OPEN_COST: Final = 4 << 20
 
-#: Reasons that no statistics of the columns would change.
+#: The codes of reasons that no statistics of the columns would change.
 _OPAQUE: Final = frozenset(
     {
         "AND_KEEPS_BRANCH",
@@ -59,6 +59,7 @@ _OPAQUE: Final = frozenset(
         "OR_NEEDS_EVERY_BRANCH",
     }
 )
+#: The codes of reasons for missing statistics.
 _UNKNOWN: Final = frozenset(
     {
         "FILES_WITHOUT_STATISTICS",
@@ -90,7 +91,7 @@ class Suspect:
 
 
 def suspects(scan: Scan) -> Iterator[Suspect]:
-    """The conjuncts that a selective scan which read nearly all files was let down by."""
+    """Yield the conjuncts that prune little in a selective scan that kept nearly all files."""
     passed = share_passed(scan)
     if passed is None or passed > SELECTIVE or not _reads_all(scan):
         return
@@ -102,7 +103,7 @@ def suspects(scan: Scan) -> Iterator[Suspect]:
 
 
 def residual(scan: Scan) -> list[Mapping[str, Any]]:
-    """The conjuncts that were applied to rows, without what Spark infers of them."""
+    """Return the conjuncts that were applied to rows, without the IS NOT NULL that Spark infers."""
     return [
         each
         for each in scan["conjuncts"] or []
@@ -111,12 +112,12 @@ def residual(scan: Scan) -> list[Mapping[str, Any]]:
 
 
 def is_opaque(conjunct: Mapping[str, Any]) -> bool:
-    """Whether no statistics, and no order of rows, would make the conjunct prune."""
+    """Return whether no statistics and no order of rows would make the conjunct prune."""
     return conjunct["reason"] in _OPAQUE
 
 
 def cause_of(conjunct: Mapping[str, Any], scan: Scan) -> Cause:
-    """Why the conjunct rules out no more of the files that were kept."""
+    """Return why the conjunct does not rule out more of the kept files."""
     half = scan["files_kept"] / 2
     reason = conjunct["reason"]
     if scan["has_index"] and (scan["files_without_index"] or 0) >= half:
@@ -130,21 +131,22 @@ def cause_of(conjunct: Mapping[str, Any], scan: Scan) -> Cause:
 
 
 def prunes_little(conjunct: Mapping[str, Any], scan: Scan) -> bool:
-    """Whether the conjunct on its own rules out hardly any file; that all do is known anyway."""
+    """Return whether the conjunct on its own rules out few files, or an unknown number."""
     pruned = conjunct["pruned_files"]
     return pruned is None or bool(pruned < LITTLE * scan["files_total"])
 
 
 def is_mend(conjunct: Mapping[str, Any], scan: Scan) -> bool:
-    """Whether the conjunct is known to rule out files, so that what was wrong before is mended."""
+    """Return whether the conjunct is known to rule out files, so earlier problems are fixed."""
     return conjunct["pruned_files"] is not None and not prunes_little(conjunct, scan)
 
 
 def recording_helps(conjunct: Mapping[str, Any], scan: Scan) -> bool:
-    """Whether a bloom filter of the column would rule out half of the files or more.
+    """Return whether a bloom filter of the column would rule out at least half of the files.
 
-    A single value is looked for, and so few rows pass that at most half of the files hold one,
-    wherever these rows lie. Nothing has to be sorted for that.
+    That is so if the predicate looks for single values, and the number of matching rows is at most
+    half of the number of files: then at most half of the files hold a matching row, wherever these
+    rows are. The table does not have to be sorted.
 
     >>> conjunct = {"reason": "VALUE_WITHIN_RANGES"}
     >>> recording_helps(conjunct, {"rows_passed": 20, "files_total": 100})
@@ -160,7 +162,7 @@ def recording_helps(conjunct: Mapping[str, Any], scan: Scan) -> bool:
 
 
 def share_passed(scan: Scan) -> float | None:
-    """Which share of the rows that were read passed the filters; None: not measured.
+    """Return the share of the rows read that passed the filters; None if it was not measured.
 
     >>> share_passed({"rows_read": 1000, "rows_passed": 5})
     0.005
@@ -172,7 +174,7 @@ def share_passed(scan: Scan) -> float | None:
 
 
 def _rows_read(scan: Scan) -> int | None:
-    """Of a scan that only observes: at most the rows of what it would have read."""
+    """Return the rows read. For an observed scan, at most those that it would have read."""
     read: int | None = scan["rows_read"]
     kept: int | None = scan.get("rows_kept")
     if read is None or kept is None or not scan.get("observed"):
@@ -181,10 +183,10 @@ def _rows_read(scan: Scan) -> int | None:
 
 
 def lost_bytes(scan: Scan) -> int | None:
-    """Bytes that were read and that a perfect layout would not have read; None: not measured.
+    """Return the bytes read that a perfect layout would not have read; None if not measured.
 
-    Where Spark's reader skipped row groups by itself, or a LIMIT ended it, it gave fewer rows than
-    the files have, and read as many fewer of their bytes.
+    If Spark's reader skipped row groups on its own, or a LIMIT ended the scan early, fewer rows
+    were read than the files hold. The bytes read are then assumed to be fewer in proportion.
 
     >>> lost_bytes(
     ...     {
@@ -201,7 +203,7 @@ def lost_bytes(scan: Scan) -> int | None:
     passed = share_passed(scan)
     if passed is None or not scan["files_total"]:
         return None
-    # some row passed: its file is read
+    # If a row passed, its file has to be read.
     least = scan["bytes_total"] / scan["files_total"] if scan["rows_passed"] else 0.0
     there, rows = scan["rows_kept"], _rows_read(scan) or 0
     read: float = scan["bytes_kept"] * (min(1.0, rows / there) if there else 1.0)
@@ -209,7 +211,7 @@ def lost_bytes(scan: Scan) -> int | None:
 
 
 def lost_files(scan: Scan) -> int | None:
-    """Files that were opened and that a perfect layout would not have needed; None: not measured.
+    """Return the files opened that a perfect layout would not have needed; None if not measured.
 
     >>> lost_files(
     ...     {
@@ -235,20 +237,20 @@ def lost_files(scan: Scan) -> int | None:
 
 
 def cost(lost: int, files: int) -> int:
-    """Bytes that were read and files that were opened for nothing, in bytes."""
+    """Return the cost, in bytes, of bytes read and files opened needlessly."""
     return lost + files * OPEN_COST
 
 
 def shape(sql: str) -> str:
-    """The predicate without its constants, so that those that differ in them count together.
+    """Replace the constants of a predicate, so predicates that differ only in them are grouped.
 
     >>> shape("(l_quantity < 24.50BD)"), shape("(`a 1` IN ('x', 'it''s', 'z'))")
     ('(l_quantity < ?)', '(`a 1` IN (?, …))')
     >>> shape("(day >= DATE '1995-01-01')"), shape("(c2 = -5L)")
     ('(day >= DATE ?)', '(c2 = ?)')
     """
-    without = _CONSTANT.sub(lambda found: found["name"] or "?", sql)
-    return _LIST.sub("?, …", without)
+    replaced = _CONSTANT.sub(lambda match: match["name"] or "?", sql)
+    return _LIST.sub("?, …", replaced)
 
 
 _CONSTANT: Final = re.compile(

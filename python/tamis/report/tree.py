@@ -1,4 +1,4 @@
-"""An explanation as a tree of rich: one for each scan."""
+"""Writes an explanation as text, with one rich tree per scan."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ from tamis.report.figures import (
 __all__ = ["as_text", "tree"]
 
 _STYLES = {"exact": "green", "inexact": "yellow", "unsupported": "red"}
-_ENDLESS = 1_000_000  # lines are not broken where nobody's window is known
+_ENDLESS = 1_000_000  # lines are not wrapped if there is no terminal
 
 
 def as_text(document: dict[str, Any]) -> str:
-    """The tree as text: with colours and the width of the window if standard output is a
-    terminal, and else plain, one fact a line."""
+    """Return the tree as text.
+
+    If standard output is a terminal, the text has colours and is wrapped to its width. Otherwise it
+    is plain, with one fact per line.
+    """
     terminal = sys.stdout is not None and sys.stdout.isatty()
     out = _Like(getattr(sys.stdout, "encoding", None) or "utf-8")
     console = Console(
@@ -46,7 +49,7 @@ def as_text(document: dict[str, Any]) -> str:
 
 
 class _Like(io.StringIO):
-    """Text in memory that will go where this encoding is: it decides how branches are drawn."""
+    """A text buffer with the encoding of the target, which determines how branches are drawn."""
 
     def __init__(self, encoding: str) -> None:
         super().__init__()
@@ -58,18 +61,18 @@ class _Like(io.StringIO):
 
 
 def tree(document: dict[str, Any]) -> Group:
-    """One tree a scan, and what else is to be said."""
+    """Return one tree per scan, and one for each other part of the document."""
     return Group(*_trees(document))
 
 
 def _trees(document: dict[str, Any]) -> Iterator[Tree]:
     answered = document.get("answered", [])
     if not document["scans"] and not answered:
-        yield Tree(Text(document.get("nothing") or "no scan of this query is tamis's"))
+        yield Tree(Text(document.get("nothing") or "tamis plans no scan of this query"))
     for each in answered:
         yield Tree(
             Text(
-                f"{each['table']}: {each['goal']} answered by the statistics of "
+                f"{each['table']}: {each['goal']} answered from the statistics of "
                 f"{each['files']:,} files, none is read"
             )
         )
@@ -85,7 +88,7 @@ def _trees(document: dict[str, Any]) -> Iterator[Tree]:
 def _scan(scan: dict[str, Any]) -> Tree:
     branch = Tree(Text.assemble((scan["table"], "bold"), f": {scan_figures(scan)}"))
     if scan["fallback"] and not scan.get("observed"):
-        why = branch.add(Text(f"read as plain Spark would: {scan['fallback']}", "red"))
+        why = branch.add(Text(f"read as in plain Spark: {scan['fallback']}", "red"))
         _fix(why, scan.get("fallback_reason"))
     read = read_figures(scan)
     if read:
@@ -116,7 +119,7 @@ def _conjunct(branch: Tree, conjunct: dict[str, Any], scan: dict[str, Any]) -> N
     if alone:
         node.add(Text(f"prunes {alone} on its own{pruned_by(conjunct)}"))
     if more:
-        node.add(Text(f"adds {more} to the conjuncts before it"))
+        node.add(Text(f"prunes {more} beyond the conjuncts before it"))
     if conjunct["reason"] and (scan.get("observed") or not scan["fallback"]):
         node.add(Text(conjunct["reason"]["text"]))
         _fix(node, conjunct["reason"])

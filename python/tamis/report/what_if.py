@@ -1,4 +1,4 @@
-"""What a query would read if its table were laid out in another order: an estimate."""
+"""Estimates what a query would read if its table were sorted in another order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WhatIf", "what_if"]
 
-#: Rows of the sample for each file that there is, and in all.
+#: The size of the sample: rows per file of the table, and limits for all rows.
 _ROWS_A_FILE: Final = 200
 _LEAST_ROWS: Final = 20_000
 _MOST_ROWS: Final = 1_000_000
@@ -30,17 +30,18 @@ _SEED: Final = 20_240_229
 
 @dataclass(frozen=True)
 class WhatIf:
-    """An estimate; `str()` of it is for people, `to_dict()` for programs."""
+    """An estimate. `str()` gives text for people, `to_dict()` data for programs."""
 
     _document: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """What is read now and what would be read then, with stable keys.
+        """Return what is read now and what would be read then, with stable keys.
 
         `{"cluster_by": […], "scans": [{"table", "filters", "files_now", "files_then",
         "files_total", "bytes_now", "bytes_then", "bytes_total", "rows_sampled", "rows_total",
-        "pieces"}]}`. Sizes are bytes. Then: estimated from so many rows, which were sorted and cut
-        into so many pieces; `filters` are those that files are ruled out by.
+        "pieces"}]}`. Sizes are in bytes. The `…_then` values are estimated from `rows_sampled`
+        rows, which were sorted and cut into `pieces` pieces. `filters` are the filters that rule
+        out files.
         """
         return self._document
 
@@ -58,7 +59,7 @@ class WhatIf:
             pieces = count(scan["pieces"], "piece")
             yield f"  estimated from {rows}, sorted and cut into {pieces}"
             if not scan["filters"]:
-                yield "  the scan has no filter, so that no order spares it a file"
+                yield "  the scan has no filter, so no order reduces the files that it reads"
 
 
 def _of(scan: dict[str, Any], when: str) -> str:
@@ -67,35 +68,36 @@ def _of(scan: dict[str, Any], when: str) -> str:
 
 
 def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
-    """Estimate what the scans of a DataFrame would read if their table were sorted otherwise.
+    """Estimate what the scans of a DataFrame would read if their table were sorted differently.
 
-    A sample of the rows is read (which is a Spark job over the columns concerned), sorted by these
-    columns within each partition, and cut into as many files as there are now; then their bounds
-    are asked as those of real files are. Only the filters of the scan count: what a LIMIT, a join
-    or values of the running query spare besides is left out of "then". Files of a sample hold fewer
-    values than real ones, so take it for what it is. Of a query over several tables, those that
-    have the columns are estimated.
+    Reads a sample of the rows (a Spark job over the columns concerned), sorts it by these columns
+    within each partition, and cuts it into as many files as there are now. The filters of the scan
+    are then evaluated over the bounds of these files as over those of real files. The estimate
+    leaves out what a LIMIT, a join or run-time filters would save in addition. The files of a
+    sample hold fewer values than real files, so the result is only an estimate. For a query over
+    several tables, those that have the columns are estimated.
 
     Args:
-        df: a DataFrame of a classic session with tamis.
-        cluster_by: names of columns, dots for fields of structs; the first is sorted by first.
+        df: A DataFrame of a classic session with tamis.
+        cluster_by: Names of the sort columns, the most significant first. Fields of structs are
+            named with dots.
 
     Raises:
-        TamisError: no table that is scanned has these columns, or they cannot be sorted by; a Spark
-            Connect DataFrame; a query without a scan of tamis.
+        TamisError: No scanned table has these columns, or they have no order; the DataFrame is one
+            of Spark Connect; or tamis plans no scan of the query.
 
     Example:
         print(tamis.what_if(spark.table("events").where("user = 42"), cluster_by=["user"]))
     """
     names = [cluster_by] if isinstance(cluster_by, str) else list(cluster_by)
     if not names:
-        raise TamisError("cluster_by names no column: give at least one, as in cluster_by=['day']")
+        raise TamisError("cluster_by names no column: pass at least one, as in cluster_by=['day']")
     jvm = getattr(df.sparkSession, "_jvm", None)
     if jvm is None:
-        raise TamisError("what_if needs a classic session: this is a Spark Connect DataFrame.")
+        raise TamisError("what_if needs a classic session, but this is a Spark Connect DataFrame")
     scans = json.loads(jvm.io.tamis.Tamis.layouts(df._jdf))
     if not scans:
-        raise TamisError("no scan of this query is tamis's: tamis.explain(df) says why")
+        raise TamisError("tamis plans no scan of this query: tamis.explain(df) says why")
     chosen = [(place, scan) for place, scan in enumerate(scans) if _has(scan, names)]
     if not chosen:
         raise _no_such_column(scans, names)
@@ -104,7 +106,7 @@ def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
 
 
 def _rows(df: DataFrame, place: int) -> DataFrame:
-    """The rows of the table of the scan at this place."""
+    """Return the rows of the table of the scan at this position."""
     session = df.sparkSession
     rows = session._jvm.io.tamis.Tamis.rowsOfScan(df._jdf, place)  # type: ignore[union-attr]
     return type(df)(rows, session)
@@ -124,7 +126,7 @@ def _estimate(scan: dict[str, Any], rows: DataFrame, cluster_by: Sequence[str]) 
     lengths = np.diff([*starts, len(sample.table)])
     share_of_files = float(kept.mean()) if len(kept) else 0.0
     share_of_rows = float(lengths[kept].sum() / lengths.sum()) if lengths.sum() else 0.0
-    # Whatever is read now is in some file then, although the sample may have missed it.
+    # Rows that are read now are in at least one file then, although the sample may lack them.
     least = min(1, scan["files_kept"])
     files = max(least, math.ceil(share_of_files * scan["files_total"] - 1e-9))
     a_file = scan["bytes_total"] / max(1, scan["files_total"])
