@@ -59,7 +59,7 @@ queries: setup ## Compare random queries over random tables with Spark (SEED=1 N
 
 .PHONY: operators
 operators: $(INSTALLED) ## Write docs/operators.md
-	$(PYTHON) -c "from tamis.evaluate.functions import to_markdown as text; print(text(), end='')" \
+	$(PYTHON) -c "from tamis.evaluate.functions.registry import to_markdown as text; print(text(), end='')" \
 	  > docs/operators.md
 
 .PHONY: partitioning

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from tamis.classify import Capabilities, classify
 from tamis.evaluate import verdicts
-from tamis.evaluate.bounds import Bounds
+from tamis.evaluate.domain.bounds import Bounds
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, Literal, Or
 from tamis.expr.types import LONG

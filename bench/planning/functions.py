@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.bounds import Bounds
+from tamis.evaluate.domain.bounds import Bounds
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal, Value
 from tamis.expr.types import (

@@ -23,14 +23,14 @@ from bench.planning.first_touch import COLUMNS, anonymous_mb, write_index
 from tamis.evaluate import verdicts
 from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal
 from tamis.expr.types import LONG, STRING, DataType
-from tamis.index.asked import Asked, Entry
-from tamis.index.blooms import Blooms
-from tamis.index.memory import give_back
-from tamis.index.reader import open_index
-from tamis.index.recorded import Parts, encode
-from tamis.index.rows import Columns
-from tamis.index.store import Store
-from tamis.index.values import ValueLists
+from tamis.index.build.row_aggregation import Columns
+from tamis.index.format.blooms import Blooms
+from tamis.index.format.recorded import Parts, encode
+from tamis.index.format.recording_spec import Asked, Entry
+from tamis.index.format.store import Store
+from tamis.index.format.values import ValueLists
+from tamis.index.read.memory import give_back
+from tamis.index.read.reader import open_index
 
 SIZES = (100_000, 1_000_000)
 _VALUES = 10  # of each file

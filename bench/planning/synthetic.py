@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tamis.index.generation import assemble
-from tamis.index.harvest import row_groups_table
-from tamis.index.layout import FORMAT, Pointer
-from tamis.index.leaves import leaves_of
-from tamis.index.snapshot import open_snapshot
-from tamis.index.store import Store
+from tamis.index.build.generation import assemble
+from tamis.index.executor.columns_schema import leaves_of
+from tamis.index.executor.executor_job import row_groups_table
+from tamis.index.format.layout import FORMAT, Pointer
+from tamis.index.format.store import Store
+from tamis.index.read.snapshot import open_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tamis.errors import TamisError as TamisError
     from tamis.evaluate import Verdict as Verdict
     from tamis.evaluate import evaluate as evaluate
-    from tamis.evaluate.contract import Contract as Contract
+    from tamis.evaluate.udf.contract import Contract as Contract
     from tamis.expr import Expr as Expr
     from tamis.files import PartitionField as PartitionField
     from tamis.history import history as history
@@ -50,7 +50,7 @@ _DEFINED_IN = {
     "Capabilities": "tamis.classify",
     "Classification": "tamis.classify",
     "ConfError": "tamis.errors",
-    "Contract": "tamis.evaluate.contract",
+    "Contract": "tamis.evaluate.udf.contract",
     "DeclarationError": "tamis.errors",
     "Explanation": "tamis.report",
     "Expr": "tamis.expr",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tamis.declarations.files import is_about, write
 from tamis.declarations.refute import check
 from tamis.errors import DeclarationError
-from tamis.evaluate.contract import Contract
+from tamis.evaluate.udf.contract import Contract
 from tamis.session import shim
 
 if TYPE_CHECKING:

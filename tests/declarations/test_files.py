@@ -11,8 +11,8 @@ import pytest
 
 from tamis.declarations.files import is_about, read, write
 from tamis.errors import DeclarationError
-from tamis.evaluate.contract import Contract
-from tamis.evaluate.watch import Watch
+from tamis.evaluate.udf.contract import Contract
+from tamis.evaluate.udf.udf_guard import Watch
 from tamis.serve.declarations import in_force
 
 

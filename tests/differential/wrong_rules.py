@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tamis.evaluate.arithmetic import numbers
-from tamis.evaluate.bounds import NO, YES, Bounds
+from tamis.evaluate.domain.bounds import NO, YES, Bounds
+from tamis.evaluate.domain.interval import result
+from tamis.evaluate.functions.arithmetic.operands import numbers
+from tamis.evaluate.functions.temporal.timestamps import moment
 from tamis.evaluate.interpreter import FUNCTIONS, ValueRule
-from tamis.evaluate.interval import result
 from tamis.evaluate.statistics import Statistics
-from tamis.evaluate.timestamps import moment
 from tamis.expr.nodes import Call
 
 _MICROS = 1_000_000

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tamis.evaluate.functions import FILES, TAUGHT
-from tamis.evaluate.operators import FUNCTIONS, PREDICATES
+from tamis.evaluate.domain import truth
+from tamis.evaluate.functions.arithmetic import factorial
+from tamis.evaluate.functions.registry import FAMILIES
+from tamis.evaluate.nodes.operators import FUNCTIONS, PREDICATES
 from tests.cases.tables import ON_ROWS, TABLES, swept
 from tests.differential.expressions import EXPRESSIONS
 
@@ -28,7 +30,7 @@ def test_files_that_it_names_exist(repository: Path) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_excerpts_are_the_code_itself(block: str, repository: Path) -> None:
-    files = ("python/tamis/evaluate/factorial.py", "tests/cases/factorial.py")
+    files = ("python/tamis/evaluate/functions/arithmetic/factorial.py", "tests/cases/factorial.py")
     sources = [(repository / file).read_text("utf-8") for file in files]
     pieces = block.strip("\n").split("\n\n") if "def " not in block else [block.strip("\n")]
     lines = [line for piece in pieces for line in piece.splitlines()]
@@ -36,10 +38,10 @@ def test_excerpts_are_the_code_itself(block: str, repository: Path) -> None:
 
 
 def test_names_that_it_uses_are_there() -> None:
-    names = dict.fromkeys(("numbers", "result", "Knowledge", "Taught"), "factorial")
-    for name, module in {**names, "TruthSet": "truth"}.items():
+    names = dict.fromkeys(("numbers", "result", "Knowledge", "FunctionEntry"), factorial)
+    for name, module in {**names, "TruthSet": truth}.items():
         assert f"`{name}`" in TEXT
-        assert hasattr(import_module(f"tamis.evaluate.{module}"), name)
+        assert hasattr(module, name)
 
 
 def test_targets_that_it_runs_exist(repository: Path) -> None:
@@ -50,12 +52,10 @@ def test_targets_that_it_runs_exist(repository: Path) -> None:
     assert all(f"$({variable})" in makefile for variable in re.findall(r" ([A-Z]+)=", TEXT))
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_one_line_is_enough(file: str) -> None:
-    own = import_module(f"tamis.evaluate.{file}").TAUGHT
-    assert set(own) <= set(TAUGHT)
-    for taught in own:
-        assert taught.name in FUNCTIONS or taught.name in PREDICATES
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_entries_of_a_family_are_registered(family: ModuleType) -> None:
+    for entry in family.ENTRIES:
+        assert entry.name in FUNCTIONS or entry.name in PREDICATES
 
 
 def test_one_table_is_enough() -> None:

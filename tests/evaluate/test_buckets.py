@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis import PartitionField, evaluate
-from tamis.evaluate.buckets import hashed
-from tamis.evaluate.storage import edge_of
+from tamis.evaluate.domain.buckets import hashed
+from tamis.evaluate.domain.storage import edge_of
 from tamis.expr.nodes import And, Column, Expr, IsNull, Not
 from tamis.expr.types import (
     BINARY,

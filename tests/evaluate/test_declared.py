@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from tamis.classify import Capabilities, Pushdown, classify
 from tamis.errors import DeclarationError
 from tamis.evaluate import evaluate, verdicts
-from tamis.evaluate.contract import Contract
-from tamis.evaluate.declared import DeclaredCall, bind, relies_on_declaration
-from tamis.evaluate.images import Declared
-from tamis.evaluate.watch import Watch
+from tamis.evaluate.udf.contract import Contract
+from tamis.evaluate.udf.declared import DeclaredCall, bind, relies_on_declaration
+from tamis.evaluate.udf.images import Declared
+from tamis.evaluate.udf.udf_guard import Watch
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, IsNull, Literal, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.expr.types import (

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tamis.evaluate.contract import Contract
-from tamis.evaluate.declared import bind
-from tamis.evaluate.images import Declared
-from tamis.evaluate.watch import Watch
+from tamis.evaluate.udf.contract import Contract
+from tamis.evaluate.udf.declared import bind
+from tamis.evaluate.udf.images import Declared
+from tamis.evaluate.udf.udf_guard import Watch
 from tamis.expr.nodes import Call, Column, Literal
 from tamis.expr.types import (
     BINARY,

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from tamis.evaluate.zones import DAY, HOUR, SECOND, Zone, zone, zone_of
+from tamis.evaluate.functions.temporal.zones import DAY, HOUR, SECOND, Zone, zone, zone_of
 from tamis.expr.nodes import Call, Column, Literal
 from tamis.expr.types import INTEGER, STRING, TIMESTAMP
 from tests.differential.exact_claims import claim_over, table_over

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tamis.evaluate.functions import TAUGHT, to_markdown
-from tamis.evaluate.operators import FUNCTIONS, PREDICATES
+from tamis.evaluate.functions.registry import FUNCTION_ENTRIES, to_markdown
+from tamis.evaluate.nodes.operators import FUNCTIONS, PREDICATES
 
 
 def test_the_committed_table_is_the_current_one(repository: Path) -> None:
@@ -14,7 +14,7 @@ def test_the_committed_table_is_the_current_one(repository: Path) -> None:
 
 
 def test_every_function_is_registered_once() -> None:
-    names = [taught.name for taught in TAUGHT]
+    names = [entry.name for entry in FUNCTION_ENTRIES]
     assert len(set(names)) == len(names)
     assert set(names) == set(FUNCTIONS) | set(PREDICATES)
-    assert all((taught.value is None) != (taught.predicate is None) for taught in TAUGHT)
+    assert all((entry.value is None) != (entry.predicate is None) for entry in FUNCTION_ENTRIES)

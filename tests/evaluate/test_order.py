@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.bounds import NO, YES, Bounds
-from tamis.evaluate.order import may_be_less, may_be_less_equal, with_keys
+from tamis.evaluate.domain.bounds import NO, YES, Bounds
+from tamis.evaluate.domain.order import may_be_less, may_be_less_equal, with_keys
 from tamis.expr.types import BINARY
 
 Edge = bytes | None

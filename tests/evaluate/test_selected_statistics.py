@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.bounds import NO, YES, Bounds
-from tamis.evaluate.certain import certain_of
+from tamis.evaluate.domain.bounds import NO, YES, Bounds
+from tamis.evaluate.domain.exact_counts import certain_of
+from tamis.evaluate.domain.intersection import intersect
 from tamis.evaluate.recorded import expression_of, members_in, members_of, recorded_bounds
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Call, Column, Opaque
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
-from tamis.files.intersection import intersect
 from tamis.files.partition import PartitionField
 from tamis.files.table import ArrowStatistics
 

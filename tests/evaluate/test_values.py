@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.python_values import NotAValue, from_python, to_python
-from tamis.evaluate.storage import edge_of
-from tamis.evaluate.truth import TruthSet
+from tamis.evaluate.domain.storage import edge_of
+from tamis.evaluate.domain.truth import TruthSet
+from tamis.evaluate.udf.python_values import NotAValue, from_python, to_python
 from tamis.expr.types import (
     BINARY,
     BOOLEAN,

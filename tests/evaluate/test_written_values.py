@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.byte_rows import lengths_of, rows_of
-from tamis.evaluate.string_parts import beginning
-from tamis.evaluate.written_moments import parsed_moments
+from tamis.evaluate.functions.strings.byte_rows import lengths_of, rows_of
+from tamis.evaluate.functions.strings.string_parts import beginning
+from tamis.evaluate.functions.temporal.written_moments import parsed_moments
 
 PATTERN = "yyyy-MM-dd"
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tamis
-from tamis.evaluate.zones import DAY, HOUR, SECOND, Zone, zone, zone_of
+from tamis.evaluate.functions.temporal.zones import DAY, HOUR, SECOND, Zone, zone, zone_of
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal
 from tamis.expr.types import DATE, INTEGER, TIMESTAMP, TIMESTAMP_NTZ, DataType
 

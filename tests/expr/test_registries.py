@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tamis
-from tamis.evaluate.functions import TAUGHT
+from tamis.evaluate.functions.registry import FUNCTION_ENTRIES
 from tamis.expr.spelling import BETWEEN, NAMES
 from tamis.reasons import REASONS, reason, to_markdown
 
@@ -77,7 +77,7 @@ def test_import_is_cheap() -> None:
 
 def test_functions_are_spelled_as_the_page_of_operators_has_them() -> None:
     """Not every one has to be: a class without a name stands as it is."""
-    pages = {each.name: each.sql for each in TAUGHT}
+    pages = {each.name: each.sql for each in FUNCTION_ENTRIES}
     assert not {*NAMES, *BETWEEN} - set(pages)
     for name, spelled in NAMES.items():
         assert re.search(rf"(^|, ){re.escape(spelled)}($|,|\()", pages[name]), name

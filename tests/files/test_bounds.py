@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.bounds import Bounds
+from tamis.evaluate.domain.bounds import Bounds
+from tamis.evaluate.domain.intersection import intersect
 from tamis.expr.types import (
     BOOLEAN,
     BYTE,
@@ -26,7 +27,6 @@ from tamis.expr.types import (
     decimal,
 )
 from tamis.files.bounds import column_bounds, constant_bounds
-from tamis.files.intersection import intersect
 
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.bounds import Bounds
+from tamis.evaluate.domain.bounds import Bounds
+from tamis.evaluate.domain.intersection import intersect
 from tamis.expr.types import BYTE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.bounds import column_bounds
-from tamis.files.certain import certain_columns
-from tamis.files.intersection import intersect
+from tamis.files.exact_counts import certain_columns
 
 WIDE = decimal(30, 0)
 TYPES = {

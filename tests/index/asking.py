@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from tamis.index.listing import export_listing, index_location, shim_of
-from tamis.index.snapshot import open_snapshot
+from tamis.index.build.listing import export_listing, index_location, shim_of
+from tamis.index.read.snapshot import open_snapshot
 from tamis.serve.planning import plan
 from tamis.wire.file_sets import Kept
 from tamis.wire.kept import decode_kept

@@ -14,20 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tamis.evaluate.storage import edge_of
+from tamis.evaluate.domain.storage import edge_of
 from tamis.expr.types import DataType
-from tamis.index import blooms, values
-from tamis.index.asked import Entry
+from tamis.index.build.listing import TableListing
+from tamis.index.build.row_aggregation import Columns, RowStatistics
+from tamis.index.executor.columns_schema import Leaf, arrow_type
+from tamis.index.executor.executor_job import files_table, harvest, row_groups_table
+from tamis.index.format import blooms, values
+from tamis.index.format.hashing import hashes_of
+from tamis.index.format.layout import POINTER, VISIBLE_FORMAT, VISIBLE_POINTER, seal, unseal
+from tamis.index.format.recording_spec import Entry
+from tamis.index.format.specification import SpecificationFile
+from tamis.index.format.store import Store
 from tamis.index.handle import Index
-from tamis.index.harvest import files_table, harvest, row_groups_table
-from tamis.index.hashing import hashes_of
-from tamis.index.layout import POINTER, VISIBLE_FORMAT, VISIBLE_POINTER, seal, unseal
-from tamis.index.leaves import Leaf, arrow_type
-from tamis.index.listing import TableListing
-from tamis.index.rows import Columns, RowStatistics
-from tamis.index.snapshot import open_snapshot
-from tamis.index.specification import SpecificationFile
-from tamis.index.store import Store
+from tamis.index.read.snapshot import open_snapshot
 
 # What java.net.URI leaves as it is in a path, beside letters and digits.
 _UNQUOTED = "/-_.~!$&'()*+,;=:@"

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate.bounds import Bounds
-from tamis.evaluate.order import with_keys
+from tamis.evaluate.domain.bounds import Bounds
+from tamis.evaluate.domain.order import with_keys
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
-from tamis.index.arrays import map_bounds, write_bounds
+from tamis.index.read.arrays import map_bounds, write_bounds
 
 LONG = DataType.parse("long")
 STRING = DataType.parse("string")

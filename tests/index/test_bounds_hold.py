@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.index.footers import FooterReader, Triple
-from tamis.index.harvest import typed
-from tamis.index.leaves import Leaf, arrow_type
+from tamis.index.executor.columns_schema import Leaf, arrow_type
+from tamis.index.executor.executor_job import typed
+from tamis.index.executor.footers import FooterReader, Triple
 
 WHOLE = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 EXACT = Context(prec=40)

@@ -38,8 +38,8 @@ def table(spark: SparkSession, tmp_path: Path) -> Path:
 
 
 def opened(path: Path, **options: Any) -> Any:
-    from tamis.index.reader import open_index
-    from tamis.index.store import Store
+    from tamis.index.format.store import Store
+    from tamis.index.read.reader import open_index
     from tests.index.local import uri_of
 
     return open_index(Store.at(uri_of(path), options.get("location"), {}), str(path.parent / "c"))
@@ -147,8 +147,8 @@ def test_errors_say_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
 def test_the_command_line(
     spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tamis.index import build
-    from tamis.index.commands import app
+    from tamis.index.build import jobs
+    from tamis.index.cli import app
 
     class Borrowed:
         """The session of the tests, which a command must not stop."""
@@ -157,7 +157,7 @@ def test_the_command_line(
             return (lambda: None) if name == "stop" else getattr(spark, name)
 
     asked: dict[str, str] = {}
-    monkeypatch.setattr(build, "own_session", lambda confs: asked.update(confs) or Borrowed())
+    monkeypatch.setattr(jobs, "own_session", lambda confs: asked.update(confs) or Borrowed())
     run = CliRunner().invoke
     built = run(app, ["build", str(table), "--column", "id", "--conf", "spark.x=a=b"])
     assert built.exit_code == 0, built.output
@@ -176,13 +176,13 @@ def test_executors_need_pyarrow_and_nothing_of_tamis(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
     from pyspark import cloudpickle
 
-    from tamis.index import build
-    from tamis.index.leaves import Leaf
+    from tamis.index.build import jobs
+    from tamis.index.executor.columns_schema import Leaf
 
     path = tmp_path / "a b.parquet"
     pq.write_table(pa.table({"c": [1, 2]}), path)
     leaves = [Leaf(("c",), "long")]
-    harvest_stream = build.harvest.harvest_stream
+    harvest_stream = jobs.executor_job.harvest_stream
     (tmp_path / "job").write_bytes(
         cloudpickle.dumps(lambda stream: harvest_stream(stream, leaves, True, {}))
     )

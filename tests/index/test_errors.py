@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 import tamis
 from tamis import cli
 from tamis.errors import StatisticsIndexError, TamisError
-from tamis.index import build as builds
 from tamis.index import handle as handles
-from tamis.index.commands import app
-from tamis.index.listing import not_listed, require_directory
+from tamis.index.build import jobs as builds
+from tamis.index.build.listing import not_listed, require_directory
+from tamis.index.cli import app
 from tests.index.local import LocalIndex, spark_schema, uri_of
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.index import extents as module
-from tamis.index.extents import extents
-from tamis.index.thrift import _Compact, stated_sizes
+from tamis.index.executor import row_group_ranges as module
+from tamis.index.executor.row_group_ranges import extents
+from tamis.index.executor.thrift import _Compact, stated_sizes
 
 
 def written(table: pa.Table, **options: Any) -> pq.FileMetaData:

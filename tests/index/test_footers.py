@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.index.footers import UNKNOWN, Footer, FooterReader
-from tamis.index.leaves import Leaf, leaves_of
+from tamis.index.executor.columns_schema import Leaf, leaves_of
+from tamis.index.executor.footers import UNKNOWN, Footer, FooterReader
 from tests.index.local import spark_schema
 
 SPARK_4 = {"org.apache.spark.version": "4.1.3"}

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.index.freshness import match
-from tamis.index.snapshot import FileKeys
+from tamis.index.read.freshness import match
+from tamis.index.read.snapshot import FileKeys
 
 
 class File(NamedTuple):

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate.storage import edge_of
+from tamis.evaluate.domain.storage import edge_of
 from tamis.expr.types import LONG, STRING, DataType
-from tamis.index import blooms
-from tamis.index.hashing import hash_long, hashes_of
+from tamis.index.format import blooms
+from tamis.index.format.hashing import hash_long, hashes_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

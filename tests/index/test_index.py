@@ -16,10 +16,10 @@ import pytest
 from tamis.errors import StatisticsIndexError
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
-from tamis.index import store as stores
-from tamis.index.layout import FILES, POINTER, hidden, unseal
-from tamis.index.reader import Indexes, OpenIndex, open_index
-from tamis.index.unusable import IndexMissing, IndexUnusable
+from tamis.index.format import store as stores
+from tamis.index.format.layout import FILES, POINTER, hidden, unseal
+from tamis.index.problems import IndexMissing, IndexUnusable
+from tamis.index.read.reader import Indexes, OpenIndex, open_index
 from tests.index.local import LocalIndex, spark_schema, uri_of
 
 SCHEMA = spark_schema(a="long", s="string", d="decimal(9,2)")

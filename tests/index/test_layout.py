@@ -14,8 +14,8 @@ import pytest
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG
 from tamis.index import storage
-from tamis.index.layout import POINTER, VISIBLE_POINTER
-from tamis.index.reader import Indexes, OpenIndex, open_index
+from tamis.index.format.layout import POINTER, VISIBLE_POINTER
+from tamis.index.read.reader import Indexes, OpenIndex, open_index
 from tests.index.local import LocalIndex, spark_schema, to_visible_layout, uri_of
 
 RECORDED: dict[str, Any] = {"columns": {"a": ["bounds", "bloom", "values"]}}

@@ -13,9 +13,9 @@ import pytest
 
 from tamis.expr.nodes import Column, Expr, IsNull, Not
 from tamis.expr.types import DOUBLE, FLOAT, LONG
-from tamis.index.listing import TableListing
-from tamis.index.reading import Reading, difference, loses_rows_to, reading_of, refusal
-from tamis.index.row_leaves import row_leaves
+from tamis.index.build.listing import TableListing
+from tamis.index.build.row_columns import row_leaves
+from tamis.index.read.reader_options import Reading, difference, loses_rows_to, reading_of, refusal
 from tamis.tables.parquet import ParquetTables, ScanInput
 from tamis.wire.messages import IndexOptions, PlanRequest, Snapshot, Table
 from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot

@@ -392,8 +392,8 @@ def test_char_columns_are_refused(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_the_command_line(spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tamis.index import build
-    from tamis.index.commands import app
+    from tamis.index.build import jobs
+    from tamis.index.cli import app
 
     class Borrowed:
         """The session of the tests, which a command must not stop."""
@@ -401,7 +401,7 @@ def test_the_command_line(spark: SparkSession, path: str, monkeypatch: pytest.Mo
         def __getattr__(self, name: str) -> Any:
             return (lambda: None) if name == "stop" else getattr(spark, name)
 
-    monkeypatch.setattr(build, "own_session", lambda confs: Borrowed())
+    monkeypatch.setattr(jobs, "own_session", lambda confs: Borrowed())
     run = CliRunner().invoke
     asked = ["--bounds", "ts", "--bloom", "key", "--values", "kind", "--expression", "upper(kind)"]
     built = run(app, ["build", path, *asked])

@@ -14,12 +14,12 @@ import pytest
 from tamis.evaluate import verdicts
 from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal, Not
 from tamis.expr.types import LONG, STRING
-from tamis.index import recorded
-from tamis.index import store as stores
-from tamis.index.blooms import BloomMembers
-from tamis.index.layout import hidden
-from tamis.index.reader import Indexes, OpenIndex, open_index
-from tamis.index.unusable import IndexUnusable
+from tamis.index.format import recorded
+from tamis.index.format import store as stores
+from tamis.index.format.blooms import BloomMembers
+from tamis.index.format.layout import hidden
+from tamis.index.problems import IndexUnusable
+from tamis.index.read.reader import Indexes, OpenIndex, open_index
 from tests.index.local import LocalIndex, spark_schema, uri_of
 
 SCHEMA = spark_schema(a="long", s="string")

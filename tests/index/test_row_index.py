@@ -460,9 +460,9 @@ def test_of_no_files_and_no_rows(spark: SparkSession, kind: str, tmp_path: Path)
 
 def test_command_line(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(spark, "csv", str(tmp_path / "t"))
-    from tamis.index.commands import app
+    from tamis.index.cli import app
 
-    build = import_module("tamis.index.build")
+    build = import_module("tamis.index.build.jobs")
     monkeypatch.setattr(build, "own_session", lambda settings: _Lasting(spark))
     how = ["--format", "csv", "--schema", SCHEMA, "--option", "sep=,"]
     run = CliRunner().invoke

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tamis.index.rows import unambiguous
+from tamis.index.build.row_aggregation import unambiguous
 
 
 class Counted(int):

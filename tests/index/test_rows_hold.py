@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 
 import tamis
-from tamis.index.in_force import load_generation
-from tamis.index.store import Store
+from tamis.index.build.current_index import load_generation
+from tamis.index.format.store import Store
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

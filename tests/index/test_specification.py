@@ -16,13 +16,13 @@ import pytest
 from typer.testing import CliRunner
 
 from tamis.errors import StatisticsIndexError
-from tamis.index import specification as specifications
 from tamis.index import storage
-from tamis.index.commands import app
-from tamis.index.layout import POINTER, hidden
-from tamis.index.reader import Indexes
-from tamis.index.specification import SpecificationFile
-from tamis.index.unusable import IndexMissing, IndexUnusable
+from tamis.index.cli import app
+from tamis.index.format import specification as specifications
+from tamis.index.format.layout import POINTER, hidden
+from tamis.index.format.specification import SpecificationFile
+from tamis.index.problems import IndexMissing, IndexUnusable
+from tamis.index.read.reader import Indexes
 from tests.index.local import LocalIndex, spark_schema, uri_of
 
 SCHEMA = spark_schema(a="long", b="long")

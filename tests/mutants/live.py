@@ -121,8 +121,8 @@ def _register(names: Mapping[str, Any]) -> None:
     """Rules that a table names go to the registry, as at the start."""
     from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES
 
-    for taught in names.get("TAUGHT", ()):
-        if taught.value is not None:
-            FUNCTIONS[taught.name] = taught.value
-        if taught.predicate is not None:
-            PREDICATES[taught.name] = taught.predicate
+    for entry in names.get("ENTRIES", ()):
+        if entry.value is not None:
+            FUNCTIONS[entry.name] = entry.value
+        if entry.predicate is not None:
+            PREDICATES[entry.name] = entry.predicate

@@ -1,7 +1,7 @@
 """Makes small mistakes in the rules, one at a time, and asks the tests without Spark to notice.
 
     make mutants                                    every module, what is not known yet
-    make mutants ONLY=evaluate/dates.py             one module, or one folder
+    make mutants ONLY=evaluate/functions/temporal/dates.py             one module, or one folder
     make mutants SAMPLE=300 SEED=7                  some of them
 
 The tests are collected once; each mutant is a forked process in which the functions of the changed
@@ -54,14 +54,14 @@ FOLDERS = ("evaluate", "plan", "classify", "files")
 #: What explains or estimates, and proves nothing.
 NO_PROOF = {
     "evaluate/example.py",
-    "evaluate/taught.py",
-    "plan/why.py",
+    "evaluate/functions/function_entry.py",
+    "plan/detail/reason_detail.py",
     "plan/cost.py",
-    "plan/split.py",
-    "plan/clustered.py",
-    "plan/contributions.py",
-    "plan/without.py",
-    "plan/improving.py",
+    "plan/residual_split.py",
+    "plan/joins/clustered.py",
+    "plan/goals/contributions.py",
+    "plan/subset_statistics.py",
+    "plan/goals/minmax_skipping.py",
     "classify/partitioning.py",
 }
 TESTS = (
@@ -109,8 +109,8 @@ def main() -> int:
 def all_mutants(only: str = "") -> Iterator[Mutant]:
     """The mutants of the pruning and proof code."""
     for folder in FOLDERS:
-        for path in sorted((PACKAGE / folder).glob("*.py")):
-            file = f"{folder}/{path.name}"
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            file = path.relative_to(PACKAGE).as_posix()
             if file not in NO_PROOF and file.startswith(only):
                 yield from mutants_of(file, path.read_text("utf-8"))
 
@@ -273,7 +273,8 @@ class _Runner:
         wanted = frozenset(range(mutant.line, mutant.last_line + 1))
         file = mutant.file
         names = re.compile("(?!)")
-        if mutant.file == "evaluate/functions.py":  # a table that the interpreter looks into
+        if mutant.file.startswith("evaluate/functions/") and not mutant.function:
+            # An entry, which the interpreter looks up.
             lines = (PACKAGE / mutant.file).read_text("utf-8").splitlines()
             line = "\n".join(lines[mutant.line - 1 : mutant.last_line])
             # Tests that name the function, which their ids do by its class or in SQL.
@@ -451,8 +452,8 @@ def _read_results() -> dict[str, Any]:
 
 
 def _digests() -> dict[str, str]:
-    paths = [path for folder in FOLDERS for path in (PACKAGE / folder).glob("*.py")]
-    return {f"{path.parent.name}/{path.name}": _digest(path) for path in paths}
+    paths = [path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")]
+    return {path.relative_to(PACKAGE).as_posix(): _digest(path) for path in paths}
 
 
 def _digest(*paths: Path) -> str:

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate.certain import Certain
+from tamis.evaluate.domain.exact_counts import Certain
 from tamis.expr.nodes import Column
 from tamis.expr.types import BOOLEAN, DOUBLE, FLOAT, LONG, STRING, DataType
-from tamis.files.certain import certain_columns
+from tamis.files.exact_counts import certain_columns
 from tamis.files.table import ArrowStatistics
-from tamis.plan.aggregate import Answered, answer
-from tamis.plan.contributions import Aggregate, Function
+from tamis.plan.goals.aggregate import Answered, answer
+from tamis.plan.goals.contributions import Aggregate, Function
 from tamis.plan.scan import Segment
 from tests.differential.generate import POOLS
 from tests.differential.rows import order_key

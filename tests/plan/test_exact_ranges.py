@@ -37,12 +37,12 @@ from tamis.expr.types import (
     decimal,
 )
 from tamis.files.table import ArrowStatistics
-from tamis.plan.cells import possible_runs
-from tamis.plan.implied import implied_ranges
-from tamis.plan.key_ranges import key_ranges
-from tamis.plan.keys_of_files import key_of_files
+from tamis.plan.goals.file_keys import key_of_files
+from tamis.plan.goals.sort_keys import Group, SortKey
+from tamis.plan.joins.key_ranges import key_ranges
+from tamis.plan.ranges.implied import implied_ranges
+from tamis.plan.ranges.interval_search import possible_runs
 from tamis.plan.scan import Segment
-from tamis.plan.sort_keys import Group, SortKey
 from tests.differential.rows import row_value
 from tests.evaluate.test_exact_bounds import call
 

@@ -6,7 +6,7 @@ import pytest
 
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, Literal, Not, Or
 from tamis.expr.types import DOUBLE, LONG
-from tamis.plan.fully_matching import can_match_fully
+from tamis.plan.goals.fully_matching import can_match_fully
 
 c, d = Column(("c",), LONG), Column(("d",), DOUBLE)
 ZERO = Compare(Comparison.EQUAL, d, Literal(0.0, DOUBLE))

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tamis.evaluate.bounds import YES, Edge, Flags
+from tamis.evaluate.domain.bounds import YES, Edge, Flags
 from tamis.evaluate.example import FILES
 from tamis.evaluate.recorded import Members
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column, Compare, Comparison, Literal
 from tamis.expr.types import LONG
-from tamis.plan.effects import effects
+from tamis.plan.detail.pruning_effects import effects
 from tamis.plan.scan import Segment
 
 COLUMN = Column(("c",), LONG)

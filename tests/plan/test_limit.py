@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.plan.limit import enough_files
+from tamis.plan.goals.limit import enough_files
 
 
 @given(

@@ -26,7 +26,7 @@ from tamis.expr.nodes import (
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG
 from tamis.files.table import ArrowStatistics
 from tamis.plan import scan
-from tamis.plan.implied import implied_ranges
+from tamis.plan.ranges.implied import implied_ranges
 from tamis.plan.reader_losses import loss_of
 from tamis.plan.scan import Segment, decide
 from tests.cases.case import FALSE, TRUE, compare, is_in

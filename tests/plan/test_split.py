@@ -6,7 +6,7 @@ import pytest
 
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal, Or
 from tamis.expr.types import BOOLEAN, DATE, LONG, STRING
-from tamis.plan.split import saved_by_splitting
+from tamis.plan.residual_split import saved_by_splitting
 
 COMMENT = Column(("comment",), STRING)
 ID = Column(("id",), LONG)

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.bounds import Flags
+from tamis.evaluate.domain.bounds import Flags
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, IsNull, Literal, Or
 from tamis.expr.types import DOUBLE, LONG, STRING
 from tamis.files.table import ArrowStatistics
+from tamis.plan.detail.reason_detail import better_reason
 from tamis.plan.scan import Segment
-from tamis.plan.why import better_reason
 from tamis.reasons import reason
 from tests.cases.case import compare, is_in
 

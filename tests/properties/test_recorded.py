@@ -14,17 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.evaluate import Verdict, verdicts
-from tamis.evaluate.bounds import Bounds, Flags
+from tamis.evaluate.domain.bounds import Bounds, Flags
+from tamis.evaluate.domain.storage import edge_of
 from tamis.evaluate.recorded import Members, Subject
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
-from tamis.evaluate.storage import edge_of
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not
 from tamis.expr.types import DOUBLE, STRING, DataType
 from tamis.files.bounds import column_bounds
-from tamis.index import blooms, values
-from tamis.index.hashing import hashes_of
-from tamis.index.recordings import _Together
-from tamis.index.values import UNKNOWN, ValueLists, ValueMembers
+from tamis.index.format import blooms, values
+from tamis.index.format.hashing import hashes_of
+from tamis.index.format.values import UNKNOWN, ValueLists, ValueMembers
+from tamis.index.read.row_statistics import _Together
 
 
 @pytest.fixture(scope="module", autouse=True, params=[2, 1 << 16])

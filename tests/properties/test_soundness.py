@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tamis.evaluate import evaluate, verdicts
 from tamis.evaluate.interpreter import truth
-from tamis.evaluate.ranges import narrowed
+from tamis.evaluate.nodes.ranges import narrowed
 from tamis.expr.nodes import And, Compare, Comparison, Literal, Not, Or
 from tamis.expr.rewrites import simplify
 from tamis.files.table import ArrowStatistics

@@ -13,7 +13,7 @@ import pytest
 
 from tamis.evaluate import evaluate
 from tamis.expr.nodes import And
-from tamis.serve.evidence import NOT_ALL
+from tamis.serve.detail.evidence import NOT_ALL
 from tamis.serve.handler import Handler
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import VERSION

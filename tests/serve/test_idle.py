@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tamis.serve.handler import Handler
-from tamis.serve.idle import Idle
+from tamis.serve.memory_trimmer import Idle
 
 
 @pytest.fixture

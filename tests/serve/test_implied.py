@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tamis.plan import implied as plan
+from tamis.plan.ranges import implied as plan
 from tamis.serve.handler import Handler
 from tamis.serve.implied import found_ranges, ranges_of_residual
 from tamis.wire.catalyst import decode_conjuncts

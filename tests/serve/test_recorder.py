@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import tamis
-from tamis.index.snapshot import snapshot_path
+from tamis.index.read.snapshot import snapshot_path
 from tamis.serve.handler import Handler
-from tamis.serve.recorder import Recorder
+from tamis.serve.history.recorder import Recorder
 
 FILES = 12
 

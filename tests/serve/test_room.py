@@ -12,8 +12,8 @@ import pytest
 from tamis.expr.nodes import Opaque, walk
 from tamis.files.table import ArrowStatistics
 from tamis.plan.scan import Segment, decide
+from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
 from tamis.serve.implied import found_ranges
-from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.wire.catalyst import decode_conjuncts
 from tests.cases.case import statistics_of
 from tests.cases.comparison import l as number

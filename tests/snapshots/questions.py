@@ -21,12 +21,12 @@ import pyarrow as pa
 
 from tamis.classify import Capabilities, classify
 from tamis.evaluate import verdicts
-from tamis.evaluate.contract import Contract
-from tamis.evaluate.declared import bind
-from tamis.evaluate.images import Declared
 from tamis.evaluate.interpreter import truth, value
 from tamis.evaluate.raising import can_raise, may_raise
-from tamis.evaluate.watch import Watch
+from tamis.evaluate.udf.contract import Contract
+from tamis.evaluate.udf.declared import bind
+from tamis.evaluate.udf.images import Declared
+from tamis.evaluate.udf.udf_guard import Watch
 from tamis.expr.nodes import (
     And,
     Call,
@@ -61,21 +61,21 @@ from tamis.expr.types import (
 )
 from tamis.files.columns import count_column
 from tamis.files.table import ArrowStatistics, dotted
-from tamis.plan.aggregate import answer
-from tamis.plan.contributions import Aggregate, Function
-from tamis.plan.effects import effects
-from tamis.plan.fully_matching import fully_matching, fully_matching_blocks
-from tamis.plan.implied import implied_ranges
-from tamis.plan.key_ranges import key_ranges
-from tamis.plan.keys_of_files import key_of_files, matching_files
-from tamis.plan.kinds import deciding_kinds
-from tamis.plan.limit import enough_files
+from tamis.plan.detail.kinds import deciding_kinds
+from tamis.plan.detail.pruning_effects import effects
+from tamis.plan.goals.aggregate import answer
+from tamis.plan.goals.contributions import Aggregate, Function
+from tamis.plan.goals.file_keys import key_of_files, matching_files
+from tamis.plan.goals.fully_matching import fully_matching, fully_matching_blocks
+from tamis.plan.goals.limit import enough_files
+from tamis.plan.goals.sort_keys import SortKey
+from tamis.plan.goals.topk import boundary, first_files
+from tamis.plan.goals.unraised_errors import files_that_may_raise
+from tamis.plan.joins.key_ranges import key_ranges
+from tamis.plan.ranges.implied import implied_ranges
 from tamis.plan.reader_losses import loss_of
 from tamis.plan.row_groups import GroupedFiles, decide_row_groups
 from tamis.plan.scan import Segment, decide
-from tamis.plan.sort_keys import SortKey
-from tamis.plan.topk import boundary, first_files
-from tamis.plan.unraised_errors import files_that_may_raise
 from tests.cases.tables import CASES
 from tests.differential.claims import statistics_of
 from tests.differential.generate import (

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.truth import TruthSet
+from tamis.evaluate.domain.truth import TruthSet
 
 #: Fields that hold what other fields imply.
 _DERIVED = {"keys"}

@@ -14,10 +14,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate import exact
-from tamis.evaluate.bounds import NO, YES, Bounds
-from tamis.evaluate.buckets import Buckets, hashed, is_hashed, may_share
-from tamis.evaluate.byte_rows import (
+from tamis.evaluate.domain.bounds import NO, YES, Bounds
+from tamis.evaluate.domain.buckets import Buckets, hashed, is_hashed, may_share
+from tamis.evaluate.domain.distinct_edges import distinct_edges, spread
+from tamis.evaluate.domain.interval import decimal_edge, decimal_parts, interval
+from tamis.evaluate.domain.order import may_be_less, may_be_less_equal, with_keys
+from tamis.evaluate.domain.search import count_at_most, count_less
+from tamis.evaluate.domain.spans import complement, edges_of, may_meet, merged, without
+from tamis.evaluate.domain.storage import comparable, edge_of
+from tamis.evaluate.functions.arithmetic import int64_overflow
+from tamis.evaluate.functions.strings.byte_rows import (
     is_ascii,
     joined,
     lengths_of,
@@ -25,20 +31,19 @@ from tamis.evaluate.byte_rows import (
     shared_beginning,
     strings_of,
 )
-from tamis.evaluate.case_preimages import case_preimage
-from tamis.evaluate.contract import Contract
-from tamis.evaluate.edges import distinct_edges, spread
-from tamis.evaluate.interval import decimal_edge, decimal_parts, interval
-from tamis.evaluate.order import may_be_less, may_be_less_equal, with_keys
-from tamis.evaluate.preimages import _asked
-from tamis.evaluate.python_values import from_python, to_python
-from tamis.evaluate.search import count_at_most, count_less
-from tamis.evaluate.spans import complement, edges_of, may_meet, merged, without
-from tamis.evaluate.storage import comparable, edge_of
-from tamis.evaluate.strings import padded_left, padded_right, repeated, replaced
-from tamis.evaluate.text import literal_prefix, of_points, successor
-from tamis.evaluate.value_sets import true_values
-from tamis.evaluate.zones import DAY, HOUR, SECOND, _from_table, zone
+from tamis.evaluate.functions.strings.case_preimages import case_preimage
+from tamis.evaluate.functions.strings.single_values import (
+    padded_left,
+    padded_right,
+    repeated,
+    replaced,
+)
+from tamis.evaluate.functions.strings.text import literal_prefix, of_points, successor
+from tamis.evaluate.functions.temporal.zones import DAY, HOUR, SECOND, _from_table, zone
+from tamis.evaluate.nodes.preimages import _limits_of
+from tamis.evaluate.nodes.value_sets import true_values
+from tamis.evaluate.udf.contract import Contract
+from tamis.evaluate.udf.python_values import from_python, to_python
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not
 from tamis.expr.types import (
     BINARY,
@@ -191,15 +196,15 @@ def _preimages(random: Random) -> Any:
     texts = [_text(random).decode("utf-8", "ignore") + random.choice(["", " "]) for _ in range(3)]
     match random.randrange(4):
         case 0:
-            return _asked(In(call, tuple(texts[: random.randint(1, 3)]), random.random() < 0.2))
+            return _limits_of(In(call, tuple(texts[: random.randint(1, 3)]), random.random() < 0.2))
         case 1:
             name, options = random.choice(
                 [("StartsWith", ()), ("Like", (("escapeChar", "\\"),)), ("Like", ())]
             )
             pattern = texts[0] + random.choice(["", "%", "_a"])
-            return _asked(Call(name, (call, Literal(pattern, STRING)), options, BOOLEAN))
+            return _limits_of(Call(name, (call, Literal(pattern, STRING)), options, BOOLEAN))
     sides = (call, Literal(texts[0], STRING))
-    return _asked(
+    return _limits_of(
         Compare(random.choice(list(Comparison)), *(sides if random.random() < 0.7 else sides[::-1]))
     )
 
@@ -245,14 +250,19 @@ def _integers(random: Random, count: int) -> Any:
 def _exact(random: Random) -> Any:
     x, y = _integers(random, 12), _integers(random, 12)
     divisor = random.choice([1, 2, 10, 1000])
-    functions = (exact.add, exact.subtract, exact.multiply, exact.clipped_add)
+    functions = (
+        int64_overflow.add,
+        int64_overflow.subtract,
+        int64_overflow.multiply,
+        int64_overflow.clipped_add,
+    )
     with np.errstate(all="ignore"):
         return (
             [function(x, y) for function in functions],
-            exact.ceil_divide(x, divisor),
-            exact.toward_zero(x, divisor),
-            exact.divide_half_up(x, divisor),
-            [exact.power_of_ten(each) for each in (-1, 0, 17, 18, 19)],
+            int64_overflow.ceil_divide(x, divisor),
+            int64_overflow.toward_zero(x, divisor),
+            int64_overflow.divide_half_up(x, divisor),
+            [int64_overflow.power_of_ten(each) for each in (-1, 0, 17, 18, 19)],
         )
 
 

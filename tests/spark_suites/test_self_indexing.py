@@ -13,7 +13,7 @@ import pytest
 
 from tamis.expr.nodes import Column, Compare, Comparison, Literal
 from tamis.expr.types import LONG
-from tamis.index.store import Store
+from tamis.index.format.store import Store
 from tamis.plan.scan import decide
 from tamis.tables import parquet
 from tamis.tables.parquet import ParquetTables, ScanInput, use_tables

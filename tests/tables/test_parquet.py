@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.evaluate.bounds import Bounds
+from tamis.evaluate.domain.bounds import Bounds
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal
 from tamis.expr.types import BOOLEAN, LONG, DataType
-from tamis.index.layout import POINTER
+from tamis.index.format.layout import POINTER
 from tamis.plan.scan import decide
 from tamis.tables.parquet import ParquetTables, ScanInput
 from tamis.wire.messages import IndexOptions, PartitionColumn, PlanRequest, Snapshot, Table
@@ -335,7 +335,7 @@ class TestTrouble:
         assert warning.code == "index.damaged"
 
     def test_of_a_column_passes(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tamis.index import columns
+        from tamis.index.read import columns
 
         scan = scene.open()
         data = next((scene.root / "_tamis").rglob("_files.stats"))

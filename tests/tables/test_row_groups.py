@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.index.layout import ROW_GROUPS, hidden
-from tamis.index.store import Store
+from tamis.index.format.layout import ROW_GROUPS, hidden
+from tamis.index.format.store import Store
 from tamis.serve.planning import plan
 from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
 

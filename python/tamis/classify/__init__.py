@@ -22,7 +22,7 @@ from tamis.classify.capabilities import Capabilities
 from tamis.classify.leaf import classify_leaf
 from tamis.classify.lifting import LiftingRule
 from tamis.classify.pushdown import Classification, Pushdown
-from tamis.evaluate.ranges import without_contradictions
+from tamis.evaluate.nodes.ranges import without_contradictions
 from tamis.expr.nodes import And, Expr, Or
 from tamis.expr.rewrites import conjoin, disjoin, simplify
 from tamis.reasons import Reason, reason

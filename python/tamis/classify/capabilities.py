@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tamis.classify.lifting import LiftingRule, best, lifting_rule
-from tamis.evaluate.bounds import is_always
-from tamis.evaluate.certain import certain_of
+from tamis.evaluate.domain.bounds import is_always
+from tamis.evaluate.domain.exact_counts import certain_of
 from tamis.evaluate.recorded import expression_of, members_in
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Call, Column, Comparison, Expr, IsNull, Opaque, Value, walk

@@ -19,9 +19,9 @@ from tamis.classify.lifting import (
     weakest,
 )
 from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.declared import PREFIX, DeclaredCall, relies_on_declaration
-from tamis.evaluate.operators import FUNCTIONS, PREDICATES
-from tamis.evaluate.storage import comparable
+from tamis.evaluate.domain.storage import comparable
+from tamis.evaluate.nodes.operators import FUNCTIONS, PREDICATES
+from tamis.evaluate.udf.declared import PREFIX, DeclaredCall, relies_on_declaration
 from tamis.expr.nodes import (
     Call,
     Column,

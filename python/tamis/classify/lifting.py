@@ -32,7 +32,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tamis.evaluate.buckets import is_hashed
+from tamis.evaluate.domain.buckets import is_hashed
 from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.nodes import CalendarInterval, Comparison, Value
 from tamis.expr.types import DataType

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluate import operators as operators  # fills the registry
-from tamis.evaluate.bounds import Flags
-from tamis.evaluate.declared import relies_on_declaration
+from tamis.evaluate.domain.bounds import Flags
 from tamis.evaluate.interpreter import truth
-from tamis.evaluate.ranges import narrowed
+from tamis.evaluate.nodes import operators as operators  # fills the registry
+from tamis.evaluate.nodes.ranges import narrowed
 from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.udf.declared import relies_on_declaration
 from tamis.evaluate.verdict import Verdict
 from tamis.expr.nodes import Expr
 

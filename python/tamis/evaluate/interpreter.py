@@ -1,8 +1,8 @@
 """The abstract interpreter: every node is evaluated once, over all containers at a time.
 
 `truth` of a predicate returns a TruthSet, `value` of any other expression returns Bounds. Rules are
-looked up by the class of the node, and rules of functions by name; evaluate/operators.py registers
-them. The value of a node without a rule is unknown, which is sound.
+looked up by the class of the node, and rules of functions by name. evaluate/nodes/operators.py
+registers them. The value of a node without a rule is unknown, which is sound.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from tamis.evaluate.bounds import NO, Bounds
-from tamis.evaluate.flags import all_of, any_of
+from tamis.evaluate.domain.bounds import NO, Bounds
+from tamis.evaluate.domain.flags import all_of, any_of
+from tamis.evaluate.domain.truth import TruthSet
 from tamis.evaluate.recorded import recorded_bounds
 from tamis.evaluate.statistics import Statistics
-from tamis.evaluate.truth import TruthSet
 from tamis.expr.nodes import Call, Expr, type_of
 from tamis.expr.types import BOOLEAN
 
@@ -96,7 +96,7 @@ def _both(ruled: Bounds, recorded: Bounds) -> Bounds:
     if ruled.lower is None and ruled.upper is None and ruled.type == recorded.type:
         return recorded
     # tamis.files imports the bounds of this package: an import at the top would be circular.
-    from tamis.files.intersection import intersect
+    from tamis.evaluate.domain.intersection import intersect
 
     return recorded if ruled.type != recorded.type else intersect(ruled, recorded)
 

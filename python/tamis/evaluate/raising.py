@@ -27,8 +27,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.bounds import NO, YES, Bounds, Edge, Flags
-from tamis.evaluate.flags import all_of, any_of
+from tamis.evaluate.domain.bounds import NO, YES, Bounds, Edge, Flags
+from tamis.evaluate.domain.flags import all_of, any_of
 from tamis.evaluate.interpreter import PREDICATES, truth, value
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Call, Expr, Literal, Opaque, children_of, walk

@@ -19,7 +19,7 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluate.bounds import Bounds, Edge, Flags, is_always
+from tamis.evaluate.domain.bounds import Bounds, Edge, Flags, is_always
 from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, type_of
 from tamis.expr.types import DataType
 

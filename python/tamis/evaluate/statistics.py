@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluate.bounds import Bounds, Flags
-from tamis.evaluate.certain import Certain, certain_of
+from tamis.evaluate.domain.bounds import Bounds, Flags
+from tamis.evaluate.domain.exact_counts import Certain, certain_of
 from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.expr.nodes import Column
 
@@ -21,7 +21,7 @@ class Statistics(Protocol):
 
     An implementation that has statistics of expressions or of single values also implements
     Recorded. One that can prove which values rows really have has a method `certain`
-    (tamis.evaluate.certain).
+    (tamis.evaluate.domain.exact_counts).
     """
 
     @property

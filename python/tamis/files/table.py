@@ -20,14 +20,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.bounds import NO, Bounds, Flags
-from tamis.evaluate.certain import UNCERTAIN, Certain
+from tamis.evaluate.domain.bounds import NO, Bounds, Flags
+from tamis.evaluate.domain.exact_counts import UNCERTAIN, Certain
+from tamis.evaluate.domain.intersection import forget, intersect
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.files.bounds import column_bounds
-from tamis.files.certain import certain_columns, is_true
 from tamis.files.columns import count_column, plain
-from tamis.files.intersection import forget, intersect
+from tamis.files.exact_counts import certain_columns, is_true
 from tamis.files.partition import PartitionField, Transform
 from tamis.files.transforms import partition_bounds
 

@@ -15,7 +15,31 @@ import pyarrow as pa
 
 from tamis._version import __version__
 from tamis.errors import StatisticsIndexError
-from tamis.index.asked import (
+from tamis.index.build.current_index import (
+    keys_in_force,
+    load_generation,
+    reusable_rows,
+    selected_leaves,
+    staleness,
+)
+from tamis.index.build.generation import Generation, assemble, merge
+from tamis.index.build.listing import (
+    TableListing,
+    index_location,
+    invalidate,
+    list_table,
+    parse_value,
+    storage_settings,
+)
+from tamis.index.build.row_aggregation import RowStatistics, timed
+from tamis.index.build.row_columns import is_of_reader, readable_schema, row_leaves
+from tamis.index.build.row_job import CHANGED
+from tamis.index.describe import Description
+from tamis.index.executor.columns_schema import Leaf, leaves_of
+from tamis.index.format.layout import FORMAT, Pointer
+from tamis.index.format.recorded import Parts, Recording, encode, load, recording_of
+from tamis.index.format.recorded import merge as merge_parts
+from tamis.index.format.recording_spec import (
     Asked,
     Columns,
     Entry,
@@ -25,37 +49,13 @@ from tamis.index.asked import (
     entries_of,
     together,
 )
-from tamis.index.description import Description
-from tamis.index.generation import Generation, assemble, merge
-from tamis.index.in_force import (
-    keys_in_force,
-    load_generation,
-    reusable_rows,
-    selected_leaves,
-    staleness,
-)
-from tamis.index.layout import FORMAT, Pointer
-from tamis.index.leaves import Leaf, leaves_of
-from tamis.index.listing import (
-    TableListing,
-    index_location,
-    invalidate,
-    list_table,
-    parse_value,
-    storage_settings,
-)
-from tamis.index.reading import FILE as READING
-from tamis.index.reading import Reading, reading_in, refusal
-from tamis.index.recorded import Parts, Recording, encode, load, recording_of
-from tamis.index.recorded import merge as merge_parts
-from tamis.index.row_harvest import CHANGED
-from tamis.index.row_leaves import is_of_reader, readable_schema, row_leaves
-from tamis.index.rows import RowStatistics, timed
-from tamis.index.specification import FORMAT as SPECIFICATION_FORMAT
-from tamis.index.specification import Specification, SpecificationFile
+from tamis.index.format.specification import FORMAT as SPECIFICATION_FORMAT
+from tamis.index.format.specification import Specification, SpecificationFile
+from tamis.index.format.store import Store
+from tamis.index.problems import IndexMissing, IndexUnusable, overwritten
+from tamis.index.read.reader_options import FILE as READING
+from tamis.index.read.reader_options import Reading, reading_in, refusal
 from tamis.index.storage import StorageUnreachableError
-from tamis.index.store import Store
-from tamis.index.unusable import IndexMissing, IndexUnusable, overwritten
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -338,7 +338,7 @@ class Index:
     def _read(
         self, listing: TableListing, ordinals: np.ndarray, leaves: Sequence[Leaf]
     ) -> tuple[pa.Table, pa.Table]:
-        from tamis.index.build import read_footers, read_rows
+        from tamis.index.build.jobs import read_footers, read_rows
 
         if listing.reading is not None:
             schema = _schema_of(listing)
@@ -384,7 +384,7 @@ class Index:
         entries: Sequence[Entry],
     ) -> RowStatistics:
         """Aggregate the rows of the listed files at these ordinals with Spark."""
-        from tamis.index.build import aggregate_rows
+        from tamis.index.build.jobs import aggregate_rows
 
         records = files.column("num_records").take(pa.array(ordinals)).to_pylist()
         return aggregate_rows(self._spark, self._target, listing, ordinals, records, entries)

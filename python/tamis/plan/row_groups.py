@@ -28,13 +28,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.bounds import Flags
+from tamis.evaluate.domain.bounds import Flags
+from tamis.evaluate.domain.intersection import contradict
 from tamis.evaluate.interpreter import truth
-from tamis.evaluate.ranges import is_long, narrowed_conjuncts
+from tamis.evaluate.nodes.ranges import is_long, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.sql import to_sql
-from tamis.files.intersection import contradict
 from tamis.files.table import dotted
 from tamis.plan.reader_losses import loss_of
 from tamis.plan.scan import (

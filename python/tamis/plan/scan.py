@@ -19,11 +19,11 @@ import numpy.typing as npt
 from tamis.classify import classify
 from tamis.classify.capabilities import capabilities_of
 from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.bounds import YES, Flags
-from tamis.evaluate.declared import relies_on_declaration
+from tamis.evaluate.domain.bounds import YES, Flags
 from tamis.evaluate.interpreter import truth
-from tamis.evaluate.ranges import is_long, narrowed, narrowed_conjuncts
+from tamis.evaluate.nodes.ranges import is_long, narrowed, narrowed_conjuncts
 from tamis.evaluate.statistics import Statistics
+from tamis.evaluate.udf.declared import relies_on_declaration
 from tamis.expr.nodes import And, Expr, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from tamis.expr.nodes import Column, Value
 from tamis.expr.sql import to_sql
-from tamis.plan.aggregate import answer
-from tamis.plan.contributions import Aggregate, Function
-from tamis.plan.fully_matching import fully_matching
-from tamis.plan.unraised_errors import files_that_may_raise
-from tamis.serve.asked import Asked, nothing
+from tamis.plan.goals.aggregate import answer
+from tamis.plan.goals.contributions import Aggregate, Function
+from tamis.plan.goals.fully_matching import fully_matching
+from tamis.plan.goals.unraised_errors import files_that_may_raise
+from tamis.serve.goal_context import Asked, nothing
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.goals import (
     AggregateAnswer,

@@ -19,9 +19,9 @@ from typing import Final
 from tamis.declarations.files import read
 from tamis.declarations.refute import check
 from tamis.errors import DeclarationError
-from tamis.evaluate.contract import Contract
-from tamis.evaluate.declared import Declarations, Declared
-from tamis.evaluate.watch import Watch
+from tamis.evaluate.udf.contract import Contract
+from tamis.evaluate.udf.declared import Declarations, Declared
+from tamis.evaluate.udf.udf_guard import Watch
 
 __all__ = ["in_force"]
 

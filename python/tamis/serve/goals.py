@@ -10,19 +10,19 @@ import numpy as np
 from tamis.classify.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, type_of, walk
 from tamis.expr.sql import to_sql
-from tamis.plan.clustered import is_clustered
-from tamis.plan.fully_matching import fully_matching, fully_matching_blocks
-from tamis.plan.key_ranges import key_ranges
-from tamis.plan.keys_of_files import constant_of_edge, key_of_files, matching_files
-from tamis.plan.limit import enough_files
+from tamis.plan.goals.file_keys import constant_of_edge, key_of_files, matching_files
+from tamis.plan.goals.fully_matching import fully_matching, fully_matching_blocks
+from tamis.plan.goals.limit import enough_files
+from tamis.plan.goals.sort_keys import Group, SortKey
+from tamis.plan.goals.topk import boundary, first_files
+from tamis.plan.goals.unraised_errors import files_that_may_raise
+from tamis.plan.joins.clustered import is_clustered
+from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.reader_losses import loses_within
+from tamis.plan.residual_split import saved_by_splitting
 from tamis.plan.scan import ScanDecision, decide
-from tamis.plan.sort_keys import Group, SortKey
-from tamis.plan.split import saved_by_splitting
-from tamis.plan.topk import boundary, first_files
-from tamis.plan.unraised_errors import files_that_may_raise
 from tamis.serve.aggregates import answer_aggregates
-from tamis.serve.asked import Asked, nothing, reason_document
+from tamis.serve.goal_context import Asked, nothing, reason_document
 from tamis.tables.parquet import ScanInput
 from tamis.wire.catalyst import decode, decode_conjuncts
 from tamis.wire.constants import constant, value_of

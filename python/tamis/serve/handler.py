@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 
 from tamis.errors import TamisError
-from tamis.serve.recorder import Recorder
+from tamis.serve.history.recorder import Recorder
 from tamis.wire.messages import Failure, PlanFailure, write_answer
 
 
@@ -50,7 +50,7 @@ class Handler:
         """Write the evidence of each file for a PlanRequest, or answer with a PlanFailure."""
 
         def answer() -> str:
-            from tamis.serve.evidence import write_evidence
+            from tamis.serve.detail.evidence import write_evidence
 
             return write_evidence(request)
 
@@ -60,7 +60,7 @@ class Handler:
         """Write the history for a HistoryRequest of the shim, or answer with a PlanFailure."""
 
         def answer() -> str:
-            from tamis.serve.read_history import write_history
+            from tamis.serve.history.read_history import write_history
 
             self._recorder.flush()  # the history includes all scans received so far
             return write_history(request)

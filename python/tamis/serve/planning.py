@@ -10,24 +10,24 @@ from pathlib import Path
 from msgspec import structs
 
 from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.declared import bind
-from tamis.evaluate.watch import Watch
+from tamis.evaluate.udf.declared import bind
+from tamis.evaluate.udf.udf_guard import Watch
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
-from tamis.index.memory import give_back
-from tamis.index.reading import Reading, loses_rows_to, reading_of
-from tamis.plan.implied import ImpliedRange
+from tamis.index.read.memory import give_back
+from tamis.index.read.reader_options import Reading, loses_rows_to, reading_of
+from tamis.plan.detail.reason_detail import better_reason
+from tamis.plan.ranges.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
 from tamis.plan.scan import Outcome, ScanDecision, decide
-from tamis.plan.why import better_reason
 from tamis.reasons import reason
 from tamis.serve.declarations import in_force
-from tamis.serve.effects import with_effects
+from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
+from tamis.serve.detail.effects import with_effects
+from tamis.serve.detail.located import located
 from tamis.serve.goals import answer_goal, reason_document
 from tamis.serve.implied import found_ranges, ranges_of_residual
-from tamis.serve.located import located
-from tamis.serve.room import DEEPEST, depth_of, with_room
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.tables.row_groups import counted, grouped_files
 from tamis.wire.catalyst import decode_conjuncts

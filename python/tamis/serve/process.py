@@ -20,9 +20,9 @@ import time
 from typing import NoReturn
 
 from tamis._version import __version__
-from tamis.serve.idle import Idle
-from tamis.serve.modules import without
-from tamis.serve.recorder import Recorder
+from tamis.serve.history.recorder import Recorder
+from tamis.serve.import_blocker import without
+from tamis.serve.memory_trimmer import Idle
 
 _LOOPBACK = "127.0.0.1"
 #: Seconds that the sidecar may outlive the driver to record scans.
@@ -92,7 +92,7 @@ def _ready(port: int) -> dict[str, object]:
 
 
 def _give_back() -> None:
-    from tamis.index.memory import give_back  # imports pyarrow
+    from tamis.index.read.memory import give_back  # imports pyarrow
 
     give_back()
 

@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.types import DataType
-from tamis.index import freshness
-from tamis.index.layout import index_uri
-from tamis.index.memory import give_back
-from tamis.index.reader import Indexes, OpenIndex
-from tamis.index.reading import Reading, difference, reading_of
-from tamis.index.snapshot import Snapshot, open_snapshot, snapshot_path
-from tamis.index.unusable import IndexMissing, IndexUnusable, rebuild
+from tamis.index.format.layout import index_uri
+from tamis.index.problems import IndexMissing, IndexUnusable, rebuild
+from tamis.index.read import freshness
+from tamis.index.read.memory import give_back
+from tamis.index.read.reader import Indexes, OpenIndex
+from tamis.index.read.reader_options import Reading, difference, reading_of
+from tamis.index.read.snapshot import Snapshot, open_snapshot, snapshot_path
 from tamis.plan.scan import Segment
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
 from tamis.wire.messages import PlanRequest, Warning_

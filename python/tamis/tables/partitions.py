@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluate.bounds import Bounds, Flags
-from tamis.evaluate.certain import ATTAINED, UNCERTAIN, Certain, certain_of
+from tamis.evaluate.domain.bounds import Bounds, Flags
+from tamis.evaluate.domain.exact_counts import ATTAINED, UNCERTAIN, Certain, certain_of
 from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
 from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import constant_bounds
-from tamis.index.leaves import Leaf, arrow_type, is_known
+from tamis.index.executor.columns_schema import Leaf, arrow_type, is_known
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -121,7 +121,7 @@ object ScanReport {
   }
 
   /** Reasons for which the planner can give a more precise one when it looks at all files
-    * (tamis.plan.why).
+    * (tamis.plan.detail.reason_detail).
     */
   private val Coarse = Set("RANGES_OVERLAP", "VALUES_MIXED")
 

@@ -6,7 +6,7 @@ import io.tamis.bridge.SidecarSupervisor
 import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types.StringType
 
-/** What statistics prove about one file (tamis.serve.evidence).
+/** What statistics prove about one file (tamis.serve.detail.evidence).
   *
   * @param rows
   *   number of rows of the file, if known

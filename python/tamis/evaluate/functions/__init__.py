@@ -1,0 +1,1 @@
+"""Rules for functions, by family. Each family owns its entries in the registry."""

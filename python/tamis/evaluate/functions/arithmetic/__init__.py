@@ -1,0 +1,1 @@
+"""Rules for arithmetic, rounding and elementary functions."""

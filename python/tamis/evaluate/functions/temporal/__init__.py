@@ -1,0 +1,1 @@
+"""Rules for functions of dates, timestamps and intervals."""

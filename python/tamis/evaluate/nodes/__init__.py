@@ -1,0 +1,1 @@
+"""Rules for the nodes of expressions: columns, literals, logic, comparisons, membership."""

@@ -1,0 +1,1 @@
+"""Rules for user-defined functions, from their declared contracts."""

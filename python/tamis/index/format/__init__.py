@@ -1,0 +1,1 @@
+"""The durable form of an index: layout, store, and each kind of recorded statistics."""

@@ -1,0 +1,1 @@
+"""Reading of an index by the planner: columns, row groups, caches and freshness."""

@@ -1,0 +1,1 @@
+"""Details for explanations: effects, reasons and kinds of statistics of each conjunct."""

@@ -1,0 +1,115 @@
+"""Find the kinds of statistics by which a conjunct rules out files.
+
+    bounds      minima, maxima and NULL counts of columns, and partition values
+    expression  recorded bounds of an expression
+    values      recorded lists of values
+    bloom       recorded bloom filters
+
+Each recorded kind is evaluated together with the bounds. It decides if it rules out a file that the
+bounds alone do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluate.domain.bounds import Bounds, Flags
+from tamis.evaluate.nodes.ranges import narrowed_conjuncts
+from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
+from tamis.evaluate.statistics import Statistics
+from tamis.expr.nodes import Column, Expr
+from tamis.plan.scan import Order, Segment, narrow
+
+__all__ = ["BOUNDS", "deciding_kinds"]
+
+BOUNDS: Final = "bounds"
+_EXPRESSION: Final = "expression"
+_RECORDED: Final = (_EXPRESSION, "values", "bloom")
+
+
+def deciding_kinds(
+    conjunct: Expr, segments: Sequence[Segment], ruled_out: Flags
+) -> tuple[str, ...]:
+    """Return the kinds of statistics by which the conjunct alone rules out files.
+
+    Args:
+        conjunct: The conjunct.
+        segments: The statistics of the files.
+        ruled_out: One flag per file, set if the conjunct rules it out with all statistics, or if
+            the file holds no row.
+
+    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
+    >>> from tamis.expr.types import LONG
+    >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))
+    >>> deciding_kinds(above, [Segment(slice(0, 4), FILES)], np.array([True, False, False, False]))
+    ('bounds',)
+    """
+    decided = ruled_out & ~_empty(segments, len(ruled_out))
+    if not decided.any():
+        return ()
+    by_bounds = _ruled_out(conjunct, segments, len(decided), frozenset()) & decided
+    kinds = [BOUNDS] if by_bounds.any() else []
+    if not np.array_equal(by_bounds, decided):
+        for kind in _RECORDED:
+            flags = _ruled_out(conjunct, segments, len(decided), frozenset({kind}))
+            if (flags & decided & ~by_bounds).any():
+                kinds.append(kind)
+    return tuple(kinds)
+
+
+def _ruled_out(
+    conjunct: Expr, segments: Sequence[Segment], files: int, kinds: frozenset[str]
+) -> Flags:
+    kept = np.ones(files, np.bool_)
+    order = Order(narrowed_conjuncts([conjunct]))
+    for each in segments:
+        narrow(kept, Segment(each.ordinals, _Only(kinds, each.statistics)), order)
+    return ~kept
+
+
+def _empty(segments: Sequence[Segment], files: int) -> Flags:
+    empty = np.zeros(files, np.bool_)
+    for segment in segments:
+        flags = segment.statistics.empty()
+        if flags is not None:
+            empty[segment.ordinals] = flags
+    return empty
+
+
+@dataclass(frozen=True, slots=True)
+class _Only:
+    """Statistics of which only some of the recorded kinds are visible."""
+
+    kinds: frozenset[str]
+    whole: Statistics
+
+    @property
+    def num_containers(self) -> int:
+        return self.whole.num_containers
+
+    def bounds(self, column: Column) -> Bounds:
+        return self.whole.bounds(column)
+
+    def expression(self, key: str) -> Bounds | None:
+        return expression_of(self.whole, key) if _EXPRESSION in self.kinds else None
+
+    def members(self, subject: Subject) -> Members | None:
+        members = members_in(self.whole, subject)
+        parts = {} if members is None else members.parts()
+        # At most one kind is left, because kinds are evaluated one at a time.
+        return next((part for kind, part in parts.items() if kind in self.kinds), None)
+
+    def empty(self) -> Flags | None:
+        return self.whole.empty()
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return replace(self, whole=self.whole.slice(start, stop))
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return replace(self, whole=self.whole.take(ordinals))

@@ -1,0 +1,1 @@
+"""What a query needs besides its filters: LIMIT, top-k, and aggregates."""

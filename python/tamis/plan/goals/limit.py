@@ -1,0 +1,69 @@
+"""LIMIT without ORDER BY: find files that are enough.
+
+Any n rows that pass the filters are an answer to LIMIT n, or all such rows if there are fewer. If
+the fully matching files F1 .. Fm hold n rows or more, all of their rows pass, so any n of them are
+an answer. No other file has to be read, and what is left of the filter is true for every row that
+is. If they hold fewer rows, it is not known how many rows of the other files pass, so all files
+stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluate.domain.bounds import Flags
+
+__all__ = ["enough_files"]
+
+
+def enough_files(
+    rows: int,
+    matching: Iterable[npt.NDArray[np.intp]],
+    num_records: npt.NDArray[np.int64] | None,
+    files: int,
+) -> Flags | None:
+    """Return the fewest of the first fully matching files that hold `rows` rows together.
+
+    Args:
+        rows: The number of rows that are needed.
+        matching: Ordinals of fully matching files, in blocks. No more blocks are consumed than
+            needed.
+        num_records: The number of rows of each file, -1 where it is not known. None if it is known
+            for no file.
+        files: The number of files.
+
+    Returns:
+        One flag per file, or None if all matching files together hold fewer rows.
+
+    >>> enough_files(5, [np.array([0, 1]), np.array([3])], np.array([3, 4, 9, 9]), 4).tolist()
+    [True, True, False, False]
+    >>> enough_files(4, [np.array([0, 1])], np.array([3, 4, 9, 9]), 4).tolist()
+    [False, True, False, False]
+    """
+    if num_records is None:
+        return None
+    chosen = np.zeros(files, np.bool_)
+    total = 0
+    for ordinals in matching:
+        fresh = np.unique(ordinals[~chosen[ordinals] & (num_records[ordinals] > 0)])
+        chosen[fresh] = True
+        total += int(num_records[fresh].sum())
+        if total >= rows:
+            return _fewest(rows, np.flatnonzero(chosen), num_records)
+    return None
+
+
+def _fewest(rows: int, ordinals: npt.NDArray[np.intp], num_records: npt.NDArray[np.int64]) -> Flags:
+    """Choose the largest files until there are enough rows, but the smallest last one that does."""
+    ordinals = ordinals[np.argsort(-num_records[ordinals], kind="stable")]
+    total = np.cumsum(num_records[ordinals])
+    last = int(np.searchsorted(total, rows))
+    missing = rows - (int(total[last - 1]) if last else 0)
+    fits = np.flatnonzero(num_records[ordinals[last:]] >= missing)
+    chosen = [*ordinals[:last], ordinals[last + int(fits[-1])]]
+    flags = np.zeros(len(num_records), np.bool_)
+    flags[chosen] = True
+    return flags

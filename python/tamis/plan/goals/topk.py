@@ -1,0 +1,195 @@
+"""ORDER BY with LIMIT: find the files that can hold one of the first n rows.
+
+The position of a row in an ORDER BY is determined first by its group and value for the first key
+(plan.sort_keys). Let B be a position such that at least n rows that pass the filters are for
+certain at or before B. Then the n-th row is at or before B, whatever the other keys are, and a file
+all of whose rows are strictly after B holds none of the first n rows. Rows at B itself are ties:
+later keys decide between them, so their files stay. The n rows are counted as follows:
+
+- Only fully matching files (plan.fully_matching) whose number of rows is known count: all of their
+  rows pass. If a filter on the key lets no NULL pass, a file may match except for its NULLs. Then
+  the NULLs do not count, and their number has to be known.
+- Each ordinary value of such a file is at or before the far edge. One of them is at the near edge
+  if that edge is known to be a value of the file. This helps if all files overlap, because a few of
+  them have the first near edges.
+- If the file may hold NaN and NaN comes after the values, it is only known that the rows are at or
+  before NaN.
+- NULLs have their own group and count there. If their number is not known, then with NULLS FIRST
+  all rows of the file are no later than its rows that are not NULL, and with NULLS LAST all rows
+  are no later than NULL.
+
+A far edge that lies beyond the values of its file makes B later than necessary, so fewer files are
+skipped. A near edge that lies before the values of its file makes the file stay. Neither skips a
+file that holds a row at or before B, so outer bounds are sound in both roles.
+
+If there is no other key, rows at B are interchangeable. Then all files are needed that may hold a
+row strictly before B, and enough of the others to have n rows at or before B. The first n of these
+rows have the same keys as the first n of all rows: those before B are all included, and the rest
+have the key B. Among rows with equal keys, ORDER BY does not promise a choice.
+
+ORDER BY c LIMIT 4     rows   c         at or before
+f1                     3      1 .. 5    5
+f2                     3      4 .. 9    9               B = 9: six rows, and 4 are enough
+f3                     5      8 .. 20   20              may hold an 8: stays
+f4                     5      10 .. 30  30              strictly after 9: skipped
+If near edges are values, there are rows at 1 and 4, and two more rows of f1 at or before 5. Then
+B = 5, and f3 is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluate.domain.bounds import Flags
+from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey
+
+__all__ = ["Boundary", "boundary", "first_files"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boundary:
+    """A position that has enough rows at or before it.
+
+    - `group`: the group of the position.
+    - `value`: the value of the position, as in an edge. None unless the group is VALUE.
+    - `counted`: the places in KeyOfFiles of the files whose rows were counted.
+    """
+
+    group: Group
+    value: Any
+    counted: Ordinals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    """Rows of fully matching files in or before a group: the number of `rows` of each place."""
+
+    places: Ordinals
+    rows: Numbers
+
+
+def first_files(key: SortKey, file_keys: KeyOfFiles, position: Boundary, kept: Flags) -> Flags:
+    """Return the files of `kept` that are needed, given the position that boundary() returned.
+
+    A file about which nothing is known is kept.
+    """
+    groups = key.groups
+    earlier = np.zeros(len(file_keys.ordinals), np.bool_)
+    for group in groups[: groups.index(position.group)]:
+        earlier |= file_keys.may_be[group]
+    at = file_keys.may_be[position.group]
+    if key.only:
+        if position.group is Group.VALUE:
+            earlier |= at & file_keys.may_stand(True, position.value)
+        needed = earlier
+        needed[position.counted] = True
+    else:
+        if position.group is Group.VALUE:
+            at = at & file_keys.may_stand(False, position.value)
+        needed = earlier | at
+    files = kept.copy()
+    files[file_keys.ordinals[~needed]] = False
+    return files
+
+
+def boundary(
+    rows: int,
+    key: SortKey,
+    file_keys: KeyOfFiles,
+    matching: Flags,
+    num_records: npt.NDArray[np.int64] | None,
+) -> Boundary | None:
+    """Return the earliest position that provably has `rows` rows at or before it, or None.
+
+    Args:
+        rows: The number of rows that are needed.
+        key: The first key of the ORDER BY.
+        file_keys: The key in the files.
+        matching: What keys_of_files.matching_files returned.
+        num_records: The number of rows of each file, -1 where it is not known. None if it is known
+            for no file.
+    """
+    if num_records is None:
+        return None
+    total = np.where(matching[file_keys.ordinals], num_records[file_keys.ordinals], -1)
+    before = _Counted(np.empty(0, np.intp), np.empty(0, np.int64))
+    total_rows = 0
+    for group, counted in _contributions(key, file_keys, total):
+        missing = rows - total_rows
+        if group is Group.VALUE:
+            position = _among_values(missing, file_keys, counted)
+            if position is not None:
+                value, chosen = position
+                return Boundary(group, value, np.concatenate([before.places, chosen]))
+        elif int(counted.rows.sum()) >= missing:
+            chosen = _fewest(missing, counted)
+            return Boundary(group, None, np.concatenate([before.places, chosen]))
+        total_rows += int(counted.rows.sum())
+        before = _Counted(
+            np.concatenate([before.places, counted.places]),
+            np.concatenate([before.rows, counted.rows]),
+        )
+    return None
+
+
+def _contributions(
+    key: SortKey, file_keys: KeyOfFiles, total: Numbers
+) -> Iterator[tuple[Group, _Counted]]:
+    """Yield for each group, in order, the rows certainly in or before it. Each row counts once."""
+    passes = file_keys.may_be[Group.NULL]
+    known, counted = total > 0, file_keys.nulls >= 0
+    count = np.clip(file_keys.nulls, 0, np.maximum(total, 0))
+    # If the number of NULLs is not known and no NULL passes, the number of rows that pass is not
+    # known either. If NULLs pass: with NULLS FIRST all rows are no later than those that are not
+    # NULL, and with NULLS LAST all rows are only known to be no later than the end.
+    uncounted = total if key.nulls_first else 0
+    others = np.where(counted, total - count, np.where(passes, uncounted, 0))
+    others = np.where(known, others, 0)
+    at_end = 0 if key.nulls_first else total
+    nulls = np.where(known & passes, np.where(counted, count, at_end), 0)
+    value, nan = file_keys.may_be[Group.VALUE], file_keys.may_be[Group.NAN]
+    # Rows that are not NULL count in the later one of the groups that they may be in.
+    in_values = value if key.descending else value & ~nan
+    in_nan = nan & ~value if key.descending else nan
+    # If no row can be a value or NaN, all rows are NULL.
+    only_null = passes & ~(value | nan)
+    nulls = np.where(only_null & known, total, nulls)
+    shares = {
+        Group.NULL: nulls,
+        Group.VALUE: np.where(in_values, others, 0),
+        Group.NAN: np.where(in_nan, others, 0),
+    }
+    for group in key.groups:
+        places = np.flatnonzero(shares[group] > 0)
+        yield group, _Counted(places, shares[group][places])
+
+
+def _among_values(
+    missing: int, file_keys: KeyOfFiles, counted: _Counted
+) -> tuple[Any, Ordinals] | None:
+    """Return the earliest edge with `missing` rows at or before it, and files that hold them."""
+    rows = np.zeros(len(file_keys.ordinals), np.int64)
+    rows[counted.places] = counted.rows
+    value = file_keys.earliest(rows, missing)
+    if value is None:
+        return None
+    rows_before = file_keys.surely_stand(rows, value)
+    # Count the files first that are needed in any case.
+    needed = file_keys.may_stand(True, value) & (rows_before > 0)
+    chosen = np.flatnonzero(needed)
+    missing -= int(rows_before[chosen].sum())
+    if missing > 0:
+        others = np.flatnonzero(~needed & (rows_before > 0))
+        chosen = np.concatenate([chosen, _fewest(missing, _Counted(others, rows_before[others]))])
+    return value, chosen
+
+
+def _fewest(missing: int, counted: _Counted) -> Ordinals:
+    order = np.argsort(-counted.rows, kind="stable")
+    last = int(np.searchsorted(np.cumsum(counted.rows[order]), missing))
+    return counted.places[order[: last + 1]]

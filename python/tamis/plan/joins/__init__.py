@@ -1,0 +1,1 @@
+"""Ranges and clustering of join keys."""

@@ -1,0 +1,1 @@
+"""Ranges of column values that follow from predicates over functions of the columns."""

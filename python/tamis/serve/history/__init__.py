@@ -1,0 +1,1 @@
+"""Recording of scans in the history, and reading it for the shim."""
