@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.evaluate.domain.truth import TruthSet
+from tamis.reasons import Reason
 
-#: Fields that hold what other fields imply.
+#: Fields that other fields imply.
 _DERIVED = {"keys"}
 
 
@@ -54,13 +55,16 @@ def spelled(answer: Any) -> str:
             return spelled(answer.item())
         case pa.Scalar():
             return spelled(answer.as_py())
+        case Reason():
+            return answer.code  # its sentences may change
         case TruthSet():
             return spelled([answer.can_be_true, answer.can_be_false, answer.can_be_null])
         case None | int() | bytes() | Decimal() | datetime.date():
             return repr(answer)
     if is_dataclass(answer) and not isinstance(answer, type):
+        # Values only: a class or a field may get another name.
         held = [each.name for each in fields(answer) if each.name not in _DERIVED]
-        return f"{type(answer).__name__}({spelled({n: getattr(answer, n) for n in held})})"
+        return spelled([getattr(answer, name) for name in held])
     raise TypeError(f"no text for {type(answer)}")
 
 
