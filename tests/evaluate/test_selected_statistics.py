@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tamis.evaluate.domain.bounds import NO, YES, Bounds
-from tamis.evaluate.domain.exact_counts import certain_of
 from tamis.evaluate.domain.intersection import intersect
-from tamis.evaluate.recorded import expression_of, members_in, members_of, recorded_bounds
+from tamis.evaluate.recorded import members_of, recorded_bounds
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Call, Column, Opaque
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
@@ -69,7 +68,7 @@ def said_by(found: Statistics) -> list[Any]:
     everything: list[Any] = [count, listed(found.empty(), count)]
     for name, data_type in TYPES.items():
         column = Column((name,), data_type)
-        bounds, certain = found.bounds(column), certain_of(found, column)
+        bounds, certain = found.bounds(column), found.certain(column)
         arrays = [bounds.can_be_null, bounds.can_be_nan, bounds.can_be_value]
         # Of no container a bucket is known: as if there were no bucket.
         buckets = [each.ordinals for each in bounds.buckets] or [np.array([-1])]
@@ -223,9 +222,9 @@ class Recording(ArrowStatistics):
 def test_recorded_expressions_of_a_choice(choice: str) -> None:
     choose, ordinals = CHOICES[choice]
     chosen = choose(Recording(TABLE, SPEC))
-    for unknown in (expression_of(chosen, "other"), members_in(chosen, "known")):
+    for unknown in (chosen.expression("other"), chosen.members("known")):
         assert unknown is None
-    found = expression_of(chosen, "known")
+    found = chosen.expression("known")
     assert found is not None
     assert (listed(found.lower, 5), listed(found.upper, 5)) == (
         (ordinals * 5 if len(ordinals) == 1 else ordinals),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tamis.evaluate.domain.bounds import YES, Edge, Flags
+from tamis.evaluate.domain.bounds import YES, Bounds, Edge, Flags
 from tamis.evaluate.example import FILES
 from tamis.evaluate.recorded import Members
 from tamis.evaluate.statistics import Statistics
@@ -65,21 +65,21 @@ class Both(Found):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recorded(Statistics):
     """The example with members of its column."""
 
     whole: Statistics
     found: Members | None
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.whole, name)
-
     @property
     def num_containers(self) -> int:
         return self.whole.num_containers
 
-    def expression(self, key: str) -> None:
-        return None
+    def bounds(self, column: Column) -> Bounds:
+        return self.whole.bounds(column)
+
+    def empty(self) -> Flags | None:
+        return self.whole.empty()
 
     def members(self, subject: object) -> Members | None:
         return self.found

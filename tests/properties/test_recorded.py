@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -17,7 +16,7 @@ from tamis.evaluate import Verdict, verdicts
 from tamis.evaluate.domain.bounds import Bounds, Flags
 from tamis.evaluate.domain.storage import edge_of
 from tamis.evaluate.recorded import Members, Subject
-from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not
 from tamis.expr.types import DOUBLE, STRING, DataType
 from tamis.files.bounds import column_bounds
@@ -48,7 +47,7 @@ def key_of(value: Any) -> Any:
     return ("nan",) if isinstance(value, float) and value != value else value
 
 
-class Held:
+class Held(Statistics):
     """Statistics of files whose rows are known, some of which were recorded."""
 
     def __init__(
@@ -106,12 +105,6 @@ class Held:
 
     def empty(self) -> Flags | None:
         return np.array([not rows for rows in self.files])
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return BlockStatistics(self, start, stop)
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return SelectedStatistics(self, ordinals)
 
 
 def of_row(expr: Expr, value: Any) -> bool | None:

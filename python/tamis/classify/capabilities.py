@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from tamis.classify.lifting import LiftingRule, best, lifting_rule
 from tamis.evaluate.domain.bounds import is_always
-from tamis.evaluate.domain.exact_counts import certain_of
-from tamis.evaluate.recorded import expression_of, members_in
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Call, Column, Comparison, Expr, IsNull, Opaque, Value, walk
 from tamis.files.partition import PartitionField, Transform
@@ -114,15 +112,15 @@ def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:
     for statistics in tables:
         # Only an index knows which files are empty; partition directories do not.
         has_index = has_index or statistics.empty() is not None
-        recorded.update(key for key in keys if expression_of(statistics, key) is not None)
+        recorded.update(key for key in keys if statistics.expression(key) is not None)
         for column in columns:
             bounds = statistics.bounds(column)
             has_edge = bounds.lower is not None or bounds.upper is not None
-            if has_edge or members_in(statistics, column) is not None:
+            if has_edge or statistics.members(column) is not None:
                 bounded.add(dotted(column.path))
             # If every file has NULLs in the column, only the counts show that they are known.
             if not is_always(bounds.can_be_null) or (
-                column in null_checked and certain_of(statistics, column).nulls.max() >= 0
+                column in null_checked and statistics.certain(column).nulls.max() >= 0
             ):
                 counted.add(dotted(column.path))
     return Capabilities(bounded, counted, expressions=recorded, has_index=has_index)

@@ -14,7 +14,7 @@ and always returns True for may_miss. If nothing is known, both are True.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,12 @@ from tamis.evaluate.domain.bounds import Bounds, Edge, Flags, is_always
 from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, type_of
 from tamis.expr.types import DataType
 
+if TYPE_CHECKING:
+    from tamis.evaluate.statistics import Statistics
+
 __all__ = [
     "Members",
-    "Recorded",
     "Subject",
-    "expression_of",
-    "members_in",
     "members_of",
     "narrowed",
     "recorded_bounds",
@@ -58,53 +58,23 @@ class Members(Protocol):
     def take(self, ordinals: npt.NDArray[np.intp]) -> Members: ...
 
 
-class Recorded(Protocol):
-    """Statistics that may have more than bounds of columns. No method raises."""
-
-    def expression(self, key: str) -> Bounds | None:
-        """Return the recorded bounds of the expression with this key, or None."""
-        ...
-
-    def members(self, subject: Subject) -> Members | None:
-        """Return the recorded values of a column or an expression, or None."""
-        ...
-
-
-def _recorded(statistics: object) -> Recorded | None:
-    # Most statistics have only bounds of columns. They need not implement Recorded.
-    return cast(Recorded, statistics) if hasattr(statistics, "members") else None
-
-
-def recorded_bounds(expr: Expr, statistics: object) -> Bounds | None:
+def recorded_bounds(expr: Expr, statistics: Statistics) -> Bounds | None:
     """Return the recorded bounds of an expression; None if there are none of its type."""
     if not isinstance(expr, Call | Opaque) or expr.key is None:
         return None
-    recorded = _recorded(statistics)
-    bounds = None if recorded is None else recorded.expression(expr.key)
+    bounds = statistics.expression(expr.key)
     if bounds is None or type_of(expr) not in (None, bounds.type):
         return None
     return bounds
 
 
-def expression_of(statistics: object, key: str) -> Bounds | None:
-    """Return `statistics.expression(key)`, or None if the statistics are not Recorded."""
-    recorded = _recorded(statistics)
-    return None if recorded is None else recorded.expression(key)
-
-
-def members_in(statistics: object, subject: Subject) -> Members | None:
-    """Return `statistics.members(subject)`, or None if the statistics are not Recorded."""
-    recorded = _recorded(statistics)
-    return None if recorded is None else recorded.members(subject)
-
-
-def members_of(expr: Expr, statistics: object) -> Members | None:
+def members_of(expr: Expr, statistics: Statistics) -> Members | None:
     """Return the recorded values of an expression, or None."""
     match expr:
         case Column():
-            return members_in(statistics, expr)
+            return statistics.members(expr)
         case Call(key=str(key)) | Opaque(key=str(key)):
-            members = members_in(statistics, key)
+            members = statistics.members(key)
             if members is not None:
                 return members
     match expr:

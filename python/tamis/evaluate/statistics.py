@@ -2,50 +2,65 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluate.domain.bounds import Bounds, Flags
-from tamis.evaluate.domain.exact_counts import Certain, certain_of
-from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
+from tamis.evaluate.domain.exact_counts import UNCERTAIN, Certain
+from tamis.evaluate.recorded import Members, Subject
 from tamis.expr.nodes import Column
 
 __all__ = ["BlockStatistics", "SelectedStatistics", "Statistics"]
 
 
-class Statistics(Protocol):
+class Statistics(ABC):
     """Statistics of the columns of n containers. No method raises; what is missing is unknown.
 
-    An implementation that has statistics of expressions or of single values also implements
-    Recorded. One that can prove which values rows really have has a method `certain`
-    (tamis.evaluate.domain.exact_counts).
+    An implementation defines `num_containers` and `bounds`. It overrides the other methods where it
+    knows more; by default they know nothing, which is sound.
     """
 
-    @property
-    def num_containers(self) -> int: ...
+    __slots__ = ()
 
+    @property
+    @abstractmethod
+    def num_containers(self) -> int:
+        """The number of containers."""
+
+    @abstractmethod
     def bounds(self, column: Column) -> Bounds:
         """Return the bounds of a column, as values of `column.type`. The implementation caches."""
-        ...
+
+    def expression(self, key: str) -> Bounds | None:
+        """Return the recorded bounds of the expression with this key, or None."""
+        return None
+
+    def members(self, subject: Subject) -> Members | None:
+        """Return the recorded values of a column or an expression, or None."""
+        return None
+
+    def certain(self, column: Column) -> Certain:
+        """Return the exact facts about a column."""
+        return UNCERTAIN
 
     def empty(self) -> Flags | None:
         """Return True where a container is known to be empty; None if that is known for none."""
-        ...
+        return None
 
     def slice(self, start: int, stop: int) -> Statistics:
         """Return the containers from start to stop, exclusive."""
-        ...
+        return BlockStatistics(self, start, stop)
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
         """Return the containers at these ordinals, in that order."""
-        ...
+        return SelectedStatistics(self, ordinals)
 
 
 @dataclass(frozen=True, slots=True)
-class BlockStatistics:
+class BlockStatistics(Statistics):
     """The containers from start to stop of other statistics, without a copy."""
 
     whole: Statistics
@@ -60,15 +75,15 @@ class BlockStatistics:
         return self.whole.bounds(column).slice(self.start, self.stop)
 
     def expression(self, key: str) -> Bounds | None:
-        bounds = expression_of(self.whole, key)
+        bounds = self.whole.expression(key)
         return None if bounds is None else bounds.slice(self.start, self.stop)
 
     def members(self, subject: Subject) -> Members | None:
-        recorded = members_in(self.whole, subject)
+        recorded = self.whole.members(subject)
         return None if recorded is None else recorded.slice(self.start, self.stop)
 
     def certain(self, column: Column) -> Certain:
-        return certain_of(self.whole, column).slice(self.start, self.stop)
+        return self.whole.certain(column).slice(self.start, self.stop)
 
     def empty(self) -> Flags | None:
         empty = self.whole.empty()
@@ -82,7 +97,7 @@ class BlockStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectedStatistics:
+class SelectedStatistics(Statistics):
     """The containers at some ordinals of other statistics."""
 
     whole: Statistics
@@ -96,15 +111,15 @@ class SelectedStatistics:
         return self.whole.bounds(column).take(self.ordinals)
 
     def expression(self, key: str) -> Bounds | None:
-        bounds = expression_of(self.whole, key)
+        bounds = self.whole.expression(key)
         return None if bounds is None else bounds.take(self.ordinals)
 
     def members(self, subject: Subject) -> Members | None:
-        recorded = members_in(self.whole, subject)
+        recorded = self.whole.members(subject)
         return None if recorded is None else recorded.take(self.ordinals)
 
     def certain(self, column: Column) -> Certain:
-        return certain_of(self.whole, column).take(self.ordinals)
+        return self.whole.certain(column).take(self.ordinals)
 
     def empty(self) -> Flags | None:
         empty = self.whole.empty()

@@ -62,7 +62,7 @@ def spellings(path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((dotted(path), ".".join(path))))
 
 
-class ArrowStatistics:
+class ArrowStatistics(Statistics):
     """Statistics of an in-memory table. The bounds of a column are computed on first use."""
 
     def __init__(self, table: pa.Table, partition_spec: Sequence[PartitionField] = ()) -> None:

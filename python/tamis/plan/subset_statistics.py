@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluate.domain.bounds import NO, Bounds, Flags
-from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
+from tamis.evaluate.recorded import Members, Subject
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column
 
@@ -23,7 +23,7 @@ Rows: TypeAlias = Literal["can_be_null", "can_be_nan"]
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class Without(Statistics):
     """The statistics of containers without the rows in which a column is NULL, or NaN."""
 
     rows: Rows
@@ -43,10 +43,10 @@ class Without:
         return replace(bounds, can_be_nan=NO)
 
     def expression(self, key: str) -> Bounds | None:
-        return expression_of(self.whole, key)
+        return self.whole.expression(key)
 
     def members(self, subject: Subject) -> Members | None:
-        return members_in(self.whole, subject)
+        return self.whole.members(subject)
 
     def empty(self) -> Flags | None:
         return self.whole.empty()

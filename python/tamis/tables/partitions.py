@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluate.domain.bounds import Bounds, Flags
-from tamis.evaluate.domain.exact_counts import ATTAINED, UNCERTAIN, Certain, certain_of
-from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
-from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.evaluate.domain.exact_counts import ATTAINED, UNCERTAIN, Certain
+from tamis.evaluate.recorded import Members, Subject
+from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import constant_bounds
@@ -19,7 +19,7 @@ from tamis.index.executor.columns_schema import Leaf, arrow_type, is_known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DirectoryStatistics:
+class DirectoryStatistics(Statistics):
     """Statistics with one container per directory, whose rows share their partition values.
 
     - `values`: the partition values by column name. A null cell means that the value *is* NULL in
@@ -57,15 +57,6 @@ class DirectoryStatistics:
             self._bounds[name] = _constants(column.type, values)
         return self._bounds[name]
 
-    def empty(self) -> Flags | None:
-        return None
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return BlockStatistics(self, start, stop)
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return SelectedStatistics(self, ordinals)
-
 
 def _constants(data_type: DataType, values: pa.Array) -> Bounds:
     if not is_known(str(data_type)):
@@ -78,7 +69,7 @@ def _constants(data_type: DataType, values: pa.Array) -> Bounds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FileStatistics:
+class FileStatistics(Statistics):
     """Files of a listing: partition columns come from their directories, the rest from an index.
 
     - `directory`: the directory of each file.
@@ -101,19 +92,19 @@ class FileStatistics:
         return self.columns.bounds(column)
 
     def expression(self, key: str) -> Bounds | None:
-        return None if self.columns is None else expression_of(self.columns, key)
+        return None if self.columns is None else self.columns.expression(key)
 
     def members(self, subject: Subject) -> Members | None:
         if self.columns is None:
             return None
         if isinstance(subject, Column) and self.partitions.names(subject) is not None:
             return None  # its bounds are already its single value
-        return members_in(self.columns, subject)
+        return self.columns.members(subject)
 
     def certain(self, column: Column) -> Certain:
         if self.partitions.names(column) is not None:
             return ATTAINED  # every row has the value of its directory
-        return UNCERTAIN if self.columns is None else certain_of(self.columns, column)
+        return UNCERTAIN if self.columns is None else self.columns.certain(column)
 
     def empty(self) -> Flags | None:
         return None if self.columns is None else self.columns.empty()

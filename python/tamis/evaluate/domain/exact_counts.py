@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluate.domain.bounds import NO, YES, Flags
-from tamis.expr.nodes import Column
 
-__all__ = ["ATTAINED", "UNCERTAIN", "Certain", "certain_of"]
+__all__ = ["ATTAINED", "UNCERTAIN", "UNKNOWN", "Certain"]
 
 #: The number of rows is not known.
 UNKNOWN: Final = -1
@@ -53,10 +52,3 @@ UNCERTAIN: Final = Certain(_NOT_COUNTED, NO)
 
 #: All known edges are values of rows. NULLs are not counted; the flags of Bounds may exclude them.
 ATTAINED: Final = Certain(_NOT_COUNTED, YES)
-
-
-def certain_of(statistics: object, column: Column) -> Certain:
-    """Return `statistics.certain(column)`; UNCERTAIN if the statistics have no such method."""
-    method = getattr(statistics, "certain", None)
-    result: Certain = UNCERTAIN if method is None else method(column)
-    return result

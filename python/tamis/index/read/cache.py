@@ -1,7 +1,7 @@
 """The local cache: bounds of one column as raw aligned arrays, mapped rather than read.
 
     <cache>/<version>/<index>/<generation>/<entry>/lower.npy, …   see arrays.py
-    <cache>/<version>/<index>/<generation>/<entry>/words.bits     bloom filters: see row_statistics.py
+    <cache>/<version>/<index>/<generation>/<entry>/words.bits     see row_statistics.py
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
     <cache>/<version>/<index>/<generation>/row_groups/table.arrow   byte ranges of their row groups
 

@@ -17,7 +17,7 @@ from tamis.evaluate.domain.exact_counts import UNCERTAIN, Certain
 from tamis.evaluate.domain.intersection import intersect
 from tamis.evaluate.domain.order import with_keys
 from tamis.evaluate.recorded import Members, Subject
-from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
@@ -40,7 +40,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 
-class IndexStatistics:
+class IndexStatistics(Statistics):
     """Statistics of the files of an index, or of their row groups, in the order of the index.
 
     Reading statistics never raises. A column that cannot be read has unknown bounds until a later
@@ -155,12 +155,6 @@ class IndexStatistics:
 
     def empty(self) -> Flags | None:
         return self._empty
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return BlockStatistics(self, start, stop)
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return SelectedStatistics(self, ordinals)
 
     def _entry(self, path: tuple[str, ...]) -> ColumnEntry | None:
         entry = self._columns.get(path)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from tamis.evaluate.domain.bounds import Bounds, Flags
 from tamis.evaluate.nodes.ranges import narrowed_conjuncts
-from tamis.evaluate.recorded import Members, Subject, expression_of, members_in
+from tamis.evaluate.recorded import Members, Subject
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column, Expr
 from tamis.plan.scan import Order, Segment, narrow
@@ -83,7 +83,7 @@ def _empty(segments: Sequence[Segment], files: int) -> Flags:
 
 
 @dataclass(frozen=True, slots=True)
-class _Only:
+class _Only(Statistics):
     """Statistics of which only some of the recorded kinds are visible."""
 
     kinds: frozenset[str]
@@ -97,10 +97,10 @@ class _Only:
         return self.whole.bounds(column)
 
     def expression(self, key: str) -> Bounds | None:
-        return expression_of(self.whole, key) if _EXPRESSION in self.kinds else None
+        return self.whole.expression(key) if _EXPRESSION in self.kinds else None
 
     def members(self, subject: Subject) -> Members | None:
-        members = members_in(self.whole, subject)
+        members = self.whole.members(subject)
         parts = {} if members is None else members.parts()
         # At most one kind is left, because kinds are evaluated one at a time.
         return next((part for kind, part in parts.items() if kind in self.kinds), None)

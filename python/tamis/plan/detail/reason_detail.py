@@ -16,7 +16,6 @@ from tamis.evaluate import verdicts
 from tamis.evaluate.domain.bounds import Flags
 from tamis.evaluate.functions.function_entry import Knowledge
 from tamis.evaluate.functions.registry import FUNCTION_ENTRIES
-from tamis.evaluate.recorded import members_in
 from tamis.expr.nodes import (
     Call,
     Column,
@@ -169,4 +168,4 @@ def _is_equality(conjunct: Expr) -> bool:
 
 
 def _has_members(column: Column, segments: Sequence[Segment]) -> bool:
-    return any(members_in(each.statistics, column) is not None for each in segments)
+    return any(each.statistics.members(column) is not None for each in segments)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluate.domain.bounds import Bounds, Edge, Flags
-from tamis.evaluate.domain.exact_counts import UNKNOWN, certain_of
+from tamis.evaluate.domain.exact_counts import UNKNOWN
 from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
@@ -86,7 +86,7 @@ def is_attained(function: Function, statistics: Statistics, column: Column, n: i
 def nulls_of(statistics: Statistics, column: Column, bounds: Bounds, records: Longs) -> Longs:
     """Return the number of NULLs in each container, UNKNOWN where that is not certain."""
     n = len(records)
-    nulls = np.broadcast_to(certain_of(statistics, column).nulls, n)
+    nulls = np.broadcast_to(statistics.certain(column).nulls, n)
     # The flags of bounds are False only where no such row exists, so they decide all or none.
     nulls = np.where(has_only_null(bounds, n), records, nulls)
     return np.where(np.broadcast_to(bounds.can_be_null, n), nulls, 0)
@@ -110,7 +110,7 @@ def _extreme(
     known = bounds.lower_known if is_min else bounds.upper_known
     certain = np.asarray(edge.is_valid().to_numpy(zero_copy_only=False))
     certain = certain & (True if known is None else np.broadcast_to(known, n))
-    certain = certain & certain_of(statistics, column).attained
+    certain = certain & statistics.certain(column).attained
     if column.type.is_floating:
         # NaN is the greatest value in Spark, but bounds do not include it. -0.0 and 0.0 are equal:
         # Spark returns the one that it meets first, and a bound does not show which one that is.

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.evaluate.domain.bounds import NO, YES, Bounds, Edge, Flags, is_always
-from tamis.evaluate.domain.exact_counts import UNCERTAIN, certain_of
+from tamis.evaluate.domain.exact_counts import UNCERTAIN
 from tamis.evaluate.interpreter import truth, value
 from tamis.evaluate.statistics import Statistics
 from tamis.evaluate.udf.declared import relies_on_declaration
@@ -107,7 +107,7 @@ def _nulls_of(expr: Expr, bounds: Bounds, statistics: Statistics) -> Numbers:
     """Return the number of rows that hold NULL, UNKNOWN where it is not certain."""
     if not isinstance(expr, Column) or not bounds.can_be_null.any():
         return UNCERTAIN.nulls
-    return certain_of(statistics, expr).nulls
+    return statistics.certain(expr).nulls
 
 
 def _part(

@@ -51,7 +51,7 @@ _WIDE: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class MadeUp:
+class MadeUp(Statistics):
     """Statistics of made-up containers in which the bounds of only one column are known."""
 
     column: Column
@@ -61,9 +61,6 @@ class MadeUp:
     def bounds(self, column: Column) -> Bounds:
         same = column.path == self.column.path and column.type == self.column.type
         return self.known if same else Bounds.unknown(column.type)
-
-    def empty(self) -> Flags | None:
-        return None
 
     def slice(self, start: int, stop: int) -> Statistics:
         return MadeUp(self.column, self.known.slice(start, stop), stop - start)
