@@ -119,7 +119,10 @@ def rows_without_tamis() -> dict[str, list[str]] | None:
 def same(
     spark: SparkSession, rows_without_tamis: dict[str, list[str]] | None
 ) -> Callable[[str], DataFrame]:
-    """Run a statement with tamis off and on; the rows have to be the same. Gives the frame with it on."""
+    """Run a statement with tamis off and on and compare the rows.
+
+    Return the frame with tamis on.
+    """
 
     def check(statement: str) -> DataFrame:
         off = None if rows_without_tamis is None else rows_without_tamis.get(statement)

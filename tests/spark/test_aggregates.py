@@ -168,9 +168,7 @@ def test_groups_by_partition_columns(spark: SparkSession, parts: str, same: Same
 def test_filtered_groups_use_statistics(spark: SparkSession, parts: str, same: Same) -> None:
     frame = same("SELECT p, count(*), max(v) FROM parts WHERE id >= 45 GROUP BY p")
     (scan,) = scans(frame)
-    assert (
-        scan["files_kept"] == 4
-    )  # the bound falls within one of three files in each of four directories
+    assert scan["files_kept"] == 4  # the bound falls within one of three files in each directory
     assert scan["goals"] == [
         {"goal": "count(1), max(v) BY p: 4 files by statistics", "reason": None}
     ]

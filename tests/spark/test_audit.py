@@ -56,7 +56,7 @@ def test_correct_pruning_passes_the_audit(
 
 
 def executions(spark: SparkSession) -> dict[int, tuple[int, int]]:
-    """By the number of each execution of the SQL tab: when it was submitted, how many jobs it had."""
+    """Return the submission time and number of jobs of each execution of the SQL tab, by its id."""
     listed = spark._jsparkSession.sharedState().statusStore().executionsList()
     listed_executions = [listed.apply(i) for i in range(listed.size())]
     return {

@@ -28,7 +28,7 @@ def _write(path: Path, first: int, count: int = ROWS) -> None:
 
 @pytest.fixture
 def folder(spark: SparkSession, tmp_path: Path) -> Path:
-    """Ids 0 to 499 in five files with an index, and a table `t` over them, listed by Spark."""
+    """Write ids 0 to 499 to five indexed files, and list them in Spark as the table `t`."""
     folder = tmp_path / "a table"
     folder.mkdir()
     for number in range(FILES):

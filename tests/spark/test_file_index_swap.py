@@ -383,9 +383,7 @@ def test_equal_scans_share_an_exchange(
     other = same(
         f"SELECT * FROM ({grouped.format(200)}) a JOIN ({grouped.format(400)}) b ON a.k = b.k"
     )
-    assert "ReusedExchange" not in plan(
-        other
-    )  # no filter is left: only the files distinguish the scans
+    assert "ReusedExchange" not in plan(other)  # no filter is left: only the files tell them apart
     assert kept(other) == [4, 8]
 
 
