@@ -1,4 +1,4 @@
-"""Tables that Spark reads through a SerDe: the metastore finds partitions by implied ranges."""
+"""Tables that Spark reads through a SerDe: the metastore selects partitions by implied ranges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spark
 FALLBACK = "spark.sql.hive.metastorePartitionPruningFallbackOnException"
 
 
-def test_partitions_are_found_by_ranges(sources: Statements) -> None:
+def test_metastore_selects_partitions_by_implied_ranges(sources: Statements) -> None:
     sources.run(
         "CREATE TABLE old (n INT, name STRING) PARTITIONED BY (day DATE, p INT, s STRING) "
         "STORED AS TEXTFILE"

@@ -193,7 +193,10 @@ def test_left_alone_relation_reports_the_reason(
 def test_bucket_pruning_still_applies(
     spark: SparkSession, tables: dict[str, str], same: Same
 ) -> None:
-    """What Spark chooses buckets by stays in the filter, even where it is true of all that is kept."""
+    """Predicates by which Spark prunes buckets stay in the filter.
+
+    They stay even if all kept rows satisfy them.
+    """
     spark.conf.set(
         "spark.sql.sources.bucketing.autoBucketedScan.enabled", "false"
     )  # EXPLAIN says it

@@ -77,7 +77,10 @@ PREDICATES = [
 
 @pytest.fixture(scope="module")
 def varied(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """1,000 rows in partitions by p (of which one is NULL) and q, of most types; of some no index."""
+    """Write 1,000 rows of most types, partitioned by p (with a NULL) and q.
+
+    Some files have no index.
+    """
     path = str(tmp_path_factory.mktemp("varied") / "t")
     frame = spark_session.range(1000).selectExpr(
         "id",

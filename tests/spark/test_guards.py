@@ -33,7 +33,7 @@ HAVE_ONE = [
     "SELECT count(name) FROM events WHERE id = 5",
     "SELECT count(name) FROM events WHERE id >= 0",  # answered from statistics
     "SELECT count(name) FROM events WHERE year(day) = 1995 OR id = 3",
-    "SELECT a.id FROM events a JOIN events b ON a.id = b.id WHERE a.id < 50",  # b is pruned by the keys of a
+    "SELECT a.id FROM events a JOIN events b ON a.id = b.id WHERE a.id < 50",  # a prunes b
     "SELECT name FROM events LIMIT 5",
     "SELECT count(*) FROM events",  # no file is read
 ]

@@ -1,4 +1,4 @@
-"""Ranges that predicates imply reach the Parquet reader: row groups of boundary files are skipped."""
+"""Ranges that predicates imply reach the Parquet reader and skip row groups of boundary files."""
 
 from __future__ import annotations
 
@@ -123,8 +123,10 @@ def test_explain_shows_implied_ranges_and_the_predicate(spark: SparkSession, hou
 def test_implied_ranges_over_timestamp_ntz_are_not_pushed(
     spark: SparkSession, hours: str, same: Callable[[str], DataFrame]
 ) -> None:
-    """ParquetFilters of Spark 4.1 converts none over TIMESTAMP_NTZ: ranges of clocks are implied, and
-    skip no row group."""
+    """ParquetFilters of Spark 4.1 converts no filter over TIMESTAMP_NTZ:
+
+    the ranges skip no row group.
+    """
     frame = same("SELECT * FROM hours WHERE year(clock) = 1995")
     assert len(frame.collect()) == 8760
     assert "Implied: [(clock >= TIMESTAMP_NTZ '1995-01-01 00:00:00')" in _plan(frame)

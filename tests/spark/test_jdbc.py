@@ -42,7 +42,7 @@ class Database:
 
 @pytest.fixture
 def database(spark: SparkSession, tmp_path: Path) -> Iterator[Database]:
-    """Tables `moments`, of days, moments and times, and `texts`, in an order of its own."""
+    """Create the tables `moments` (dates, timestamps, times) and `texts` (own collation)."""
     jvm = spark._jvm
     jvm.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
     jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(DRIVER)

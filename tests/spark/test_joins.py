@@ -1,4 +1,7 @@
-"""Joins read only files that may hold a partner, when planned and when run, and give the same rows."""
+"""Joins read only files that may hold a partner, at planning and at run time.
+
+The rows are those of plain Spark.
+"""
 
 from __future__ import annotations
 
@@ -325,7 +328,10 @@ def test_partition_pruning_by_a_key_of_another_type(views: SparkSession, same: S
 def test_partition_pruning_by_an_exact_filter(
     views: SparkSession, same: Same, tmp_path: Path, everything_on: str
 ) -> None:
-    """Spark prunes by what it broadcasts only while it sees a filter there, as it does without tamis."""
+    """Spark prunes by a broadcast side only while that side shows a filter.
+
+    Plain Spark does the same.
+    """
     kinds = views.range(8).selectExpr("CAST(id AS INT) AS p", "IF(id % 5 = 3, 'a', 'b') AS kind")
     kinds.repartitionByRange(2, "kind").write.parquet(str(tmp_path / "kinds"))
     tamis.index(views, str(tmp_path / "kinds")).build()
@@ -346,7 +352,10 @@ def test_partition_pruning_by_an_exact_filter(
 def test_union_with_a_scan_without_run_time_filters(
     views: SparkSession, same: Same, tmp_path: Path, generated: str, how: str
 ) -> None:
-    """Spark leaves dynamic pruning in a filter above that scan, where only generated code can run it."""
+    """Spark leaves dynamic pruning in a filter above that scan.
+
+    Only generated code can run that filter.
+    """
     views.range(200).selectExpr("id * 10 AS k").write.orc(str(tmp_path / "old"))
     views.read.orc(str(tmp_path / "old")).createOrReplaceTempView("old")
     for key, value in {**JOINS[how], "spark.sql.codegen.wholeStage": generated}.items():

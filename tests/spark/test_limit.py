@@ -1,4 +1,7 @@
-"""LIMIT reads only files that surely hold enough matching rows, and gives as many as plain Spark."""
+"""LIMIT reads only files that surely hold enough matching rows.
+
+It returns as many rows as plain Spark.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that Spark's Parquet reader loses by its own push-down stay lost: no answer changes."""
+"""Rows that Spark's Parquet reader loses by its own push-down stay lost: no result changes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`query.py SQL`: an application as anyone writes it, without tamis.
+"""`query.py SQL`: an ordinary application, written without tamis.
 
-Prints one line, `REPORT {"rows", "plan", "python", "sidecar", "private", "warnings", …}`; the last
-ones are asked of the driver afterwards.
+Prints one line, `REPORT {"rows", "plan", "python", "sidecar", "private", "warnings", …}`. The last
+values come from the driver after the query.
 """
 
 import json
