@@ -54,9 +54,9 @@ def pytest_configure() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Ignore scripts:
+    """Ignore scripts beside tests.
 
-    --doctest-modules imports every file, but scripts beside tests are not modules.
+    --doctest-modules imports every file, but scripts are not modules.
     """
     is_script = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
     return True if is_script else None

@@ -79,7 +79,7 @@ def test_misbehaving_sidecar_changes_no_row_and_is_warned_once(
     assert any(part in warnings[0] for part in says.split("|")), warnings
     assert "runs as plain Spark" in warnings[0]
     assert query(spark, table) == ROWS
-    assert len(list(shim.warnings())[before:]) == 1, "said once"
+    assert len(list(shim.warnings())[before:]) == 1, "one warning"
 
 
 def test_missing_python_is_warned_once(spark: SparkSession, shim: Any, table: str) -> None:
@@ -172,21 +172,21 @@ def test_client_without_the_token_is_refused(
 ) -> None:
     assert query(spark, table) == ROWS
     port = spark._jvm.io.tamis.bridge.SidecarSupervisor.current().get().port()
-    said = b""
+    received_bytes = b""
     with socket.create_connection(("127.0.0.1", port), timeout=2) as stranger:
         stranger.sendall(greeting + b"c\nt\nping\ne\n")
         try:
             while received := stranger.recv(4096):
-                said += received
+                received_bytes += received
         except OSError:  # connection closed, or silent until the time limit
             pass
-    assert b"pong" not in said
+    assert b"pong" not in received_bytes
     shim.invalidate("")
     assert query(spark, table) == ROWS
 
 
 def _pid(spark: SparkSession) -> int:
-    """Return the id of the sidecar process, once it is ready."""
+    """Return the process id of the sidecar, once it is ready."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         current = spark._jvm.io.tamis.bridge.SidecarSupervisor.current()

@@ -50,7 +50,7 @@ def test_demonstration_that_skips_nothing_is_a_failure():
     assert report.failures([result(kept=200)]) == ["tamis skipped no file at all."]
 
 
-def test_the_table_fits_80_columns_and_has_both_figures():
+def test_table_fits_80_columns_and_has_both_numbers():
     text = printed(report.table([result()]))
     assert "188 of 200" in text
     assert "199.2 of 212" in text

@@ -140,18 +140,18 @@ def _listens(port: int) -> bool:
 
 def sidecars_under(pid: int) -> list[int]:
     """Return the sidecars among the descendants of a process."""
-    found = []
+    sidecars = []
     for child in _children(pid):
-        found += sidecars_under(child)
+        sidecars += sidecars_under(child)
         if b"tamis.serve" in _read(child, "cmdline"):
-            found.append(child)
-    return found
+            sidecars.append(child)
+    return sidecars
 
 
 def java_under(pid: int) -> int:
     """Return the JVM that a process became or has started."""
-    (found,) = [p for p in (pid, *_children(pid)) if b"java" in _read(p, "cmdline").split(b"\0")[0]]
-    return found
+    (java,) = [p for p in (pid, *_children(pid)) if b"java" in _read(p, "cmdline").split(b"\0")[0]]
+    return java
 
 
 def _children(pid: int) -> list[int]:

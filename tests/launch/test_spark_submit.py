@@ -36,7 +36,8 @@ def test_documented_command_works(
     wait_until_gone(result["sidecar"])
     assert Path(result["private"]).parent == tmp_path
     assert not list(tmp_path.glob("tamis-*"))
-    # except the history of queries: the application ended at once without stopping anything
+    # The history of queries remains, although the application ended at once without stopping
+    # anything.
     history = tamis.history(tmp_path / "state" / "tamis" / "history")
     assert history.column("files_kept").to_pylist() == [1]
 
@@ -44,9 +45,9 @@ def test_documented_command_works(
 def test_installed_package_determines_the_python_of_the_sidecar(
     tmp_path: Path, environment: dict[str, str], app: Callable[[str], str], query: str
 ) -> None:
-    """The layout of an environment:
+    """The layout is that of an environment.
 
-    the application runs with any Python, the sidecar with that one.
+    The application runs with any Python, the sidecar with the Python of the environment.
     """
     package = tmp_path / "env" / "lib" / "python3.99" / "site-packages" / "tamis"
     shutil.copytree(Path(tamis.__file__).parent, package)

@@ -32,6 +32,6 @@ def test_metastore_selects_partitions_by_implied_ranges(sources: Statements) -> 
         ("SELECT n FROM old WHERE n + 1 = 5", 1, 16),
         ("SELECT n FROM old WHERE year(day) = 1995 OR n = 15", 4, 16),
     ):
-        found = sources.same(statement, **on)
-        assert (len(found.rows), found.partitions_fetched) == (rows, fetched), statement
+        answer = sources.same(statement, **on)
+        assert (len(answer.rows), answer.partitions_fetched) == (rows, fetched), statement
     sources.run("SELECT 1", **{FALLBACK: "false"})

@@ -49,7 +49,7 @@ def test_implied_ranges_skip_files(
     assert without.files_read >= 10
 
 
-def test_buckets_and_another_zone(sources: Statements) -> None:
+def test_bucketed_tables_in_another_zone_lose_no_row(sources: Statements) -> None:
     table = create(sources, "bucketed", "PARTITIONED BY (bucket(3, n), years(clock))")
     zone = {"spark.sql.session.timeZone": "Pacific/Kiritimati"}
     for condition in (

@@ -156,7 +156,9 @@ def parts(spark: SparkSession, folder: str) -> str:
     return f"{folder}/parts"
 
 
-def test_groups_by_partition_columns(spark: SparkSession, parts: str, same: Same) -> None:
+def test_groups_by_partition_columns_use_statistics(
+    spark: SparkSession, parts: str, same: Same
+) -> None:
     for statement, files in PARTS:
         for adaptive in ("true", "false"):
             spark.conf.set("spark.sql.adaptive.enabled", adaptive)
@@ -329,7 +331,7 @@ def test_schema_differs_from_the_index(spark: SparkSession, folder: str, same: S
             same("SELECT count(*) FROM t")
 
 
-def test_char_and_varchar(spark: SparkSession, same: Same) -> None:
+def test_aggregates_of_char_and_varchar(spark: SparkSession, same: Same) -> None:
     spark.sql("CREATE TABLE t (c CHAR(5), v VARCHAR(9), n INT) USING parquet")
     spark.sql("INSERT INTO t VALUES ('a', 'x', 1), ('bc', 'yy', 2)")
     spark.sql("INSERT INTO t VALUES ('abc', 'z', 3)")
@@ -342,7 +344,9 @@ def test_char_and_varchar(spark: SparkSession, same: Same) -> None:
         same("SELECT min(c), max(c) FROM t")
 
 
-def test_collations(spark: SparkSession, folder: str, same: Same) -> None:
+def test_bounds_do_not_answer_for_other_collations(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
     _write_files(spark, folder, "s STRING", pa.table({"s": ["a", "B"]}), columns={"s": "bounds"})
     assert kept(same("SELECT min(s) FROM t")) == []
     assert kept(same("SELECT min(s COLLATE UTF8_LCASE) FROM t")) == [1]

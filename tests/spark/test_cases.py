@@ -178,7 +178,7 @@ def _number_and_scan(scan: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     return int(mark.split("-")[1].rstrip(")")), scan
 
 
-def test_same_rows(answers: list[Answer]) -> None:
+def test_rows_equal_those_of_plain_spark(answers: list[Answer]) -> None:
     assert [str(a.question) for a in answers if a.rows != a.rows_without_tamis] == []
 
 

@@ -159,7 +159,7 @@ def test_stale_statistics_raise_no_error(cbo: SparkSession, make: Make, same: Sa
 
 
 @pytest.mark.parametrize("analyze", [None, "NOSCAN"])
-def test_without_a_row_count_nothing_is_estimated(
+def test_no_estimate_without_a_row_count(
     cbo: SparkSession, make: Make, analyze: str | None
 ) -> None:
     # Row counts of some tables only would change the strategies of joins.
@@ -169,7 +169,7 @@ def test_without_a_row_count_nothing_is_estimated(
     assert on == off
 
 
-def test_without_cbo_no_column_is_estimated(spark: SparkSession, make: Make) -> None:
+def test_no_column_estimate_without_cbo(spark: SparkSession, make: Make) -> None:
     make("t", 1000, "id % 7 AS k")
     off, on = off_and_on(spark, "SELECT id, k FROM t")
     assert off["columns"] == {}

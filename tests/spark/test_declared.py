@@ -319,7 +319,7 @@ def test_random_function_stays_opaque(spark: SparkSession, events: DataFrame) ->
 
 @pytest.mark.parametrize("arrow", [False, True])
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Apia", "+05:30"])
-def test_timestamps_in_any_zone(
+def test_functions_of_timestamps_in_any_zone(
     spark: SparkSession, folder: str, same: Same, zone: str, arrow: bool
 ) -> None:
     """Functions see local time of the worker's or the session's zone, also around clock changes."""
@@ -353,7 +353,9 @@ def _start_of(x: datetime.datetime) -> datetime.datetime:
     return x.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def test_scala_function_of_a_primitive(spark: SparkSession, events: DataFrame) -> None:
+def test_declared_scala_function_of_a_primitive_prunes(
+    spark: SparkSession, events: DataFrame
+) -> None:
     """Spark calls it only where its argument is not NULL: IF(x IS NULL, NULL, f(x))."""
     pytest.importorskip("numpy")
     from pyspark.ml.feature import Bucketizer
@@ -363,10 +365,10 @@ def test_scala_function_of_a_primitive(spark: SparkSession, events: DataFrame) -
     frame = events.selectExpr("id", "double(id) AS d")
     filtered = stage.transform(frame).where("bucket = 1.0")
     (scan,) = scans(filtered)
-    (found,) = [each for each in scan["conjuncts"] if each.get("reason")]
-    assert found["reason"]["code"] == "FUNCTION_NOT_DECLARED"
+    (undeclared,) = [each for each in scan["conjuncts"] if each.get("reason")]
+    assert undeclared["reason"]["code"] == "FUNCTION_NOT_DECLARED"
     assert kept(filtered) == [10]
-    name = found["reason"]["text"].split(" of ")[1].split(",")[0]
+    name = undeclared["reason"]["text"].split(" of ")[1].split(",")[0]
     tamis.declare(spark, name, monotone=lambda x: float(sum(x >= each for each in splits) - 1))
     filtered = stage.transform(frame).where("bucket = 1.0")
     assert kept(filtered) == [2]

@@ -1,7 +1,4 @@
-"""Long and deep predicates, as programs generate them:
-
-Spark gives the same rows and files are skipped.
-"""
+"""Long and deep predicates, as programs generate them, skip files and return the rows of Spark."""
 
 from __future__ import annotations
 
@@ -62,9 +59,9 @@ PREDICATES: dict[str, tuple[str, int]] = {
 
 @pytest.fixture(autouse=True)
 def not_compiled(spark: SparkSession) -> Iterator[None]:
-    """Disable code generation:
+    """Disable code generation.
 
-    Spark compiles such long Java code more slowly than it runs the tests.
+    Spark compiles Java code of this length more slowly than it runs the tests.
     """
     confs = {
         "spark.sql.codegen.wholeStage": "false",

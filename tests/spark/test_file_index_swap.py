@@ -253,7 +253,9 @@ def test_bucketed_joins_need_no_exchange(
          "WHERE id >= 740 AND id < 760")  # fmt: skip
 
 
-def test_coalesced_buckets(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_coalesced_buckets_keep_all_partners(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     spark.conf.set("spark.sql.bucketing.coalesceBucketsInJoin.enabled", "true")
     spark.sql(ROWS).where("id >= 700").write.bucketBy(8, "id").saveAsTable("eight")
     frame = same("SELECT a.id FROM by_id a JOIN eight b ON a.id = b.id WHERE a.id < 790")
@@ -271,7 +273,9 @@ def test_swap_with_bucketing_disabled(
 # ---- partitions ----
 
 
-def test_dynamic_partition_pruning(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_dynamic_partition_pruning_of_swapped_relations(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10485760")
     spark.sql("SELECT CAST(id AS INT) AS part, id * 10 AS label FROM range(4)").write.saveAsTable(
         "labels"
@@ -304,7 +308,9 @@ def test_filters_applied_only_to_partitions(
         same(f"SELECT count(*) FROM parts WHERE {predicate}")
 
 
-def test_catalog_partitions(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_catalog_partitions_are_pruned(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     spark.sql("ALTER TABLE parts DROP PARTITION (part = 3)")
     assert same("SELECT count(*) FROM parts WHERE id >= 740").first()[0] == 10
     spark.sql("MSCK REPAIR TABLE parts")
@@ -314,7 +320,9 @@ def test_catalog_partitions(spark: SparkSession, tables: dict[str, str], same: S
 # ---- metadata ----
 
 
-def test_metadata_columns(spark: SparkSession, events_path: str, same: Same) -> None:
+def test_relation_with_metadata_columns_is_pruned(
+    spark: SparkSession, events_path: str, same: Same
+) -> None:
     events = f"parquet.`{events_path}`"  # views have no metadata columns
     every = f"SELECT *, _metadata.file_name AS file, _metadata.row_index AS at FROM {events}"
     name = spark.sql(f"SELECT file FROM ({every}) WHERE id = 105").first()[0]
@@ -345,7 +353,9 @@ def test_metadata_columns(spark: SparkSession, events_path: str, same: Same) -> 
     )
 
 
-def test_metadata_of_partitions(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_partitioned_relation_with_metadata_is_pruned(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     frame = same("SELECT _metadata.file_name, * FROM parts WHERE part = 2 AND id > 600")
     assert "TamisFileIndex" in plan(frame)
     assert spark.sql("SELECT input_file_name() FROM by_id WHERE id < 200").distinct().count() == 4
@@ -355,7 +365,7 @@ def test_metadata_of_partitions(spark: SparkSession, tables: dict[str, str], sam
 # ---- plans that are optimized twice, cached, and written from ----
 
 
-def test_subqueries_are_optimized_twice(
+def test_relations_of_subqueries_are_optimized_twice(
     spark: SparkSession, tables: dict[str, str], same: Same
 ) -> None:
     frame = same(
@@ -480,7 +490,9 @@ def test_random_numbers_samples_and_topk_above_a_swap(
     same("SELECT id FROM by_id WHERE id < 200 ORDER BY id DESC LIMIT 3")
 
 
-def test_without_a_sidecar(spark: SparkSession, tables: dict[str, str], no_sidecar: None) -> None:
+def test_missing_sidecar_leaves_the_relation_to_spark(
+    spark: SparkSession, tables: dict[str, str], no_sidecar: None
+) -> None:
     before = len(spark._jvm.io.tamis.Tamis.warnings())
     frame = spark.table("by_id").where("id < 5 AND k >= 0")
     assert frame.count() == 5

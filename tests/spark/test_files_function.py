@@ -1,7 +1,4 @@
-"""tamis_files and tamis_history:
-
-every file, what decided it, and evidence to replay the decision.
-"""
+"""tamis_files and tamis_history show every file, what decided it, and evidence for the decision."""
 
 from __future__ import annotations
 

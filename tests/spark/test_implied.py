@@ -123,9 +123,9 @@ def test_explain_shows_implied_ranges_and_the_predicate(spark: SparkSession, hou
 def test_implied_ranges_over_timestamp_ntz_are_not_pushed(
     spark: SparkSession, hours: str, same: Callable[[str], DataFrame]
 ) -> None:
-    """ParquetFilters of Spark 4.1 converts no filter over TIMESTAMP_NTZ:
+    """ParquetFilters of Spark 4.1 converts no filter over TIMESTAMP_NTZ.
 
-    the ranges skip no row group.
+    The implied ranges skip no row group.
     """
     frame = same("SELECT * FROM hours WHERE year(clock) = 1995")
     assert len(frame.collect()) == 8760

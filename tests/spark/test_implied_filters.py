@@ -152,7 +152,9 @@ def test_streaming_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert "1994-12-31" not in started._jsq.streamingQuery().lastExecution().toString()
 
 
-def test_without_a_sidecar(spark: SparkSession, orc: None, no_sidecar: None) -> None:
+def test_missing_sidecar_adds_no_implied_filter(
+    spark: SparkSession, orc: None, no_sidecar: None
+) -> None:
     warnings = spark._jvm.io.tamis.Tamis.warnings
     before = list(warnings())
     spark.conf.set("spark.tamis.fileIndexSwap.enabled", "false")

@@ -31,7 +31,9 @@ def registry(spark: SparkSession) -> Any:
     try:
         system = spark.sparkContext._jsc.sc().env().metricsSystem()
     except Py4JError:  # 4.3: SparkEnv names missing classes, and py4j inspects all of them
-        pytest.skip("py4j cannot look into this Spark; tests/launch/test_ui.py asks over HTTP")
+        pytest.skip(
+            "py4j cannot inspect this Spark; tests/launch/test_ui.py reads the metrics over HTTP"
+        )
     sources = system.getSourcesByName("tamis")
     assert sources.size() == 1
     return sources.apply(0).metricRegistry()

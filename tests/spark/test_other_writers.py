@@ -1,6 +1,6 @@
-"""Parquet files of other writers:
+"""Parquet files of other writers are pruned, and their rows are unchanged.
 
-the rows are unchanged and some files are pruned. See files/make.py.
+See files/make.py.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def test_partition_values_prune(
         assert {c["pushdown"] for c in scan["conjuncts"]} == {"exact"}
 
 
-def test_an_or_over_partition_and_data_needs_the_planner(
+def test_or_over_partition_and_data_columns_needs_the_planner(
     spark: SparkSession, sales: str, same: Same
 ) -> None:
     # no conjunct is over partition columns only, so plain Spark reads everything
@@ -70,7 +70,7 @@ def test_an_or_over_partition_and_data_needs_the_planner(
     assert 0 < kept(frame)[0] <= every // 4
 
 
-def test_catalog_partitions(spark: SparkSession, sales: str, same: Same) -> None:
+def test_catalog_partitions_prune(spark: SparkSession, sales: str, same: Same) -> None:
     spark.sql(
         f"CREATE TABLE s (id BIGINT, year INT, region STRING) USING parquet "
         f"PARTITIONED BY (year, region) LOCATION '{sales}'"

@@ -52,7 +52,7 @@ class World:
         return self.spark.range(1000).selectExpr(*COLUMNS).where(where)
 
     def table(self, name: str = "t", by: str = "id", index: dict[str, Any] | None = None) -> None:
-        """Write a table anew, clustered by an expression.
+        """Replace a table, clustered by an expression.
 
         index: arguments of `build`; None: no index.
         """
@@ -628,9 +628,9 @@ def field_ids(w: World) -> Any:
 
 
 def with_metadata(w: World, *conditions: str) -> tuple[Query, Fix]:
-    """Conditions of a query that stays Spark's own relation:
+    """Return a query that stays Spark's own relation, and its fix.
 
-    the first one, and one after the fix.
+    The conditions: the first one, and one after the fix.
     """
     w.table(index={})
     left = list(conditions)

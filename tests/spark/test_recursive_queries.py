@@ -1,6 +1,6 @@
-"""Recursive queries:
+"""Recursive queries get no run-time filters in their recursive part.
 
-Spark plans their recursive part again for each step, without run-time filters.
+Spark plans that part again for each step.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def view(spark: SparkSession, folder: str, ddl: str) -> None:
     spark.read.schema(ddl).parquet(folder).createOrReplaceTempView("t")
 
 
-def test_wider_types_than_the_index(spark: SparkSession, folder: str, same: Same) -> None:
+def test_types_wider_than_in_the_index(spark: SparkSession, folder: str, same: Same) -> None:
     small = pa.table({"a": pa.array([1, 2], pa.int32()), "f": pa.array([0.1, 0.2], pa.float32())})
     large = pa.table({"a": pa.array([2**40, 7]), "f": pa.array([0.3, 0.4])})
     table(spark, folder, "a INT, f FLOAT", small, large)
@@ -66,7 +66,7 @@ def test_columns_and_fields_in_another_case(spark: SparkSession, folder: str, sa
         assert kept(same("SELECT * FROM t WHERE S.x IS NULL")) == [1]
 
 
-def test_columns_that_differ_by_case(spark: SparkSession, folder: str, same: Same) -> None:
+def test_columns_that_differ_only_by_case(spark: SparkSession, folder: str, same: Same) -> None:
     spark.conf.set("spark.sql.caseSensitive", "true")
     both = pa.table({"a": [1, 2], "A": [10, 20]})
     table(spark, folder, "a BIGINT, A BIGINT", both, pa.table({"a": [5, 6]}))

@@ -115,7 +115,7 @@ def test_columns_of_echo_are_filtered_by_spark(spark: SparkSession, events: Data
 
 
 @pytest.mark.parametrize("named", ["{}", "parquet.`{}`"])
-def test_echo_of_a_path(
+def test_echo_accepts_a_path(
     spark: SparkSession, events: DataFrame, events_path: str, named: str
 ) -> None:
     echo_of = f"tamis_echo('{named.format(events_path)}')"

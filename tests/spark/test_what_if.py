@@ -151,6 +151,6 @@ def test_unknown_column_is_a_clear_error(
     assert message in str(refused.value)
 
 
-def test_query_without_a_scan(spark: SparkSession) -> None:
+def test_query_without_a_scan_is_rejected(spark: SparkSession) -> None:
     with pytest.raises(TamisError, match="tamis plans no scan of this query"):
         tamis.what_if(spark.range(3).toDF("a"), ["a"])

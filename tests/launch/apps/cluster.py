@@ -1,7 +1,4 @@
-"""`cluster.py SQL [TABLE]`:
-
-build the index of the table; report the query, and where its tasks ran.
-"""
+"""`cluster.py SQL [TABLE]`: index the table, run the query and report where its tasks ran."""
 
 import sys
 
