@@ -1,4 +1,4 @@
-"""What every test may ask for: a Spark session of its own, the paths of the tree."""
+"""Fixtures for all tests: a Spark session for each test, and the paths of the repository."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[1]
 SPARK_FIXTURES = {"_spark_session", "spark_context", "spark_session", "spark"}
 
-# Spark and the processes that it starts import this tree, installed or not.
+# Spark and the processes that it starts import this tree, whether or not it is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(REPOSITORY / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-# The history of whoever runs the tests is none of theirs.
+# Tests do not read or write the history of the user who runs them.
 os.environ["XDG_STATE_HOME"] = str(REPOSITORY / "build" / "state")
-# Nor are the indexes that they once built: what an earlier run kept of a path is not of this one's.
+# They do not use existing indexes either: an earlier run may have stored one under the same path.
 _DATA = tempfile.TemporaryDirectory(prefix="tamis-data-")
 os.environ["XDG_DATA_HOME"] = _DATA.name
 
-# No deadlines: a loaded machine is not a failure. On CI a change is judged by the same examples
-# as its parent; elsewhere each run takes new ones, and HYPOTHESIS_PROFILE=long many of them.
+# No deadlines, because a loaded machine is not a failure. CI uses the same examples for a change
+# and its parent. Elsewhere each run takes new examples; HYPOTHESIS_PROFILE=long takes many.
 _SLOW_IS_FINE = [HealthCheck.too_slow]
 settings.register_profile("default", deadline=None, suppress_health_check=_SLOW_IS_FINE)
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
@@ -46,7 +46,7 @@ settings.load_profile(
 
 @pytest.hookimpl(trylast=True)  # after pytest-spark has read its options
 def pytest_configure() -> None:
-    """Each process of a run that is spread (-n) keeps its tables in a folder of its own."""
+    """Give each process of a distributed run (-n) its own warehouse directory."""
     process = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     warehouse = REPOSITORY / "build" / "spark-warehouse" / process
     shutil.rmtree(warehouse, ignore_errors=True)  # tables of a run that was killed
@@ -54,13 +54,16 @@ def pytest_configure() -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """--doctest-modules imports every file; what lies beside the tests is theirs, and no module."""
+    """Ignore scripts beside tests.
+
+    --doctest-modules imports every file, but scripts are not modules.
+    """
     is_script = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
     return True if is_script else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever uses Spark bears the mark, so that `-m "not spark"` runs without a JVM."""
+    """Mark every test that uses Spark, so that `-m "not spark"` runs without a JVM."""
     for item in items:
         if SPARK_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.spark)
@@ -68,16 +71,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
-    """The top of the tree."""
+    """Return the root of the repository."""
     return REPOSITORY
 
 
 @pytest.fixture
 def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
-    """A session with confs and temporary views of its own, over the one Spark of this run.
+    """Yield a session with its own confs and temporary views over the one Spark of this run.
 
-    The extension is loaded and on; `spark.conf.set("spark.tamis.enabled", "false")` turns it off
-    for this test only.
+    The extension is loaded and enabled. `spark.conf.set("spark.tamis.enabled", "false")` disables
+    it for this test only.
     """
     session = spark_session.newSession()
     yield session

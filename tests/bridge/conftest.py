@@ -1,4 +1,4 @@
-"""Spark with a sidecar of the test's choice, over a table whose pruning can be seen."""
+"""Spark with a sidecar that each test chooses, over a table whose pruning is visible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAKE = Path(__file__).parent / "fakes" / "sidecar.py"
 
 @pytest.fixture(scope="session")
 def table(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Four partitions p = 0 … 3, two of whose values a predicate over two columns needs."""
+    """Write four partitions p = 0 … 3. A predicate over two columns needs two of them."""
     path = str(tmp_path_factory.mktemp("bridge") / "table")
     frame = spark_session.range(400).selectExpr("id", "id % 4 AS p")
     frame.repartition(1).write.partitionBy("p").parquet(path)
@@ -28,7 +28,7 @@ def table(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def shim(spark: SparkSession) -> Iterator[object]:
-    """io.tamis.Tamis of the driver, with a fresh sidecar and no failures remembered."""
+    """Return io.tamis.Tamis of the driver, with a fresh sidecar and no cached failures."""
     shim = spark._jvm.io.tamis.Tamis
     shim.restart()
     yield shim
@@ -36,7 +36,7 @@ def shim(spark: SparkSession) -> Iterator[object]:
 
 
 def requests_of(folder: Path) -> Path:
-    """A line for each plan request that a fake sidecar of the test was sent."""
+    """Return one line per plan request that a fake sidecar of the test received."""
     return folder / "requests"
 
 
@@ -68,7 +68,7 @@ def use_python(spark: SparkSession, tmp_path: Path) -> Callable[[str], None]:
 
 
 def alive(pid: int) -> bool:
-    """Whether the process runs (or is stopped), and is no zombie."""
+    """Return whether the process runs or is stopped, and is not a zombie."""
     try:
         os.kill(pid, 0)
         state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]

@@ -1,4 +1,4 @@
-"""Whatever happens to the sidecar, the query gives the right rows, in time, with one warning."""
+"""Whatever happens to the sidecar, the query returns the right rows, in time, with one warning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def query(spark: SparkSession, table: str) -> list[int]:
     return rows(spark.read.parquet(table).where(PREDICATE))
 
 
-# what is wrong | what the warning says
+# failure | text of the warning
 ANSWERS = [
     ("raising", "the call failed"),
     ("leaving", "no answer within|the call failed|died"),
@@ -58,7 +58,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("mode", "says"), ANSWERS)
-def test_a_misbehaving_sidecar_changes_no_row_and_is_warned_of_once(
+def test_misbehaving_sidecar_changes_no_row_and_is_warned_once(
     spark: SparkSession,
     shim: Any,
     table: str,
@@ -71,7 +71,7 @@ def test_a_misbehaving_sidecar_changes_no_row_and_is_warned_of_once(
     spark.conf.set("spark.tamis.timeoutMs", "4000")
     before = len(shim.warnings())
     assert query(spark, table) == ROWS
-    # one question waits for its deadline, not one for every time that the scan is planned
+    # only one question waits for its deadline, although the scan is planned several times
     log = requests_of(tmp_path)
     assert (len(log.read_text().splitlines()) if log.exists() else 0) <= 1
     warnings = list(shim.warnings())[before:]
@@ -79,10 +79,10 @@ def test_a_misbehaving_sidecar_changes_no_row_and_is_warned_of_once(
     assert any(part in warnings[0] for part in says.split("|")), warnings
     assert "runs as plain Spark" in warnings[0]
     assert query(spark, table) == ROWS
-    assert len(list(shim.warnings())[before:]) == 1, "said once"
+    assert len(list(shim.warnings())[before:]) == 1, "one warning"
 
 
-def test_python_that_does_not_exist(spark: SparkSession, shim: Any, table: str) -> None:
+def test_missing_python_is_warned_once(spark: SparkSession, shim: Any, table: str) -> None:
     spark.conf.set("spark.tamis.python", "/nowhere/python")
     before = len(shim.warnings())
     assert query(spark, table) == ROWS
@@ -91,7 +91,7 @@ def test_python_that_does_not_exist(spark: SparkSession, shim: Any, table: str) 
     assert "Set spark.tamis.python" in warning
 
 
-def test_python_without_tamis(
+def test_python_without_tamis_is_warned_once(
     spark: SparkSession, shim: Any, table: str, use_python: Callable[[str], None]
 ) -> None:
     # -I: neither PYTHONPATH nor the working directory; -S: no site-packages
@@ -103,11 +103,11 @@ def test_python_without_tamis(
     assert "pip install tamis" in warning
 
 
-def test_a_killed_sidecar_is_started_again(spark: SparkSession, shim: Any, table: str) -> None:
+def test_killed_sidecar_is_restarted(spark: SparkSession, shim: Any, table: str) -> None:
     assert query(spark, table) == ROWS
     first = _pid(spark)
     os.kill(first, signal.SIGKILL)
-    shim.invalidate("")  # nothing remembered: the next query has to ask
+    shim.invalidate("")  # clear the cache: the next query needs an answer
     assert query(spark, table) == ROWS
     shim.invalidate("")
     assert query(spark, table) == ROWS
@@ -115,7 +115,7 @@ def test_a_killed_sidecar_is_started_again(spark: SparkSession, shim: Any, table
     assert _kept(spark, table) < 4
 
 
-def test_a_stopped_sidecar_costs_one_deadline(spark: SparkSession, shim: Any, table: str) -> None:
+def test_stopped_sidecar_costs_one_deadline(spark: SparkSession, shim: Any, table: str) -> None:
     from tests.bridge.conftest import alive
 
     assert query(spark, table) == ROWS
@@ -133,7 +133,7 @@ def test_a_stopped_sidecar_costs_one_deadline(spark: SparkSession, shim: Any, ta
     assert not alive(pid), "a process that does not answer a ping is ended"
 
 
-def test_a_kill_during_the_call(
+def test_sidecar_killed_during_a_call(
     spark: SparkSession, shim: Any, table: str, use_fake: Callable[[str], None]
 ) -> None:
     use_fake("hanging")
@@ -142,7 +142,7 @@ def test_a_kill_during_the_call(
 
     def kill() -> None:
         pid = _pid(spark)
-        time.sleep(1)  # the question is being asked
+        time.sleep(1)  # the question is in progress
         os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
@@ -154,7 +154,7 @@ def test_a_kill_during_the_call(
     assert "died" in warning
 
 
-def test_many_queries_at_once(spark: SparkSession, shim: Any, table: str) -> None:
+def test_concurrent_queries(spark: SparkSession, shim: Any, table: str) -> None:
     results: list[list[int]] = []
     threads = [
         threading.Thread(target=lambda: results.append(query(spark, table))) for _ in range(12)
@@ -167,26 +167,26 @@ def test_many_queries_at_once(spark: SparkSession, shim: Any, table: str) -> Non
 
 
 @pytest.mark.parametrize("greeting", [b"", b"A\nwrong\n", b"A\n\n"])
-def test_a_stranger_without_the_token_is_refused(
+def test_client_without_the_token_is_refused(
     spark: SparkSession, shim: Any, table: str, greeting: bytes
 ) -> None:
     assert query(spark, table) == ROWS
     port = spark._jvm.io.tamis.bridge.SidecarSupervisor.current().get().port()
-    said = b""
+    received_bytes = b""
     with socket.create_connection(("127.0.0.1", port), timeout=2) as stranger:
         stranger.sendall(greeting + b"c\nt\nping\ne\n")
         try:
             while received := stranger.recv(4096):
-                said += received
-        except OSError:  # closed on us, or silent until the time limit
+                received_bytes += received
+        except OSError:  # connection closed, or silent until the time limit
             pass
-    assert b"pong" not in said
+    assert b"pong" not in received_bytes
     shim.invalidate("")
     assert query(spark, table) == ROWS
 
 
 def _pid(spark: SparkSession) -> int:
-    """The process of the sidecar, once it is ready."""
+    """Return the process id of the sidecar, once it is ready."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         current = spark._jvm.io.tamis.bridge.SidecarSupervisor.current()

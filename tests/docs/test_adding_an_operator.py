@@ -1,4 +1,4 @@
-"""docs/adding_an_operator.md is true to the letter: its files, names, excerpts and commands."""
+"""docs/adding_an_operator.md names existing files, code and commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = PAGE.read_text("utf-8")
 BLOCKS = [block for block in re.findall(r"```python\n(.*?)```", TEXT, re.S) if ">>>" not in block]
 
 
-def test_files_that_it_names_exist(repository: Path) -> None:
+def test_named_files_exist(repository: Path) -> None:
     named = set(re.findall(r"`([\w/]+\.py)`", TEXT))
     assert len(named) >= 3
     for name in named:
@@ -29,7 +29,7 @@ def test_files_that_it_names_exist(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_excerpts_are_the_code_itself(block: str, repository: Path) -> None:
+def test_excerpts_equal_the_code(block: str, repository: Path) -> None:
     files = ("python/tamis/evaluate/functions/arithmetic/factorial.py", "tests/cases/factorial.py")
     sources = [(repository / file).read_text("utf-8") for file in files]
     pieces = block.strip("\n").split("\n\n") if "def " not in block else [block.strip("\n")]
@@ -37,14 +37,14 @@ def test_excerpts_are_the_code_itself(block: str, repository: Path) -> None:
     assert any(all(line in source.splitlines() for line in lines) for source in sources)
 
 
-def test_names_that_it_uses_are_there() -> None:
+def test_used_names_exist() -> None:
     names = dict.fromkeys(("numbers", "result", "Knowledge", "FunctionEntry"), factorial)
     for name, module in {**names, "TruthSet": truth}.items():
         assert f"`{name}`" in TEXT
         assert hasattr(module, name)
 
 
-def test_targets_that_it_runs_exist(repository: Path) -> None:
+def test_make_targets_exist(repository: Path) -> None:
     makefile = (repository / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^    make (\w+)", TEXT, re.M))
     assert targets == {"operators", "verdicts", "sweep", "test"}
@@ -58,7 +58,7 @@ def test_entries_of_a_family_are_registered(family: ModuleType) -> None:
         assert entry.name in FUNCTIONS or entry.name in PREDICATES
 
 
-def test_one_table_is_enough() -> None:
+def test_case_table_of_the_example_is_registered() -> None:
     (table,) = [each for each in TABLES if each.__name__.endswith(".factorial")]
     assert table.ON_ROWS.items() <= ON_ROWS.items()
     assert set(table.SWEEP["int"]) <= set(swept(EXPRESSIONS)["int"])

@@ -1,4 +1,4 @@
-"""The examples in the pages of docs/ do what they say."""
+"""The examples in the pages of docs/ give the output that the pages show."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
         "checking",
     ],
 )
-def test_page(name: str, spark: SparkSession, repository: Path, tmp_path: Path) -> None:
-    spark.conf.set("spark.tamis.history.enabled", "true")  # as it is by default
+def test_examples_of_a_page_run(
+    name: str, spark: SparkSession, repository: Path, tmp_path: Path
+) -> None:
+    spark.conf.set("spark.tamis.history.enabled", "true")  # the default
     page = repository / "docs" / f"{name}.md"
     names = {"spark": spark, "path": str(tmp_path / "events")}
     example = doctest.DocTestParser().get_doctest(

@@ -1,4 +1,4 @@
-"""The README says what is so: its code runs, and its picture is the one that it describes."""
+"""The code of the README runs, and its picture matches its description."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_code(spark: SparkSession, repository: Path, tmp_path: Path) -> None:
+def test_readme_code_runs(spark: SparkSession, repository: Path, tmp_path: Path) -> None:
     path = tmp_path / "lineitem"
     days = "DATE'1995-03-01' + CAST(id AS INT)"
     spark.range(100).selectExpr(
@@ -23,7 +23,7 @@ def test_code(spark: SparkSession, repository: Path, tmp_path: Path) -> None:
     assert names["n"] == 1
 
 
-def test_picture(repository: Path) -> None:
+def test_picture_matches_its_title(repository: Path) -> None:
     picture = (repository / "docs" / "before_after.svg").read_text()
     (title,) = re.findall(r"<title>(.*?)</title>", picture)
     assert f"![{title}](docs/before_after.svg)" in (repository / "README.md").read_text()

@@ -1,6 +1,6 @@
-"""`python -m tamis doctor`: an installation that works, and others that are broken one way each.
+"""`python -m tamis doctor` on a working installation, and on installations broken in one way each.
 
-What is broken is broken in the environment or on the disk of a process of its own, as it would be.
+Each test breaks the environment or the disk of a separate process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Doctor = Callable[..., "Report"]
 
 
 class Report:
-    """What the process said."""
+    """The output of the process."""
 
     def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
         self.code = done.returncode
@@ -43,7 +43,7 @@ class Report:
 
 @pytest.fixture
 def doctor(tmp_path: Path) -> Doctor:
-    """Run it with `--json` and another environment; without Spark unless told."""
+    """Run the doctor with `--json` in another environment."""
 
     def run(*arguments: str, python: Path | None = None, **environment: str | None) -> Report:
         changed = {"SPARK_CONF_DIR": str(tmp_path), "PYSPARK_SUBMIT_ARGS": None} | environment
@@ -61,19 +61,19 @@ def doctor(tmp_path: Path) -> Doctor:
 
 
 def copied(folder: Path) -> Path:
-    """The package again, in a directory of its own, with links to all that is not changed."""
+    """Copy the package to its own directory, with links to all unchanged files."""
     package = folder / "copy" / "tamis"
     package.mkdir(parents=True)
     for each in PACKAGE.iterdir():
         if each.name not in ("jars", "__pycache__"):
             (package / each.name).symlink_to(each)
-    # which file a module is, links resolved, is where the jar is looked for
+    # the jar is searched beside the module file, after links are resolved
     (package / "jar.py").unlink()
     (package / "jar.py").write_text((PACKAGE / "jar.py").read_text())
     return package.parent
 
 
-def test_nothing_is_wrong(doctor: Doctor) -> None:
+def test_working_installation_passes(doctor: Doctor) -> None:
     report = doctor("--no-spark")
     assert (report.code, report.failed) == (0, [])
     assert list(report.checks) == [
@@ -84,7 +84,7 @@ def test_nothing_is_wrong(doctor: Doctor) -> None:
     assert "answers in" in report.checks["sidecar"]["text"]
 
 
-def test_text_is_plain_without_a_terminal(tmp_path: Path) -> None:
+def test_text_has_no_markup_without_a_terminal(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tamis", "doctor", "--no-spark"],
         capture_output=True,
@@ -100,7 +100,7 @@ def test_text_is_plain_without_a_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_with_spark(doctor: Doctor) -> None:
+def test_working_installation_passes_with_spark(doctor: Doctor) -> None:
     report = doctor()
     assert (report.code, report.failed) == (0, []), report.checks
     assert report.checks["spark"]["text"].startswith("Spark 4.")
@@ -112,20 +112,20 @@ def test_with_spark(doctor: Doctor) -> None:
 # ---- broken ----
 
 
-def test_no_java(doctor: Doctor, tmp_path: Path) -> None:
+def test_missing_java_is_reported(doctor: Doctor, tmp_path: Path) -> None:
     report = doctor("--no-spark", PATH=str(tmp_path), JAVA_HOME=None)
     assert (report.code, report.failed) == (1, ["java"])
     assert "no java on the PATH" in report.checks["java"]["text"]
     assert "install Java 17" in report.checks["java"]["fix"]
 
 
-def test_without_java_no_spark_is_started(doctor: Doctor, tmp_path: Path) -> None:
+def test_spark_is_not_started_without_java(doctor: Doctor, tmp_path: Path) -> None:
     report = doctor(PATH=str(tmp_path), JAVA_HOME=None)
     assert (report.code, report.failed) == (1, ["java"])
     assert report.checks["prune"]["text"] == "not run: java failed"
 
 
-def test_java_home_that_is_gone(doctor: Doctor, tmp_path: Path) -> None:
+def test_missing_java_home_is_reported(doctor: Doctor, tmp_path: Path) -> None:
     report = doctor("--no-spark", JAVA_HOME=str(tmp_path / "nowhere"))
     assert report.failed == ["java"]
     assert "nowhere" in report.checks["java"]["text"]
@@ -138,7 +138,7 @@ def test_java_home_that_is_gone(doctor: Doctor, tmp_path: Path) -> None:
         ('java version "1.8.0_381"', "1.8.0_381"),
     ],
 )
-def test_old_java(doctor: Doctor, tmp_path: Path, says: str, version: str) -> None:
+def test_old_java_is_reported(doctor: Doctor, tmp_path: Path, says: str, version: str) -> None:
     command = tmp_path / "old" / "bin" / "java"
     command.parent.mkdir(parents=True)
     command.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
@@ -149,7 +149,7 @@ def test_old_java(doctor: Doctor, tmp_path: Path, says: str, version: str) -> No
     assert "older than 17" in report.checks["java"]["text"]
 
 
-def test_no_jar(doctor: Doctor, tmp_path: Path) -> None:
+def test_missing_jar_is_reported(doctor: Doctor, tmp_path: Path) -> None:
     report = doctor("--no-spark", python=copied(tmp_path))
     assert report.failed == ["jar"]
     assert "no jar at" in report.checks["jar"]["text"]
@@ -157,7 +157,7 @@ def test_no_jar(doctor: Doctor, tmp_path: Path) -> None:
 
 
 def changed_jar(folder: Path, name: str, content: str) -> Path:
-    """The package with a jar in which one file is another one."""
+    """Copy the package with one file of the jar replaced."""
     root = copied(folder)
     (root / "tamis" / "jars").mkdir()
     with (
@@ -186,7 +186,7 @@ def changed_jar(folder: Path, name: str, content: str) -> Path:
         ("io/tamis/reasons.json", "[]", "reasons.json is from another build"),
     ],
 )
-def test_a_jar_of_another_build(
+def test_jar_of_another_build_is_reported(
     doctor: Doctor, tmp_path: Path, name: str, content: str, says: str
 ) -> None:
     report = doctor("--no-spark", python=changed_jar(tmp_path, name, content))
@@ -194,7 +194,7 @@ def test_a_jar_of_another_build(
     assert says in report.checks["jar"]["text"]
 
 
-def test_a_jar_that_is_none(doctor: Doctor, tmp_path: Path) -> None:
+def test_invalid_jar_is_reported(doctor: Doctor, tmp_path: Path) -> None:
     root = copied(tmp_path)
     (root / "tamis" / "jars").mkdir()
     (root / "tamis" / "jars" / "tamis.jar").write_bytes(b"half of a d")
@@ -212,7 +212,7 @@ def test_a_jar_that_is_none(doctor: Doctor, tmp_path: Path) -> None:
         ("4.1.0", ["scala-library-3.3.1.jar"], "built for Scala 3.3.1"),
     ],
 )
-def test_another_pyspark(
+def test_unsupported_pyspark_is_reported(
     doctor: Doctor, tmp_path: Path, version: str, jars: list[str], says: str
 ) -> None:
     package = tmp_path / "other" / "pyspark"
@@ -227,7 +227,7 @@ def test_another_pyspark(
     assert says in report.checks["pyspark"]["text"]
 
 
-def test_the_versions_are_those_of_the_package(repository: Path) -> None:
+def test_supported_versions_are_those_of_the_package(repository: Path) -> None:
     text = (repository / "pyproject.toml").read_text("utf-8")
     first, following = (
         ".".join(map(str, each)) for each in (installed.FIRST_SPARK, installed.NEXT_SPARK)
@@ -246,25 +246,27 @@ def test_the_versions_are_those_of_the_package(repository: Path) -> None:
         ("spark.tamis.timeoutMs: 5s", "'5s' is not an int"),
     ],
 )
-def test_confs_of_the_file(doctor: Doctor, tmp_path: Path, line: str, says: str) -> None:
+def test_wrong_confs_of_the_file_are_reported(
+    doctor: Doctor, tmp_path: Path, line: str, says: str
+) -> None:
     (tmp_path / "spark-defaults.conf").write_text(line + "\n")
     report = doctor("--no-spark")
     assert report.failed == ["confs"]
     assert says in report.checks["confs"]["text"]
 
 
-def test_confs_of_the_arguments_come_first(doctor: Doctor, tmp_path: Path) -> None:
+def test_confs_of_the_arguments_take_precedence(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.tamis.mode off\n")
     arguments = "--conf spark.tamis.mode=observe pyspark-shell"
     report = doctor("--no-spark", PYSPARK_SUBMIT_ARGS=arguments)
     assert report.checks["confs"]["text"] == "spark.tamis.mode = observe"
 
 
-def test_other_confs_are_none_of_ours() -> None:
+def test_other_confs_are_ignored() -> None:
     assert judged({"spark.master": "x", "spark.tamisx": "y"}, "").status == "ok"
 
 
-def a_python(folder: Path, body: str) -> str:
+def make_python(folder: Path, body: str) -> str:
     script = folder / "some-python"
     script.write_text(f"#!/bin/sh\n{body}\n")
     script.chmod(0o755)
@@ -286,8 +288,8 @@ def a_python(folder: Path, body: str) -> str:
         ),
     ],
 )
-def test_a_sidecar_that_does_not_work(doctor: Doctor, tmp_path: Path, body: str, says: str) -> None:
-    python = a_python(tmp_path, body)
+def test_broken_sidecar_is_reported(doctor: Doctor, tmp_path: Path, body: str, says: str) -> None:
+    python = make_python(tmp_path, body)
     (tmp_path / "spark-defaults.conf").write_text(f"spark.tamis.python {python}\n")
     report = doctor("--no-spark")
     assert report.failed == ["sidecar"]
@@ -295,7 +297,7 @@ def test_a_sidecar_that_does_not_work(doctor: Doctor, tmp_path: Path, body: str,
     assert f"spark.tamis.python is {python}" in report.checks["sidecar"]["fix"]
 
 
-def test_a_python_that_is_not_there(doctor: Doctor, tmp_path: Path) -> None:
+def test_missing_python_is_reported(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.tamis.python /nowhere/python\n")
     report = doctor("--no-spark")
     assert report.failed == ["sidecar"]
@@ -303,8 +305,8 @@ def test_a_python_that_is_not_there(doctor: Doctor, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_spark_itself_tells_of_a_sidecar_that_does_not_work(doctor: Doctor, tmp_path: Path) -> None:
-    python = a_python(tmp_path, "echo 'No module named tamis' >&2; exit 1")
+def test_broken_sidecar_is_reported_through_spark(doctor: Doctor, tmp_path: Path) -> None:
+    python = make_python(tmp_path, "echo 'No module named tamis' >&2; exit 1")
     (tmp_path / "spark-defaults.conf").write_text(f"spark.tamis.python {python}\n")
     report = doctor()
     assert (report.code, report.failed) == (1, ["sidecar", "prune"])
@@ -314,7 +316,7 @@ def test_spark_itself_tells_of_a_sidecar_that_does_not_work(doctor: Doctor, tmp_
 
 
 @pytest.mark.spark
-def test_a_spark_that_does_not_start(doctor: Doctor, tmp_path: Path) -> None:
+def test_spark_that_does_not_start_is_reported(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.executor.memory nonsense\n")
     report = doctor()
     assert (report.code, report.failed) == (1, ["spark"])

@@ -4,7 +4,7 @@ import tamis.conf
 from tamis.errors import ConfError
 
 ACCEPTED = [
-    # key, what SET or --conf gives, what it means
+    # key, input of SET or --conf, typed value
     ("spark.tamis.enabled", "true", True),
     ("spark.tamis.enabled", " False ", False),
     ("spark.tamis.enabled", False, False),
@@ -15,7 +15,7 @@ ACCEPTED = [
 ]
 
 REFUSED = [
-    # key, value, what the message must say
+    # key, value, part of the message
     ("spark.tamis.enabled", "yes", "spark.tamis.enabled: 'yes' is not a boolean"),
     ("spark.tamis.enabled", 1, "1 is not a boolean"),
     ("spark.tamis.mode", "Apply", "'Apply' is not one of apply, observe, off"),
@@ -31,13 +31,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("key", "value", "meaning"), ACCEPTED)
-def test_a_value_becomes_its_own_type(key, value, meaning):
+def test_value_is_converted_to_its_type(key, value, meaning):
     checked = tamis.conf.check(key, value)
     assert (type(checked), checked) == (type(meaning), meaning)
 
 
 @pytest.mark.parametrize(("key", "value", "message"), REFUSED)
-def test_a_refusal_says_what_is_allowed(key, value, message):
+def test_error_lists_the_allowed_values(key, value, message):
     with pytest.raises(ConfError) as refusal:
         tamis.conf.check(key, value)
     assert message in str(refusal.value)

@@ -1,4 +1,4 @@
-"""What the demonstration makes of its measurements."""
+"""The report that the demonstration makes of its measurements."""
 
 import io
 
@@ -38,29 +38,29 @@ def printed(table):
     return console.file.getvalue()
 
 
-def test_equal_answers_and_fewer_files_are_no_failure():
+def test_equal_rows_and_fewer_files_pass():
     assert report.failures([result(), result(kept=200)]) == []
 
 
-def test_a_different_answer_is_a_failure():
+def test_different_rows_are_a_failure():
     assert len(report.failures([result(), result(equal=False)])) == 1
 
 
-def test_a_demonstration_that_skips_nothing_is_a_failure():
+def test_demonstration_that_skips_nothing_is_a_failure():
     assert report.failures([result(kept=200)]) == ["tamis skipped no file at all."]
 
 
-def test_the_table_fits_80_columns_and_has_both_figures():
+def test_table_fits_80_columns_and_has_both_numbers():
     text = printed(report.table([result()]))
     assert "188 of 200" in text
     assert "199.2 of 212" in text
     assert "…" not in text
 
 
-def test_no_reason_is_told_where_files_were_skipped():
+def test_no_reason_is_printed_where_files_were_skipped():
     assert "Statistics" not in printed(report.reasons([result()]))
 
 
-def test_a_reason_is_told_once():
+def test_repeated_reason_is_printed_once():
     text = printed(report.reasons([result(kept=200), result(kept=200)]))
     assert text.count("Statistics cannot tell.") == 1

@@ -6,14 +6,14 @@ from pyspark.errors import PySparkException
 import tamis.conf
 
 
-def test_the_extension_is_loaded(spark):
+def test_extension_is_loaded(spark):
     assert spark.conf.get("spark.sql.extensions") == "io.tamis.TamisExtensions"
     assert spark.range(3).count() == 3
 
 
 def test_every_conf_is_known_to_spark_with_its_default(spark):
     for key in tamis.conf.registry():
-        spark.conf.unset(key)  # what the tests have for all of them
+        spark.conf.unset(key)  # the value that the tests set for all of them
     listed = {row.key: row.value for row in spark.sql("SET -v").collect()}
     for entry in tamis.conf.registry().values():
         default = "<undefined>" if entry.default is None else tamis.conf.default_text(entry)

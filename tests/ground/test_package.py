@@ -5,7 +5,7 @@ import tomllib
 import tamis
 
 
-def test_the_version_is_in_one_place(repository):
+def test_version_is_defined_once(repository):
     pyproject = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))
     assert pyproject["project"]["dynamic"] == ["version"]
     assert pyproject["tool"]["hatch"]["version"]["path"] == "python/tamis/_version.py"
@@ -21,8 +21,8 @@ def test_importing_tamis_is_cheap():
     assert done.stdout == "[]\n"
 
 
-def test_the_build_names_no_host(repository):
-    """Which registries serve the build is the business of whoever builds."""
+def test_build_names_no_host(repository):
+    """The user of the build chooses the registries that serve it."""
     files = [repository / name for name in ("Makefile", "sbt", "build.sbt", "pyproject.toml")]
     for path in [*files, *(repository / ".ci").iterdir(), repository / "project" / "repositories"]:
         assert "://" not in path.read_text("utf-8"), path

@@ -1,4 +1,4 @@
-"""What type checkers see of tamis in the script of a user."""
+"""The types that type checkers infer for tamis in the script of a user."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def program(name: str) -> str:
-    """A program of this environment, or else of the PATH."""
+    """Return the path of a program in this environment, or else on the PATH."""
     beside = shutil.which(name, path=str(Path(sys.executable).parent))
-    found = beside or shutil.which(name)
-    if found is None:
+    executable = beside or shutil.which(name)
+    if executable is None:
         pytest.skip(f"{name} is not installed: it is a part of the group test of pyproject.toml")
-    return found
+    return executable
 
 
 def bare(text: str) -> str:
-    """A type without the modules of its names."""
+    """Return a type without the modules of its names."""
     return re.sub(r"\b(?:\w+\.)+(?=\w)", "", text)
 
 
@@ -81,7 +81,7 @@ def check(revealed: dict[int, str], errors: set[int], output: str) -> None:
     assert errors == ERRORS, output
 
 
-def test_mypy(script: Path, repository: Path) -> None:
+def test_mypy_infers_the_expected_types(script: Path, repository: Path) -> None:
     done = subprocess.run(
         [
             *(program("mypy"), "--follow-imports=silent", "--no-error-summary"),
@@ -96,15 +96,15 @@ def test_mypy(script: Path, repository: Path) -> None:
     )
     lines = re.findall(r"^script\.py:(\d+): (\w+): (.*)$", done.stdout, re.MULTILINE)
     revealed = {
-        int(number): found.group(1)
+        int(number): match.group(1)
         for number, kind, text in lines
-        if kind == "note" and (found := re.match(r'Revealed type is "(.*)"$', text))
+        if kind == "note" and (match := re.match(r'Revealed type is "(.*)"$', text))
     }
     errors = {int(number) for number, kind, _ in lines if kind == "error"}
     check(revealed, errors, done.stdout + done.stderr)
 
 
-def test_pyright(script: Path, repository: Path) -> None:
+def test_pyright_infers_the_expected_types(script: Path, repository: Path) -> None:
     command = program("pyright")
     if shutil.which("node") is None:
         pytest.skip("pyright needs Node.js, and there is no node on the PATH")
@@ -120,9 +120,9 @@ def test_pyright(script: Path, repository: Path) -> None:
     diagnostics = json.loads(done.stdout)["generalDiagnostics"]
     lines = [(d["range"]["start"]["line"] + 1, d["severity"], d["message"]) for d in diagnostics]
     revealed = {
-        number: found.group(1)
+        number: match.group(1)
         for number, kind, text in lines
-        if kind == "information" and (found := re.match(r'Type of ".*" is "(.*)"$', text))
+        if kind == "information" and (match := re.match(r'Type of ".*" is "(.*)"$', text))
     }
     check(revealed, {number for number, kind, _ in lines if kind == "error"}, done.stdout)
 

@@ -1,4 +1,4 @@
-"""A table that shows at once whether tamis took part, and what every start of Spark needs."""
+"""A table whose pruning is visible, and what every start of Spark needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS = [210, 211, 212, 213, 214]
 
 @pytest.fixture(scope="session")
 def orders(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """800 ids in 8 files of 4 partitions by year, with an index. One file has the ids of ROWS."""
+    """Write 800 ids in 8 indexed files of 4 partitions by year. One file has the ids of ROWS."""
     root = tmp_path_factory.mktemp("orders") / "orders"
     for number in range(FILES):
         partition = root / f"year={1992 + number // 2}"
@@ -36,23 +36,26 @@ def orders(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def query(orders: str) -> str:
-    """Gives ROWS. Spark alone opens 8 files for it: nothing says of which year they are."""
+    """Return a query that yields ROWS.
+
+    Spark alone opens 8 files for it, as no conjunct names a year.
+    """
     return f"SELECT id FROM parquet.`{orders}` WHERE id BETWEEN {ROWS[0]} AND {ROWS[-1]}"
 
 
 @pytest.fixture(scope="session")
 def jar() -> str:
-    """What `python -m tamis jar` prints."""
+    """Return the output of `python -m tamis jar`."""
     return str(tamis_jar.path())
 
 
 @pytest.fixture
 def app(repository: Path) -> Callable[[str], str]:
-    """The path of an application of `apps/`."""
+    """Return the path of an application in `apps/`."""
     return lambda name: str(repository / "tests" / "launch" / "apps" / f"{name}.py")
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """The environment of a shell; nothing in it knows tamis."""
+    """Return the environment of a shell that has no setting of tamis."""
     return shell(tmp_path)

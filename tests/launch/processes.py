@@ -1,4 +1,4 @@
-"""Processes of a test: started with what a person's shell has, limited in time, and ended."""
+"""Processes of a test: started from a plain shell environment, limited in time, and terminated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a JVM that runs 
 
 
 def shell(directory: Path, **more: str) -> dict[str, str]:
-    """The environment of a shell in which this Python is activated, and Spark has no settings."""
+    """Return the environment of a shell with this Python activated and no settings of Spark."""
     settings = directory / "no-settings"
     settings.mkdir(exist_ok=True)
     of_this_machine = {
@@ -46,12 +46,12 @@ def shell(directory: Path, **more: str) -> dict[str, str]:
 
 
 def spark(command: str) -> str:
-    """A command of Spark: `spark-submit`, `spark-sql`, `spark-class`, `beeline`."""
+    """Return a command of Spark: `spark-submit`, `spark-sql`, `spark-class`, `beeline`."""
     return str(SPARK_HOME / "bin" / command)
 
 
 def run(command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> str:
-    """The standard output of a command that has to succeed."""
+    """Run a command, which must succeed, and return its standard output."""
     done = subprocess.run(
         command, cwd=directory, env=environment, capture_output=True, text=True, timeout=LIMIT
     )
@@ -60,10 +60,10 @@ def run(command: Sequence[str], directory: Path, environment: Mapping[str, str])
 
 
 def report(output: str) -> dict[str, Any]:
-    """What an application of `apps/` says about its query (see apps/query.py)."""
+    """Return the report of an application of `apps/` about its query (see apps/query.py)."""
     (line,) = [line for line in output.splitlines() if line.startswith(REPORT)]
-    found: dict[str, Any] = json.loads(line.removeprefix(REPORT))
-    return found
+    document: dict[str, Any] = json.loads(line.removeprefix(REPORT))
+    return document
 
 
 class Running:
@@ -81,7 +81,7 @@ class Running:
         return self.log.read_text("utf-8", errors="replace")
 
     def wait_until(self, done: Callable[[], object], what: str) -> None:
-        """Wait for the condition; fail when the process ends before, or the limit is over."""
+        """Wait for the condition. Fail if the process ends first or the limit passes."""
         deadline = time.monotonic() + LIMIT
         while not done():
             assert self.process.poll() is None, f"ended before {what}:\n{self.output()}"
@@ -99,7 +99,7 @@ class Running:
 def running(
     command: Sequence[str], directory: Path, environment: Mapping[str, str], name: str = "process"
 ) -> Iterator[Running]:
-    """The process, ended at the end with whatever it has started."""
+    """Start a process, yield it, and terminate it with all its descendants."""
     log = directory / f"{name}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -139,19 +139,19 @@ def _listens(port: int) -> bool:
 
 
 def sidecars_under(pid: int) -> list[int]:
-    """The sidecars among the descendants of a process."""
-    found = []
+    """Return the sidecars among the descendants of a process."""
+    sidecars = []
     for child in _children(pid):
-        found += sidecars_under(child)
+        sidecars += sidecars_under(child)
         if b"tamis.serve" in _read(child, "cmdline"):
-            found.append(child)
-    return found
+            sidecars.append(child)
+    return sidecars
 
 
 def java_under(pid: int) -> int:
-    """The JVM that a process became or has started."""
-    (found,) = [p for p in (pid, *_children(pid)) if b"java" in _read(p, "cmdline").split(b"\0")[0]]
-    return found
+    """Return the JVM that a process became or has started."""
+    (java,) = [p for p in (pid, *_children(pid)) if b"java" in _read(p, "cmdline").split(b"\0")[0]]
+    return java
 
 
 def _children(pid: int) -> list[int]:

@@ -1,4 +1,7 @@
-"""tamis.configure in a fresh process: what others gave to the JVM stays. First without a JVM."""
+"""tamis.configure in a fresh process keeps existing JVM settings.
+
+The first tests need no JVM.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from tests.launch.processes import report, run, spark
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """This process, as if no JVM were running and no settings were there."""
+    """Make this process look as if it had neither a JVM nor settings."""
     for name in ("_gateway", "_active_spark_context"):
         monkeypatch.setattr(SparkContext, name, None)
     for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"):
@@ -32,8 +35,8 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
     return monkeypatch
 
 
-# spark-defaults.conf | PYSPARK_SUBMIT_ARGS | confs of the builder
-#   | spark.jars of the JVM, TAMIS standing for the jar | spark.sql.extensions, + standing for tamis
+# spark-defaults.conf | PYSPARK_SUBMIT_ARGS | confs of the builder | spark.jars of the JVM (TAMIS
+# stands for the jar) | spark.sql.extensions (+ stands for tamis)
 CASES = [
     ("", "", {}, "TAMIS", "+"),
     ("", "pyspark-shell", {"spark.jars": "b.jar"}, "b.jar,TAMIS", "+"),
@@ -41,14 +44,14 @@ CASES = [
     ("", "", {"spark.sql.extensions": EXTENSION, "spark.jars": "TAMIS"}, "TAMIS", "+"),
     ("spark.jars d.jar", "", {}, "d.jar,TAMIS", "+"),
     ("spark.sql.extensions=d.E", "", {}, "TAMIS", "d.E,+"),
-    # as in Spark, the file counts only where nothing else has the key
+    # as in Spark, the file counts only for keys that are set nowhere else
     ("spark.jars d.jar\nspark.sql.extensions d.E", "", {"spark.jars": "b"}, "b,TAMIS", "d.E,+"),
     ("spark.sql.extensions d.E", "", {"spark.sql.extensions": "a.B"}, "TAMIS", "a.B,+"),
     ("spark.jars d.jar", "--jars a.jar pyspark-shell", {}, "a.jar,TAMIS", "+"),
     ("", "--jars=a.jar,b.jar pyspark-shell", {}, "a.jar,b.jar,TAMIS", "+"),
     ("", "--conf spark.jars=a.jar pyspark-shell", {}, "a.jar,TAMIS", "+"),
     ("", "--jars a.jar --conf spark.jars=x.jar pyspark-shell", {}, "a.jar,TAMIS", "+"),
-    # plain Spark would keep one of the two from the driver, or from the executors
+    # plain Spark would hide one of the two from the driver or from the executors
     ("", "--jars a.jar pyspark-shell", {"spark.jars": "b.jar"}, "a.jar,b.jar,TAMIS", "+"),
     ("", "--conf spark.sql.extensions=a.B pyspark-shell", {}, "TAMIS", "a.B,+"),
     ("", "-c spark.sql.extensions=a.B --conf=spark.sql.extensions=c.D x", {}, "TAMIS", "c.D,+"),
@@ -59,7 +62,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("file", "arguments", "confs", "jars", "extensions"), CASES)
-def test_what_is_there_stays(
+def test_existing_settings_are_kept(
     fresh: pytest.MonkeyPatch,
     tmp_path: Path,
     jar: str,
@@ -76,18 +79,18 @@ def test_what_is_there_stays(
         builder.config(key, value.replace("TAMIS", jar))
     for _ in range(2):  # the second call changes nothing
         assert tamis.configure(builder) is builder
-        # what spark-submit makes of the arguments, the builder and the file, in this order
+        # the result of spark-submit for the arguments, the builder and the file, in this order
         words = SubmitArguments.of(os.environ)
-        given = words.conf("spark.jars") or builder._options.get("spark.jars")
-        assert given == jars.replace("TAMIS", jar)
+        configured_jars = words.conf("spark.jars") or builder._options.get("spark.jars")
+        assert configured_jars == jars.replace("TAMIS", jar)
         assert builder._options["spark.sql.extensions"] == extensions.replace("+", EXTENSION)
         assert words.words[-1] in ("pyspark-shell", "x")
         packages = "packages" in file + arguments + str(confs)
-        # what the builder has hides from executors what spark-submit fetched
+        # settings of the builder hide from executors what spark-submit fetched
         assert not (packages and "spark.jars" in builder._options)
 
 
-def test_a_second_properties_file(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_second_properties_file(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.a 1\nspark.b 1")
     other = tmp_path / "my own.conf"
     other.write_text("spark.b 2")
@@ -99,7 +102,7 @@ def test_a_second_properties_file(fresh: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert defaults(none, os.environ, "/nowhere") == {}
 
 
-# text of a properties file | what Java reads in it
+# text of a properties file | properties that Java reads
 PROPERTIES = [
     ("", {}),
     ("a b c", {"a": "b c"}),
@@ -117,11 +120,11 @@ PROPERTIES = [
 
 
 @pytest.mark.parametrize(("text", "expected"), PROPERTIES)
-def test_properties(text: str, expected: dict[str, str]) -> None:
+def test_properties_are_parsed_as_in_java(text: str, expected: dict[str, str]) -> None:
     assert parse_properties(text) == expected
 
 
-def test_the_python_that_plans(fresh: pytest.MonkeyPatch) -> None:
+def test_configure_chooses_the_python_of_the_planner(fresh: pytest.MonkeyPatch) -> None:
     def chosen(builder: SparkSession.Builder, **arguments: str) -> object:
         return tamis.configure(builder, **arguments)._options["spark.tamis.python"]
 
@@ -131,7 +134,7 @@ def test_the_python_that_plans(fresh: pytest.MonkeyPatch) -> None:
     assert chosen(SparkSession.builder.config("spark.tamis.python", "/own"), python="/p") == "/p"
 
 
-def test_a_remote_server_is_left_alone(fresh: pytest.MonkeyPatch) -> None:
+def test_remote_server_is_left_alone(fresh: pytest.MonkeyPatch) -> None:
     assert tamis.configure(SparkSession.builder.remote("sc://h"))._options == {
         "spark.remote": "sc://h"
     }
@@ -139,12 +142,12 @@ def test_a_remote_server_is_left_alone(fresh: pytest.MonkeyPatch) -> None:
     assert tamis.configure(SparkSession.builder)._options == {}
 
 
-# From here on every test starts a process of its own.
+# From here on every test starts its own process.
 
 
 @pytest.fixture
 def jars_of_others(tmp_path: Path) -> dict[str, str]:
-    """Two jars, first and second, in which the driver can find first.txt and second.txt."""
+    """Build two jars, first and second, that contain first.txt and second.txt for the driver."""
     paths = {}
     for name in ("first", "second"):
         paths[name] = str(tmp_path / f"{name}.jar")
@@ -162,7 +165,7 @@ def configured(
 
 
 @pytest.mark.spark
-def test_with_the_settings_of_a_site(
+def test_configure_with_site_settings(
     tmp_path: Path,
     environment: dict[str, str],
     configured: Callable[..., list[str]],
@@ -172,17 +175,17 @@ def test_with_the_settings_of_a_site(
 ) -> None:
     site = f"spark.jars {jars_of_others['first']}\nspark.sql.extensions org.example.Site\n"
     Path(environment["SPARK_CONF_DIR"], "spark-defaults.conf").write_text(site)
-    told = report(run(configured(query, "site"), tmp_path, environment))
-    assert told["rows"] == ROWS
-    assert "Files: 1 of 8" in told["plan"]
-    assert told["extensions"] == f"org.example.Site,{EXTENSION}"
-    assert told["jars"] == f"{jars_of_others['first']},{jar}"
-    assert told["loaded"] == ["first"]
-    assert told["python"] == sys.executable
+    result = report(run(configured(query, "site"), tmp_path, environment))
+    assert result["rows"] == ROWS
+    assert "Files: 1 of 8" in result["plan"]
+    assert result["extensions"] == f"org.example.Site,{EXTENSION}"
+    assert result["jars"] == f"{jars_of_others['first']},{jar}"
+    assert result["loaded"] == ["first"]
+    assert result["python"] == sys.executable
 
 
 @pytest.mark.spark
-def test_with_the_arguments_of_a_notebook(
+def test_configure_with_notebook_arguments(
     tmp_path: Path,
     environment: dict[str, str],
     configured: Callable[..., list[str]],
@@ -192,38 +195,38 @@ def test_with_the_arguments_of_a_notebook(
     arguments = ["--jars", jars_of_others["second"], "--conf", "spark.app.name=mine"]
     arguments += ["--conf", "spark.sql.extensions=org.example.Notebook", "pyspark-shell"]
     environment["PYSPARK_SUBMIT_ARGS"] = shlex.join(arguments)
-    told = report(run(configured(query, "notebook"), tmp_path, environment))
-    assert told["rows"] == ROWS
-    assert "Files: 1 of 8" in told["plan"]
-    assert told["extensions"] == f"org.example.Notebook,{EXTENSION}"
-    assert told["loaded"] == ["second"]
+    result = report(run(configured(query, "notebook"), tmp_path, environment))
+    assert result["rows"] == ROWS
+    assert "Files: 1 of 8" in result["plan"]
+    assert result["extensions"] == f"org.example.Notebook,{EXTENSION}"
+    assert result["loaded"] == ["second"]
 
 
 @pytest.mark.spark
-def test_after_a_session_without_tamis(
+def test_configure_after_a_session_without_tamis_fails(
     tmp_path: Path, environment: dict[str, str], configured: Callable[..., list[str]], query: str
 ) -> None:
-    told = report(run(configured(query, "late"), tmp_path, environment))
-    assert "without tamis is already running in this process" in told["refused"]
-    assert "spark.stop()" in told["refused"]
-    assert told["rows"] == ROWS
-    assert "Files: 1 of 8" in told["plan"]
+    result = report(run(configured(query, "late"), tmp_path, environment))
+    assert "without tamis is already running in this process" in result["refused"]
+    assert "spark.stop()" in result["refused"]
+    assert result["rows"] == ROWS
+    assert "Files: 1 of 8" in result["plan"]
 
 
 @pytest.mark.spark
-def test_in_an_application_of_spark_submit(
+def test_configure_in_a_spark_submit_application(
     tmp_path: Path,
     environment: dict[str, str],
     configured: Callable[..., list[str]],
     query: str,
     jars_of_others: dict[str, str],
 ) -> None:
-    """Neither jar nor extension is on the command line: the driver gets both from configure."""
+    """Neither jar nor extension is on the command line: configure adds both to the driver."""
     _, *application = configured(query, "submitted")
     others = ["--jars", jars_of_others["first"], "--conf", "spark.sql.extensions=org.example.X"]
-    told = report(run([spark("spark-submit"), *others, *application], tmp_path, environment))
-    assert told["rows"] == ROWS
-    assert "Files: 1 of 8" in told["plan"]
-    assert told["extensions"] == f"org.example.X,{EXTENSION}"
-    assert told["loaded"] == ["first"]
-    assert jars_of_others["first"] in told["jars"]
+    result = report(run([spark("spark-submit"), *others, *application], tmp_path, environment))
+    assert result["rows"] == ROWS
+    assert "Files: 1 of 8" in result["plan"]
+    assert result["extensions"] == f"org.example.X,{EXTENSION}"
+    assert result["loaded"] == ["first"]
+    assert jars_of_others["first"] in result["jars"]

@@ -1,4 +1,4 @@
-"""Spark Connect: tamis is a matter of the server; clients see its plans."""
+"""Spark Connect: only the server needs tamis, and clients see its plans."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytest.importorskip("zstandard", reason="Spark Connect needs zstandard")
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
-def test_a_server_and_a_client_without_tamis(
+def test_server_with_tamis_and_client_without(
     tmp_path: Path, environment: dict[str, str], app: Callable[[str], str], query: str, jar: str
 ) -> None:
     port = free_port()
@@ -40,9 +40,9 @@ def test_a_server_and_a_client_without_tamis(
     with running(command, tmp_path, environment, "server") as server:
         server.wait_for_port(port)
         client = {**environment, "SPARK_REMOTE": f"sc://127.0.0.1:{port}"}
-        told = report(run([sys.executable, app("query"), query], tmp_path, client))
-        assert told["rows"] == ROWS
-        assert "Files: 1 of 8" in told["plan"]
+        result = report(run([sys.executable, app("query"), query], tmp_path, client))
+        assert result["rows"] == ROWS
+        assert "Files: 1 of 8" in result["plan"]
         driver = java_under(server.pid)
         (sidecar,) = sidecars_under(driver)
         os.kill(driver, signal.SIGTERM)
@@ -51,7 +51,7 @@ def test_a_server_and_a_client_without_tamis(
         assert not list(tmp_path.glob("tamis-*"))
 
 
-def test_a_local_server_of_pyspark(
+def test_local_server_of_pyspark(
     tmp_path: Path,
     environment: dict[str, str],
     app: Callable[[str], str],
@@ -59,9 +59,9 @@ def test_a_local_server_of_pyspark(
     repository: Path,
 ) -> None:
     environment["PYTHONPATH"] = str(repository / "python")
-    environment["SPARK_TESTING"] = "1"  # a free port where otherwise 15002 is taken
+    environment["SPARK_TESTING"] = "1"  # a free port if 15002 is taken
     command = [sys.executable, app("configured"), query, "remote"]
-    told = report(run(command, tmp_path, environment))
-    assert told["kind"].startswith("pyspark.sql.connect")
-    assert told["rows"] == ROWS
-    assert "Files: 1 of 8" in told["plan"]
+    result = report(run(command, tmp_path, environment))
+    assert result["kind"].startswith("pyspark.sql.connect")
+    assert result["rows"] == ROWS
+    assert "Files: 1 of 8" in result["plan"]

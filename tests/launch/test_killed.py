@@ -1,4 +1,4 @@
-"""The sidecar ends with its driver, however that ends. (A killed JVM: test_thrift.)"""
+"""The sidecar ends with its driver, however the driver ends. (A killed JVM: test_thrift.)"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.launch.processes import REPORT, report, running, wait_until_gone
 pytestmark = pytest.mark.spark
 
 
-def test_a_killed_python_takes_its_jvm_and_the_sidecar_along(
+def test_killed_python_ends_its_jvm_and_the_sidecar(
     tmp_path: Path,
     environment: dict[str, str],
     app: Callable[[str], str],
@@ -26,8 +26,8 @@ def test_a_killed_python_takes_its_jvm_and_the_sidecar_along(
     command = [sys.executable, app("configured"), query, "endless"]
     with running(command, tmp_path, environment) as driver:
         driver.wait_for(REPORT)
-        told = report(driver.output())
-        assert Path(told["private"]).is_dir()
+        result = report(driver.output())
+        assert Path(result["private"]).is_dir()
         os.kill(driver.pid, signal.SIGKILL)
-        wait_until_gone(told["sidecar"])
-        assert not Path(told["private"]).exists()
+        wait_until_gone(result["sidecar"])
+        assert not Path(result["private"]).exists()

@@ -13,7 +13,7 @@ from tests.launch.processes import EXTENSION, run, spark
 pytestmark = pytest.mark.spark
 
 
-def test_explain_shows_the_files_and_the_query_gives_the_rows(
+def test_explain_shows_files_and_the_query_returns_rows(
     tmp_path: Path, environment: dict[str, str], query: str, jar: str
 ) -> None:
     command = [spark("spark-sql"), "--jars", jar, "--conf", EXTENSION]
@@ -22,10 +22,10 @@ def test_explain_shows_the_files_and_the_query_gives_the_rows(
     assert output.splitlines()[-len(ROWS) :] == [str(row) for row in ROWS]
 
 
-def test_a_declared_function_of_hive(
+def test_declared_hive_function(
     tmp_path: Path, environment: dict[str, str], orders: str, jar: str
 ) -> None:
-    """From SQL alone: a function of Hive's, and a module that says what it keeps."""
+    """From SQL alone: a function of Hive, and a module that declares its properties."""
     modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "my_contracts.py").write_text(

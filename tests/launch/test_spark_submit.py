@@ -24,27 +24,31 @@ def submit(
     return report(run(command, directory, environment))
 
 
-def test_as_documented(
+def test_documented_command_works(
     tmp_path: Path, environment: dict[str, str], app: Callable[[str], str], query: str
 ) -> None:
     jar = run([sys.executable, "-m", "tamis", "jar"], tmp_path, environment).strip()
-    told = submit(tmp_path, environment, jar, app("query"), query)
-    assert told["rows"] == ROWS
-    assert "Files: 1 of 8" in told["plan"]
-    assert told["warnings"] == []
-    # and after a normal exit nothing of it is left
-    wait_until_gone(told["sidecar"])
-    assert Path(told["private"]).parent == tmp_path
+    result = submit(tmp_path, environment, jar, app("query"), query)
+    assert result["rows"] == ROWS
+    assert "Files: 1 of 8" in result["plan"]
+    assert result["warnings"] == []
+    # a normal exit leaves nothing behind
+    wait_until_gone(result["sidecar"])
+    assert Path(result["private"]).parent == tmp_path
     assert not list(tmp_path.glob("tamis-*"))
-    # but what ran: the application ended at once, and stopped nothing itself
+    # The history of queries remains, although the application ended at once without stopping
+    # anything.
     history = tamis.history(tmp_path / "state" / "tamis" / "history")
     assert history.column("files_kept").to_pylist() == [1]
 
 
-def test_an_installed_package_brings_its_python(
+def test_installed_package_determines_the_python_of_the_sidecar(
     tmp_path: Path, environment: dict[str, str], app: Callable[[str], str], query: str
 ) -> None:
-    """The layout of an environment: the application runs with any Python, the sidecar with that."""
+    """The layout is that of an environment.
+
+    The application runs with any Python, the sidecar with the Python of the environment.
+    """
     package = tmp_path / "env" / "lib" / "python3.99" / "site-packages" / "tamis"
     shutil.copytree(Path(tamis.__file__).parent, package)
     interpreter = tmp_path / "env" / "bin" / "python3.99"
@@ -52,13 +56,13 @@ def test_an_installed_package_brings_its_python(
     interpreter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     interpreter.chmod(0o755)
     environment["PYSPARK_PYTHON"] = sys.executable
-    told = submit(tmp_path, environment, str(package / "jars" / "tamis.jar"), app("query"), query)
-    assert told["rows"] == ROWS
-    assert "Files: 1 of 8" in told["plan"]
-    assert told["python"] == str(interpreter)
+    result = submit(tmp_path, environment, str(package / "jars" / "tamis.jar"), app("query"), query)
+    assert result["rows"] == ROWS
+    assert "Files: 1 of 8" in result["plan"]
+    assert result["python"] == str(interpreter)
 
 
-def test_a_copied_jar_runs_with_the_python_of_spark(
+def test_copied_jar_runs_with_the_python_of_spark(
     tmp_path: Path,
     environment: dict[str, str],
     app: Callable[[str], str],
@@ -71,6 +75,6 @@ def test_a_copied_jar_runs_with_the_python_of_spark(
     shutil.copy(jar, copied)
     environment["PYSPARK_PYTHON"] = sys.executable
     environment["PYTHONPATH"] = str(repository / "python")
-    told = submit(tmp_path, environment, str(copied), app("query"), query)
-    assert "Files: 1 of 8" in told["plan"]
-    assert told["python"] == sys.executable
+    result = submit(tmp_path, environment, str(copied), app("query"), query)
+    assert "Files: 1 of 8" in result["plan"]
+    assert result["python"] == sys.executable

@@ -1,4 +1,4 @@
-"""A standalone cluster whose executors have pyspark and pyarrow, and nothing else of tamis."""
+"""A standalone cluster whose executors have pyspark and pyarrow, but no tamis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_TAMIS = "no tamis here"
 
 
 def hide(directory: Path, *modules: str) -> str:
-    """A directory for PYTHONPATH with which these modules cannot be imported."""
+    """Make a directory for PYTHONPATH that prevents the import of these modules."""
     directory.mkdir()
     for module in modules:
         (directory / f"{module}.py").write_text(f"raise ImportError('no {module} here')\n")
@@ -30,7 +30,7 @@ def hide(directory: Path, *modules: str) -> str:
 
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a master with two workers of one core each."""
+    """Return the URL of a master with two workers of one core each."""
     directory = tmp_path_factory.mktemp("cluster")
     hidden = hide(directory / "hidden", "tamis", "msgspec", "numpy", "pandas", "platformdirs")
     environment = shell(directory, PYTHONPATH=hidden, SPARK_DAEMON_MEMORY="256m")
@@ -53,7 +53,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The files of `orders`, without an index."""
+    """Return the files of `orders`, without an index."""
     root = tmp_path_factory.mktemp("table")
     for number in range(FILES):
         ids = pa.array(range(number * 100, number * 100 + 100), pa.int64())
@@ -61,7 +61,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(root)
 
 
-def test_an_index_built_by_executors_prunes_what_executors_read(
+def test_index_built_by_executors_prunes_their_reads(
     tmp_path: Path,
     environment: dict[str, str],
     app: Callable[[str], str],
@@ -77,10 +77,10 @@ def test_an_index_built_by_executors_prunes_what_executors_read(
     sql = f"SELECT id FROM parquet.`{table}` WHERE id BETWEEN {ROWS[0]} AND {ROWS[-1]}"
     submit = [spark("spark-submit"), *confs, "--conf", EXTENSION]
     builds = [*submit, "--jars", jar, app("cluster"), sql, table]
-    # nor do queries need the jar on executors
+    # queries do not need the jar on executors either
     asks = [*submit, "--driver-class-path", jar, app("cluster"), sql]
-    told = [run(builds, tmp_path, with_package), run(asks, tmp_path, environment)]
-    for of_run in map(report, told):
+    result = [run(builds, tmp_path, with_package), run(asks, tmp_path, environment)]
+    for of_run in map(report, result):
         assert of_run["rows"] == ROWS
         assert "Files: 1 of 8" in of_run["plan"]
         assert of_run["warnings"] == []

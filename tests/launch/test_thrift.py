@@ -1,4 +1,4 @@
-"""The Thrift server, asked over JDBC."""
+"""The Thrift server, queried over JDBC."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ pytestmark = pytest.mark.spark
 SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 
 
-def test_jdbc(tmp_path: Path, environment: dict[str, str], query: str, jar: str) -> None:
+def test_jdbc_client_sees_rows_and_plans(
+    tmp_path: Path, environment: dict[str, str], query: str, jar: str
+) -> None:
     port = free_port()
     command = [spark("spark-submit"), "--class", SERVER, "--jars", jar, "--conf", EXTENSION]
     command += ["spark-internal", "--hiveconf", f"hive.server2.thrift.port={port}"]
@@ -37,7 +39,7 @@ def test_jdbc(tmp_path: Path, environment: dict[str, str], query: str, jar: str)
         assert "Files: 1 of 8" in run([*beeline, f"EXPLAIN {query}"], tmp_path, environment)
         rows = run([*beeline, f"{query} ORDER BY id"], tmp_path, environment)
         assert [word for word in rows.split() if word.isdecimal()] == [str(row) for row in ROWS]
-        # a server that is killed takes its sidecar along
+        # killing a server ends its sidecar
         driver = java_under(server.pid)
         (sidecar,) = sidecars_under(driver)
         os.kill(driver, signal.SIGKILL)

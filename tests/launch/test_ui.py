@@ -1,4 +1,4 @@
-"""What a person sees in Spark's own pages: the SQL tab in a browser, and the metrics of the driver."""
+"""Spark's own pages: the SQL tab in a browser, and the metrics of the driver."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def url(
     query: str,
     jar: str,
 ) -> Iterator[str]:
-    """The UI of an application that has run the query."""
+    """Return the URL of the UI of an application that has run the query."""
     confs = [EXTENSION, "spark.ui.enabled=true", "spark.ui.port=0", "spark.driver.host=127.0.0.1"]
     options = [part for conf in confs for part in ("--conf", conf)]
     command = [spark("spark-submit"), "--jars", jar, *options, app("tab"), query]
     with running(command, tmp_path, environment) as driver:
         driver.wait_for("REPORT ")
         driver.wait_until(lambda: "\n" in driver.output().partition("REPORT ")[2], "a whole line")
-        told = report(driver.output())
-        assert told["rows"] == len(ROWS)
-        yield str(told["url"])
+        result = report(driver.output())
+        assert result["rows"] == len(ROWS)
+        yield str(result["url"])
 
 
 def get(url: str) -> str:
@@ -48,16 +48,16 @@ def get(url: str) -> str:
         return str(answer.read().decode())
 
 
-def until(found: Callable[[], Any], limit: float = 60) -> Any:
-    """What is found, as soon as it is: Spark's pages follow its events."""
+def until(probe: Callable[[], Any], limit: float = 60) -> Any:
+    """Wait until the probe returns a value, and return it. Spark's pages lag behind its events."""
     deadline = time.monotonic() + limit
-    while not (value := found()) and time.monotonic() < deadline:
+    while not (value := probe()) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert value
     return value
 
 
-def test_pages_and_metrics(url: str, tmp_path: Path) -> None:
+def test_pages_and_metrics_show_pruning(url: str, tmp_path: Path) -> None:
     def finished() -> list[dict[str, Any]]:
         (application,) = json.loads(get(f"{url}/api/v1/applications"))
         queries = json.loads(get(f"{url}/api/v1/applications/{application['id']}/sql?details=true"))
@@ -73,22 +73,26 @@ def test_pages_and_metrics(url: str, tmp_path: Path) -> None:
     source = html.unescape(get(page)).replace("\\n", "\n").replace("<br>", "\n")
     for text in SHOWN:
         assert text in source
-    # the metrics of the driver, as any sink has them
-    found = json.loads(get(f"{url}/metrics/json/"))
-    counters = {k.partition(".tamis.")[2]: v["count"] for k, v in found["counters"].items()}
+    # the metrics of the driver, as any sink reports them
+    report_of_metrics = json.loads(get(f"{url}/metrics/json/"))
+    counters = {
+        k.partition(".tamis.")[2]: v["count"] for k, v in report_of_metrics["counters"].items()
+    }
     assert counters["scans.planned"] >= 1
     assert counters["files.total"] == 8 * counters["scans.planned"]
     assert counters["files.kept"] == counters["scans.planned"]
     assert counters["scans.fallback"] == 0
-    gauges = {k.partition(".tamis.")[2]: v["value"] for k, v in found["gauges"].items()}
+    gauges = {k.partition(".tamis.")[2]: v["value"] for k, v in report_of_metrics["gauges"].items()}
     assert gauges["sidecar.alive"] == 1
-    (times,) = [v for k, v in found["histograms"].items() if k.endswith(".tamis.planning.ms")]
+    (times,) = [
+        v for k, v in report_of_metrics["histograms"].items() if k.endswith(".tamis.planning.ms")
+    ]
     assert times["count"] == counters["scans.planned"]
     in_a_browser(page, tmp_path)
 
 
 def in_a_browser(page: str, directory: Path) -> None:
-    """The picture that a browser draws says so too; where there is none, nobody can look."""
+    """Check the page as a browser draws it. Without a browser, skip the check."""
     if CHROMIUM is None:
         return
     options = [
@@ -104,7 +108,7 @@ def in_a_browser(page: str, directory: Path) -> None:
             [CHROMIUM, *options, *drawn, *what, page], capture_output=True, text=True, timeout=180
         )
         if what == ["--dump-dom"]:
-            # inside the drawing, not in the text that it was drawn from
+            # within the drawing, not in the text from which it was drawn
             drawing = " ".join(html.unescape(done.stdout).partition("<svg")[2].split())
             for text in SHOWN:
                 assert text in drawing, done.stderr

@@ -1,7 +1,7 @@
 """A Spark with sources that need jars, a metastore, or extensions beside that of tamis.
 
-It is a process of its own: nothing of this can be added to a session that runs. Its jars come from
-Maven Central, once; where they cannot be fetched the tests fail, with what Ivy says.
+It is a separate process, because none of these can be added to a running session. Its jars come
+from Maven Central, once. Where they cannot be fetched the tests fail with the error of Ivy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ANSWER = "ANSWER "
 
 @dataclass(frozen=True)
 class Answer:
-    """What a statement gave with tamis on."""
+    """The answer to a statement with tamis on."""
 
     rows: list[str]
     plan: str
@@ -41,8 +41,8 @@ class Answer:
     warnings: list[str]
 
     @property
-    def given(self) -> str:
-        """What the scan was given to filter by."""
+    def pushed_filters(self) -> str:
+        """Return the filters that the scan received."""
         (line,) = [
             line
             for line in self.plan.splitlines()
@@ -52,34 +52,34 @@ class Answer:
 
 
 class Statements:
-    """Runs statements in the process, one by one."""
+    """Run statements in the process, one by one."""
 
     def __init__(self, process: Running) -> None:
         self._process = process
         self._answers = 0
 
     def run(self, sql: str, **confs: str) -> Answer:
-        """The answer; an error of Spark, and a warning of tamis, fail the test."""
+        """Return the answer. An error of Spark or a warning of tamis fails the test."""
         assert self._process.process.stdin is not None
         line = json.dumps({"sql": sql, "confs": confs}) + "\n"
         self._process.process.stdin.write(line.encode())
         self._process.process.stdin.flush()
         self._answers += 1
         self._process.wait_until(lambda: len(self._answered()) >= self._answers, sql)
-        told: dict[str, Any] = json.loads(self._answered()[-1])
-        assert "error" not in told, f"{sql}\n{told['error']}"
-        assert told["warnings"] == []
-        return Answer(**told)
+        result: dict[str, Any] = json.loads(self._answered()[-1])
+        assert "error" not in result, f"{sql}\n{result['error']}"
+        assert result["warnings"] == []
+        return Answer(**result)
 
     def same(self, sql: str, **confs: str) -> Answer:
-        """The answer with tamis on; with it off the rows have to be the same."""
+        """Return the answer with tamis on. Its rows must equal those with tamis off."""
         off = self.run(sql, **confs, **{"spark.tamis.enabled": "false"})
         on = self.run(sql, **{"spark.tamis.enabled": "true"})
         assert on.rows == off.rows, sql
         return on
 
-    def write_anew(self, table: str) -> None:
-        """Delete, update and merge rows of a table of the events, and look at those that it has."""
+    def rewrite_rows(self, table: str) -> None:
+        """Delete, update and merge rows of a table of the events, and check the remaining rows."""
         self.run(f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500")
         march = "date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'"
         self.run(f"UPDATE {table} SET n = -n WHERE {march}")
@@ -108,7 +108,7 @@ class Statements:
 
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Statements]:
-    """Spark with Iceberg (catalog `ice`), Delta, Avro, a Hive metastore, and tamis last."""
+    """Start Spark with Iceberg (catalog `ice`), Delta, Avro, a Hive metastore, and tamis last."""
     folder = tmp_path_factory.mktemp("sources")
     confs = {
         **packages.confs(packages.ICEBERG, packages.DELTA, packages.AVRO),
@@ -116,7 +116,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Itera
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        # it ends before code that is optimized further would pay
+        # the process ends before further compiled code would pay off
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",

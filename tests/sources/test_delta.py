@@ -12,22 +12,22 @@ TEN_FILES = EVENTS.replace("SELECT", "SELECT /*+ REPARTITION_BY_RANGE(10, n) */"
 
 
 def create(sources: Statements, name: str, spec: str = "", properties: str = "") -> str:
-    """A table of the events, in ten files at least."""
+    """Create a table of the events, in ten files at least."""
     sources.run(f"CREATE TABLE {name} USING delta {spec} {properties} AS {TEN_FILES}")
     return name
 
 
-def test_files_are_skipped(sources: Statements) -> None:
+def test_implied_ranges_skip_files(sources: Statements) -> None:
     table = create(sources, "delta_flat")
-    found = sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1995")
-    assert "GreaterThanOrEqual(ts,1995-01-01 00:00:00.0)" in found.given
-    assert "LessThanOrEqual(ts,1995-12-31 23:59:59.999999)" in found.given
-    assert len(found.rows) == 365
-    assert found.files_read is not None
-    assert found.files_read <= 5
-    found = sources.same(f"SELECT n FROM {table} WHERE substring(name, 1, 3) = 'k05'")
-    assert found.files_read is not None
-    assert found.files_read <= 2
+    answer = sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1995")
+    assert "GreaterThanOrEqual(ts,1995-01-01 00:00:00.0)" in answer.pushed_filters
+    assert "LessThanOrEqual(ts,1995-12-31 23:59:59.999999)" in answer.pushed_filters
+    assert len(answer.rows) == 365
+    assert answer.files_read is not None
+    assert answer.files_read <= 5
+    answer = sources.same(f"SELECT n FROM {table} WHERE substring(name, 1, 3) = 'k05'")
+    assert answer.files_read is not None
+    assert answer.files_read <= 2
     zone = {"spark.sql.session.timeZone": "Pacific/Kiritimati"}
     for condition in (
         "date_trunc('MONTH', ts) = TIMESTAMP '1995-03-01'",
@@ -38,7 +38,7 @@ def test_files_are_skipped(sources: Statements) -> None:
     sources.run("SET TIME ZONE 'UTC'")
 
 
-def test_partitions_generated_columns_and_renamed_ones(sources: Statements) -> None:
+def test_partitions_generated_columns_and_renamed_columns(sources: Statements) -> None:
     sources.run(
         "CREATE TABLE delta_years (n INT, day DATE, ts TIMESTAMP, clock TIMESTAMP_NTZ, name STRING, "
         "amount DECIMAL(10, 2), y INT GENERATED ALWAYS AS (YEAR(ts))) USING delta "
@@ -49,10 +49,10 @@ def test_partitions_generated_columns_and_renamed_ones(sources: Statements) -> N
     sources.run(f"INSERT INTO delta_years ({columns}) {few}")
     sources.run("ALTER TABLE delta_years RENAME COLUMN n TO number")
     sources.run("ALTER TABLE delta_years RENAME COLUMN day TO n")
-    found = sources.same(
+    answer = sources.same(
         "SELECT number FROM delta_years WHERE date_trunc('YEAR', ts) = TIMESTAMP '1995-01-01'"
     )
-    assert len(found.rows) == 19
+    assert len(answer.rows) == 19
     assert sources.same("SELECT * FROM delta_years WHERE year(n) = 1994 AND number + 1 > 25").rows
     assert (
         len(sources.same("SELECT * FROM delta_years WHERE substring(name, 1, 4) = 'k002'").rows)
@@ -60,20 +60,20 @@ def test_partitions_generated_columns_and_renamed_ones(sources: Statements) -> N
     )
 
 
-def test_rows_are_written_anew(sources: Statements) -> None:
-    """With deletion vectors; then an older version is read."""
+def test_rewritten_rows_with_deletion_vectors(sources: Statements) -> None:
+    """An older version is read afterwards."""
     table = create(
         sources,
         "delta_written",
         properties="TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
     )
-    sources.write_anew(table)
+    sources.rewrite_rows(table)
     first = sources.same(f"SELECT n FROM {table} VERSION AS OF 0 WHERE year(ts) = 1996")
     assert len(first.rows) == 366
 
 
-def test_files_are_written_anew(sources: Statements) -> None:
-    """Without deletion vectors the rows that stay are copied."""
+def test_rewritten_files_without_deletion_vectors(sources: Statements) -> None:
+    """Without deletion vectors, remaining rows are copied."""
     table = create(
         sources,
         "delta_copied",

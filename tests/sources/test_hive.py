@@ -1,4 +1,4 @@
-"""Tables that Spark reads through a SerDe: the metastore finds partitions by implied ranges."""
+"""Tables that Spark reads through a SerDe: the metastore selects partitions by implied ranges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.spark
 FALLBACK = "spark.sql.hive.metastorePartitionPruningFallbackOnException"
 
 
-def test_partitions_are_found_by_ranges(sources: Statements) -> None:
+def test_metastore_selects_partitions_by_implied_ranges(sources: Statements) -> None:
     sources.run(
         "CREATE TABLE old (n INT, name STRING) PARTITIONED BY (day DATE, p INT, s STRING) "
         "STORED AS TEXTFILE"
@@ -32,6 +32,6 @@ def test_partitions_are_found_by_ranges(sources: Statements) -> None:
         ("SELECT n FROM old WHERE n + 1 = 5", 1, 16),
         ("SELECT n FROM old WHERE year(day) = 1995 OR n = 15", 4, 16),
     ):
-        found = sources.same(statement, **on)
-        assert (len(found.rows), found.partitions_fetched) == (rows, fetched), statement
+        answer = sources.same(statement, **on)
+        assert (len(answer.rows), answer.partitions_fetched) == (rows, fetched), statement
     sources.run("SELECT 1", **{FALLBACK: "false"})

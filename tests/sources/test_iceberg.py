@@ -14,7 +14,7 @@ TEN_FILES = EVENTS.replace("SELECT", "SELECT /*+ REPARTITION_BY_RANGE(10, n) */"
 
 
 def create(sources: Statements, name: str, spec: str = "", properties: str = "") -> str:
-    """A table of the events, in ten files or the partitions of the spec."""
+    """Create a table of the events, in ten files or in the partitions of the spec."""
     sources.run(f"CREATE TABLE ice.db.{name} USING iceberg {spec} {properties} AS {TEN_FILES}")
     return f"ice.db.{name}"
 
@@ -28,19 +28,19 @@ def create(sources: Statements, name: str, spec: str = "", properties: str = "")
         ("by_name", "PARTITIONED BY (truncate(3, name))", 5, 1),
     ],
 )
-def test_files_are_skipped(
+def test_implied_ranges_skip_files(
     sources: Statements, name: str, spec: str, by_year: int, by_name: int
 ) -> None:
     table = create(sources, name, spec)
-    found = sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1995")
-    assert "ts >= 788918400000000, ts <= 820454399999999" in found.given
-    assert len(found.rows) == 365
-    assert found.files_read is not None
-    assert found.files_read <= by_year
-    found = sources.same(f"SELECT n FROM {table} WHERE substring(name, 1, 3) = 'k05'")
-    assert "name >= 'k05', name < 'k06'" in found.given
-    assert found.files_read is not None
-    assert found.files_read <= by_name
+    answer = sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1995")
+    assert "ts >= 788918400000000, ts <= 820454399999999" in answer.pushed_filters
+    assert len(answer.rows) == 365
+    assert answer.files_read is not None
+    assert answer.files_read <= by_year
+    answer = sources.same(f"SELECT n FROM {table} WHERE substring(name, 1, 3) = 'k05'")
+    assert "name >= 'k05', name < 'k06'" in answer.pushed_filters
+    assert answer.files_read is not None
+    assert answer.files_read <= by_name
     without = sources.run(
         f"SELECT n FROM {table} WHERE year(ts) = 1995", **{"spark.tamis.impliedFilters": "false"}
     )
@@ -49,7 +49,7 @@ def test_files_are_skipped(
     assert without.files_read >= 10
 
 
-def test_buckets_and_another_zone(sources: Statements) -> None:
+def test_bucketed_tables_in_another_zone_lose_no_row(sources: Statements) -> None:
     table = create(sources, "bucketed", "PARTITIONED BY (bucket(3, n), years(clock))")
     zone = {"spark.sql.session.timeZone": "Pacific/Kiritimati"}
     for condition in (
@@ -63,8 +63,8 @@ def test_buckets_and_another_zone(sources: Statements) -> None:
     sources.run("SET TIME ZONE 'UTC'")
 
 
-def test_history(sources: Statements) -> None:
-    """The spec and the schema change; older snapshots and metadata tables are read."""
+def test_changed_specs_old_snapshots_and_metadata_tables(sources: Statements) -> None:
+    """The spec and the schema change. Older snapshots and metadata tables are read."""
     table = create(sources, "changing")
     first = sources.run(f"SELECT snapshot_id FROM {table}.snapshots").rows[0].strip("(,)")
     sources.run(f"ALTER TABLE {table} ADD PARTITION FIELD months(ts)")
@@ -76,9 +76,9 @@ def test_history(sources: Statements) -> None:
     assert sources.same(f"SELECT * FROM {table} WHERE number + 1 = 450").rows
     assert len(sources.same(f"SELECT * FROM {table} WHERE year(n) = 1995").rows) == 365 + 96
     old = f"{table} VERSION AS OF {first}"
-    found = sources.same(f"SELECT n FROM {old} WHERE year(ts) = 1995 AND n + 1 < 100")
-    assert "ts >= 788918400000000" in found.given
-    assert len(found.rows) == 68
+    answer = sources.same(f"SELECT n FROM {old} WHERE year(ts) = 1995 AND n + 1 < 100")
+    assert "ts >= 788918400000000" in answer.pushed_filters
+    assert len(answer.rows) == 68
     for condition in ("year(committed_at) > 2000", "snapshot_id + 0 = " + first):
         assert sources.same(f"SELECT snapshot_id FROM {table}.snapshots WHERE {condition}").rows
     assert sources.same(f"SELECT file_path FROM {table}.files WHERE record_count + 1 > 2").rows
@@ -92,8 +92,8 @@ def test_history(sources: Statements) -> None:
         (3, "merge-on-read", "IcebergScan"),  # with deletion vectors
     ],
 )
-def test_rows_are_written_anew(sources: Statements, version: int, mode: str, scan: str) -> None:
-    """The scan of a row-level write stays as it was; that of a subquery in it is like any other."""
+def test_rewritten_rows(sources: Statements, version: int, mode: str, scan: str) -> None:
+    """The scan of a row-level write is unchanged; a scan in its subquery is like any other."""
     modes = ", ".join(f"'write.{each}.mode' = '{mode}'" for each in ("delete", "update", "merge"))
     name = f"{mode.replace('-', '_')}_{version}"
     table = create(sources, name, "", f"TBLPROPERTIES ('format-version' = '{version}', {modes})")
@@ -101,5 +101,5 @@ def test_rows_are_written_anew(sources: Statements, version: int, mode: str, sca
     (text,) = sources.run(f"EXPLAIN FORMATTED {delete}").rows
     (written,) = re.findall(rf"{scan}\(.*? filters=(.*?), \w+=", text)
     assert "ts >=" not in written
-    sources.write_anew(table)
+    sources.rewrite_rows(table)
     assert len(sources.same(f"SELECT n FROM {table} WHERE n + 1 < 0 OR n > 1500").rows) == 33

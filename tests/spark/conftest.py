@@ -1,4 +1,4 @@
-"""Tables over real files, and the two questions that every test asks: same rows? which files?"""
+"""Tables over real files, and fixtures that compare rows and count the files that are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS_PER_FILE = 100
 
 @pytest.fixture(autouse=True)
 def clean_catalog(spark: SparkSession) -> Iterator[None]:
-    """No table or view outlives its test."""
+    """Drop every table and view when its test ends."""
     yield
     for table in spark.catalog.listTables():
         kind = "VIEW" if table.tableType in ("VIEW", "TEMPORARY") else "TABLE"
@@ -30,7 +30,7 @@ def clean_catalog(spark: SparkSession) -> Iterator[None]:
 
 @pytest.fixture
 def no_sidecar(spark: SparkSession) -> Iterator[None]:
-    """A Python that does not exist; forgotten afterwards."""
+    """Configure a Python that does not exist, and forget the failure afterwards."""
     bridge = spark._jvm.io.tamis.Tamis
     spark.conf.set("spark.tamis.python", "/nonexistent/python")
     bridge.restart()
@@ -41,9 +41,12 @@ def no_sidecar(spark: SparkSession) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def events_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """1,000 rows in 10 files clustered by id, with an index: id, day, name, amount, item<sku, tags>."""
+    """Write 1,000 rows to 10 indexed files clustered by id.
+
+    Columns: id, day, name, amount, item<sku, tags>.
+    """
     path = str(tmp_path_factory.mktemp("events") / "events")
-    # a partition for each file: the bounds of repartitionByRange come from a sample
+    # one partition for each file: repartitionByRange takes its bounds from a sample
     frame = spark_session.range(0, FILES * ROWS_PER_FILE, 1, FILES).selectExpr(
         "id",
         "date_add(DATE '1995-01-01', CAST(id AS INT)) AS day",
@@ -58,37 +61,37 @@ def events_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def events(spark: SparkSession, events_path: str) -> DataFrame:
-    """The events, also as the temporary view `events`."""
+    """Return the events, and register them as the temporary view `events`."""
     frame = spark.read.parquet(events_path)
     frame.createOrReplaceTempView("events")
     return frame
 
 
 def rows(frame: DataFrame) -> list[str]:
-    """The rows as a bag."""
+    """Return the rows as a bag."""
     return sorted(repr(tuple(row)) for row in frame.collect())
 
 
 def scans(frame: DataFrame) -> list[dict[str, Any]]:
-    """The decisions of tamis in the frame's plan; a fallback fails the test."""
-    found = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
-    assert [scan["fallback"] for scan in found] == [None] * len(found)
-    return list(found)
+    """Return the decisions of tamis in the frame's plan. A fallback fails the test."""
+    decisions = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
+    assert [scan["fallback"] for scan in decisions] == [None] * len(decisions)
+    return list(decisions)
 
 
 def kept(frame: DataFrame) -> list[int]:
-    """How many files each scan of tamis keeps."""
+    """Return the number of files that each scan of tamis keeps."""
     return [scan["files_kept"] for scan in scans(frame)]
 
 
 def sql_tab(spark: SparkSession) -> dict[str, list[int]]:
-    """The metrics of tamis that the SQL tab shows for the last query, a value for each scan."""
+    """Return the tamis metrics of the last query in the SQL tab, with one value for each scan."""
     store = spark._jsparkSession.sharedState().statusStore()
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         execution = store.executionsList().last()
         values = store.executionMetrics(execution.executionId())
-        metrics = execution.metrics()  # the same ones again for every plan that AQE made
+        metrics = execution.metrics()  # AQE repeats them for every plan that it makes
         named = {m.accumulatorId(): m.name() for m in map(metrics.apply, range(metrics.size()))}
         shown: dict[str, list[int]] = {}
         for accumulator, name in named.items():
@@ -105,7 +108,10 @@ def sql_tab(spark: SparkSession) -> dict[str, list[int]]:
 
 @pytest.fixture(scope="module")
 def rows_without_tamis() -> dict[str, list[str]] | None:
-    """Rows by statement, for modules that ask the same of unchanged tables again. None: no reuse."""
+    """Cache rows by statement, for modules that repeat statements over unchanged tables.
+
+    None: no cache.
+    """
     return None
 
 
@@ -113,7 +119,10 @@ def rows_without_tamis() -> dict[str, list[str]] | None:
 def same(
     spark: SparkSession, rows_without_tamis: dict[str, list[str]] | None
 ) -> Callable[[str], DataFrame]:
-    """Run a statement with tamis off and on; the rows have to be the same. Gives the frame with it on."""
+    """Run a statement with tamis off and on and compare the rows.
+
+    Return the frame with tamis on.
+    """
 
     def check(statement: str) -> DataFrame:
         off = None if rows_without_tamis is None else rows_without_tamis.get(statement)
@@ -132,5 +141,5 @@ def same(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
-    """A fresh directory, as text."""
+    """Return the path of a fresh directory as text."""
     return str(tmp_path)

@@ -1,4 +1,4 @@
-"""COUNT, MIN and MAX come from statistics, and are what plain Spark gives."""
+"""COUNT, MIN and MAX are computed from statistics and equal the results of plain Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Same = Callable[[str], "DataFrame"]
 
-# statement | files that each scan opens of the 10 that hold 100 rows each by id
+# statement | files that each scan opens, of the 10 files that hold 100 rows each by id
 EVENTS = [
     ("SELECT count(*) FROM events", []),
     ("SELECT count(1), count(id), count(amount), min(day), max(amount) FROM events", []),
@@ -41,12 +41,12 @@ EVENTS = [
     ("SELECT count(*) + 1, max(id) * 2, concat('m', min(id)) FROM events WHERE id < 150", [1]),
     ("SELECT count(*) FROM events HAVING count(*) > 5000", []),
     ("SELECT count(*) FROM events WHERE id < 100 HAVING max(id) < 100", []),
-    # bounds of strings may be cut short: only files that can hold the greatest are read
+    # bounds of strings may be truncated: only files that can hold the maximum are read
     ("SELECT max(name) FROM events", [1]),
     ("SELECT min(name), max(name) FROM events", [2]),
     ("SELECT min(name) FROM events WHERE id >= 250", [2]),
     ("SELECT max(name), count(*) FROM events", [10]),
-    # what statistics do not answer
+    # aggregates that statistics do not answer
     ("SELECT sum(id) FROM events", [10]),
     ("SELECT count(DISTINCT id) FROM events", [10]),
     ("SELECT count(*) FILTER (WHERE id > 5), count(*) FROM events", [10]),
@@ -57,7 +57,7 @@ EVENTS = [
     ("SELECT count(*) FROM events WHERE item.tags.`a b` = 3", [10]),
     ("SELECT name, count(*) FROM events WHERE id < 100 GROUP BY name", [1]),
     ("SELECT min(DISTINCT id), max(DISTINCT day) FROM events", []),
-    # where aggregates may stand
+    # positions where aggregates may occur
     ("SELECT id FROM events WHERE id > (SELECT max(id) - 3 FROM events)", [10]),
     (
         "SELECT (SELECT count(*) FROM events WHERE id < 150) AS n, id FROM events WHERE id < 2",
@@ -78,7 +78,7 @@ EVENTS = [
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 @pytest.mark.parametrize(("statement", "files"), EVENTS, ids=[each for each, _ in EVENTS])
-def test_files_that_are_opened(
+def test_aggregates_open_few_files(
     events: DataFrame, same: Same, statement: str, files: list[int], adaptive: str
 ) -> None:
     events.sparkSession.conf.set("spark.sql.adaptive.enabled", adaptive)
@@ -86,7 +86,7 @@ def test_files_that_are_opened(
     assert sorted(kept(frame)) == sorted(files)
 
 
-def test_output_is_what_it_was(events: DataFrame) -> None:
+def test_output_attributes_are_unchanged(events: DataFrame) -> None:
     spark = events.sparkSession
     for statement, _ in EVENTS:
         plans = []
@@ -103,7 +103,7 @@ def test_output_is_what_it_was(events: DataFrame) -> None:
         assert plans[0] == plans[1], statement
 
 
-def test_data_frames(events: DataFrame) -> None:
+def test_dataframe_aggregates_use_statistics(events: DataFrame) -> None:
     assert events.count() == 1000
     assert events.where("id >= 250").count() == 750
     frame = events.where("id >= 300").agg({"id": "max", "day": "min", "*": "count"})
@@ -138,7 +138,10 @@ PARTS = [
 
 @pytest.fixture
 def parts(spark: SparkSession, folder: str) -> str:
-    """24 files by p (NULL as well) and q, and in each of them by id; v is NULL now and then."""
+    """Write 24 files partitioned by p (NULL included) and q, clustered by id within each partition.
+
+    Some values of v are NULL.
+    """
     frame = spark.range(120).selectExpr(
         "id",
         "IF(id % 5 = 0, NULL, id * 2) AS v",
@@ -153,7 +156,9 @@ def parts(spark: SparkSession, folder: str) -> str:
     return f"{folder}/parts"
 
 
-def test_groups_by_partition_columns(spark: SparkSession, parts: str, same: Same) -> None:
+def test_groups_by_partition_columns_use_statistics(
+    spark: SparkSession, parts: str, same: Same
+) -> None:
     for statement, files in PARTS:
         for adaptive in ("true", "false"):
             spark.conf.set("spark.sql.adaptive.enabled", adaptive)
@@ -162,19 +167,21 @@ def test_groups_by_partition_columns(spark: SparkSession, parts: str, same: Same
                 assert kept(frame) == files, statement
 
 
-def test_groups_of_some_rows(spark: SparkSession, parts: str, same: Same) -> None:
+def test_filtered_groups_use_statistics(spark: SparkSession, parts: str, same: Same) -> None:
     frame = same("SELECT p, count(*), max(v) FROM parts WHERE id >= 45 GROUP BY p")
     (scan,) = scans(frame)
-    assert scan["files_kept"] == 4  # one of three in each of four directories is cut through
+    assert scan["files_kept"] == 4  # the bound falls within one of three files in each directory
     assert scan["goals"] == [
         {"goal": "count(1), max(v) BY p: 4 files by statistics", "reason": None}
     ]
-    # a file of which no row passes makes no group
+    # a file without matching rows makes no group
     assert len(rows(same("SELECT p, count(*) FROM parts WHERE id = 45 GROUP BY p"))) == 1
     assert len(rows(same("SELECT DISTINCT p FROM parts WHERE id IN (45, 46)"))) == 2
 
 
-def test_directories_with_equal_values(spark: SparkSession, folder: str, same: Same) -> None:
+def test_directories_with_equal_values_form_one_group(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
     for spelled, start in (("p=1", 0), ("p=01", 10), ("p=2", 20)):
         spark.range(start, start + 5).write.parquet(f"{folder}/t/{spelled}")
     spark.read.schema("id BIGINT, p INT").parquet(f"{folder}/t").createOrReplaceTempView("t")
@@ -184,7 +191,9 @@ def test_directories_with_equal_values(spark: SparkSession, folder: str, same: S
     assert kept(frame) == []
 
 
-def test_catalog_table_and_writes(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_catalog_table_counts_appended_files(
+    spark: SparkSession, events: DataFrame, same: Same
+) -> None:
     spark.sql(
         "CREATE TABLE t USING parquet PARTITIONED BY (d) AS SELECT id, id DIV 100 AS d FROM events"
     )
@@ -194,7 +203,7 @@ def test_catalog_table_and_writes(spark: SparkSession, events: DataFrame, same: 
     spark.sql("CREATE TABLE counts (n BIGINT) USING parquet")
     spark.sql("INSERT INTO counts SELECT count(*) FROM t WHERE id < 450")
     assert rows(spark.table("counts")) == ["(450,)"]
-    # appended: its new files are not in the index, and are read
+    # appended: the new files are not in the index and are read
     spark.sql("INSERT INTO t SELECT id + 5000, 7 FROM range(10)")
     frame = same("SELECT count(*), max(id) FROM t")
     assert rows(frame) == ["(1010, 5009)"]
@@ -203,7 +212,7 @@ def test_catalog_table_and_writes(spark: SparkSession, events: DataFrame, same: 
     assert rows(same("SELECT count(*), max(id), max(d) FROM t")) == ["(3, 2, 0)"]
 
 
-def test_caches(events: DataFrame) -> None:
+def test_caches_of_aggregates(events: DataFrame) -> None:
     spark = events.sparkSession
     counted = spark.sql("SELECT count(*) AS n, max(id) AS m FROM events WHERE id >= 250").cache()
     assert rows(counted) == rows(counted) == ["(750, 999)"]
@@ -212,20 +221,22 @@ def test_caches(events: DataFrame) -> None:
     assert rows(cached.agg({"id": "max"})) == ["(999,)"]
 
 
-# --- what is trusted --------------------------------------------------------------------------
+# --- trusted statistics ---------------------------------------------------------------------
 
 
-def _written(spark: SparkSession, folder: str, ddl: str, *files: pa.Table, **asked: Any) -> None:
+def _write_files(
+    spark: SparkSession, folder: str, ddl: str, *files: pa.Table, **options: Any
+) -> None:
     for number, each in enumerate(files):
         pq.write_table(each, Path(folder, f"{number}.parquet"))
     spark.read.schema(ddl).parquet(folder).createOrReplaceTempView("t")
-    tamis.index(spark, folder).build(**asked)
+    tamis.index(spark, folder).build(**options)
 
 
-def test_files_that_are_not_opened(spark: SparkSession, folder: str) -> None:
-    """Nothing but their statistics is left of the files."""
+def test_statistics_answer_without_the_files(spark: SparkSession, folder: str) -> None:
+    """Empty the files, so that only their statistics can answer."""
     tables = [pa.table({"a": range(n, n + 10)}) for n in (0, 10, 20)]
-    _written(spark, folder, "a BIGINT", *tables)
+    _write_files(spark, folder, "a BIGINT", *tables)
     for number in (0, 1):
         path = Path(folder, f"{number}.parquet")
         status = path.stat()
@@ -237,13 +248,13 @@ def test_files_that_are_not_opened(spark: SparkSession, folder: str) -> None:
         spark.sql("SELECT sum(a) FROM t").collect()
 
 
-def test_floating_values(spark: SparkSession, folder: str, same: Same) -> None:
+def test_floating_point_bounds(spark: SparkSession, folder: str, same: Same) -> None:
     nan = float("nan")
     files = [[1.5, 2.5], [nan, 1.0], [-0.0, 0.0, 3.5], [nan, nan], [None, -7.0], [None, None]]
     tables = [
         pa.table({"f": pa.array(f, pa.float64()), "n": [n] * len(f)}) for n, f in enumerate(files)
     ]
-    _written(spark, folder, "f DOUBLE, n BIGINT", *tables)
+    _write_files(spark, folder, "f DOUBLE, n BIGINT", *tables)
     queries = [f"SELECT min(f), max(f), count(f) FROM t WHERE n {each}" for each in
                ("= 0", "= 1", "= 3", "= 4", "= 5", "< 9", "IN (0, 4, 5)")]  # fmt: skip
     for query in queries:  # footers do not count NaN: files with a value are read
@@ -254,24 +265,24 @@ def test_floating_values(spark: SparkSession, folder: str, same: Same) -> None:
     same("SELECT max(f), min(f) FROM t WHERE n = 2")
 
 
-def test_strings_and_binary(spark: SparkSession, folder: str, same: Same) -> None:
+def test_bounds_of_strings_and_binary(spark: SparkSession, folder: str, same: Same) -> None:
     long = "x" * 3000
     files = [["a", "b"], ["c", None], [long, long + "y"], ["é", "z\0"]]
     tables = [
         pa.table({"s": f, "b": [None if v is None else v.encode() for v in f], "n": [n, n]})
         for n, f in enumerate(files)
     ]
-    _written(spark, folder, "s STRING, b BINARY, n BIGINT", *tables)
+    _write_files(spark, folder, "s STRING, b BINARY, n BIGINT", *tables)
     query = "SELECT min({0}), max({0}), count({0}) FROM t WHERE n {1}"
     for column in ("s", "b"):
         assert sum(kept(same(query.format(column, "< 2")))) == 2
     tamis.index(spark, folder).build(columns={"s": "bounds", "b": "bounds", "n": []})
     for column in ("s", "b"):
         assert sum(kept(same(query.format(column, "< 2")))) == 0
-        assert sum(kept(same(query.format(column, "< 9")))) == 1  # bounds that had to be cut
+        assert sum(kept(same(query.format(column, "< 9")))) == 1  # truncated bounds
 
 
-def test_types(spark: SparkSession, folder: str, same: Same) -> None:
+def test_aggregates_of_types(spark: SparkSession, folder: str, same: Same) -> None:
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     spark.range(40).selectExpr(
         "id", "id > 20 AS bool", "CAST(id AS TINYINT) AS i8", "CAST(-id AS SMALLINT) AS i16",
@@ -290,7 +301,7 @@ def test_types(spark: SparkSession, folder: str, same: Same) -> None:
         assert kept(frame) == [4]
 
 
-def test_int96_and_other_calendars(spark: SparkSession, folder: str, same: Same) -> None:
+def test_int96_and_legacy_calendars(spark: SparkSession, folder: str, same: Same) -> None:
     frame = spark.range(20).selectExpr("id", "timestamp_seconds(id * 86400) AS ts")
     frame.repartitionByRange(2, "id").write.parquet(f"{folder}/t")  # INT96
     spark.read.parquet(f"{folder}/t").createOrReplaceTempView("t")
@@ -306,9 +317,9 @@ def test_int96_and_other_calendars(spark: SparkSession, folder: str, same: Same)
     assert kept(same("SELECT min(d) FROM t")) != []
 
 
-def test_other_schemas_than_the_index(spark: SparkSession, folder: str, same: Same) -> None:
+def test_schema_differs_from_the_index(spark: SparkSession, folder: str, same: Same) -> None:
     tables = [pa.table({"a": pa.array([n, n + 1], pa.int32())}) for n in (0, 2)]
-    _written(spark, folder, "a INT", *tables, pa.table({"b": [1, 2, 3]}))
+    _write_files(spark, folder, "a INT", *tables, pa.table({"b": [1, 2, 3]}))
     assert rows(same("SELECT count(*), count(a), min(a), max(a) FROM t")) == ["(7, 4, 0, 3)"]
     assert kept(spark.sql("SELECT count(*), count(a), min(a), max(a) FROM t")) == []
     for ddl in ("a BIGINT", "a INT, b BIGINT", "A INT", "a STRING COLLATE UTF8_LCASE"):
@@ -320,7 +331,7 @@ def test_other_schemas_than_the_index(spark: SparkSession, folder: str, same: Sa
             same("SELECT count(*) FROM t")
 
 
-def test_char_and_varchar(spark: SparkSession, same: Same) -> None:
+def test_aggregates_of_char_and_varchar(spark: SparkSession, same: Same) -> None:
     spark.sql("CREATE TABLE t (c CHAR(5), v VARCHAR(9), n INT) USING parquet")
     spark.sql("INSERT INTO t VALUES ('a', 'x', 1), ('bc', 'yy', 2)")
     spark.sql("INSERT INTO t VALUES ('abc', 'z', 3)")
@@ -333,15 +344,17 @@ def test_char_and_varchar(spark: SparkSession, same: Same) -> None:
         same("SELECT min(c), max(c) FROM t")
 
 
-def test_collations(spark: SparkSession, folder: str, same: Same) -> None:
-    _written(spark, folder, "s STRING", pa.table({"s": ["a", "B"]}), columns={"s": "bounds"})
+def test_bounds_do_not_answer_for_other_collations(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
+    _write_files(spark, folder, "s STRING", pa.table({"s": ["a", "B"]}), columns={"s": "bounds"})
     assert kept(same("SELECT min(s) FROM t")) == []
     assert kept(same("SELECT min(s COLLATE UTF8_LCASE) FROM t")) == [1]
     spark.read.schema("s STRING COLLATE UTF8_LCASE").parquet(folder).createOrReplaceTempView("t")
     assert kept(same("SELECT min(s) FROM t")) == [1]
 
 
-def test_without_an_index(spark: SparkSession, folder: str, same: Same) -> None:
+def test_aggregates_without_an_index(spark: SparkSession, folder: str, same: Same) -> None:
     spark.range(20).selectExpr("id", "id % 2 AS p").write.partitionBy("p").parquet(f"{folder}/t")
     spark.read.parquet(f"{folder}/t").createOrReplaceTempView("t")
     frame = same("SELECT p, count(*), max(p) FROM t GROUP BY p")
@@ -350,10 +363,10 @@ def test_without_an_index(spark: SparkSession, folder: str, same: Same) -> None:
     assert scan["files_kept"] == scan["files_total"]
 
 
-# --- what people see --------------------------------------------------------------------------
+# --- plans and reports ----------------------------------------------------------------------
 
 
-def test_reasons(events: DataFrame) -> None:
+def test_aggregates_report_reasons(events: DataFrame) -> None:
     def code(statement: str) -> str:
         (scan,) = scans(events.sparkSession.sql(statement))
         return str(scan["goals"][0]["reason"]["code"])
@@ -362,7 +375,7 @@ def test_reasons(events: DataFrame) -> None:
     assert code("SELECT max(name), count(*) FROM events") == "AGGREGATE_NOT_CERTAIN"
 
 
-def test_a_conf_turns_it_off(events: DataFrame) -> None:
+def test_conf_disables_aggregates_from_statistics(events: DataFrame) -> None:
     spark = events.sparkSession
     spark.conf.set("spark.tamis.aggregates.enabled", "false")
     (scan,) = scans(spark.sql("SELECT count(*) FROM events WHERE id >= 250"))
@@ -372,7 +385,7 @@ def test_a_conf_turns_it_off(events: DataFrame) -> None:
     assert kept(spark.sql("SELECT count(*) FROM events")) == [10]
 
 
-def test_plans_and_explanations(events: DataFrame) -> None:
+def test_plans_and_explanations_show_answered_files(events: DataFrame) -> None:
     spark = events.sparkSession
     frame = spark.sql("SELECT count(*) FROM events WHERE id >= 250")
     plan = frame._jdf.queryExecution().executedPlan().toString()
@@ -388,9 +401,9 @@ def test_plans_and_explanations(events: DataFrame) -> None:
     assert answered["goal"] == "max(id)"
 
 
-def test_decimals_stay_what_they_are(spark: SparkSession, folder: str, same: Same) -> None:
+def test_decimals_keep_their_type(spark: SparkSession, folder: str, same: Same) -> None:
     values = [Decimal("1.10"), Decimal("-99999999999999999999999999.99"), None]
     table = pa.table({"d": pa.array(values, pa.decimal128(38, 2))})
-    _written(spark, folder, "d DECIMAL(38, 2)", table)
+    _write_files(spark, folder, "d DECIMAL(38, 2)", table)
     frame = same("SELECT min(d), max(d), count(d) FROM t")
     assert frame.first()[0] == values[1]  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""The audit reads again what was left out: it finds nothing, unless something is wrong."""
+"""The audit reads skipped files again. It reports nothing unless a result is wrong."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def audited(spark: SparkSession) -> Iterator[SparkSession]:
     spark.conf.unset("spark.tamis.audit")
 
 
-def found(spark: SparkSession) -> list[str]:
-    """What the audit has to say, once all was audited."""
+def audit_warnings(spark: SparkSession) -> list[str]:
+    """Wait for the audits to end, and return their warnings."""
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
     audit = spark._jvm.io.tamis.Tamis
     assert audit.awaitAudits(60_000)
@@ -44,24 +44,29 @@ def found(spark: SparkSession) -> list[str]:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_nothing_is_wrong(audited: SparkSession, events: DataFrame, query: str) -> None:
-    before = found(audited)
+def test_correct_pruning_passes_the_audit(
+    audited: SparkSession, events: DataFrame, query: str
+) -> None:
+    before = audit_warnings(audited)
     checks = audited._jvm.io.tamis.Tamis.auditedFiles()
     audited.sql(query).collect()
-    assert found(audited) == before
+    assert audit_warnings(audited) == before
     if query.endswith("id = 5"):
-        assert audited._jvm.io.tamis.Tamis.auditedFiles() >= checks + 4  # 3 left out, 1 read
+        assert audited._jvm.io.tamis.Tamis.auditedFiles() >= checks + 4  # 3 skipped, 1 read
 
 
 def executions(spark: SparkSession) -> dict[int, tuple[int, int]]:
-    """By the number of each execution of the SQL tab: when it was submitted, how many jobs it had."""
+    """Return the submission time and number of jobs of each execution of the SQL tab, by its id."""
     listed = spark._jsparkSession.sharedState().statusStore().executionsList()
-    found = [listed.apply(i) for i in range(listed.size())]
-    return {each.executionId(): (each.submissionTime(), each.jobs().size()) for each in found}
+    listed_executions = [listed.apply(i) for i in range(listed.size())]
+    return {
+        each.executionId(): (each.submissionTime(), each.jobs().size())
+        for each in listed_executions
+    }
 
 
-def test_the_sql_tab_is_as_without_an_audit(audited: SparkSession, events: DataFrame) -> None:
-    """Jobs of an audit belong to no query: not to an execution, a job group or a tag of it."""
+def test_audit_does_not_change_the_sql_tab(audited: SparkSession, events: DataFrame) -> None:
+    """Jobs of an audit belong to no query: neither to its execution nor to its job group or tag."""
     context = audited.sparkContext
     context.setJobGroup("mine", "my own description")
     context.setLocalProperty("spark.scheduler.pool", "mine")
@@ -70,7 +75,7 @@ def test_the_sql_tab_is_as_without_an_audit(audited: SparkSession, events: DataF
             audited.sql(f"SELECT name FROM events WHERE id = {number}").collect()
             audited.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
             before = executions(audited)
-            found(audited)
+            audit_warnings(audited)
             context._jsc.sc().listenerBus().waitUntilEmpty(60_000)
             assert executions(audited) == before
         assert all(submitted > 0 for submitted, _ in before.values())
@@ -86,17 +91,17 @@ def test_the_sql_tab_is_as_without_an_audit(audited: SparkSession, events: DataF
         assert job.jobTags().isEmpty()
 
 
-def test_audits_are_counted(audited: SparkSession, events: DataFrame) -> None:
-    found(audited)
+def test_audits_are_counted_in_metrics(audited: SparkSession, events: DataFrame) -> None:
+    audit_warnings(audited)
     before = counters(audited)
     audited.sql("SELECT name FROM events WHERE id = 5").collect()
-    found(audited)
+    audit_warnings(audited)
     more = {name: count - before[name] for name, count in counters(audited).items()}
     assert (more["audits.passed"], more["audits.files"]) == (1, 4)
     assert (more["audits.disagreement"], more["audits.failed"]) == (0, 0)
 
 
-def test_the_history_shows_a_passed_audit(
+def test_history_shows_a_passed_audit(
     audited: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
     bridge = audited._jvm.io.tamis.Tamis
@@ -105,7 +110,7 @@ def test_the_history_shows_a_passed_audit(
     audited.conf.set("spark.tamis.history.location", str(tmp_path / "history"))
     audited.sql("SELECT name FROM events WHERE id = 5").collect()
     audited.sql("SELECT name FROM events").collect()  # nothing to audit
-    found(audited)
+    audit_warnings(audited)
     bridge.flushHistory(audited._jsparkSession)
     passed, nothing = tamis.history(tmp_path / "history").to_pylist()
     assert passed["audit"] == {"result": "passed", "files": 4, "text": None}
@@ -115,20 +120,20 @@ def test_the_history_shows_a_passed_audit(
     ).collect()] == ["passed", None]  # fmt: skip
 
 
-def test_what_an_observed_scan_would_have_left_out_is_audited(
+def test_audit_covers_files_an_observed_scan_would_skip(
     audited: SparkSession, tmp_path: Path
 ) -> None:
-    """The index is trusted, and wrong; all files are read, so that the query is right."""
+    """The index is wrong but trusted. All files are read, so the query is right."""
     changed = tmp_path / "b.parquet"
     write(tmp_path / "a.parquet", 0)
     write(changed, 10)
     tamis.index(audited, str(tmp_path)).build()
-    before, known = os.stat(changed), found(audited)
+    before, known = os.stat(changed), audit_warnings(audited)
     write(changed, 0)
     os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
     audited.conf.set("spark.tamis.mode", "observe")
     assert len(audited.read.parquet(str(tmp_path)).where("c < 5").collect()) == 10
-    (text,) = [text for text in found(audited) if text not in known]
+    (text,) = [text for text in audit_warnings(audited) if text not in known]
     assert "5 rows of" in text
     assert "would not have been read: they are in" in text
 
@@ -145,34 +150,32 @@ def write(path: Path, first: int) -> None:
         ("c >= 10", "10 rows of .* that do not pass .* were read"),
     ],
 )
-def test_a_file_that_was_changed_in_secret_is_found(
+def test_audit_reports_a_file_changed_under_the_same_key(
     audited: SparkSession, tmp_path: Path, condition: str, says: str
 ) -> None:
-    """Same path, size and time, so that the index is trusted; its rows are others."""
+    """Path, size and time are the same, so the index is trusted; the rows differ."""
     changed = tmp_path / "b.parquet"
     write(tmp_path / "a.parquet", 0)
     write(changed, 10)
     tamis.index(audited, str(tmp_path)).build()
     frame = audited.read.parquet(str(tmp_path)).where(condition)
-    before, known = os.stat(changed), found(audited)
+    before, known = os.stat(changed), audit_warnings(audited)
     write(changed, 0)
     os.utime(changed, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert os.stat(changed).st_size == before.st_size
     frame.collect()
-    (text,) = [text for text in found(audited) if text not in known]
+    (text,) = [text for text in audit_warnings(audited) if text not in known]
     assert re.search(says, text), text
     assert "b.parquet" in text
 
 
-def test_what_cannot_be_read_again_is_no_disagreement(
-    audited: SparkSession, tmp_path: Path
-) -> None:
-    """Plain Spark raises for rows of a file that was not read: nobody has to see that."""
+def test_error_on_rereading_is_not_a_disagreement(audited: SparkSession, tmp_path: Path) -> None:
+    """Plain Spark raises for rows of a file that was skipped. That is not reported."""
     audited.conf.set("spark.sql.ansi.enabled", "true")
     write(tmp_path / "a.parquet", 0)
     write(tmp_path / "b.parquet", 10)
     tamis.index(audited, str(tmp_path)).build()
-    known = found(audited)
+    known = audit_warnings(audited)
     frame = audited.read.parquet(str(tmp_path)).where("c >= 10 AND 100 / (c - 3) > 0")
     assert frame.count() == 10
-    assert found(audited) == known
+    assert audit_warnings(audited) == known

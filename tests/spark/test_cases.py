@@ -1,8 +1,8 @@
 """The tables of hits and misses on real files: what their footers prove, and the rows of Spark.
 
-Each case is a file; a predicate is run over the file of its case, `WHERE _case = 7 AND <predicate>`,
-many in one query. Files of pyarrow hold the column of their case alone, so that every other column
-is absent there; files of Spark lie in directories of their own, `_case=7`.
+Each case is a file. A predicate is evaluated over the file of its case, `WHERE _case = 7 AND
+<predicate>`; one query combines many predicates. A file of pyarrow holds only the column of its
+case, so that every other column is absent. A file of Spark lies in its own directory, `_case=7`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.cases.test_cases import CASES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-BATCH = 60  # predicates a query
+BATCH = 60  # predicates per query
 DDL = """i INT, l BIGINT, b TINYINT, f FLOAT, d DOUBLE, n DECIMAL(9,2), w DECIMAL(38,10), s STRING,
     x BINARY, day DATE, ts TIMESTAMP, ntz TIMESTAMP_NTZ, flag BOOLEAN, st STRUCT<inner: BIGINT>"""
 
@@ -44,13 +44,13 @@ class Question:
 
     @property
     def sql(self) -> str:
-        # Every row meets the last conjunct; it tells the scans of a query apart.
+        # Every row satisfies the last conjunct. It distinguishes the scans of a query.
         return f"_case = {self.case} AND ({to_sql(self.predicate)}) AND _row >= -{self.number}"
 
     @property
     def is_of_floats(self) -> bool:
-        # Footers do not count NaN, so that what depends on its absence is not known; and Spark
-        # itself loses rows of NaN and of -0.0 to its Parquet filters.
+        # Footers do not count NaN, so predicates that depend on its absence stay unknown. Spark
+        # itself loses rows of NaN and -0.0 to its Parquet filters.
         return CASES[self.case].column.type.is_floating
 
     def __str__(self) -> str:
@@ -59,7 +59,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """files: how many are read; None where Spark knew the answer without a scan."""
+    """The answer of one query.
+
+    files: The number of files that are read; None where Spark answers without a scan.
+    """
 
     question: Question
     files: int | None
@@ -81,11 +84,11 @@ def _questions() -> Iterator[Question]:
 def _is_sql(predicate: Expr) -> bool:
     match predicate:
         case Compare(left=Literal(), right=Column()):
-            return False  # `5 < i` is `i > 5` to Spark, which is there as well
+            return False  # Spark rewrites `5 < i` as `i > 5`, which is also in the tables
         case _:
-            # The text of calls is for people: the sweep runs these in Spark.
+            # The text of calls is for display only, while the sweep runs these calls in Spark.
             is_opaque = any(isinstance(node, Opaque | Call) for node in walk(predicate))
-            return not is_opaque and "…" not in to_sql(predicate)  # a long list is cut
+            return not is_opaque and "…" not in to_sql(predicate)  # a long list is truncated
 
 
 QUESTIONS = list(_questions())
@@ -115,20 +118,20 @@ def answers(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> list[Answer]:
     spark = spark_session.newSession()
-    # Hundreds of small plans: compiling them takes longer than running them.
+    # These are hundreds of small plans, which take longer to compile than to run.
     spark.conf.set("spark.sql.codegen.wholeStage", "false")
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     folder = tmp_path_factory.mktemp("cases")
     _write(folder / "pyarrow")
     by_arrow = spark.read.schema(f"{DDL}, _row INT, _case INT").parquet(str(folder / "pyarrow"))
     if request.param == "spark":
-        # Of INT96, which Spark writes otherwise, a footer has no bounds.
+        # Footers have no bounds of INT96, the default of Spark for timestamps.
         spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         by_arrow.repartition(1).write.partitionBy("_case").parquet(str(folder / "spark"))
     path = str(folder / request.param)
     read = spark.read.schema(f"{DDL}, _row INT, _case INT").option("basePath", path)
     read.parquet(path).createOrReplaceTempView("cases")
-    # Without tamis the file of a case by itself, which takes less time than all of them.
+    # Without tamis each case reads its own file, which is faster than reading all files.
     name = "_case={}" if request.param == "spark" else "{}.parquet"
     for case in range(len(CASES)):
         read.parquet(f"{path}/{name.format(case)}").createOrReplaceTempView(f"case_{case}")
@@ -175,30 +178,30 @@ def _number_and_scan(scan: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     return int(mark.split("-")[1].rstrip(")")), scan
 
 
-def test_same_rows(answers: list[Answer]) -> None:
+def test_rows_equal_those_of_plain_spark(answers: list[Answer]) -> None:
     assert [str(a.question) for a in answers if a.rows != a.rows_without_tamis] == []
 
 
-def test_hits_are_read(answers: list[Answer]) -> None:
+def test_hits_keep_their_file(answers: list[Answer]) -> None:
     hits = [a for a in answers if a.question.kind == "hits"]
     assert [str(a.question) for a in hits if a.files == 0] == []
 
 
-def test_misses_are_not_read(answers: list[Answer]) -> None:
+def test_misses_skip_their_file(answers: list[Answer]) -> None:
     misses = [a for a in answers if a.question.kind == "misses" and not a.question.is_of_floats]
     assert [str(a.question) for a in misses if a.files] == []
     assert [str(a.question) for a in misses if a.rows] == []
 
 
-def test_what_is_full_is_exact(answers: list[Answer]) -> None:
+def test_fully_matching_files_make_the_predicate_exact(answers: list[Answer]) -> None:
     full = [a for a in answers if a.question.kind == "full" and not a.question.is_of_floats]
     assert [str(a.question) for a in full if len(a.rows) != len(CASES[a.question.case].data)] == []
-    # what Spark's reader may lose rows of stays in the plan
+    # predicates for which Spark's reader may lose rows stay in the plan
     left = [a for a in full if a.files is not None and loss_of(a.question.predicate) is None]
     assert [str(a.question) for a in left if not a.is_exact] == []
 
 
-def test_zeros_of_floats_are_applied_again(answers: list[Answer]) -> None:
+def test_predicates_on_floating_zeros_stay_in_the_plan(answers: list[Answer]) -> None:
     zeros = [
         a for a in answers if a.files and loss_of(a.question.predicate) is ReaderLoss.SIGNED_ZERO
     ]

@@ -1,4 +1,4 @@
-"""What ANALYZE TABLE found reaches Spark's cost-based optimizer, for the files that are kept."""
+"""Statistics of ANALYZE TABLE reach Spark's cost-based optimizer, reduced to the kept files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Make = Callable[..., None]
 
 @pytest.fixture
 def make(spark: SparkSession, tmp_path: Path) -> Make:
-    """Make an indexed table of these columns over range(rows), analyzed unless told otherwise."""
+    """Make an indexed table of these columns over range(rows), analyzed by default."""
 
     def table(
         name: str,
@@ -53,7 +53,7 @@ def make(spark: SparkSession, tmp_path: Path) -> Make:
 
 
 def statistics(spark: SparkSession, statement: str) -> dict[str, Any]:
-    """Row count, size and statistics of columns that Spark estimates for the optimized plan."""
+    """Return the estimated row count, size and column statistics of the optimized plan."""
     # Estimates read the confs of the thread's session.
     spark._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
     stats = spark.sql(statement)._jdf.queryExecution().optimizedPlan().stats()
@@ -63,17 +63,17 @@ def statistics(spark: SparkSession, statement: str) -> dict[str, Any]:
         entry = entries.next()
         stat = entry._2()
 
-        def of(option: Any) -> Any:
+        def value_of(option: Any) -> Any:
             value = option.get() if option.isDefined() else None
             return value if value is None or isinstance(value, (int, float, str)) else str(value)
 
         columns[entry._1().name()] = {
-            "distinct": of(stat.distinctCount()),
-            "min": of(stat.min()),
-            "max": of(stat.max()),
-            "nulls": of(stat.nullCount()),
-            "average length": of(stat.avgLen()),
-            "longest": of(stat.maxLen()),
+            "distinct": value_of(stat.distinctCount()),
+            "min": value_of(stat.min()),
+            "max": value_of(stat.max()),
+            "nulls": value_of(stat.nullCount()),
+            "average length": value_of(stat.avgLen()),
+            "longest": value_of(stat.maxLen()),
             "histogram": stat.histogram().isDefined(),
         }
     rows = stats.rowCount()
@@ -85,14 +85,14 @@ def statistics(spark: SparkSession, statement: str) -> dict[str, Any]:
 
 
 def off_and_on(spark: SparkSession, statement: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    found = []
+    estimates = []
     for on in ("false", "true"):
         spark.conf.set("spark.tamis.enabled", on)
-        found.append(statistics(spark, statement))
-    return found[0], found[1]
+        estimates.append(statistics(spark, statement))
+    return estimates[0], estimates[1]
 
 
-def test_statistics_of_a_table_that_is_read_as_a_whole(cbo: SparkSession, make: Make) -> None:
+def test_statistics_of_a_table_that_is_read_completely(cbo: SparkSession, make: Make) -> None:
     make("t", 1000, "id % 7 AS k", "concat('n', id) AS name", "IF(id % 4 = 0, NULL, id) AS n",
          "CAST(id AS DECIMAL(9, 2)) AS d", "date_add(DATE '2020-01-01', CAST(id AS INT)) AS `a day`")  # fmt: skip
     off, on = off_and_on(cbo, "SELECT * FROM t")
@@ -112,7 +112,7 @@ def test_histograms_are_reported(cbo: SparkSession, make: Make) -> None:
     assert on == off
 
 
-def test_exact_filter_counts_the_rows_that_the_index_knows(cbo: SparkSession, make: Make) -> None:
+def test_exact_filter_takes_the_row_count_of_the_index(cbo: SparkSession, make: Make) -> None:
     make("t", 1000, "id DIV 250 AS part", "id % 10 AS k")
     off, on = off_and_on(cbo, "SELECT id, part, k FROM t WHERE part = 2")
     assert on["rows"] == 250
@@ -122,16 +122,16 @@ def test_exact_filter_counts_the_rows_that_the_index_knows(cbo: SparkSession, ma
     assert on["columns"]["id"]["distinct"] <= 250
 
 
-def test_filter_that_is_left_is_estimated_once(cbo: SparkSession, make: Make) -> None:
-    # Files are by id, and x < 100 keeps one of four files, of which Spark applies it to the rows.
+def test_residual_filter_is_estimated_once(cbo: SparkSession, make: Make) -> None:
+    # Files are clustered by id. x < 100 keeps one of four files, and Spark filters its rows.
     make("t", 1000, "id AS x")
     off, on = off_and_on(cbo, "SELECT id, x FROM t WHERE x < 100")
     assert abs(off["rows"] - 100) <= 1
     assert abs(on["rows"] - 100) <= 1
 
 
-def test_rows_are_no_more_than_the_files_hold(cbo: SparkSession, make: Make) -> None:
-    # Without statistics of x Spark takes every row for a match; the file that is kept has 250.
+def test_row_count_is_limited_to_the_kept_files(cbo: SparkSession, make: Make) -> None:
+    # Without statistics of x, Spark assumes that every row matches. The kept file has 250 rows.
     make("t", 1000, "id AS x", analyze="")
     off, on = off_and_on(cbo, "SELECT id, x FROM t WHERE x < 100")
     assert off["rows"] == 1000
@@ -146,12 +146,12 @@ def test_partition_pruning_keeps_the_statistics(cbo: SparkSession, make: Make) -
     assert on == off
 
 
-def test_no_row_at_all(cbo: SparkSession, make: Make) -> None:
+def test_estimate_without_matching_rows(cbo: SparkSession, make: Make) -> None:
     make("t", 100, "id AS x")
     assert off_and_on(cbo, "SELECT id, x FROM t WHERE x > 1000")[1]["rows"] in (0, None)
 
 
-def test_stale_statistics_are_no_error(cbo: SparkSession, make: Make, same: Same) -> None:
+def test_stale_statistics_raise_no_error(cbo: SparkSession, make: Make, same: Same) -> None:
     make("t", 100, "id AS x", analyze="FOR ALL COLUMNS")
     cbo.sql("INSERT INTO t SELECT id + 1000, id + 1000 FROM range(100)")
     tamis.index(cbo, "t").refresh()
@@ -159,17 +159,17 @@ def test_stale_statistics_are_no_error(cbo: SparkSession, make: Make, same: Same
 
 
 @pytest.mark.parametrize("analyze", [None, "NOSCAN"])
-def test_without_a_row_count_nothing_is_estimated(
+def test_no_estimate_without_a_row_count(
     cbo: SparkSession, make: Make, analyze: str | None
 ) -> None:
-    # Row counts of some tables alone would change the strategies of joins.
+    # Row counts of some tables only would change the strategies of joins.
     make("t", 1000, "id AS x", analyze=analyze)
     off, on = off_and_on(cbo, "SELECT id, x FROM t")
     assert off["rows"] is None
     assert on == off
 
 
-def test_without_cbo_no_column_is_estimated(spark: SparkSession, make: Make) -> None:
+def test_no_column_estimate_without_cbo(spark: SparkSession, make: Make) -> None:
     make("t", 1000, "id % 7 AS k")
     off, on = off_and_on(spark, "SELECT id, k FROM t")
     assert off["columns"] == {}
@@ -189,9 +189,9 @@ def test_plan_statistics_without_cbo(spark: SparkSession, make: Make) -> None:
 
 
 def leaves(spark: SparkSession, statement: str) -> list[str]:
-    """The tables of the optimized plan, in the order of the joins."""
-    found = spark.sql(statement)._jdf.queryExecution().optimizedPlan().collectLeaves()
-    texts = [found.apply(i).output().toString() for i in range(found.size())]
+    """Return the tables of the optimized plan, in the order of the joins."""
+    relations = spark.sql(statement)._jdf.queryExecution().optimizedPlan().collectLeaves()
+    texts = [relations.apply(i).output().toString() for i in range(relations.size())]
     return [next(n for n in ("big", "mid", "small") if f"{n}_" in text) for text in texts]
 
 
@@ -207,7 +207,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("partitioned", [None, "small_f"])
-def test_joins_are_reordered_as_by_plain_spark(
+def test_joins_are_reordered_as_in_plain_spark(
     cbo: SparkSession, make: Make, same: Same, partitioned: str | None
 ) -> None:
     make("big", 4000, "id AS big_k", "id % 50 AS big_s")
@@ -228,7 +228,7 @@ def test_joins_are_reordered_as_by_plain_spark(
     assert reordered > 0
 
 
-def test_star_filter_finds_the_predicates_of_dimensions(
+def test_star_detection_sees_the_predicates_of_dimensions(
     cbo: SparkSession, make: Make, same: Same
 ) -> None:
     make("big", 4000, "id AS big_k", "id % 50 AS big_s")

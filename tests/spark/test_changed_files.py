@@ -1,4 +1,4 @@
-"""Files that change under a listing that Spark keeps: it reads what lies there now, and so does tamis."""
+"""Files change under a listing that Spark keeps: Spark reads the new content, and so does tamis."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _write(path: Path, first: int, count: int = ROWS) -> None:
 
 @pytest.fixture
 def folder(spark: SparkSession, tmp_path: Path) -> Path:
-    """Ids 0 to 499 in five files with an index, and a table `t` over them, listed by Spark."""
+    """Write ids 0 to 499 to five indexed files, and list them in Spark as the table `t`."""
     folder = tmp_path / "a table"
     folder.mkdir()
     for number in range(FILES):
@@ -51,26 +51,26 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("count", [ROWS, 10, 5 * ROWS], ids=["as large", "smaller", "larger"])
-def test_overwritten_in_place(
+def test_file_overwritten_in_place_gives_its_new_rows(
     spark: SparkSession, folder: Path, same: Callable[[str], DataFrame], count: int
 ) -> None:
-    # Spark reads the bytes that it listed, so that a larger file has to have its rows there
+    # Spark reads as many bytes as it listed, so that a larger file needs its rows there
     _write(folder / "part-2.parquet", 5000, count)
     for sql in QUERIES:
         same(sql)
     assert kept(same(QUERIES[0])) == [1]
-    said = [text for text in spark._jvm.io.tamis.Tamis.warnings() if str(folder.name) in text]
-    assert any("1 files" in text and "REFRESH TABLE" in text for text in said)
+    warnings = [text for text in spark._jvm.io.tamis.Tamis.warnings() if str(folder.name) in text]
+    assert any("1 files" in text and "REFRESH TABLE" in text for text in warnings)
     spark.catalog.refreshTable("t")
     tamis.index(spark, str(folder)).refresh()
     assert kept(same("SELECT * FROM t WHERE id >= 5000")) == [1]
     assert kept(same("SELECT * FROM t WHERE id = 130")) == [1]
 
 
-def test_changed_again_and_back(
+def test_file_changed_twice_and_restored(
     spark: SparkSession, folder: Path, same: Callable[[str], DataFrame]
 ) -> None:
-    """A frame that was made before sees each state."""
+    """A frame that was made before the changes sees each state."""
     file = folder / "part-2.parquet"
     before, status = file.read_bytes(), file.stat()
     frame = spark.table("t").where("id >= 1000")
@@ -84,8 +84,8 @@ def test_changed_again_and_back(
     assert rows(frame.select("id")) == []
 
 
-def test_a_file_that_is_gone(spark: SparkSession, folder: Path) -> None:
-    """Spark fails, and so does what would not have read it."""
+def test_deleted_file_raises_as_in_plain_spark(spark: SparkSession, folder: Path) -> None:
+    """Spark fails. A query that would not read the file fails, too."""
     (folder / "part-2.parquet").unlink()
     for sql in ("SELECT count(*) FROM t", "SELECT * FROM t WHERE id < 10"):
         for on in ("false", "true"):

@@ -1,4 +1,4 @@
-"""Predicates over user-defined functions of which something is declared, end to end."""
+"""Predicates over user-defined functions with declared properties, end to end."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def discretize(x: int) -> int:
 
 def conjunct(frame: DataFrame, part: str) -> dict[str, Any]:
     (scan,) = scans(frame)
-    (found,) = [each for each in scan["conjuncts"] if part in each["sql"]]
-    return dict(found)
+    (match,) = [each for each in scan["conjuncts"] if part in each["sql"]]
+    return dict(match)
 
 
 def plan(frame: DataFrame) -> str:
@@ -43,16 +43,16 @@ def warnings(spark: SparkSession) -> list[str]:
     return [str(each) for each in spark._jvm.io.tamis.Tamis.warnings()]
 
 
-def test_undeclared_prunes_nothing_and_says_what_would(
+def test_undeclared_function_prunes_nothing_and_suggests_a_declaration(
     spark: SparkSession, events: DataFrame, same: Same
 ) -> None:
     spark.udf.register("discretize", discretize, LongType())
     frame = same("SELECT * FROM events WHERE discretize(id) = 3")
     assert kept(frame) == [10]
-    found = conjunct(frame, "discretize")
-    assert found["pushdown"] == "unsupported"
-    assert found["reason"]["code"] == "FUNCTION_NOT_DECLARED"
-    assert 'tamis.declare(spark, "discretize"' in found["reason"]["fix"]
+    info = conjunct(frame, "discretize")
+    assert info["pushdown"] == "unsupported"
+    assert info["reason"]["code"] == "FUNCTION_NOT_DECLARED"
+    assert 'tamis.declare(spark, "discretize"' in info["reason"]["fix"]
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ def test_monotone_function_prunes_and_its_filter_stays(
     tamis.declare(spark, "discretize", monotone=discretize)
     frame = same(f"SELECT * FROM events WHERE {predicate}")
     assert kept(frame) == [files]
-    found = conjunct(frame, "discretize")
-    assert found["pushdown"] == "inexact"
-    assert found["reason"]["code"] == "DECLARED_FUNCTION"
+    info = conjunct(frame, "discretize")
+    assert info["pushdown"] == "inexact"
+    assert info["reason"]["code"] == "DECLARED_FUNCTION"
     assert "BatchEvalPython" in plan(frame)
 
 
 @pytest.mark.parametrize("predicate", ["discretize(id) >= 0", "NOT (discretize(id) <=> 77)"])
-def test_what_is_true_of_every_row_by_declaration_stays(
+def test_predicate_true_by_declaration_stays_in_the_plan(
     spark: SparkSession, events: DataFrame, same: Same, predicate: str
 ) -> None:
     spark.udf.register("discretize", discretize, LongType())
@@ -94,13 +94,13 @@ def test_what_is_true_of_every_row_by_declaration_stays(
     assert "BatchEvalPython" in plan(frame)
 
 
-def test_falling_function(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_decreasing_function_prunes(spark: SparkSession, events: DataFrame, same: Same) -> None:
     spark.udf.register("rank", lambda x: 1000 - x, LongType())
     tamis.declare(spark, "rank", monotone=lambda x: 1000 - x, increasing=False, types=["BIGINT"])
     assert kept(same("SELECT * FROM events WHERE rank(id) < 50")) == [1]
 
 
-def test_image(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_declared_image_prunes(spark: SparkSession, events: DataFrame, same: Same) -> None:
     def wobble(x: int) -> int:
         return x // 100 * 2 + x % 2
 
@@ -118,7 +118,9 @@ def test_image(spark: SparkSession, events: DataFrame, same: Same) -> None:
 
 
 @pytest.mark.parametrize("arrow", [False, True])
-def test_types(spark: SparkSession, events: DataFrame, same: Same, arrow: bool) -> None:
+def test_declared_function_of_dates_prunes(
+    spark: SparkSession, events: DataFrame, same: Same, arrow: bool
+) -> None:
     if arrow:
         pytest.importorskip("pandas")
     year = udf(lambda d: d.year if d else None, IntegerType(), useArrow=arrow)
@@ -139,7 +141,9 @@ def test_types(spark: SparkSession, events: DataFrame, same: Same, arrow: bool) 
     assert kept(same("SELECT * FROM events WHERE first_two(name) = 'n1'")) == [0]
 
 
-def test_other_arguments_are_constants(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_other_arguments_must_be_constants(
+    spark: SparkSession, events: DataFrame, same: Same
+) -> None:
     def bucketize(x: int, n: int) -> int:
         return x // n
 
@@ -149,12 +153,14 @@ def test_other_arguments_are_constants(spark: SparkSession, events: DataFrame, s
     tamis.declare(spark, "bucketize", monotone=bucketize, constants=[range(1, 1000)])
     assert kept(same("SELECT * FROM events WHERE bucketize(id, 100) = 3")) == [1]
     assert kept(same("SELECT * FROM events WHERE bucketize(id, 50) = 3")) == [1]
-    # Constants of which nothing was declared, and no constant.
+    # Constants that the declaration does not cover, and an argument that is not constant.
     assert kept(same("SELECT * FROM events WHERE bucketize(id, -100) = -3")) == [10]
     assert kept(same("SELECT * FROM events WHERE bucketize(id, item.sku + 1) = 0")) == [10]
 
 
-def test_null_and_nan_are_asked(spark: SparkSession, folder: str, same: Same) -> None:
+def test_function_is_evaluated_for_null_and_nan(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
     spark.range(1000).selectExpr(
         "id", "IF(id BETWEEN 300 AND 399, NULL, id) AS n", "IF(id = 250, DOUBLE('NaN'), id) AS d"
     ).repartitionByRange(10, "id").write.parquet(folder + "/t")
@@ -168,7 +174,7 @@ def test_null_and_nan_are_asked(spark: SparkSession, folder: str, same: Same) ->
     tamis.declare(spark, "or_seven", monotone=or_seven)
     assert kept(same("SELECT * FROM t WHERE or_seven(n) = 7")) == [2]
     assert kept(same("SELECT * FROM t WHERE or_seven(n) = 3")) == [0]
-    # Raises for NULL: such a file is read.
+    # It raises for NULL: a file with NULL is read.
     spark.udf.register("plain", lambda x: x // 100, LongType())
     tamis.declare(spark, "plain", monotone=lambda x: x // 100, types=["BIGINT"])
     frame = spark.sql("SELECT * FROM t WHERE plain(n) = 5 AND id > 500")
@@ -184,13 +190,13 @@ def test_null_and_nan_are_asked(spark: SparkSession, folder: str, same: Same) ->
     assert len(rows(frame)) == 1
 
 
-def test_refuted_contract(spark: SparkSession) -> None:
+def test_refuted_declaration_prunes_nothing(spark: SparkSession) -> None:
     with pytest.raises(tamis.DeclarationError, match=r"last\(-1\) = 1 and last\(0\) = 0"):
         tamis.declare(spark, "last", monotone=lambda x: abs(x) % 10, types=["INT"])
     assert spark.conf.get(CONF, None) is None
 
 
-def test_broken_contract_is_not_known_and_said_once(
+def test_broken_declaration_is_unknown_and_warned_once(
     spark: SparkSession, events: DataFrame, same: Same, tmp_path: Path
 ) -> None:
     spark.udf.register("discretize", discretize, LongType())
@@ -209,12 +215,14 @@ def test_broken_contract_is_not_known_and_said_once(
     assert kept(same(statement)) == [1]
 
 
-def test_redeclared_and_registered_anew(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_function_is_declared_and_registered_again(
+    spark: SparkSession, events: DataFrame, same: Same
+) -> None:
     statement = "SELECT * FROM events WHERE discretize(id) = 3"
     spark.udf.register("discretize", discretize, LongType())
     tamis.declare(spark, "discretize", monotone=discretize)
     assert kept(same(statement)) == [1]
-    # Another function under the name: what was declared of the old one is not believed.
+    # Another function has the name: declarations of the old one do not apply to it.
     spark.udf.register("discretize", lambda x: 9 - x // 100, LongType())
     assert kept(same(statement)) == [10]
     assert any("is not the function that was declared" in each for each in warnings(spark))
@@ -227,7 +235,7 @@ def test_redeclared_and_registered_anew(spark: SparkSession, events: DataFrame, 
     assert len(spark.conf.get(CONF).split(",")) == 1
 
 
-def test_sessions_do_not_see_each_other(spark: SparkSession, events_path: str) -> None:
+def test_sessions_do_not_share_declarations(spark: SparkSession, events_path: str) -> None:
     other = spark.newSession()
     for session, size in ((spark, 100), (other, 500)):
         session.read.parquet(events_path).createOrReplaceTempView("events")
@@ -251,7 +259,7 @@ def _parts(size: int) -> Callable[[int], int]:
     return part
 
 
-def test_a_restarted_sidecar_knows_it_too(
+def test_restarted_sidecar_keeps_declarations(
     spark: SparkSession, events: DataFrame, same: Same
 ) -> None:
     spark.udf.register("discretize", discretize, LongType())
@@ -261,13 +269,13 @@ def test_a_restarted_sidecar_knows_it_too(
     assert kept(same("SELECT * FROM events WHERE discretize(id) = 4")) == [1]
 
 
-def test_udf_that_is_not_registered(spark: SparkSession, events: DataFrame) -> None:
+def test_declaration_of_an_unregistered_udf(spark: SparkSession, events: DataFrame) -> None:
     tens = udf(lambda x: x // 100, LongType())
     tamis.declare(spark, tens, monotone=tens, types=["BIGINT"])
     frame = events.where(tens(col("id")) == 3)
     assert kept(frame) == [1]
     assert frame.count() == 100
-    # Of the same name, "<lambda>", and another function.
+    # Another function with the same name, "<lambda>".
     other = udf(lambda x: 9 - x // 100, LongType())
     assert kept(events.where(other(col("id")) == 3)) == [10]
     tamis.declare(spark, other, monotone=other, increasing=False, types=["BIGINT"])
@@ -277,7 +285,7 @@ def test_udf_that_is_not_registered(spark: SparkSession, events: DataFrame) -> N
 
 
 @pytest.mark.parametrize("body", ["raises", "exits", "hangs", "loops"])
-def test_function_that_misbehaves_in_the_sidecar(
+def test_misbehaving_function_in_the_sidecar(
     spark: SparkSession, events: DataFrame, body: str
 ) -> None:
     driver = os.getpid()
@@ -311,14 +319,14 @@ def test_random_function_stays_opaque(spark: SparkSession, events: DataFrame) ->
 
 @pytest.mark.parametrize("arrow", [False, True])
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Apia", "+05:30"])
-def test_timestamps_in_any_zone(
+def test_functions_of_timestamps_in_any_zone(
     spark: SparkSession, folder: str, same: Same, zone: str, arrow: bool
 ) -> None:
-    """Functions see local time, of the worker's zone or the session's, when clocks change too."""
+    """Functions see local time of the worker's or the session's zone, also around clock changes."""
     if arrow:
         pytest.importorskip("pandas")
     spark.conf.set("spark.sql.session.timeZone", zone)
-    # Others have no statistics.
+    # Other kinds have no statistics.
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     spark.range(960).selectExpr(
         "id", "timestamp_seconds(1711800000 - 10 * 86400 + id * 1800) AS ts"
@@ -345,7 +353,9 @@ def _start_of(x: datetime.datetime) -> datetime.datetime:
     return x.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def test_scala_function_of_a_primitive(spark: SparkSession, events: DataFrame) -> None:
+def test_declared_scala_function_of_a_primitive_prunes(
+    spark: SparkSession, events: DataFrame
+) -> None:
     """Spark calls it only where its argument is not NULL: IF(x IS NULL, NULL, f(x))."""
     pytest.importorskip("numpy")
     from pyspark.ml.feature import Bucketizer
@@ -355,10 +365,10 @@ def test_scala_function_of_a_primitive(spark: SparkSession, events: DataFrame) -
     frame = events.selectExpr("id", "double(id) AS d")
     filtered = stage.transform(frame).where("bucket = 1.0")
     (scan,) = scans(filtered)
-    (found,) = [each for each in scan["conjuncts"] if each.get("reason")]
-    assert found["reason"]["code"] == "FUNCTION_NOT_DECLARED"
+    (undeclared,) = [each for each in scan["conjuncts"] if each.get("reason")]
+    assert undeclared["reason"]["code"] == "FUNCTION_NOT_DECLARED"
     assert kept(filtered) == [10]
-    name = found["reason"]["text"].split(" of ")[1].split(",")[0]
+    name = undeclared["reason"]["text"].split(" of ")[1].split(",")[0]
     tamis.declare(spark, name, monotone=lambda x: float(sum(x >= each for each in splits) - 1))
     filtered = stage.transform(frame).where("bucket = 1.0")
     assert kept(filtered) == [2]

@@ -1,4 +1,4 @@
-"""Long and deep predicates, as programs write them: the rows of Spark, and files are ruled out."""
+"""Long and deep predicates, as programs generate them, skip files and return the rows of Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _nested(levels: int, wrap: Callable[[str, int], str], core: str) -> str:
     return reduce(wrap, range(levels), core)
 
 
-#: Name -> predicate over id (0 to 999, ten files) and amount, and how many files are kept.
+#: Name -> predicate over id (0 to 999, ten files) and amount, and the number of kept files.
 PREDICATES: dict[str, tuple[str, int]] = {
     "equalities": (" OR ".join(f"id = {k * 5 + 900}" for k in range(TERMS)), 1),
     "equalities of two": (
@@ -34,7 +34,7 @@ PREDICATES: dict[str, tuple[str, int]] = {
     ),
     "beginnings": (" OR ".join(f"name LIKE 'n09{k:04d}%'" for k in range(TERMS)), 1),
     "case": (" OR ".join(f"upper(name) = 'N{k + 950:04d}'" for k in range(TERMS)), 1),
-    # Spark itself has no stack for many more.
+    # Spark itself overflows its stack for many more.
     "differences": (" AND ".join(f"id + item.sku <> {k}" for k in range(200)) + " AND id < 100", 1),
     "sum": ("id" + " + item.sku" * 150 + " < 1000", 1),
     "product": (_nested(90, lambda x, k: f"abs({x}) + {k % 2} * id", "id") + " < 50", 1),
@@ -52,14 +52,17 @@ PREDICATES: dict[str, tuple[str, int]] = {
         _nested(95, lambda x, k: f"id = {k % 90} OR (item.sku <> {k} AND ({x}))", "id = 77"),
         1,
     ),
-    # Deeper than anybody looks: kept whole, and right.
+    # Deeper than any component analyzes: all files are kept, and the rows are right.
     "too deep": ("id" + " + item.sku" * 300 + " < 1000", 10),
 }
 
 
 @pytest.fixture(autouse=True)
 def not_compiled(spark: SparkSession) -> Iterator[None]:
-    """Java code of that length takes Spark longer than anything that is asked here."""
+    """Disable code generation.
+
+    Spark compiles Java code of this length more slowly than it runs the tests.
+    """
     confs = {
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -72,14 +75,14 @@ def not_compiled(spark: SparkSession) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", PREDICATES)
-def test_rows_and_files(
+def test_deep_predicates_skip_files_and_keep_rows(
     name: str,
     events: DataFrame,
     same: Callable[[str], DataFrame],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     predicate, files = PREDICATES[name]
-    # under spark.testing Spark fails where it warns otherwise
+    # under spark.testing Spark raises where it otherwise warns
     events.sparkSession.conf.set("spark.sql.optimizer.maxIterations", "1000")
     frame = same(f"SELECT id FROM events WHERE {predicate}")
     (scan,) = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))

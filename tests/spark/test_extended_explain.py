@@ -1,4 +1,4 @@
-"""EXPLAIN ends with what tamis decided, where spark.sql.extendedExplainProviders asks for it."""
+"""EXPLAIN ends with the decisions of tamis if spark.sql.extendedExplainProviders requests them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def provider(spark: SparkSession) -> None:
     spark.conf.set(CONF, "io.tamis.TamisExplain")
 
 
-def told(spark: SparkSession, query: str, mode: str = "") -> list[str]:
-    """The lines that EXPLAIN ends with."""
+def extended_lines(spark: SparkSession, query: str, mode: str = "") -> list[str]:
+    """Return the lines of tamis at the end of EXPLAIN."""
     text = str(spark.sql(f"EXPLAIN {mode} {query}").first()[0])
     _, title, end = text.partition("== Extended Information (tamis) ==\n")
     assert title, text
@@ -26,9 +26,11 @@ def told(spark: SparkSession, query: str, mode: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["", "FORMATTED", "EXTENDED"])
-def test_a_scan_and_its_conjuncts(spark: SparkSession, events: DataFrame, mode: str) -> None:
+def test_explain_shows_a_scan_and_its_conjuncts(
+    spark: SparkSession, events: DataFrame, mode: str
+) -> None:
     query = "SELECT name FROM events WHERE id < 150 AND soundex(name) = 'x'"
-    scan, *conjuncts = told(spark, query, mode)
+    scan, *conjuncts = extended_lines(spark, query, mode)
     assert scan.startswith("scan 1 of parquet file:")
     assert ": 2 of 10 files, " in scan
     assert scan.endswith("200 of 1000 rows")
@@ -39,39 +41,41 @@ def test_a_scan_and_its_conjuncts(spark: SparkSession, events: DataFrame, mode: 
     assert "no pruning rule" in opaque
 
 
-def test_files_that_stay_in_a_relation_of_spark(spark: SparkSession, events_path: str) -> None:
+def test_explain_shows_files_of_a_relation_of_spark(spark: SparkSession, events_path: str) -> None:
     query = f"SELECT name, _metadata.file_name FROM parquet.`{events_path}` WHERE id < 150"
     for mode in ("", "FORMATTED"):
-        assert ": 2 of 10 files, " in told(spark, query, mode)[0]
+        assert ": 2 of 10 files, " in extended_lines(spark, query, mode)[0]
 
 
-def test_goals_subqueries_and_what_ran(spark: SparkSession, events: DataFrame) -> None:
-    assert "  goal LIMIT 3: the files are chosen for it" in told(
+def test_explain_shows_goals_subqueries_and_adaptive_plans(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    assert "  goal LIMIT 3: the files are chosen for it" in extended_lines(
         spark, "SELECT id FROM events LIMIT 3"
     )
     query = "SELECT name FROM events WHERE id < 150 AND id > (SELECT max(hash(name)) FROM events WHERE id = 7)"
-    lines = told(spark, query)
+    lines = extended_lines(spark, query)
     assert len([line for line in lines if line.startswith("scan ")]) == 2
     frame = spark.sql(query)
-    frame.collect()  # the adaptive plan is another one then
+    frame.collect()  # the adaptive plan differs afterwards
     text = frame._sc._jvm.PythonSQLUtils.explainString(frame._jdf.queryExecution(), "simple")
     assert text.count("\nscan ") == 2
 
 
-def test_of_no_scan_and_with_tamis_off(spark: SparkSession, events: DataFrame) -> None:
-    assert told(spark, "SELECT 1") == ["no scan of tamis"]
+def test_explain_without_a_scan_and_with_tamis_off(spark: SparkSession, events: DataFrame) -> None:
+    assert extended_lines(spark, "SELECT 1") == ["no scan of tamis"]
     spark.conf.set("spark.tamis.enabled", "false")
-    assert told(spark, "SELECT name FROM events WHERE id < 150") == ["no scan of tamis"]
+    assert extended_lines(spark, "SELECT name FROM events WHERE id < 150") == ["no scan of tamis"]
 
 
-def test_a_planner_that_cannot_be_asked(
+def test_explain_with_an_unavailable_planner(
     spark: SparkSession, events: DataFrame, no_sidecar: None
 ) -> None:
-    lines = told(spark, "SELECT name FROM events WHERE id < 150")
+    lines = extended_lines(spark, "SELECT name FROM events WHERE id < 150")
     assert ": 10 of 10 files, " in lines[0]
     assert lines[-1].startswith("  as plain Spark (")
 
 
-def test_it_never_throws(spark: SparkSession) -> None:
+def test_explain_provider_never_throws(spark: SparkSession) -> None:
     explain = spark._jvm.io.tamis.TamisExplain()
     assert explain.generateExtendedInfo(None).startswith("not known: ")

@@ -1,4 +1,4 @@
-"""Relations that stay Spark's own, bucketed ones and those with _metadata, list fewer files."""
+"""Relations that remain Spark's own, bucketed or with _metadata, list fewer files."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ROWS = """
 def folders(
     spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, str]:
-    """1,000 rows as Parquet, indexed; what is said of files counts bucket files.
+    """Write 1,000 rows to indexed Parquet tables; file counts are counts of bucket files.
 
     by_id: 5 ranges of id, each in 4 buckets of id. by_k: the same ranges in 3 of 4 buckets of k.
-    sorted: one file a bucket of part, 3 of 8 hold rows, sorted. parts: partitioned by part, 2 ranges of id and 4
-    buckets of id each.
+    sorted: one file per bucket of part, 3 of 8 hold rows, sorted. parts: partitioned by part, 2
+    ranges of id and 4 buckets of id each.
     """
     root = tmp_path_factory.mktemp("swap")
     frame = spark_session.sql(ROWS)
@@ -63,7 +63,7 @@ BUCKETS = {
 
 @pytest.fixture
 def tables(spark: SparkSession, folders: dict[str, str]) -> dict[str, str]:
-    """The tables in the catalog. No join is a broadcast, so that buckets matter."""
+    """Register the tables in the catalog. Joins are not broadcast, so that buckets matter."""
     for name, buckets in BUCKETS.items():
         spark.sql(
             f"CREATE TABLE {name} ({COLUMNS}) USING parquet {buckets} LOCATION '{folders[name]}'"
@@ -83,7 +83,7 @@ def conjuncts(frame: DataFrame) -> dict[str, str]:
 
 
 def files_read(spark: SparkSession, statement: str) -> list[int]:
-    """`number of files read` of each scan, of the plan as it ran."""
+    """Return `number of files read` of each scan of the plan that ran."""
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     frame = spark.sql(statement)
     frame.collect()
@@ -124,7 +124,7 @@ HITS_AND_MISSES = [
 
 
 @pytest.mark.parametrize(("table", "predicate", "files", "total", "exact"), HITS_AND_MISSES)
-def test_hits_and_misses(
+def test_predicates_keep_the_expected_files(
     spark: SparkSession,
     tables: dict[str, str],
     same: Same,
@@ -145,7 +145,7 @@ def test_hits_and_misses(
     same(f"SELECT count(*), sum(k) FROM {table} WHERE {predicate}")
 
 
-def test_explain_tells_of_it(spark: SparkSession, tables: dict[str, str]) -> None:
+def test_explain_reports_a_swapped_file_index(spark: SparkSession, tables: dict[str, str]) -> None:
     frame = spark.table("by_id").where("id < 250 AND k = 3")
     document = tamis.explain(frame).to_dict()
     (scan,) = document["scans"]
@@ -160,7 +160,9 @@ def test_explain_tells_of_it(spark: SparkSession, tables: dict[str, str]) -> Non
     assert "8 of 20 files" in str(tamis.explain(frame))
 
 
-def test_what_is_left_alone_says_why(spark: SparkSession, tables: dict[str, str]) -> None:
+def test_left_alone_relation_reports_the_reason(
+    spark: SparkSession, tables: dict[str, str]
+) -> None:
     def why(frame: DataFrame) -> str:
         document = tamis.explain(frame).to_dict()
         assert document["scans"] == []
@@ -188,8 +190,13 @@ def test_what_is_left_alone_says_why(spark: SparkSession, tables: dict[str, str]
 # ---- buckets ----
 
 
-def test_bucket_pruning_goes_on(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
-    """What Spark chooses buckets by stays in the filter, even where it is true of all that is kept."""
+def test_bucket_pruning_still_applies(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
+    """Predicates by which Spark prunes buckets stay in the filter.
+
+    They stay even if all kept rows satisfy them.
+    """
     spark.conf.set(
         "spark.sql.sources.bucketing.autoBucketedScan.enabled", "false"
     )  # EXPLAIN says it
@@ -202,10 +209,10 @@ def test_bucket_pruning_goes_on(spark: SparkSession, tables: dict[str, str], sam
     assert conjuncts(frame)["(id < 200L)"] == "exact"
 
 
-def test_files_of_another_number_of_buckets(
+def test_files_written_with_another_number_of_buckets(
     spark: SparkSession, folders: dict[str, str], same: Same
 ) -> None:
-    """Rows that lie in another bucket than theirs: with tamis as many of them are lost as without."""
+    """Rows lie outside their bucket: the same number is lost with tamis as without."""
     for buckets in (2, 3, 8):
         spark.sql(
             f"CREATE TABLE other ({COLUMNS}) USING parquet CLUSTERED BY (part) INTO {buckets} "
@@ -220,17 +227,17 @@ def test_files_of_another_number_of_buckets(
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 @pytest.mark.parametrize("ordering", ["true", "false"])
-def test_joins_of_buckets(
+def test_bucketed_joins_need_no_exchange(
     spark: SparkSession, tables: dict[str, str], same: Same, adaptive: str, ordering: str
 ) -> None:
-    """No exchange where Spark needs none without tamis, though whole buckets are empty."""
+    """No exchange where Spark needs none without tamis, even if whole buckets are empty."""
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     spark.conf.set("spark.sql.legacy.bucketedTableScan.outputOrdering", ordering)
     frame = same(
         "SELECT a.id, b.name FROM by_id a JOIN by_id b ON a.id = b.id WHERE a.id < 250 AND b.k = 3"
     )
     assert "Exchange" not in plan(frame).replace("Exchange SinglePartition", "")
-    assert kept(frame) == [8, 8]  # Spark tells both sides of the range
+    assert kept(frame) == [8, 8]  # Spark infers the range for both sides
     frame = same(
         "SELECT a.part, count(*), max(b.id) FROM sorted a JOIN sorted b ON a.part = b.part "
         "WHERE a.id >= 740 AND b.id >= 760 AND b.id < 770 GROUP BY a.part"
@@ -246,14 +253,16 @@ def test_joins_of_buckets(
          "WHERE id >= 740 AND id < 760")  # fmt: skip
 
 
-def test_coalesced_buckets(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_coalesced_buckets_keep_all_partners(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     spark.conf.set("spark.sql.bucketing.coalesceBucketsInJoin.enabled", "true")
     spark.sql(ROWS).where("id >= 700").write.bucketBy(8, "id").saveAsTable("eight")
     frame = same("SELECT a.id FROM by_id a JOIN eight b ON a.id = b.id WHERE a.id < 790")
     assert min(kept(frame)) >= 4
 
 
-def test_buckets_that_spark_does_not_use(
+def test_swap_with_bucketing_disabled(
     spark: SparkSession, tables: dict[str, str], same: Same
 ) -> None:
     spark.conf.set("spark.sql.sources.bucketing.enabled", "false")
@@ -264,7 +273,9 @@ def test_buckets_that_spark_does_not_use(
 # ---- partitions ----
 
 
-def test_dynamic_partition_pruning(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_dynamic_partition_pruning_of_swapped_relations(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10485760")
     spark.sql("SELECT CAST(id AS INT) AS part, id * 10 AS label FROM range(4)").write.saveAsTable(
         "labels"
@@ -280,10 +291,10 @@ def test_dynamic_partition_pruning(spark: SparkSession, tables: dict[str, str], 
     same(statement.replace("k >= 0", "id < 800"))
 
 
-def test_filters_that_spark_applies_to_partitions_alone(
+def test_filters_applied_only_to_partitions(
     spark: SparkSession, tables: dict[str, str], same: Same
 ) -> None:
-    """Spark does not apply them to rows: the index has to."""
+    """Spark does not apply them to rows, so that the index has to."""
     spark.udf.register("odd", lambda n: n % 2 == 1, "boolean")
     for predicate in (
         "part = (SELECT max(part) FROM parts)",
@@ -297,7 +308,9 @@ def test_filters_that_spark_applies_to_partitions_alone(
         same(f"SELECT count(*) FROM parts WHERE {predicate}")
 
 
-def test_catalog_partitions(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_catalog_partitions_are_pruned(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     spark.sql("ALTER TABLE parts DROP PARTITION (part = 3)")
     assert same("SELECT count(*) FROM parts WHERE id >= 740").first()[0] == 10
     spark.sql("MSCK REPAIR TABLE parts")
@@ -307,11 +320,13 @@ def test_catalog_partitions(spark: SparkSession, tables: dict[str, str], same: S
 # ---- metadata ----
 
 
-def test_metadata_columns(spark: SparkSession, events_path: str, same: Same) -> None:
+def test_relation_with_metadata_columns_is_pruned(
+    spark: SparkSession, events_path: str, same: Same
+) -> None:
     events = f"parquet.`{events_path}`"  # views have no metadata columns
     every = f"SELECT *, _metadata.file_name AS file, _metadata.row_index AS at FROM {events}"
     name = spark.sql(f"SELECT file FROM ({every}) WHERE id = 105").first()[0]
-    # predicate | files kept by tamis | files that are read
+    # predicate | files that tamis keeps | files that are read
     for predicate, by_tamis, read in (
         ("id < 150", 2, 2),
         ("id >= 100 AND id < 200", 1, 1),
@@ -338,17 +353,19 @@ def test_metadata_columns(spark: SparkSession, events_path: str, same: Same) -> 
     )
 
 
-def test_metadata_of_partitions(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_partitioned_relation_with_metadata_is_pruned(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     frame = same("SELECT _metadata.file_name, * FROM parts WHERE part = 2 AND id > 600")
     assert "TamisFileIndex" in plan(frame)
     assert spark.sql("SELECT input_file_name() FROM by_id WHERE id < 200").distinct().count() == 4
     assert len(spark.table("by_id").where("id < 200").inputFiles()) == 4
 
 
-# ---- plans that are optimized twice, kept, and written from ----
+# ---- plans that are optimized twice, cached, and written from ----
 
 
-def test_subqueries_are_optimized_twice(
+def test_relations_of_subqueries_are_optimized_twice(
     spark: SparkSession, tables: dict[str, str], same: Same
 ) -> None:
     frame = same(
@@ -367,7 +384,9 @@ def test_subqueries_are_optimized_twice(
     assert once.toString().count("1995-12-31") == 1  # the implied range, added once
 
 
-def test_equal_scans_are_read_once(spark: SparkSession, tables: dict[str, str], same: Same) -> None:
+def test_equal_scans_share_an_exchange(
+    spark: SparkSession, tables: dict[str, str], same: Same
+) -> None:
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     grouped = "SELECT k, count(*) AS n FROM by_id WHERE id < {} GROUP BY k"
     frame = same(
@@ -377,11 +396,11 @@ def test_equal_scans_are_read_once(spark: SparkSession, tables: dict[str, str], 
     other = same(
         f"SELECT * FROM ({grouped.format(200)}) a JOIN ({grouped.format(400)}) b ON a.k = b.k"
     )
-    assert "ReusedExchange" not in plan(other)  # no filter is left: the files tell them apart
+    assert "ReusedExchange" not in plan(other)  # no filter is left: only the files tell them apart
     assert kept(other) == [4, 8]
 
 
-def test_caches_writes_and_refreshes(
+def test_caches_writes_and_refreshes_see_current_files(
     spark: SparkSession, tables: dict[str, str], same: Same, folder: str
 ) -> None:
     spark.sql(
@@ -390,8 +409,8 @@ def test_caches_writes_and_refreshes(
     tamis.index(spark, "b").build()
     spark.sql("CREATE VIEW v AS SELECT * FROM b WHERE id >= 100")
     spark.sql("CACHE TABLE hot AS SELECT * FROM b WHERE id < 50")
-    held = spark.table("b").where("id < 60")
-    assert held.count() == 60
+    cached_listing = spark.table("b").where("id < 60")
+    assert cached_listing.count() == 60
     assert same("SELECT count(*) FROM v").first()[0] == 100
     spark.sql("INSERT INTO b SELECT id + 1000 FROM b WHERE id < 10")
     assert same("SELECT count(*), max(id) FROM v").first() == (110, 1009)
@@ -402,13 +421,13 @@ def test_caches_writes_and_refreshes(
         spark.sql("INSERT OVERWRITE b SELECT id FROM b WHERE id < 20")
     spark.sql("CREATE TABLE c AS SELECT * FROM b WHERE id > 20")
     assert spark.table("c").count() == 9
-    spark.sql("UNCACHE TABLE hot")  # Spark itself would look for the files that are gone
+    spark.sql("UNCACHE TABLE hot")  # otherwise Spark lists the files that are gone
     spark.sql("TRUNCATE TABLE b")
     assert same("SELECT count(*) FROM b WHERE id < 50").first()[0] == 0
     spark.sql("DROP VIEW v")
 
 
-def test_files_behind_the_index(spark: SparkSession, same: Same, folder: str) -> None:
+def test_files_newer_than_the_index_are_read(spark: SparkSession, same: Same, folder: str) -> None:
     spark.sql(
         f"CREATE TABLE b (id BIGINT) USING parquet CLUSTERED BY (id) INTO 2 BUCKETS LOCATION '{folder}/b'"
     )
@@ -421,13 +440,15 @@ def test_files_behind_the_index(spark: SparkSession, same: Same, folder: str) ->
     assert kept(same("SELECT id FROM b WHERE id >= 100")) == [2]
 
 
-def test_missing_files(spark: SparkSession, folder: str) -> None:
+def test_ignored_missing_files_give_the_rows_of_plain_spark(
+    spark: SparkSession, folder: str
+) -> None:
     spark.sql(
         f"CREATE TABLE b (id BIGINT) USING parquet CLUSTERED BY (id) INTO 2 BUCKETS LOCATION '{folder}/b'"
     )
     spark.range(100).write.insertInto("b")
     tamis.index(spark, "b").build()
-    spark.table("b").where("id < 60").count()  # Spark remembers the listing
+    spark.table("b").where("id < 60").count()  # Spark caches the listing
     next(iter(pathlib.Path(folder, "b").glob("*.parquet"))).unlink()
     spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
     answers = []
@@ -438,12 +459,14 @@ def test_missing_files(spark: SparkSession, folder: str) -> None:
     assert 0 < len(answers[0]) < 100
 
 
-def test_statistics_of_the_catalog_follow(spark: SparkSession, tables: dict[str, str]) -> None:
+def test_catalog_statistics_follow_the_kept_files(
+    spark: SparkSession, tables: dict[str, str]
+) -> None:
     spark.sql("ANALYZE TABLE by_id COMPUTE STATISTICS FOR COLUMNS id, k")
     spark.conf.set("spark.sql.cbo.enabled", "true")
 
     def estimated(condition: str) -> tuple[int, int | None]:
-        """Bytes and rows of the relation in the optimized plan."""
+        """Return the bytes and rows that are estimated for the relation in the optimized plan."""
         text = str(spark.sql(f"EXPLAIN COST SELECT * FROM by_id WHERE {condition}").first()[0])
         line = next(each for each in text.splitlines() if "Relation spark_catalog" in each)
         size = re.search(r"sizeInBytes=([\d.]+) (\w+)", line)
@@ -459,7 +482,7 @@ def test_statistics_of_the_catalog_follow(spark: SparkSession, tables: dict[str,
         assert estimated("id < 200")[0] * 3 < estimated("id >= 0")[0]
 
 
-def test_random_numbers_above_and_streams_beside(
+def test_random_numbers_samples_and_topk_above_a_swap(
     spark: SparkSession, tables: dict[str, str], same: Same
 ) -> None:
     assert kept(spark.sql("SELECT id, rand(1) AS r FROM by_id WHERE id < 200")) == [4]
@@ -467,7 +490,9 @@ def test_random_numbers_above_and_streams_beside(
     same("SELECT id FROM by_id WHERE id < 200 ORDER BY id DESC LIMIT 3")
 
 
-def test_without_a_sidecar(spark: SparkSession, tables: dict[str, str], no_sidecar: None) -> None:
+def test_missing_sidecar_leaves_the_relation_to_spark(
+    spark: SparkSession, tables: dict[str, str], no_sidecar: None
+) -> None:
     before = len(spark._jvm.io.tamis.Tamis.warnings())
     frame = spark.table("by_id").where("id < 5 AND k >= 0")
     assert frame.count() == 5

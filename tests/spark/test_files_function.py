@@ -1,4 +1,4 @@
-"""tamis_files and tamis_history: every file, what decided it, and evidence that anyone can replay."""
+"""tamis_files and tamis_history show every file, what decided it, and evidence for the decision."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ NOT_IN_CELLS = "not_in_cells"
 
 
 def files(spark: SparkSession, query: str) -> list[Row]:
-    """Its rows; those kept are those that the plan of the query keeps."""
+    """Return the rows of tamis_files. The kept ones are those that the plan of the query keeps."""
     text = query.replace("\\", "\\\\").replace("'", "\\'")
-    found = spark.sql(f"SELECT * FROM tamis_files('{text}') ORDER BY scan, file").collect()
+    file_rows = spark.sql(f"SELECT * FROM tamis_files('{text}') ORDER BY scan, file").collect()
     decided = scans(spark.sql(query))
-    assert {row.scan for row in found} <= set(range(1, len(decided) + 1))
+    assert {row.scan for row in file_rows} <= set(range(1, len(decided) + 1))
     for number, scan in enumerate(decided, 1):
-        own = [row for row in found if row.scan == number]
+        own = [row for row in file_rows if row.scan == number]
         assert sum(row.kept for row in own) == scan["files_kept"]
         assert {row.table for row in own} == {scan["table"]}
         for row in own:
             assert row.kept or row.decided_by
-    return found
+    return file_rows
 
 
-def evidence(spark: SparkSession, found: list[Row]) -> pa.Table:
-    """The cells as a `files` table: Spark itself reads the literals."""
-    names = sorted({name for row in found for name in row.statistics})
+def evidence(spark: SparkSession, file_rows: list[Row]) -> pa.Table:
+    """Return the cells as a `files` table. Spark itself reads the literals."""
+    names = sorted({name for row in file_rows for name in row.statistics})
     tuples = ", ".join(
-        "(" + ", ".join(row.statistics.get(name, "NULL") for name in names) + ")" for row in found
+        "(" + ", ".join(row.statistics.get(name, "NULL") for name in names) + ")"
+        for row in file_rows
     )
     columns = ", ".join(f"`{name.replace('`', '``')}`" for name in names)
     return spark.sql(f"SELECT * FROM VALUES {tuples} AS cells({columns})").toArrow()
@@ -73,7 +74,10 @@ PREDICATES = [
 
 @pytest.fixture(scope="module")
 def varied(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """1,000 rows in partitions by p (of which one is NULL) and q, of most types; of some no index."""
+    """Write 1,000 rows of most types, partitioned by p (with a NULL) and q.
+
+    Some files have no index.
+    """
     path = str(tmp_path_factory.mktemp("varied") / "t")
     frame = spark_session.range(1000).selectExpr(
         "id",
@@ -99,19 +103,21 @@ def varied(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.parametrize("predicate", PREDICATES)
-def test_anyone_gets_the_same_verdicts(spark: SparkSession, varied: str, predicate: str) -> None:
+def test_replayed_evidence_gives_the_same_verdicts(
+    spark: SparkSession, varied: str, predicate: str
+) -> None:
     frame = spark.read.parquet(varied)
     frame.createOrReplaceTempView("varied")
-    found = files(spark, f"SELECT id FROM varied WHERE {predicate}")
-    assert len(found) > 10
+    file_rows = files(spark, f"SELECT id FROM varied WHERE {predicate}")
+    assert len(file_rows) > 10
     expression = tamis.parse(spark, predicate, frame.schema)
-    replayed = tamis.evaluate(expression, evidence(spark, found)).to_pylist()
-    for row, verdict in zip(found, replayed, strict=True):
+    replayed = tamis.evaluate(expression, evidence(spark, file_rows)).to_pylist()
+    for row, verdict in zip(file_rows, replayed, strict=True):
         if NOT_IN_CELLS in row.statistics:
             assert verdict == "some"
         else:
             assert verdict == (row.verdict or "some"), row
-    # what is said of a file is true of its rows
+    # the verdict of a file is true of its rows
     spark.conf.set("spark.tamis.enabled", "false")
     counted = {
         row.file: (row.passed, row.rows)
@@ -128,7 +134,7 @@ def test_anyone_gets_the_same_verdicts(spark: SparkSession, varied: str, predica
         )
         .collect()
     }
-    for row in found:
+    for row in file_rows:
         passed, rows = counted[row.file]
         if row.verdict == "none" or not row.kept:
             assert not passed
@@ -137,16 +143,18 @@ def test_anyone_gets_the_same_verdicts(spark: SparkSession, varied: str, predica
         assert row.rows in (None, rows)
 
 
-def test_each_file_once_with_what_is_known(spark: SparkSession, events: DataFrame) -> None:
-    found = files(spark, "SELECT name FROM events WHERE id >= 150 AND day < DATE '1995-09-01'")
-    assert len({row.file for row in found}) == len(found) == 10
-    assert [row.kept for row in found] == [False, True, True] + [False] * 7
-    assert {row.rows for row in found} == {100}
-    assert [row.verdict for row in found] == ["none", "some", "some"] + ["none"] * 7
-    assert found[0].decided_by == "(id >= 150L)"
-    assert {row.decided_by for row in found[1:3]} == {None}
-    assert {row.decided_by for row in found[3:]} == {"(day < DATE '1995-09-01')"}
-    assert found[2].statistics == {
+def test_each_file_is_listed_once_with_its_statistics(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    file_rows = files(spark, "SELECT name FROM events WHERE id >= 150 AND day < DATE '1995-09-01'")
+    assert len({row.file for row in file_rows}) == len(file_rows) == 10
+    assert [row.kept for row in file_rows] == [False, True, True] + [False] * 7
+    assert {row.rows for row in file_rows} == {100}
+    assert [row.verdict for row in file_rows] == ["none", "some", "some"] + ["none"] * 7
+    assert file_rows[0].decided_by == "(id >= 150L)"
+    assert {row.decided_by for row in file_rows[1:3]} == {None}
+    assert {row.decided_by for row in file_rows[3:]} == {"(day < DATE '1995-09-01')"}
+    assert file_rows[2].statistics == {
         "num_records": "100",
         "min.id": "200L",
         "max.id": "299L",
@@ -155,53 +163,58 @@ def test_each_file_once_with_what_is_known(spark: SparkSession, events: DataFram
         "max.day": "DATE '1995-10-27'",
         "null_count.day": "0",
     }
-    for row in found:
+    for row in file_rows:
         path = Path(row.file.removeprefix("file:"))
         assert row.size == path.stat().st_size
         assert row.modified.timestamp() == pytest.approx(path.stat().st_mtime, abs=0.01)
 
 
-def test_together_none_alone(spark: SparkSession, events: DataFrame) -> None:
-    found = files(spark, "SELECT name FROM events WHERE id < 120 AND id > 180")
-    assert not any(row.kept for row in found)
-    second = [row for row in found if row.statistics["min.id"] == "100L"]
+def test_conjuncts_that_exclude_each_other_decide_together(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    file_rows = files(spark, "SELECT name FROM events WHERE id < 120 AND id > 180")
+    assert not any(row.kept for row in file_rows)
+    second = [row for row in file_rows if row.statistics["min.id"] == "100L"]
     assert [row.verdict for row in second] == ["none"]
     assert "(id < 120L) AND (id > 180L)" in second[0].decided_by
 
 
-def test_what_only_follows_of_all(spark: SparkSession, events: DataFrame) -> None:
-    found = files(spark, "SELECT name FROM events WHERE year(day) = 1995 AND month(day) = 3")
-    # around New Year: 1995 is among the years and March may be among the months, but not of 1995
-    (around,) = [row for row in found if row.statistics["min.day"] == "DATE '1995-10-28'"]
+def test_verdict_that_needs_all_conjuncts(spark: SparkSession, events: DataFrame) -> None:
+    file_rows = files(spark, "SELECT name FROM events WHERE year(day) = 1995 AND month(day) = 3")
+    # Around New Year, 1995 is among the years and March may be among the months, but not March
+    # 1995.
+    (around,) = [row for row in file_rows if row.statistics["min.day"] == "DATE '1995-10-28'"]
     assert not around.kept
     assert "(year(day) = 1995)" in around.decided_by
     assert "(month(day) = 3)" in around.decided_by
 
 
-def test_partitions(spark: SparkSession, folder: str) -> None:
+def test_partition_values_decide(spark: SparkSession, folder: str) -> None:
     frame = spark.range(100).selectExpr("id", "id DIV 10 AS p")
     frame.write.partitionBy("p").parquet(f"{folder}/t")
     spark.read.parquet(f"{folder}/t").createOrReplaceTempView("parts")
-    found = files(spark, "SELECT id FROM parts WHERE soundex(CAST(p AS STRING)) = '7' AND id > 0")
-    kept = [row for row in found if row.kept]
+    file_rows = files(
+        spark, "SELECT id FROM parts WHERE soundex(CAST(p AS STRING)) = '7' AND id > 0"
+    )
+    kept = [row for row in file_rows if row.kept]
     assert {row.file.split("/p=")[1][0] for row in kept} == {"7"}
-    assert {row.verdict for row in kept} == {"some"}  # of p its value is known
-    assert all("soundex" in row.decided_by for row in found if not row.kept)
+    assert {row.verdict for row in kept} == {"some"}  # the value of p is known
+    assert all("soundex" in row.decided_by for row in file_rows if not row.kept)
 
 
-def test_goals_and_joins(spark: SparkSession, events: DataFrame) -> None:
-    found = files(spark, "SELECT name FROM events LIMIT 3")
-    assert [row.decided_by for row in found if not row.kept] == ["LIMIT 3"] * 9
-    found = files(
+def test_goals_and_joins_decide(spark: SparkSession, events: DataFrame) -> None:
+    file_rows = files(spark, "SELECT name FROM events LIMIT 3")
+    assert [row.decided_by for row in file_rows if not row.kept] == ["LIMIT 3"] * 9
+    file_rows = files(
         spark, "SELECT a.name FROM events a JOIN events b ON a.id = b.id WHERE b.day < '1995-02-01'"
     )
-    (scan,) = {row.scan for row in found if row.decided_by and "JOIN ON" in row.decided_by}
-    own = [row for row in found if row.scan == scan]
+    (scan,) = {row.scan for row in file_rows if row.decided_by and "JOIN ON" in row.decided_by}
+    own = [row for row in file_rows if row.scan == scan]
     assert sum(row.kept for row in own) == 1
-    assert len(found) == 20
+    assert len(file_rows) == 20
 
 
-def test_row_groups(spark: SparkSession, folder: str) -> None:
+def test_row_groups_decide(spark: SparkSession, folder: str) -> None:
     Path(folder, "t").mkdir()
     for number in range(3):
         # the two halves leave a gap that only row groups show
@@ -210,48 +223,48 @@ def test_row_groups(spark: SparkSession, folder: str) -> None:
         pq.write_table(table, f"{folder}/t/{number}.parquet", row_group_size=10)
     tamis.index(spark, f"{folder}/t").build()
     spark.read.parquet(f"{folder}/t").createOrReplaceTempView("groups")
-    found = files(spark, "SELECT c FROM groups WHERE c = 500")
-    assert not any(row.kept for row in found)
-    assert {row.verdict for row in found} == {"some"}
-    assert {row.decided_by for row in found} == {
+    file_rows = files(spark, "SELECT c FROM groups WHERE c = 500")
+    assert not any(row.kept for row in file_rows)
+    assert {row.verdict for row in file_rows} == {"some"}
+    assert {row.decided_by for row in file_rows} == {
         "none of its row groups can hold a row that passes"
     }
     assert [row.kept for row in files(spark, "SELECT c FROM groups WHERE c = 0")].count(True) == 1
 
 
-def test_files_that_stay_in_a_relation_of_spark(spark: SparkSession, events_path: str) -> None:
+def test_files_of_a_relation_of_spark_are_listed(spark: SparkSession, events_path: str) -> None:
     query = f"SELECT name, _metadata.file_name FROM parquet.`{events_path}` WHERE id < 150"
-    found = files(spark, query)
-    assert [row.verdict for row in found] == ["all", "some"] + ["none"] * 8
-    assert [row.kept for row in found] == [True, True] + [False] * 8
+    file_rows = files(spark, query)
+    assert [row.verdict for row in file_rows] == ["all", "some"] + ["none"] * 8
+    assert [row.kept for row in file_rows] == [True, True] + [False] * 8
 
 
 ALL_OF_IT = "SELECT * FROM tamis_files('SELECT name FROM events WHERE id < 50') ORDER BY file"
 
 
-def test_observing(spark: SparkSession, events: DataFrame) -> None:
+def test_observed_scan_lists_files_as_read(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set("spark.tamis.mode", "observe")
-    found = spark.sql(ALL_OF_IT).collect()
-    assert all(row.read for row in found)
-    assert [row.kept for row in found] == [True] + [False] * 9
-    assert [row.verdict for row in found] == ["some"] + ["none"] * 9
-    assert {row.decided_by for row in found[1:]} == {"(id < 50L)"}
+    file_rows = spark.sql(ALL_OF_IT).collect()
+    assert all(row.read for row in file_rows)
+    assert [row.kept for row in file_rows] == [True] + [False] * 9
+    assert [row.verdict for row in file_rows] == ["some"] + ["none"] * 9
+    assert {row.decided_by for row in file_rows[1:]} == {"(id < 50L)"}
 
 
-def test_a_planner_that_cannot_be_asked(
+def test_unavailable_planner_keeps_all_files(
     spark: SparkSession, events: DataFrame, no_sidecar: None
 ) -> None:
-    found = spark.sql(ALL_OF_IT).collect()
-    assert len(found) == 10
-    assert all(row.kept for row in found)
-    assert {(row.verdict, row.rows, row.statistics, row.decided_by) for row in found} == {
+    file_rows = spark.sql(ALL_OF_IT).collect()
+    assert len(file_rows) == 10
+    assert all(row.kept for row in file_rows)
+    assert {(row.verdict, row.rows, row.statistics, row.decided_by) for row in file_rows} == {
         (None, None, None, None)
     }
     with pytest.raises(Exception, match="tamis_history"):
         spark.sql("SELECT * FROM tamis_history()")
 
 
-def test_nothing_runs_and_nothing_is_left_behind(spark: SparkSession, events: DataFrame) -> None:
+def test_function_runs_no_query_and_leaves_no_state(spark: SparkSession, events: DataFrame) -> None:
     directory = Path(spark._jvm.io.tamis.Tamis.privateDirectory())
     files(spark, "SELECT raise_error('it ran') FROM events WHERE id < 5")
     spark.sql("SELECT * FROM tamis_history()").collect()
@@ -261,17 +274,19 @@ def test_nothing_runs_and_nothing_is_left_behind(spark: SparkSession, events: Da
     assert not [name for name in left if "evidence" in name or "history" in name]
 
 
-def test_of_no_scan(spark: SparkSession) -> None:
+def test_query_without_a_scan_lists_no_files(spark: SparkSession) -> None:
     assert spark.sql("SELECT * FROM tamis_files('SELECT 1')").count() == 0
 
 
 @pytest.mark.parametrize("call", ["tamis_files()", "tamis_files(NULL)", "tamis_files('a', 'b')"])
-def test_wrong_arguments(spark: SparkSession, call: str) -> None:
+def test_wrong_arguments_are_rejected(spark: SparkSession, call: str) -> None:
     with pytest.raises(Exception, match="as one constant string"):
         spark.sql(f"SELECT * FROM {call}")
 
 
-def test_history(spark: SparkSession, events: DataFrame, folder: str) -> None:
+def test_history_function_equals_the_python_history(
+    spark: SparkSession, events: DataFrame, folder: str
+) -> None:
     bridge = spark._jvm.io.tamis.Tamis
     bridge.flushHistory(spark._jsparkSession)
     spark.conf.set("spark.tamis.history.enabled", "true")
@@ -285,8 +300,8 @@ def test_history(spark: SparkSession, events: DataFrame, folder: str) -> None:
     from_sql = spark.sql("SELECT * FROM tamis_history()")
     expected: list[dict[str, Any]] = tamis.history(f"{folder}/history").to_pylist()
     assert len(expected) == 2
-    found = [row.asDict(recursive=True) for row in from_sql.collect()]
-    for ours, theirs in zip(found, expected, strict=True):
+    file_rows = [row.asDict(recursive=True) for row in from_sql.collect()]
+    for ours, theirs in zip(file_rows, expected, strict=True):
         assert ours.pop("time").timestamp() == theirs.pop("time").timestamp()
         assert ours == theirs
     (row,) = spark.sql(

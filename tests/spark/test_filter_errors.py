@@ -1,4 +1,4 @@
-"""An error that a filter raises is raised with tamis as without, unless the filter rules the file out."""
+"""An error of a filter is raised with tamis as without, unless the filter rules the file out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def table(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """a is 0 .. 9, one file each; s is a as text, and 'x' where a is 6. Beside it `five`: one row."""
+    """Write a from 0 to 9, one file each.
+
+    s is a as text, but 'x' where a is 6. `five` is a table of one row.
+    """
     path = str(tmp_path_factory.mktemp("errors") / "t")
     rows = spark_session.range(10).selectExpr(
         "CAST(id AS INT) AS a",
@@ -37,7 +40,7 @@ def views(spark: SparkSession, table: str) -> SparkSession:
 
 
 def outcome(spark: SparkSession, enabled: bool, statement: str) -> Any:
-    """The rows, or the class of the error."""
+    """Return the rows, or the class of the error."""
     from pyspark.errors import PySparkException
 
     spark.conf.set("spark.tamis.enabled", str(enabled).lower())
@@ -47,7 +50,7 @@ def outcome(spark: SparkSession, enabled: bool, statement: str) -> Any:
         return error.getCondition() or str(error).splitlines()[0]
 
 
-# Plain Spark fails in each of them: a filter raises for a row that a goal has no use for.
+# Plain Spark fails in each of them: a filter raises for a row that a goal does not need.
 RAISING = [
     "SELECT max(a) FROM t WHERE 10 / (a - 3) > 1",
     "SELECT min(a) FROM t WHERE 10 / (a - 8) < 0",
@@ -73,8 +76,8 @@ ANSWERED = [
 
 
 @pytest.mark.parametrize("statement", RAISING)
-def test_an_error_of_a_filter_is_raised(views: SparkSession, statement: str) -> None:
-    # run-time filters leave out files as Spark's own dynamic pruning does, whatever a filter raises
+def test_error_of_a_filter_is_raised(views: SparkSession, statement: str) -> None:
+    # Run-time filters skip files like Spark's own dynamic pruning, whether or not a filter raises.
     views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
     off = outcome(views, False, statement)
     assert off in ("DIVIDE_BY_ZERO", "CAST_INVALID_INPUT")
@@ -82,11 +85,11 @@ def test_an_error_of_a_filter_is_raised(views: SparkSession, statement: str) -> 
 
 
 @pytest.mark.parametrize("statement", ANSWERED)
-def test_a_filter_that_raises_nothing_is_answered(views: SparkSession, statement: str) -> None:
+def test_filter_without_errors_is_answered(views: SparkSession, statement: str) -> None:
     assert outcome(views, True, statement) == outcome(views, False, statement)
 
 
-def test_a_file_that_the_filter_rules_out_raises_nothing(views: SparkSession) -> None:
+def test_file_ruled_out_by_the_filter_raises_nothing(views: SparkSession) -> None:
     # plain Spark evaluates both conjuncts on the row with a = 3
     statement = "SELECT a FROM t WHERE 10 / (a - 3) > 1 AND a > 4"
     assert outcome(views, True, statement) == [(5,), (6,), (7,), (8,), (9,)]

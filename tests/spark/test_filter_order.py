@@ -1,6 +1,6 @@
-"""Conjuncts are evaluated in the order in which they were written, with subqueries among them.
+"""Conjuncts are evaluated in the order in which they were written, including subqueries.
 
-`a = (SELECT …) AND CAST(s AS INT) = 3` raises only in rows for which the first is true.
+`a = (SELECT …) AND CAST(s AS INT) = 3` raises only in rows for which the first conjunct is true.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STATEMENTS = [
 
 @pytest.fixture
 def mixed(spark: SparkSession, folder: str) -> DataFrame:
-    """k from 0 to 99 in 4 files; s is a number only where k is 7."""
+    """Write k from 0 to 99 to 4 files; s is a number only where k is 7."""
     frame = spark.range(100).selectExpr(
         "id AS k", "IF(id = 7, '7', 'none') AS s", "CAST(id AS INT) AS n"
     )
@@ -44,18 +44,18 @@ def mixed(spark: SparkSession, folder: str) -> DataFrame:
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_what_spark_answers_is_answered(
+def test_queries_that_succeed_in_spark_succeed(
     mixed: DataFrame, same: Callable[[str], DataFrame], statement: str, adaptive: str
 ) -> None:
     mixed.sparkSession.conf.set("spark.sql.adaptive.enabled", adaptive)
     assert rows(same(statement)) != []
 
 
-def test_what_raises_still_raises(mixed: DataFrame) -> None:
+def test_query_that_raises_in_spark_raises(mixed: DataFrame) -> None:
     with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
         mixed.sparkSession.sql(f"SELECT k FROM mixed WHERE {RAISES} AND {FIRST}").collect()
 
 
-def test_pruning_goes_on(mixed: DataFrame) -> None:
+def test_ordered_conjuncts_still_prune(mixed: DataFrame) -> None:
     frame = mixed.sparkSession.sql(f"SELECT k FROM mixed WHERE {FIRST} AND n < 20 AND {RAISES}")
     assert min(scan["files_kept"] for scan in scans(frame)) == 1

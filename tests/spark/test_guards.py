@@ -1,4 +1,4 @@
-"""What a guard refuses, and that it says why."""
+"""Guards refuse queries and report the reason."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ NEED_A_FILTER = [
     "SELECT name FROM events WHERE rand() < 2",
     "SELECT a.name FROM events a JOIN events b ON a.name <> b.name WHERE a.id = 5",
     "SELECT id FROM events WHERE id = (SELECT max(length(name)) FROM events)",
-    "SELECT name FROM events WHERE id >= 0",  # true of every row, and known to be
-    "SELECT name FROM events WHERE id <> 5",  # statistics may use it, and it rules out no file
+    "SELECT name FROM events WHERE id >= 0",  # every row satisfies it, and statistics prove so
+    "SELECT name FROM events WHERE id <> 5",  # statistics can evaluate it, but it rules out no file
     "SELECT name FROM events WHERE id < 5000 AND name > ''",
 ]
 
@@ -33,7 +33,7 @@ HAVE_ONE = [
     "SELECT count(name) FROM events WHERE id = 5",
     "SELECT count(name) FROM events WHERE id >= 0",  # answered from statistics
     "SELECT count(name) FROM events WHERE year(day) = 1995 OR id = 3",
-    "SELECT a.id FROM events a JOIN events b ON a.id = b.id WHERE a.id < 50",  # b by the keys of a
+    "SELECT a.id FROM events a JOIN events b ON a.id = b.id WHERE a.id < 50",  # a prunes b
     "SELECT name FROM events LIMIT 5",
     "SELECT count(*) FROM events",  # no file is read
 ]
@@ -41,7 +41,7 @@ HAVE_ONE = [
 
 @pytest.mark.parametrize("query", NEED_A_FILTER)
 @pytest.mark.parametrize("tables", ["*", "elsewhere, {path}", "{path}/"])
-def test_a_scan_without_a_predicate_is_refused(
+def test_scan_without_a_predicate_is_refused(
     spark: SparkSession, events: DataFrame, events_path: str, query: str, tables: str
 ) -> None:
     spark.conf.set(REQUIRE, tables.format(path=f"file:{events_path}"))
@@ -50,7 +50,7 @@ def test_a_scan_without_a_predicate_is_refused(
 
 
 @pytest.mark.parametrize("named", ["{path}", "file:{path}", "elsewhere, {path}/"])
-def test_a_path_may_hold_spaces(spark: SparkSession, tmp_path: Path, named: str) -> None:
+def test_path_may_contain_spaces(spark: SparkSession, tmp_path: Path, named: str) -> None:
     path = str(tmp_path / "a b")
     spark.range(10).write.parquet(path)
     spark.conf.set(REQUIRE, named.format(path=path))
@@ -61,7 +61,9 @@ def test_a_path_may_hold_spaces(spark: SparkSession, tmp_path: Path, named: str)
 
 
 @pytest.mark.parametrize("query", HAVE_ONE)
-def test_a_scan_with_one_is_not(spark: SparkSession, events: DataFrame, query: str) -> None:
+def test_scan_with_a_predicate_is_not_refused(
+    spark: SparkSession, events: DataFrame, query: str
+) -> None:
     spark.conf.set("spark.tamis.enabled", "false")
     expected = len(rows(spark.sql(query)))
     spark.conf.set("spark.tamis.enabled", "true")
@@ -69,10 +71,8 @@ def test_a_scan_with_one_is_not(spark: SparkSession, events: DataFrame, query: s
     assert len(rows(spark.sql(query))) == expected
 
 
-def test_a_filter_that_splits_a_scan_and_reads_all_of_it_is_refused(
-    spark: SparkSession, events: DataFrame
-) -> None:
-    """One part of the files is read without the filter, and the others with it."""
+def test_split_scan_that_reads_all_files_is_refused(spark: SparkSession, events: DataFrame) -> None:
+    """One part of the files is read without the filter, and the other part with it."""
     spark.conf.set("spark.tamis.residualSplit.minSavedMs", "0")
     query = "SELECT sum(item.sku) FROM events WHERE upper(name) >= 'N0050' OR name LIKE '%x%'"
     assert "UNION" in str(spark.sql(f"EXPLAIN {query}").first()[0]).upper()
@@ -81,7 +81,7 @@ def test_a_filter_that_splits_a_scan_and_reads_all_of_it_is_refused(
         spark.sql(query).collect()
 
 
-def test_ruling_out_row_groups_is_enough(spark: SparkSession, tmp_path: Path) -> None:
+def test_pruning_row_groups_satisfies_the_guard(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path)
     one = spark.range(4000).coalesce(1)
     one.write.mode("overwrite").option("parquet.block.size", 4096).option(
@@ -94,7 +94,7 @@ def test_ruling_out_row_groups_is_enough(spark: SparkSession, tmp_path: Path) ->
         spark.read.parquet(path).where("id >= 0").collect()
 
 
-def test_a_table_of_one_file_needs_a_predicate_that_statistics_can_use(
+def test_single_file_table_needs_a_predicate_that_statistics_can_use(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = str(tmp_path)
@@ -108,7 +108,7 @@ def test_a_table_of_one_file_needs_a_predicate_that_statistics_can_use(
             frame.where(condition).collect()
 
 
-def test_partitions_that_the_metastore_leaves_out_are_a_part(spark: SparkSession) -> None:
+def test_metastore_pruning_satisfies_the_guard(spark: SparkSession) -> None:
     spark.sql("CREATE TABLE apart (id BIGINT, p INT) USING parquet PARTITIONED BY (p)")
     spark.sql("INSERT INTO apart SELECT id, id % 4 FROM range(40)")
     spark.conf.set(REQUIRE, "apart")
@@ -117,7 +117,7 @@ def test_partitions_that_the_metastore_leaves_out_are_a_part(spark: SparkSession
         spark.sql("SELECT id FROM apart WHERE p >= 0").collect()
 
 
-def warned(spark: SparkSession, text: str) -> list[str]:
+def warnings_with(spark: SparkSession, text: str) -> list[str]:
     return [each for each in spark._jvm.io.tamis.Tamis.warnings() if text in each]
 
 
@@ -133,18 +133,18 @@ def warned(spark: SparkSession, text: str) -> list[str]:
         ("seen", "a view"),
     ],
 )
-def test_a_name_that_guards_nothing_is_a_warning(
+def test_name_that_guards_nothing_is_warned_once(
     spark: SparkSession, events: DataFrame, events_path: str, name: str, problem: str
 ) -> None:
     spark.sql(f"CREATE VIEW seen AS SELECT * FROM parquet.`{events_path}`")
     spark.conf.set(REQUIRE, name)
     for _ in range(2):
         assert len(spark.sql("SELECT name FROM events").collect()) == 1000
-    (text,) = warned(spark, f"requireFilter names '{name}'")
+    (text,) = warnings_with(spark, f"requireFilter names '{name}'")
     assert problem in text
 
 
-def test_a_table_that_is_not_scanned_now_is_no_warning(
+def test_guarded_table_outside_the_query_is_not_warned(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
     spark.sql("CREATE TABLE kept_for_later USING parquet AS SELECT * FROM events")
@@ -152,10 +152,10 @@ def test_a_table_that_is_not_scanned_now_is_no_warning(
     spark.conf.set(REQUIRE, names)
     assert len(spark.sql("SELECT name FROM events").collect()) == 1000
     for name in names.split(", "):
-        assert warned(spark, f"requireFilter names '{name}'") == []
+        assert warnings_with(spark, f"requireFilter names '{name}'") == []
 
 
-def test_paths_are_compared_as_spark_spells_them(
+def test_paths_are_compared_in_the_spelling_of_spark(
     spark: SparkSession, events: DataFrame, events_path: str
 ) -> None:
     for spelling in (f"file://{events_path}", f"file:{events_path}", events_path + "//"):
@@ -164,19 +164,19 @@ def test_paths_are_compared_as_spark_spells_them(
             spark.sql("SELECT name FROM events").collect()
 
 
-def test_a_column_that_no_scanned_table_has_is_a_warning(
-    spark: SparkSession, events: DataFrame
-) -> None:
+def test_column_of_no_scanned_table_is_warned(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set(ASSERT, "idd; item.sku = 3; item.colour")
     for _ in range(2):
         assert len(spark.sql("SELECT name FROM events WHERE id = 5").collect()) == 1
-    assert len(warned(spark, "assertPruned names 'idd'")) == 1
-    assert len(warned(spark, "assertPruned names 'item.colour'")) == 1
-    assert warned(spark, "assertPruned names 'item.sku = 3'") == []
+    assert len(warnings_with(spark, "assertPruned names 'idd'")) == 1
+    assert len(warnings_with(spark, "assertPruned names 'item.colour'")) == 1
+    assert warnings_with(spark, "assertPruned names 'item.sku = 3'") == []
 
 
-def test_names_are_compared_as_in_english(spark: SparkSession, events: DataFrame) -> None:
-    """In Turkish the small letter of I is another one."""
+def test_names_are_compared_independently_of_the_locale(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    """In Turkish the lower case of I is a different letter."""
     locale = spark._jvm.java.util.Locale
     before = locale.getDefault()
     spark.sql("CREATE TABLE listed_items USING parquet AS SELECT * FROM events")
@@ -203,7 +203,7 @@ def test_tables_are_named_as_in_the_catalog(spark: SparkSession, events: DataFra
         assert spark.sql("SELECT name FROM events").count() == 1000
 
 
-def test_the_refusal_says_what_was_tried(spark: SparkSession, events: DataFrame) -> None:
+def test_refusal_lists_the_predicates(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set(REQUIRE, "*")
     with pytest.raises(UnsupportedOperationException) as refused:
         spark.sql("SELECT id FROM events WHERE soundex(name) = 'x'").collect()
@@ -211,7 +211,7 @@ def test_the_refusal_says_what_was_tried(spark: SparkSession, events: DataFrame)
     assert "no pruning rule" in str(refused.value)
 
 
-def test_nobody_is_refused_for_a_planner_that_is_gone(
+def test_unavailable_planner_refuses_no_query(
     spark: SparkSession, events: DataFrame, no_sidecar: None
 ) -> None:
     spark.conf.set(REQUIRE, "*")
@@ -245,7 +245,7 @@ DOES_NOT_PRUNE = [
 
 
 @pytest.mark.parametrize(("asserted", "query"), PRUNES)
-def test_what_prunes_passes(
+def test_pruning_conjunct_passes_assert_pruned(
     spark: SparkSession, events: DataFrame, asserted: str, query: str
 ) -> None:
     spark.conf.set(ASSERT, asserted)
@@ -253,7 +253,7 @@ def test_what_prunes_passes(
 
 
 @pytest.mark.parametrize(("asserted", "query"), DOES_NOT_PRUNE)
-def test_what_does_not_prune_fails_the_query(
+def test_conjunct_that_prunes_nothing_fails_the_query(
     spark: SparkSession, events: DataFrame, asserted: str, query: str
 ) -> None:
     spark.conf.set(ASSERT, asserted)
@@ -261,7 +261,7 @@ def test_what_does_not_prune_fails_the_query(
         spark.sql(query).collect()
 
 
-def test_what_nobody_can_plan_did_not_prune(
+def test_assert_pruned_fails_without_a_planner(
     spark: SparkSession, events: DataFrame, no_sidecar: None
 ) -> None:
     spark.conf.set(ASSERT, "id")
@@ -269,7 +269,7 @@ def test_what_nobody_can_plan_did_not_prune(
         spark.sql("SELECT name FROM events WHERE id = 719").collect()
 
 
-def test_what_is_no_sql_is_said(spark: SparkSession, events: DataFrame) -> None:
+def test_invalid_sql_in_assert_pruned_is_reported(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set(ASSERT, "id = = 5")
     with pytest.raises(UnsupportedOperationException, match="assertPruned"):
         spark.sql("SELECT name FROM events WHERE id = 5").collect()

@@ -1,4 +1,4 @@
-"""What ran is recorded, and only that; what the record says is what Spark counted."""
+"""Only queries that ran are recorded, and the record equals what Spark counted."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def history(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def recorded(spark: SparkSession, history: Path) -> Recorded:
-    """What this test's session has recorded so far."""
+    """Read the records of this test's session."""
     bridge = spark._jvm.io.tamis.Tamis
-    bridge.flushHistory(spark._jsparkSession)  # what came before is written elsewhere
+    bridge.flushHistory(spark._jsparkSession)  # earlier records are written elsewhere
     spark.conf.set("spark.tamis.history.enabled", "true")
     spark.conf.set("spark.tamis.history.location", str(history))
 
@@ -37,7 +37,7 @@ def recorded(spark: SparkSession, history: Path) -> Recorded:
     return read
 
 
-def test_a_scan_that_ran(
+def test_executed_scan_is_recorded(
     spark: SparkSession, events: DataFrame, events_path: str, recorded: Recorded
 ) -> None:
     count = len(events.where("id < 150 AND hash(name) % 10 = 0").select("name").collect())
@@ -66,7 +66,7 @@ def test_a_scan_that_ran(
     assert {each["name"]: each["depth"] for each in row["columns"]} == {"id": 1.0, "name": 1.0}
 
 
-def test_every_run_counts(events: DataFrame, recorded: Recorded) -> None:
+def test_every_run_is_recorded(events: DataFrame, recorded: Recorded) -> None:
     frame = events.where("id < 150")
     frame.collect()
     frame.collect()
@@ -77,7 +77,7 @@ def test_every_run_counts(events: DataFrame, recorded: Recorded) -> None:
     assert [row["rows_read"] for row in rows][:2] == [200, 200]
 
 
-def test_what_is_only_explained_is_not_recorded(
+def test_explained_query_is_not_recorded(
     spark: SparkSession, events: DataFrame, recorded: Recorded
 ) -> None:
     frame = events.where("id < 150")
@@ -88,20 +88,22 @@ def test_what_is_only_explained_is_not_recorded(
     assert recorded() == []
 
 
-def test_a_query_that_fails_is_not_recorded(events: DataFrame, recorded: Recorded) -> None:
+def test_failed_query_is_not_recorded(events: DataFrame, recorded: Recorded) -> None:
     with pytest.raises(Exception, match="on purpose"):
         events.where("id < 150 AND raise_error('on purpose') IS NULL").collect()
     assert recorded() == []
 
 
-def test_off(spark: SparkSession, events: DataFrame, recorded: Recorded, history: Path) -> None:
+def test_disabled_history_records_nothing(
+    spark: SparkSession, events: DataFrame, recorded: Recorded, history: Path
+) -> None:
     spark.conf.set("spark.tamis.history.enabled", "false")
     events.where("id < 150").collect()
     assert recorded() == []
     assert not history.exists()
 
 
-def test_a_cache_is_filled_once(events: DataFrame, recorded: Recorded) -> None:
+def test_cached_scan_is_recorded_once(events: DataFrame, recorded: Recorded) -> None:
     cached = events.where("id < 150").cache()
     cached.count()
     cached.where("id = 3").collect()
@@ -110,13 +112,13 @@ def test_a_cache_is_filled_once(events: DataFrame, recorded: Recorded) -> None:
     assert (row["rows_read"], row["rows_passed"]) == (200, 150)
 
 
-def test_an_exact_filter_passes_all_that_is_read(events: DataFrame, recorded: Recorded) -> None:
+def test_exact_filter_passes_every_row_read(events: DataFrame, recorded: Recorded) -> None:
     events.where("id < 200").select("name").collect()
     (row,) = recorded()
     assert (row["rows_read"], row["rows_passed"]) == (200, 200)
 
 
-def test_scans_of_a_join_and_of_a_subquery(
+def test_scans_of_joins_and_subqueries_are_recorded(
     spark: SparkSession, events: DataFrame, recorded: Recorded
 ) -> None:
     spark.sql(
@@ -126,26 +128,26 @@ def test_scans_of_a_join_and_of_a_subquery(
     assert len(recorded()) == 3
 
 
-def test_a_limit_tells_its_goal(events: DataFrame, recorded: Recorded) -> None:
+def test_limit_records_its_goal(events: DataFrame, recorded: Recorded) -> None:
     events.where("id < 550").limit(5).collect()
     (row,) = recorded()
     assert row["files_kept"] == 1
     assert [each["goal"] for each in row["goals"]] == ["LIMIT 5"]
 
 
-def test_files_that_stay_in_a_relation_of_spark(events: DataFrame, recorded: Recorded) -> None:
+def test_relation_of_spark_is_recorded(events: DataFrame, recorded: Recorded) -> None:
     events.where("id < 150 AND amount > 3").select("name", "_metadata.file_name").collect()
     (row,) = recorded()
     assert (row["files_kept"], row["files_total"], row["rows_read"]) == (2, 10, 200)
     assert row["rows_passed"] < 150
 
 
-def test_what_is_written(events: DataFrame, recorded: Recorded, folder: str) -> None:
+def test_scan_of_a_write_is_recorded(events: DataFrame, recorded: Recorded, folder: str) -> None:
     events.where("id < 150").write.parquet(f"{folder}/copy")
     assert [row["files_kept"] for row in recorded()] == [2]
 
 
-def test_a_history_that_cannot_be_written_is_one_warning(
+def test_unwritable_history_is_warned_once(
     spark: SparkSession, events: DataFrame, tmp_path: Path
 ) -> None:
     bridge = spark._jvm.io.tamis.Tamis
@@ -155,17 +157,17 @@ def test_a_history_that_cannot_be_written_is_one_warning(
     for _ in range(3):
         assert events.where("id < 150").count() == 150
         bridge.flushHistory(spark._jsparkSession)
-    said = [text for text in bridge.warnings() if str(tmp_path) in text]
-    assert len(said) == 1
-    assert "cannot be written" in said[0]
+    warnings = [text for text in bridge.warnings() if str(tmp_path) in text]
+    assert len(warnings) == 1
+    assert "cannot be written" in warnings[0]
 
 
 def suspects(history: Path, path: str) -> list[Predicate]:
-    found = findings(tamis.history(history)).predicates
-    return [each for each in found if path in each.table]
+    predicates = findings(tamis.history(history)).predicates
+    return [each for each in predicates if path in each.table]
 
 
-def test_missing_and_coarse_and_what_mends_them(
+def test_fixes_of_missing_and_coarse_statistics(
     spark: SparkSession, recorded: Recorded, history: Path, folder: str
 ) -> None:
     path, clustered = f"{folder}/mixed", f"{folder}/clustered"
@@ -176,9 +178,9 @@ def test_missing_and_coarse_and_what_mends_them(
         before = len(suspects(history, where))
         spark.read.parquet(where).where("key BETWEEN 2000 AND 2001").collect()
         recorded()
-        found = suspects(history, where)
-        assert len(found) <= before + 2
-        return sorted((each.predicate, str(each.cause)) for each in found)
+        findings_now = suspects(history, where)
+        assert len(findings_now) <= before + 2
+        return sorted((each.predicate, str(each.cause)) for each in findings_now)
 
     assert causes(path) == [("(key <= ?)", "missing"), ("(key >= ?)", "missing")]
     tamis.index(spark, path).build()
@@ -195,7 +197,7 @@ def test_missing_and_coarse_and_what_mends_them(
     assert uses["key"].lost_bytes > 0
 
 
-def test_stale_and_what_mends_it(
+def test_fix_of_a_stale_index(
     spark: SparkSession, recorded: Recorded, history: Path, folder: str
 ) -> None:
     path = f"{folder}/grown"
@@ -210,10 +212,10 @@ def test_stale_and_what_mends_it(
         write(first)
     spark.read.parquet(path).where("id >= 0 AND hash(id) % 50 = 0").collect()
     recorded()
-    found = {each.predicate: each for each in suspects(history, path)}
-    assert {str(each.cause) for each in found.values()} == {"stale"}
-    assert {each.files_unknown for each in found.values()} == {12}
-    assert all("index refresh" in each.fix and path in each.fix for each in found.values())
+    by_predicate = {each.predicate: each for each in suspects(history, path)}
+    assert {str(each.cause) for each in by_predicate.values()} == {"stale"}
+    assert {each.files_unknown for each in by_predicate.values()} == {12}
+    assert all("index refresh" in each.fix and path in each.fix for each in by_predicate.values())
     tamis.index(spark, path).refresh()
     spark.read.parquet(path).where("id = 5").collect()
     assert (recorded()[-1]["files_kept"], recorded()[-1]["files_without_index"]) == (1, 0)

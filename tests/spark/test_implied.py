@@ -1,4 +1,4 @@
-"""Ranges that predicates imply reach the Parquet reader: row groups of boundary files are skipped."""
+"""Ranges that predicates imply reach the Parquet reader and skip row groups of boundary files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROW_GROUP = 100
 
 
 def rows_read(frame: DataFrame) -> int:
-    """How many rows the one scan of the frame's plan gave, after running it."""
+    """Run the frame, and return the number of rows that its one scan read."""
     frame.collect()
     (leaf,) = list(_seq(frame._jdf.queryExecution().executedPlan().collectLeaves()))
     return int(leaf.metrics().apply("numOutputRows").value())
@@ -37,7 +37,10 @@ def _seq(seq: object) -> list[object]:
 
 @pytest.fixture
 def hours(spark: SparkSession, tmp_path: Path) -> str:
-    """One file of 100 row groups: 10,000 moments from 1994-12-01 on, an hour apart, and their like."""
+    """Write one file of 100 row groups.
+
+    10,000 timestamps from 1994-12-01 on, an hour apart, and columns derived from them.
+    """
     start = dt.datetime(1994, 12, 1, tzinfo=dt.UTC)
     moments = [start + dt.timedelta(hours=n) for n in range(ROWS)]
     table = pa.table(
@@ -73,7 +76,7 @@ def hours(spark: SparkSession, tmp_path: Path) -> str:
     ],
 )
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
-def test_row_groups_are_skipped(
+def test_implied_ranges_skip_row_groups(
     spark: SparkSession,
     hours: str,
     same: Callable[[str], DataFrame],
@@ -101,14 +104,14 @@ def test_row_groups_are_skipped(
         "year(day) = 1995 AND day < DATE '2200-01-01' OR x > 5",
     ],
 )
-def test_nothing_is_implied(
+def test_predicates_without_an_implied_range(
     spark: SparkSession, hours: str, same: Callable[[str], DataFrame], condition: str
 ) -> None:
     frame = same(f"SELECT * FROM hours WHERE {condition}")
     assert "Implied: []" in frame._jdf.queryExecution().executedPlan().toString()
 
 
-def test_explain_shows_them_and_the_predicate_stays(spark: SparkSession, hours: str) -> None:
+def test_explain_shows_implied_ranges_and_the_predicate(spark: SparkSession, hours: str) -> None:
     spark.sql("SELECT 1").collect()
     text = spark.sql("EXPLAIN FORMATTED SELECT n FROM hours WHERE year(day) = 1995").first()[0]
     assert "Implied: [(Day >= DATE '1995-01-01'), (Day <= DATE '1995-12-31')]" in text
@@ -117,11 +120,13 @@ def test_explain_shows_them_and_the_predicate_stays(spark: SparkSession, hours: 
     assert "year(Day" in text
 
 
-def test_clocks_are_left_to_spark(
+def test_implied_ranges_over_timestamp_ntz_are_not_pushed(
     spark: SparkSession, hours: str, same: Callable[[str], DataFrame]
 ) -> None:
-    """ParquetFilters of Spark 4.1 converts none over TIMESTAMP_NTZ: ranges of clocks are implied, and
-    skip no row group."""
+    """ParquetFilters of Spark 4.1 converts no filter over TIMESTAMP_NTZ.
+
+    The implied ranges skip no row group.
+    """
     frame = same("SELECT * FROM hours WHERE year(clock) = 1995")
     assert len(frame.collect()) == 8760
     assert "Implied: [(clock >= TIMESTAMP_NTZ '1995-01-01 00:00:00')" in _plan(frame)
@@ -129,10 +134,10 @@ def test_clocks_are_left_to_spark(
     assert rows_read(same("SELECT * FROM hours WHERE clock < TIMESTAMP_NTZ '1995-01-01'")) == ROWS
 
 
-def test_int96_and_upper_case(
+def test_int96_and_column_names_in_another_case(
     spark: SparkSession, folder: str, same: Callable[[str], DataFrame]
 ) -> None:
-    """INT96 has no order that Spark would push; the name is spelled otherwise than in the file."""
+    """Spark pushes no order of INT96. The name is spelled differently in the file."""
     spark.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
     spark.range(1000).selectExpr(
         "timestamp_seconds(id * 86400) AS Moment", "CAST(id AS INT) AS Number"
@@ -142,7 +147,7 @@ def test_int96_and_upper_case(
     assert len(same("SELECT * FROM old WHERE NUMBER - 1 = 7").collect()) == 1
 
 
-def test_old_dates_in_the_old_calendar(
+def test_dates_of_the_julian_calendar(
     spark: SparkSession, folder: str, same: Callable[[str], DataFrame]
 ) -> None:
     spark.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY")
@@ -161,7 +166,7 @@ def test_old_dates_in_the_old_calendar(
         assert len(same(f"SELECT * FROM old WHERE {condition}").collect()) > 0
 
 
-def test_partition_columns_are_pruned_and_not_pushed(
+def test_implied_ranges_of_partition_columns_prune_and_are_not_pushed(
     spark: SparkSession, folder: str, same: Callable[[str], DataFrame]
 ) -> None:
     spark.range(1000).selectExpr(

@@ -1,4 +1,4 @@
-"""Ranges that predicates imply, added above sources that tamis does not scan."""
+"""Ranges that predicates imply are added above sources that tamis does not scan."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVENTS = """
 
 @pytest.fixture
 def orc(spark: SparkSession, tmp_path: Path) -> None:
-    """The events as an ORC view `events`, through Spark's V1 sources."""
+    """Register the events as an ORC view `events`, through Spark's V1 sources."""
     spark.sql(EVENTS).coalesce(1).write.orc(str(tmp_path / "orc"))
     spark.read.orc(str(tmp_path / "orc")).createOrReplaceTempView("events")
 
@@ -33,7 +33,7 @@ def plan(frame: DataFrame) -> str:
 
 
 def pushed(frame: DataFrame) -> str:
-    """What the one scan of a plan was given, as its metadata has it, in full."""
+    """Return the full filters pushed to the one scan of a plan, from its metadata."""
     spark = frame.sparkSession
     spark.conf.set("spark.sql.maxMetadataStringLength", "100000")
     text = str(
@@ -46,10 +46,10 @@ def pushed(frame: DataFrame) -> str:
 
 
 @pytest.mark.parametrize("sources", ["orc,csv,json", ""])
-def test_orc(
+def test_orc_gets_implied_ranges(
     spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFrame], sources: str
 ) -> None:
-    """V1 and V2. ORC compares clocks: ranges of timestamps have a margin."""
+    """V1 and V2. ORC compares local times, so ranges of timestamps have a margin."""
     spark.conf.set("spark.sql.sources.useV1SourceList", sources)
     spark.sql(EVENTS).coalesce(1).write.orc(str(tmp_path / "t"))
     spark.read.orc(str(tmp_path / "t")).createOrReplaceTempView("events")
@@ -64,7 +64,9 @@ def test_orc(
     same("SELECT n FROM events WHERE amount * 2 = 5 OR n + 1 = 7")
 
 
-def test_csv(spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFrame]) -> None:
+def test_csv_gets_implied_ranges(
+    spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFrame]
+) -> None:
     spark.sql(EVENTS).coalesce(1).write.csv(str(tmp_path / "t"), header=True)
     schema = spark.sql(EVENTS).schema
     frame = spark.read.csv(str(tmp_path / "t"), schema=schema, header=True)
@@ -77,8 +79,10 @@ def test_csv(spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFram
     assert "EqualTo(n,499)" not in pushed(same("SELECT n FROM events WHERE n + 1 = 500"))
 
 
-def test_parquet_left_alone(spark: SparkSession, tmp_path: Path) -> None:
-    """_metadata in the output: tamis does not scan it."""
+def test_parquet_relation_left_alone_gets_implied_ranges(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """With _metadata in the output, tamis does not scan the table."""
     spark.sql(EVENTS).coalesce(1).write.parquet(str(tmp_path / "t"))
     frame = spark.read.parquet(str(tmp_path / "t"))
     frame = frame.select("n", "day", "_metadata.file_name").where("year(day) = 1995")
@@ -87,7 +91,7 @@ def test_parquet_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert frame.count() == 365
 
 
-def test_conf(spark: SparkSession, orc: None) -> None:
+def test_conf_disables_implied_filters(spark: SparkSession, orc: None) -> None:
     statement = "SELECT n FROM events WHERE year(day) = 1995"
     for key, value in (
         ("spark.tamis.impliedFilters", "false"),
@@ -100,8 +104,8 @@ def test_conf(spark: SparkSession, orc: None) -> None:
     assert "GreaterThanOrEqual(day" in pushed(spark.sql(statement))
 
 
-def test_optimizing_again_adds_nothing(spark: SparkSession, orc: None) -> None:
-    """As plans with subqueries are, and the plans of cached tables."""
+def test_second_optimization_adds_no_filter(spark: SparkSession, orc: None) -> None:
+    """Spark optimizes plans with subqueries and plans of cached tables again."""
     execution = spark.sql("SELECT n FROM events WHERE year(day) = 1995")._jdf.queryExecution()
     once = execution.optimizedPlan()
     optimizer = spark._jsparkSession.sessionState().optimizer()
@@ -110,12 +114,12 @@ def test_optimizing_again_adds_nothing(spark: SparkSession, orc: None) -> None:
     assert again.toString().count("1994-12-31") == 1
 
 
-def test_what_is_told_anyway_is_not_told_twice(spark: SparkSession, orc: None) -> None:
+def test_existing_filter_is_not_implied_again(spark: SparkSession, orc: None) -> None:
     statement = "SELECT n FROM events WHERE day >= DATE '1995-02-01' AND hash(n) > 0"
     assert pushed(spark.sql(statement)).count("GreaterThanOrEqual") == 1
 
 
-def test_joins_subqueries_and_nulls(
+def test_implied_filters_below_joins_and_subqueries_with_nulls(
     spark: SparkSession, orc: None, same: Callable[[str], DataFrame]
 ) -> None:
     spark.sql("SELECT n, IF(n % 3 = 0, NULL, day) AS day FROM events").createOrReplaceTempView("v")
@@ -132,8 +136,8 @@ def test_joins_subqueries_and_nulls(
         same(statement)
 
 
-def test_random_numbers_are_given_to_the_same_rows(spark: SparkSession, orc: None) -> None:
-    """rand(42) gives each row the same number again, unless rows before it are skipped."""
+def test_random_numbers_stay_with_their_rows(spark: SparkSession, orc: None) -> None:
+    """rand(42) gives each row the same number again, unless earlier rows are skipped."""
     frame = spark.sql("SELECT n FROM events WHERE year(day) = 1995 AND rand(42) < 0.5")
     assert "GreaterThanOrEqual" not in pushed(frame)
 
@@ -148,14 +152,16 @@ def test_streaming_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert "1994-12-31" not in started._jsq.streamingQuery().lastExecution().toString()
 
 
-def test_without_a_sidecar(spark: SparkSession, orc: None, no_sidecar: None) -> None:
+def test_missing_sidecar_adds_no_implied_filter(
+    spark: SparkSession, orc: None, no_sidecar: None
+) -> None:
     warnings = spark._jvm.io.tamis.Tamis.warnings
     before = list(warnings())
     spark.conf.set("spark.tamis.fileIndexSwap.enabled", "false")
-    # nothing to ask: no function
+    # no request: the predicate has no function
     assert spark.sql("SELECT n FROM events WHERE day >= DATE '1995-02-01' AND n < 70").count() == 8
     assert list(warnings()) == before
-    for days in (11, 12, 13):  # questions that no other test asks: answers are remembered
+    for days in (11, 12, 13):  # predicates of no other test, because answers are cached
         frame = spark.sql(f"SELECT n FROM events WHERE year(date_sub(day, {days})) = 1995")
         assert frame.count() == 365
         assert "PushedFilters: [IsNotNull(day)]" in pushed(frame)

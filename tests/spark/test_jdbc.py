@@ -1,4 +1,4 @@
-"""Ranges that predicates imply, added above tables of a database: Derby, which Spark brings along."""
+"""Ranges that predicates imply are added above tables of a database: Derby, which Spark ships."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Database:
         connection.close()
 
     def view(self, table: str, **options: str) -> None:
-        """The table as a temporary view of the same name."""
+        """Register the table as a temporary view of the same name."""
         frame = self.spark.read.jdbc(self.url, table, properties={"driver": DRIVER, **options})
         frame.createOrReplaceTempView(table)
 
 
 @pytest.fixture
 def database(spark: SparkSession, tmp_path: Path) -> Iterator[Database]:
-    """Tables `moments`, of days, moments and times, and `texts`, in an order of its own."""
+    """Create the tables `moments` (dates, timestamps, times) and `texts` (own collation)."""
     jvm = spark._jvm
     jvm.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
     jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(DRIVER)
@@ -65,7 +65,7 @@ def database(spark: SparkSession, tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture(params=["UTC", "GMT-12:00"])
 def zone_of_the_driver(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
-    """In which moments of a database are read; constants are written in the session's zone."""
+    """Set the zone in which timestamps of a database are read. Constants use the session's zone."""
     zones = spark._jvm.java.util.TimeZone
     before = zones.getDefault()
     zones.setDefault(zones.getTimeZone(request.param))
@@ -86,7 +86,7 @@ def zone_of_the_driver(spark: SparkSession, request: pytest.FixtureRequest) -> I
         ("n DIV 10 = 1 AND year(ts) > 1990", "N,9"),
     ],
 )
-def test_days_moments_and_numbers(
+def test_dates_timestamps_and_numbers_get_ranges(
     spark: SparkSession,
     database: Database,
     zone_of_the_driver: str,
@@ -94,7 +94,7 @@ def test_days_moments_and_numbers(
     condition: str,
     columns: str,
 ) -> None:
-    """The zones of session and driver are up to 26 hours apart: no row is lost by that."""
+    """The zones of session and driver are up to 26 hours apart; this loses no row."""
     spark.conf.set("spark.sql.session.timeZone", "Pacific/Kiritimati")
     database.view("moments")
     frame = same(f"SELECT * FROM moments WHERE {condition}")
@@ -102,14 +102,18 @@ def test_days_moments_and_numbers(
     assert rows(frame)
 
 
-def test_two_columns_and_no_row(database: Database, same: Callable[[str], DataFrame]) -> None:
+def test_predicates_over_two_columns_and_without_rows(
+    database: Database, same: Callable[[str], DataFrame]
+) -> None:
     database.view("moments")
     for condition in ("year(d) < 1800 OR n + 1 > 20", "year(d) = 12000", "price + 1 = 3.25"):
         same(f"SELECT n FROM moments WHERE {condition}")
 
 
-def test_strings_get_no_range(database: Database, same: Callable[[str], DataFrame]) -> None:
-    """The database has an order of its own: under its collation 'MA' = 'ma' < 'mb'."""
+def test_strings_of_a_database_get_no_range(
+    database: Database, same: Callable[[str], DataFrame]
+) -> None:
+    """The database orders strings differently: under its collation 'MA' = 'ma' < 'mb'."""
     database.view("texts")
     for column in ("s", "c"):
         frame = same(f"SELECT * FROM texts WHERE substring({column}, 1, 2) = 'MA'")
@@ -118,13 +122,13 @@ def test_strings_get_no_range(database: Database, same: Callable[[str], DataFram
     same("SELECT * FROM texts WHERE upper(s) > 'M' AND n + 1 > 2")
 
 
-def test_a_time_gets_no_range(
+def test_time_column_gets_no_range(
     spark: SparkSession,
     database: Database,
     zone_of_the_driver: str,
     same: Callable[[str], DataFrame],
 ) -> None:
-    """It is read as a moment, and would be compared as a time of the day."""
+    """Spark reads a TIME as a timestamp, while the database would compare it as a time of day."""
     spark.conf.set("spark.sql.session.timeZone", "Pacific/Kiritimati")
     database.view("moments")
     (text,) = spark.sql(
@@ -135,17 +139,17 @@ def test_a_time_gets_no_range(
     assert "PushedFilters: []" in plan(frame)
 
 
-def test_a_type_that_the_query_gives_gets_no_range(
+def test_type_declared_by_the_query_gets_no_range(
     database: Database, same: Callable[[str], DataFrame]
 ) -> None:
     database.view("moments", customSchema="n BIGINT, price DECIMAL(18, 6)")
     assert "GreaterThanOrEqual" not in pushed(same("SELECT * FROM moments WHERE n + 1 > 10"))
 
 
-def test_a_catalog(
+def test_jdbc_catalog_gets_ranges(
     spark: SparkSession, database: Database, same: Callable[[str], DataFrame]
 ) -> None:
-    """Through Spark's V2 source, which tells Derby some functions as well."""
+    """Spark's V2 source, which also pushes some functions to Derby."""
     catalog = "spark.sql.catalog.base"
     package = "org.apache.spark.sql.execution.datasources.v2.jdbc"
     spark.conf.set(catalog, f"{package}.JDBCTableCatalog")

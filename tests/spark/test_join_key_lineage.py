@@ -1,6 +1,6 @@
-"""A join key that is computed above an outer join: its value over NULL-extended rows counts too.
+"""A join key computed above an outer join: its value over NULL-extended rows counts too.
 
-The range of such a key is not the range of the column that it is computed from: an unmatched row
+The range of such a key is not the range of the column from which it is computed: an unmatched row
 has NULL in every column of the null-supplying side, and `coalesce`, `IF`, `CASE` and others turn
 that NULL into a value that occurs in no file of that side.
 """
@@ -23,7 +23,11 @@ Same = Callable[[str], "DataFrame"]
 
 @pytest.fixture(scope="module")
 def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """facts: ids 0 .. 199. details: ids 0 .. 99 with x = 1000 + id. members: keys -5 .. 1199, 40 files."""
+    """Write facts, details and members.
+
+    facts: ids 0 .. 199. details: ids 0 .. 99 with x = 1000 + id. members: keys -5 .. 1199, 40
+    files.
+    """
     root = tmp_path_factory.mktemp("lineage")
     session = spark_session
     session.range(200).selectExpr("id", "id % 3 AS g").repartitionByRange(4, "id").write.parquet(
@@ -38,10 +42,10 @@ def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
     details.repartitionByRange(4, "id").write.parquet(f"{root}/details")
     members = session.range(-5, 1200).selectExpr("id AS k", "concat('m', id) AS name")
     members.repartitionByRange(40, "k").write.parquet(f"{root}/members")
-    found = {name: f"{root}/{name}" for name in ("facts", "details", "members")}
-    for path in found.values():
+    paths = {name: f"{root}/{name}" for name in ("facts", "details", "members")}
+    for path in paths.values():
         tamis.index(session, path).build()
-    return found
+    return paths
 
 
 @pytest.fixture
@@ -61,7 +65,7 @@ KEYS = [
     "CASE WHEN d.id IS NOT NULL THEN d.x ELSE -1 END",
     "greatest(d.x, -1)",
     "least(d.x, 5)",
-    "nanvl(CAST(NULL AS DOUBLE), d.x)",  # a key of a type for which no range is taken
+    "nanvl(CAST(NULL AS DOUBLE), d.x)",  # a key of a type without ranges
     "if(d.x <=> NULL, -1, d.x)",
     "CAST(d.x IS NULL AS BIGINT)",
     "coalesce(d.x + 1, -2) + 1",
@@ -98,29 +102,29 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_an_unmatched_row_keeps_its_partner(views: SparkSession, same: Same, key: str) -> None:
+def test_unmatched_row_keeps_its_partner(views: SparkSession, same: Same, key: str) -> None:
     same(SHAPES["join"].format(key=key, joined=JOINS["left"]))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_an_outer_join_below_every_shape(views: SparkSession, same: Same, shape: str) -> None:
+def test_outer_join_below_every_shape(views: SparkSession, same: Same, shape: str) -> None:
     same(SHAPES[shape].format(key="coalesce(d.x, -1)", joined=JOINS["left"]))
 
 
 @pytest.mark.parametrize("joined", JOINS)
-def test_every_outer_join(views: SparkSession, same: Same, joined: str) -> None:
+def test_every_outer_join_keeps_partners(views: SparkSession, same: Same, joined: str) -> None:
     same(SHAPES["join"].format(key="coalesce(d.x, -1)", joined=JOINS[joined]))
     same(SHAPES["in"].format(key="coalesce(d.x, -1)", joined=JOINS[joined]))
 
 
-def test_a_pivot_makes_nulls_of_missing_groups(views: SparkSession, same: Same) -> None:
+def test_pivot_makes_nulls_of_missing_groups(views: SparkSession, same: Same) -> None:
     same(
         "SELECT q.id, t.name FROM (SELECT id, coalesce(`0`, -1) AS y FROM "
         "(SELECT id, g, x FROM details) PIVOT (max(x) FOR g IN (0, 1))) q JOIN members t ON q.y = t.k"
     )
 
 
-def test_a_scalar_subquery_without_a_row_is_null(views: SparkSession, same: Same) -> None:
+def test_scalar_subquery_without_a_row_is_null(views: SparkSession, same: Same) -> None:
     same(
         "SELECT q.id, t.name FROM (SELECT f.id, coalesce((SELECT max(d.x) FROM details d "
         "WHERE d.id = f.id), -1) AS y FROM facts f) q JOIN members t ON q.y = t.k"
@@ -136,7 +140,9 @@ def test_a_scalar_subquery_without_a_row_is_null(views: SparkSession, same: Same
         ("coalesce(d.x, d.y)", 4),
     ],
 )
-def test_the_range_still_prunes(views: SparkSession, same: Same, key: str, files: int) -> None:
+def test_range_above_an_outer_join_still_prunes(
+    views: SparkSession, same: Same, key: str, files: int
+) -> None:
     frame = same(SHAPES["join"].format(key=key, joined=JOINS["left"]))
-    (found,) = (scan for scan in scans(frame) if scan["table"].endswith("members"))
-    assert found["files_kept"] == files
+    (member_scan,) = (scan for scan in scans(frame) if scan["table"].endswith("members"))
+    assert member_scan["files_kept"] == files

@@ -1,4 +1,7 @@
-"""Joins read only files that may hold a partner, when planned and when run, and give the same rows."""
+"""Joins read only files that may hold a partner, at planning and at run time.
+
+The rows are those of plain Spark.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,11 @@ JOINS = {
 
 @pytest.fixture(scope="module")
 def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """lines: 4,000 rows in 40 files by k (BIGINT) and i (INT), with some NULLs.
+    """Write lines, orders, parts and days.
 
-    orders: 400 rows in 4 files by day, of every tenth k, in which keys are spread. parts: 400 rows
-    in 10 files by k. days: partitioned.
+    lines: 4,000 rows in 40 files by k (BIGINT) and i (INT), with some NULLs. orders: 400 rows in 4
+    files by day, of every tenth k; keys are spread over the files. parts: 400 rows in 10 files by
+    k. days: partitioned.
     """
     root = tmp_path_factory.mktemp("joins")
     session = spark_session
@@ -70,15 +74,15 @@ def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
     session.range(400).selectExpr("id", "CAST(id % 8 AS INT) AS p").write.partitionBy("p").parquet(
         f"{root}/days"
     )
-    found = {name: f"{root}/{name}" for name in ("lines", "orders", "parts", "days")}
-    for path in found.values():
+    paths = {name: f"{root}/{name}" for name in ("lines", "orders", "parts", "days")}
+    for path in paths.values():
         tamis.index(session, path).build()
-    return found
+    return paths
 
 
 @pytest.fixture(scope="module")
 def rows_without_tamis() -> dict[str, list[str]]:
-    """By statement. However Spark joins, the rows are the same: they are read once."""
+    """Cache rows by statement. They do not depend on the join strategy, so they are read once."""
     return {}
 
 
@@ -90,11 +94,11 @@ def views(spark: SparkSession, tables: dict[str, str]) -> SparkSession:
 
 
 def kept(frame: DataFrame) -> dict[str, list[int]]:
-    """Files that the scans of each table keep when they are planned."""
-    found: dict[str, list[int]] = {}
+    """Return the number of files that the scans of each table keep at planning."""
+    kept_by_table: dict[str, list[int]] = {}
     for scan in scans(frame):
-        found.setdefault(scan["table"].rpartition("/")[2], []).append(scan["files_kept"])
-    return found
+        kept_by_table.setdefault(scan["table"].rpartition("/")[2], []).append(scan["files_kept"])
+    return kept_by_table
 
 
 NARROW = "parts.k + 1 BETWEEN 1002 AND 1190"  # k is 1010 .. 1180: two files, 1000 .. 1390
@@ -110,11 +114,11 @@ PLANNED = [
         2,
         1,
     ),
-    # rows without a partner are the result
+    # rows without a partner are in the result
     (f"SELECT id FROM lines LEFT ANTI JOIN parts ON lines.k = parts.k AND {NARROW}", 40, 1),
     (f"SELECT id FROM lines LEFT JOIN parts ON lines.k = parts.k AND {NARROW}", 40, 1),
     (f"SELECT id FROM lines WHERE k NOT IN (SELECT k FROM parts WHERE {NARROW})", 40, 1),
-    # the other side of these is confined
+    # the other side of these is pruned
     ("SELECT * FROM lines LEFT JOIN parts ON lines.k = parts.k WHERE lines.id + 1 < 90", 1, 1),
     (
         "SELECT id FROM lines LEFT ANTI JOIN parts ON lines.k = parts.k WHERE lines.id + 1 < 90",
@@ -161,20 +165,20 @@ PLANNED = [
 @pytest.mark.parametrize(
     ("statement", "lines", "parts"), PLANNED, ids=[statement for statement, *_ in PLANNED]
 )
-def test_planned(
+def test_planned_files_of_joins(
     views: SparkSession, same: Same, statement: str, lines: int | None, parts: int | None, how: str
 ) -> None:
     views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
     for key, value in JOINS[how].items():
         views.conf.set(key, value)
-    found = kept(same(statement))
+    kept_files = kept(same(statement))
     if lines is not None:
-        assert sum(found.get("lines", [0])) == lines
+        assert sum(kept_files.get("lines", [0])) == lines
     if parts is not None:
-        assert sum(found.get("parts", [0])) == parts
+        assert sum(kept_files.get("parts", [0])) == parts
 
 
-def test_a_range_travels_through_inner_joins(views: SparkSession, same: Same) -> None:
+def test_range_travels_through_inner_joins(views: SparkSession, same: Same) -> None:
     frame = same(
         "SELECT a.id, b.q FROM lines a JOIN lines b ON a.k = b.k JOIN parts ON b.k = parts.k "
         f"WHERE {NARROW}"
@@ -182,7 +186,7 @@ def test_a_range_travels_through_inner_joins(views: SparkSession, same: Same) ->
     assert kept(frame) == {"lines": [2, 2], "parts": [1]}
 
 
-def test_reasons_and_explain(views: SparkSession) -> None:
+def test_explain_shows_join_goals_and_reasons(views: SparkSession) -> None:
     def goals(statement: str) -> list[tuple[str, str | None]]:
         return [
             (goal["goal"], goal["reason"] and goal["reason"]["code"])
@@ -206,7 +210,7 @@ def test_reasons_and_explain(views: SparkSession) -> None:
     assert kept(views.sql(joined)) == {"lines": [40], "parts": [1]}
 
 
-# statement; files of lines that are read of 40: those that hold one of k = 420, 1420, 2420, 3420
+# statement; files that are read of the 40 files of lines: those with k = 420, 1420, 2420 or 3420
 DAY = "day = DATE '1995-02-12'"
 AT_RUN_TIME = [
     (f"SELECT * FROM lines JOIN orders o ON lines.k = o.k WHERE {DAY}", 4),
@@ -221,10 +225,10 @@ AT_RUN_TIME = [
     # the types differ: Spark casts the column
     (f"SELECT * FROM lines JOIN orders o ON lines.i = o.k WHERE {DAY}", 4),
     (f"SELECT id FROM lines WHERE i IN (SELECT k FROM orders WHERE {DAY})", 4),
-    # Spark takes no filter for selective that compares nothing
+    # Spark considers a filter without a comparison not selective
     ("SELECT * FROM lines JOIN orders o ON lines.k = o.k WHERE chosen", 4),
     ("SELECT id FROM lines WHERE k IN (SELECT k FROM orders WHERE chosen)", 4),
-    # rows without a partner are the result
+    # rows without a partner are in the result
     (
         f"SELECT lines.id FROM lines LEFT JOIN (SELECT * FROM orders WHERE {DAY}) o ON lines.k = o.k",
         40,
@@ -238,7 +242,7 @@ AT_RUN_TIME = [
         40,
     ),
     (f"SELECT id FROM lines WHERE k NOT IN (SELECT k FROM orders WHERE {DAY} AND k > 0)", 40),
-    # files are not clustered by q, and so it is not asked for
+    # files are not clustered by q, so the values of q are not requested
     (f"SELECT lines.id FROM lines JOIN orders o ON lines.q = o.c WHERE {DAY}", 40),
 ]
 
@@ -247,7 +251,9 @@ AT_RUN_TIME = [
 @pytest.mark.parametrize(
     ("statement", "files"), AT_RUN_TIME, ids=[statement for statement, _ in AT_RUN_TIME]
 )
-def test_at_run_time(views: SparkSession, same: Same, statement: str, files: int, how: str) -> None:
+def test_files_read_with_run_time_filters(
+    views: SparkSession, same: Same, statement: str, files: int, how: str
+) -> None:
     for key, value in JOINS[how].items():
         views.conf.set(key, value)
     same(statement)
@@ -275,7 +281,7 @@ SCALARS = [
         "SELECT id FROM lines WHERE coalesce(k, 5) <= (SELECT min(k) + 110 FROM parts) OR k IS NULL",
         40,
     ),
-    # the value is of each row
+    # the value depends on the row
     ("SELECT id FROM lines l WHERE k = (SELECT max(k) FROM orders o WHERE o.c = l.q)", 40),
     ("SELECT id FROM lines WHERE q = (SELECT max(c) FROM orders)", 40),
 ]
@@ -285,7 +291,7 @@ SCALARS = [
 @pytest.mark.parametrize(
     ("statement", "files"), SCALARS, ids=[statement for statement, _ in SCALARS]
 )
-def test_scalar_subqueries(
+def test_scalar_subqueries_prune_at_run_time(
     views: SparkSession, same: Same, statement: str, files: int, adaptive: str
 ) -> None:
     views.conf.set("spark.sql.adaptive.enabled", adaptive)
@@ -296,7 +302,7 @@ def test_scalar_subqueries(
     assert files == 40 or 40 not in read
 
 
-def test_a_scalar_subquery_runs_once(views: SparkSession) -> None:
+def test_scalar_subquery_runs_once(views: SparkSession) -> None:
     for adaptive in ("true", "false"):
         views.conf.set("spark.sql.adaptive.enabled", adaptive)
         frame = views.sql("SELECT id FROM lines WHERE k > (SELECT max(k + 1) - 101 FROM orders)")
@@ -304,7 +310,7 @@ def test_a_scalar_subquery_runs_once(views: SparkSession) -> None:
         assert len(sql_tab(views)["files read after run-time filters"]) == 2
 
 
-def test_partitions_by_a_key_of_another_type(views: SparkSession, same: Same) -> None:
+def test_partition_pruning_by_a_key_of_another_type(views: SparkSession, same: Same) -> None:
     """Spark casts the partition column, and cannot translate its filter for a scan."""
     statement = "SELECT days.id FROM days JOIN orders o ON days.p = o.k / 10 WHERE o.id + 1 < 4"
     same("SELECT days.id FROM days JOIN orders o ON days.p = o.id WHERE o.day < DATE '1995-01-04'")
@@ -319,10 +325,13 @@ def test_partitions_by_a_key_of_another_type(views: SparkSession, same: Same) ->
 
 
 @pytest.mark.parametrize("everything_on", ["true", "false"])
-def test_partitions_by_a_filter_that_is_exact(
+def test_partition_pruning_by_an_exact_filter(
     views: SparkSession, same: Same, tmp_path: Path, everything_on: str
 ) -> None:
-    """Spark prunes by what it broadcasts only while it sees a filter there, as it does without tamis."""
+    """Spark prunes by a broadcast side only while that side shows a filter.
+
+    Plain Spark does the same.
+    """
     kinds = views.range(8).selectExpr("CAST(id AS INT) AS p", "IF(id % 5 = 3, 'a', 'b') AS kind")
     kinds.repartitionByRange(2, "kind").write.parquet(str(tmp_path / "kinds"))
     tamis.index(views, str(tmp_path / "kinds")).build()
@@ -340,10 +349,13 @@ def test_partitions_by_a_filter_that_is_exact(
 
 @pytest.mark.parametrize("how", JOINS)
 @pytest.mark.parametrize("generated", ["true", "false"])
-def test_a_union_with_a_scan_that_takes_no_run_time_filter(
+def test_union_with_a_scan_without_run_time_filters(
     views: SparkSession, same: Same, tmp_path: Path, generated: str, how: str
 ) -> None:
-    """Spark leaves dynamic pruning in a filter above that scan, where only generated code can run it."""
+    """Spark leaves dynamic pruning in a filter above that scan.
+
+    Only generated code can run that filter.
+    """
     views.range(200).selectExpr("id * 10 AS k").write.orc(str(tmp_path / "old"))
     views.read.orc(str(tmp_path / "old")).createOrReplaceTempView("old")
     for key, value in {**JOINS[how], "spark.sql.codegen.wholeStage": generated}.items():
@@ -357,7 +369,7 @@ def test_a_union_with_a_scan_that_takes_no_run_time_filter(
         same(f"SELECT u.k FROM ({union}) u WHERE u.k IN (SELECT k FROM orders WHERE {DAY})")
 
 
-def test_shared_plans(views: SparkSession, same: Same) -> None:
+def test_shared_plans_of_joins(views: SparkSession, same: Same) -> None:
     for how in JOINS.values():
         for key, value in how.items():
             views.conf.set(key, value)
@@ -377,7 +389,7 @@ def test_shared_plans(views: SparkSession, same: Same) -> None:
         )
 
 
-def test_cached_tables(views: SparkSession) -> None:
+def test_cached_tables_in_joins(views: SparkSession) -> None:
     frame = views.sql(f"SELECT l.* FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}").cache()
     try:
         assert frame.count() == 4 == frame.count()
@@ -392,19 +404,19 @@ def test_cached_tables(views: SparkSession) -> None:
         frame.unpersist()
 
 
-def test_a_plan_runs_twice(views: SparkSession) -> None:
+def test_plan_runs_twice(views: SparkSession) -> None:
     frame = views.sql(f"SELECT l.id FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}")
     assert rows(frame) == rows(frame)
     assert frame.count() == 4
 
 
-def test_the_mode_observe_reads_every_file(views: SparkSession, same: Same) -> None:
+def test_observe_mode_reads_every_file(views: SparkSession, same: Same) -> None:
     views.conf.set("spark.tamis.mode", "observe")
     frame = same(f"SELECT l.id FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}")
     assert files_read(frame) == [4, 40]
 
 
-def test_a_planner_that_is_gone_changes_nothing(
+def test_unavailable_planner_changes_no_join(
     views: SparkSession, same: Same, no_sidecar: None
 ) -> None:
     frame = same(f"SELECT l.id FROM lines l JOIN orders o ON l.k = o.k WHERE {DAY}")
@@ -412,6 +424,6 @@ def test_a_planner_that_is_gone_changes_nothing(
 
 
 def files_read(frame: DataFrame) -> list[int]:
-    """Files that each scan reads, also where the planner could not be asked."""
-    found = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
-    return sorted(scan["files_read"] for scan in found)
+    """Return the number of files that each scan reads, even if the planner was unavailable."""
+    decisions = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
+    return sorted(scan["files_read"] for scan in decisions)

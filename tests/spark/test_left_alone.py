@@ -1,4 +1,4 @@
-"""What tamis must not touch is left exactly as it was."""
+"""Plans that tamis must not change are unchanged."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ def untouched(frame: DataFrame) -> bool:
     return "TamisTable" not in plan(frame) and "Tamis " not in plan(frame) and scans(frame) == []
 
 
-def test_bucketed_without_a_filter(spark: SparkSession, events: DataFrame) -> None:
-    """With one: test_file_index_swap."""
+def test_bucketed_table_without_a_filter_is_unchanged(
+    spark: SparkSession, events: DataFrame
+) -> None:
+    """With a filter: see test_file_index_swap."""
     events.select("id", "name").write.bucketBy(4, "id").sortBy("id").saveAsTable("bucketed")
     frame = spark.table("bucketed")
     assert untouched(frame)
@@ -30,7 +32,7 @@ def test_bucketed_without_a_filter(spark: SparkSession, events: DataFrame) -> No
     assert "bucketed" in alone["reason"]
 
 
-def test_other_formats(spark: SparkSession, events: DataFrame, folder: str) -> None:
+def test_other_formats_are_unchanged(spark: SparkSession, events: DataFrame, folder: str) -> None:
     for kind in ("orc", "json", "csv"):
         events.select("id", "name").write.format(kind).save(f"{folder}/{kind}")
         frame = spark.read.format(kind).schema("id BIGINT, name STRING").load(f"{folder}/{kind}")
@@ -38,9 +40,7 @@ def test_other_formats(spark: SparkSession, events: DataFrame, folder: str) -> N
         assert frame.where("id < 10").count() == 10
 
 
-def test_file_indexes_where_they_are_not_to_be_swapped(
-    spark: SparkSession, events: DataFrame
-) -> None:
+def test_unswappable_file_indexes_are_unchanged(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set("spark.tamis.fileIndexSwap.enabled", "false")
     frame = events.where("id < 150").selectExpr("_metadata.file_name AS f", "id")
     assert untouched(frame)
@@ -48,7 +48,7 @@ def test_file_indexes_where_they_are_not_to_be_swapped(
     assert untouched(events.where("_metadata.file_size > 0 AND id = 1"))
 
 
-def test_streaming(spark: SparkSession, events_path: str, folder: str) -> None:
+def test_streaming_is_unchanged(spark: SparkSession, events_path: str, folder: str) -> None:
     schema = spark.read.parquet(events_path).schema
     stream = spark.readStream.schema(schema).parquet(events_path).where("id < 150")
     query = (
@@ -59,11 +59,11 @@ def test_streaming(spark: SparkSession, events_path: str, folder: str) -> None:
     )
     query.awaitTermination()
     assert spark.read.parquet(folder + "/out").count() == 150
-    # and what a stream wrote is an ordinary directory again
+    # the output of a stream is an ordinary directory
     assert spark.read.parquet(folder + "/out").where("id = 149").count() == 1
 
 
-def test_a_partition_column_that_is_also_in_the_files(spark: SparkSession, folder: str) -> None:
+def test_partition_column_that_is_also_in_the_files(spark: SparkSession, folder: str) -> None:
     path = f"{folder}/o"
     spark.range(5).selectExpr("id", "id AS p").write.parquet(f"{path}/p=7")
     frame = spark.read.parquet(path).where("p = 7")
@@ -71,12 +71,12 @@ def test_a_partition_column_that_is_also_in_the_files(spark: SparkSession, folde
     assert frame.count() == 5
 
 
-def test_variant(spark: SparkSession, folder: str) -> None:
+def test_variant_column(spark: SparkSession, folder: str) -> None:
     spark.sql("SELECT id, parse_json('{\"a\": 1}') AS v FROM range(3)").write.parquet(folder + "/v")
     assert untouched(spark.read.parquet(folder + "/v").where("id = 1"))
 
 
-def test_field_ids(spark: SparkSession, events_path: str) -> None:
+def test_field_ids_are_left_to_spark(spark: SparkSession, events_path: str) -> None:
     from pyspark.sql.types import LongType, StructType
 
     schema = StructType().add("other", LongType(), True, {"parquet.field.id": 1})

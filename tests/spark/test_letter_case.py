@@ -1,6 +1,6 @@
-"""What evaluate.case_preimages says of Unicode, asked of Spark: of every character, and in context.
+"""The rules of evaluate.case_preimages match Spark, for every character and in context.
 
-Spark maps what is not ASCII by Java or by ICU, as a conf says, in the locale of the JVM.
+Spark maps characters outside ASCII by Java or by ICU, as a conf selects, in the locale of the JVM.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BINARY = {
     "mapped_up": "CAST(upper(CAST(b AS STRING)) AS BINARY)",
     "mapped_down": "CAST(lower(CAST(b AS STRING)) AS BINARY)",
 }
-#: Letters with cases of their own, marks that change those of others, and what is no character.
+#: Letters with special case mappings, marks that change mappings of others, and invalid bytes.
 PARTS = [
     *(
         each.encode()
@@ -40,7 +40,7 @@ PARTS = [
 
 @pytest.fixture(params=[(locale, icu) for locale in LOCALES for icu in ("true", "false")], ids=str)
 def mapping(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    """One locale of the JVM and one way to map."""
+    """Set one locale of the JVM and one implementation of the mapping."""
     tag, icu = request.param
     locale = spark._jvm.java.util.Locale
     before = locale.getDefault()
@@ -64,30 +64,36 @@ def _check(frame: DataFrame) -> int:
     for text, up, down in frame.collect():
         count += 1
         for to_upper, image in ((True, bytes(up)), (False, bytes(down))):
-            found = case_preimage(to_upper, only(image))
-            if not any(low <= text and (high is None or text < high) for low, high in found):
+            preimage = case_preimage(to_upper, only(image))
+            if not any(low <= text and (high is None or text < high) for low, high in preimage):
                 wrong.append((bytes(text), to_upper, image))
     assert not wrong
     return count
 
 
-def test_of_every_character(spark: SparkSession, mapping: tuple[str, str], tmp_path: Path) -> None:
-    """Every character whose image is empty or begins with ASCII: the others need no rule."""
+def test_preimages_of_every_character(
+    spark: SparkSession, mapping: tuple[str, str], tmp_path: Path
+) -> None:
+    """Every character whose image is empty or begins with ASCII. The others need no rule."""
     characters = [chr(c).encode() for c in range(1, sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
     frame = _mapped(spark, tmp_path, characters)
     begins = "(mapped_up < X'80' OR mapped_down < X'80')"
     assert _check(frame.where(begins)) > 127
 
 
-def test_in_context(spark: SparkSession, mapping: tuple[str, str], tmp_path: Path) -> None:
+def test_preimages_in_context(
+    spark: SparkSession, mapping: tuple[str, str], tmp_path: Path
+) -> None:
     texts = [b"".join(each) for size in (1, 2, 3) for each in product(PARTS, repeat=size)]
     random = Random(f"{mapping}")
     texts += [b"".join(random.choices(PARTS, k=random.randint(4, 7))) for _ in range(2_000)]
     assert _check(_mapped(spark, tmp_path, texts)) == len(texts)
 
 
-def test_the_locale_counts(spark: SparkSession, mapping: tuple[str, str], tmp_path: Path) -> None:
-    """Else the tests above would ask the same thing again."""
+def test_locale_changes_the_mapping(
+    spark: SparkSession, mapping: tuple[str, str], tmp_path: Path
+) -> None:
+    """Otherwise the tests above would repeat one another."""
     (row,) = _mapped(spark, tmp_path, ["i\u00e9".encode()]).collect()
     dotted = mapping[0] in ("tr", "az")
     assert bytes(row.mapped_up).decode() == ("\u0130\u00c9" if dotted else "I\u00c9")

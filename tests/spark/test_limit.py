@@ -1,4 +1,7 @@
-"""LIMIT reads only files that surely hold enough matching rows, and gives as many as plain Spark."""
+"""LIMIT reads only files that surely hold enough matching rows.
+
+It returns as many rows as plain Spark.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ LIMITS = [
     ("SELECT id FROM events LIMIT 5000", [10]),
     ("SELECT id FROM events WHERE id >= 250 AND id < 750 LIMIT 10", [1]),
     ("SELECT id FROM events WHERE id >= 250 AND id < 750 LIMIT 101", [2]),
-    # 400 rows match in whole files, 500 in all
+    # 400 rows match in fully matching files, 500 in all
     ("SELECT id FROM events WHERE id >= 250 AND id < 750 LIMIT 400", [4]),
     ("SELECT id FROM events WHERE id >= 250 AND id < 750 LIMIT 401", [6]),
     ("SELECT id FROM events WHERE id >= 250 AND id < 750 LIMIT 10 OFFSET 95", [2]),
@@ -33,7 +36,7 @@ LIMITS = [
     ("SELECT id FROM events WHERE id = 250 LIMIT 1", [1]),
     ("SELECT id FROM events WHERE year(day) = 1996 LIMIT 7", [1]),
     ("SELECT id FROM events WHERE amount IS NULL LIMIT 3", [10]),
-    # another filter stays, and nobody knows which rows pass it
+    # another filter stays, and it is unknown which rows satisfy it
     ("SELECT id FROM events WHERE id >= 250 AND item.tags.`a b` = 3 LIMIT 10", [8]),
     ("SELECT id FROM events WHERE id >= 250 AND rand() > -id LIMIT 10", [8]),
     (
@@ -46,30 +49,30 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("statement", "files"), LIMITS, ids=[each for each, _ in LIMITS])
-def test_enough_files(events: DataFrame, statement: str, files: list[int]) -> None:
+def test_limit_keeps_enough_files(events: DataFrame, statement: str, files: list[int]) -> None:
     spark = events.sparkSession
     frame = spark.sql(statement)
     assert sorted(kept(frame)) == sorted(files)
-    found = rows(frame)
+    limited_rows = rows(frame)
     spark.conf.set("spark.tamis.enabled", "false")
-    assert len(found) == len(rows(spark.sql(statement)))
+    assert len(limited_rows) == len(rows(spark.sql(statement)))
     if statement.count(" LIMIT ") == 1 and not statement.endswith("> 0"):
-        assert set(found) <= set(rows(spark.sql(statement.partition(" LIMIT ")[0])))
+        assert set(limited_rows) <= set(rows(spark.sql(statement.partition(" LIMIT ")[0])))
 
 
-def test_a_filter_that_rules_out_every_file_leaves_none_for_a_limit(events: DataFrame) -> None:
+def test_limit_above_a_filter_that_prunes_every_file(events: DataFrame) -> None:
     frame = events.where("id < 0").limit(5)
     assert frame.collect() == []
     assert sum(kept(frame)) == 0
 
 
-def test_rows_are_of_the_table_and_no_row_comes_twice(events: DataFrame) -> None:
-    found = [row.id for row in events.where("id >= 250").limit(150).collect()]
-    assert len(set(found)) == 150
-    assert min(found) >= 250
+def test_limit_returns_distinct_rows_of_the_table(events: DataFrame) -> None:
+    ids = [row.id for row in events.where("id >= 250").limit(150).collect()]
+    assert len(set(ids)) == 150
+    assert min(ids) >= 250
 
 
-def test_take_first_show_and_is_empty(events: DataFrame) -> None:
+def test_take_first_show_and_is_empty_with_limits(events: DataFrame) -> None:
     some = events.where("id >= 250 AND id < 750")
     assert len(some.take(3)) == 3
     assert 250 <= some.first().id < 750  # type: ignore[union-attr]
@@ -77,7 +80,7 @@ def test_take_first_show_and_is_empty(events: DataFrame) -> None:
     assert events.where("id > 5000").isEmpty()
 
 
-def test_partitions_alone_tell_nothing_of_rows(
+def test_partition_values_give_no_row_counts(
     spark: SparkSession, folder: str, same: Callable[[str], DataFrame]
 ) -> None:
     spark.range(100).selectExpr("id", "id % 4 AS p").write.partitionBy("p").parquet(f"{folder}/t")
@@ -95,7 +98,7 @@ def test_partitions_alone_tell_nothing_of_rows(
     assert len(rows(frame)) == 5
 
 
-def test_left_outer_join_keeps_all_its_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_limit_above_a_left_outer_join_keeps_all_rows(spark: SparkSession, tmp_path: Path) -> None:
     starts = [0, 200, 300, 400]
     for start, end in zip(starts, [*starts[1:], 500], strict=True):
         table = pa.table({"id": pa.array(range(start, end), pa.int64())})
@@ -110,7 +113,7 @@ def test_left_outer_join_keeps_all_its_rows(spark: SparkSession, tmp_path: Path)
     assert len(frame.collect()) == 150
 
 
-def test_empty_files_and_files_that_may_be_lost(spark: SparkSession, tmp_path: Path) -> None:
+def test_empty_files_and_files_that_may_be_missing(spark: SparkSession, tmp_path: Path) -> None:
     for number, length in enumerate([0, 3, 0, 4]):
         table = pa.table({"c": pa.array(range(length), pa.int64())})
         pq.write_table(table, tmp_path / f"f{number}.parquet")
@@ -125,7 +128,7 @@ def test_empty_files_and_files_that_may_be_lost(spark: SparkSession, tmp_path: P
     assert kept(spark.read.parquet(str(tmp_path)).limit(4)) == [4]
 
 
-def test_a_conf_turns_it_off(events: DataFrame) -> None:
+def test_conf_disables_limit_pruning(events: DataFrame) -> None:
     spark = events.sparkSession
     spark.conf.set("spark.tamis.limit.enabled", "false")
     [scan] = scans(events.where("id >= 250").limit(10))
@@ -133,7 +136,7 @@ def test_a_conf_turns_it_off(events: DataFrame) -> None:
     assert scan["goals"] == []
 
 
-def test_the_plan_says_so(events: DataFrame) -> None:
+def test_plan_shows_the_limit_goal(events: DataFrame) -> None:
     def text(frame: DataFrame) -> str:
         return str(frame._jdf.queryExecution().executedPlan().toString())
 
@@ -143,7 +146,7 @@ def test_the_plan_says_so(events: DataFrame) -> None:
     )
 
 
-def test_insert_select_and_caches(events: DataFrame, folder: str) -> None:
+def test_limit_in_inserts_and_caches(events: DataFrame, folder: str) -> None:
     spark = events.sparkSession
     events.where("id >= 250").limit(10).write.parquet(f"{folder}/out")
     assert spark.read.parquet(f"{folder}/out").count() == 10

@@ -1,4 +1,4 @@
-"""Spark's metrics system has the figures of tamis, under one name, once."""
+"""Spark's metrics system has the metrics of tamis, registered once under one name."""
 
 from __future__ import annotations
 
@@ -30,20 +30,22 @@ COUNTERS = (
 def registry(spark: SparkSession) -> Any:
     try:
         system = spark.sparkContext._jsc.sc().env().metricsSystem()
-    except Py4JError:  # 4.3: SparkEnv names classes that are not there, and py4j looks at all
-        pytest.skip("py4j cannot look into this Spark; tests/launch/test_ui.py asks over HTTP")
+    except Py4JError:  # 4.3: SparkEnv names missing classes, and py4j inspects all of them
+        pytest.skip(
+            "py4j cannot inspect this Spark; tests/launch/test_ui.py reads the metrics over HTTP"
+        )
     sources = system.getSourcesByName("tamis")
     assert sources.size() == 1
     return sources.apply(0).metricRegistry()
 
 
 def counters(spark: SparkSession) -> dict[str, int]:
-    found = {name: each.getCount() for name, each in registry(spark).getCounters().items()}
-    assert set(found) == set(COUNTERS)
-    return found
+    counts = {name: each.getCount() for name, each in registry(spark).getCounters().items()}
+    assert set(counts) == set(COUNTERS)
+    return counts
 
 
-def test_a_scan_is_counted(spark: SparkSession, events: DataFrame) -> None:
+def test_scan_is_counted(spark: SparkSession, events: DataFrame) -> None:
     before, histogram = counters(spark), registry(spark).getHistograms().get("planning.ms")
     times = histogram.getCount()
     frame = events.where("id < 150").select("name")
@@ -58,14 +60,14 @@ def test_a_scan_is_counted(spark: SparkSession, events: DataFrame) -> None:
     assert registry(spark).getGauges().get("sidecar.alive").getValue() == 1
 
 
-def test_files_that_stay_in_a_relation_of_spark(spark: SparkSession, events: DataFrame) -> None:
+def test_files_of_a_relation_of_spark_are_counted(spark: SparkSession, events: DataFrame) -> None:
     before = counters(spark)
     events.where("id < 150").select("name", "_metadata.file_name").collect()
     more = {name: count - before[name] for name, count in counters(spark).items()}
     assert (more["scans.planned"], more["files.total"], more["files.kept"]) == (1, 10, 2)
 
 
-def test_fallbacks(spark: SparkSession, events: DataFrame, no_sidecar: None) -> None:
+def test_fallbacks_are_counted(spark: SparkSession, events: DataFrame, no_sidecar: None) -> None:
     before = counters(spark)
     assert events.where("id < 150").count() == 150
     more = {name: count - before[name] for name, count in counters(spark).items()}
@@ -74,7 +76,7 @@ def test_fallbacks(spark: SparkSession, events: DataFrame, no_sidecar: None) -> 
     assert registry(spark).getGauges().get("sidecar.alive").getValue() == 0
 
 
-def test_observed_scans_are_counted_apart(spark: SparkSession, events: DataFrame) -> None:
+def test_observed_scans_are_counted_separately(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set("spark.tamis.mode", "observe")
     before = counters(spark)
     assert len(events.where("id < 150").select("name").collect()) == 150
@@ -84,7 +86,7 @@ def test_observed_scans_are_counted_apart(spark: SparkSession, events: DataFrame
     assert 0 < more["bytes.observed"] < more["bytes.kept"] == more["bytes.total"]
 
 
-def test_other_sessions_count_in_the_same_place(spark: SparkSession, events: DataFrame) -> None:
+def test_sessions_share_the_counters(spark: SparkSession, events: DataFrame) -> None:
     other = spark.newSession()
     other.read.parquet(events.inputFiles()[0]).where("id < 0").collect()
     registry(spark)

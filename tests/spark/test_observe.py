@@ -1,4 +1,4 @@
-"""The mode `observe` shows what would have been read, and the query reads what plain Spark would."""
+"""The mode `observe` shows what tamis would read, while the query reads what plain Spark reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZES = ("files", "bytes", "rows", "row_groups")
 
 @pytest.fixture
 def applied(spark: SparkSession, events: DataFrame) -> dict[str, Any]:
-    """The same scan as it is decided and applied."""
+    """Return the scan of the same query with its decisions applied."""
     (scan,) = tamis.explain(spark.sql(QUERY)).to_dict()["scans"]
     return dict(scan)
 
@@ -44,7 +44,7 @@ def test_plain_spark_reads_and_filters_everything(observed: DataFrame) -> None:
 
 
 @pytest.mark.parametrize("mode", ["simple", "formatted"])
-def test_explain_says_what_would_be_kept(observed: DataFrame, mode: str) -> None:
+def test_explain_shows_what_would_be_kept(observed: DataFrame, mode: str) -> None:
     text = plan(observed, mode)
     assert "Files: 2 of 10" in text
     assert "Rows: 200 of 1000" in text
@@ -52,7 +52,7 @@ def test_explain_says_what_would_be_kept(observed: DataFrame, mode: str) -> None
     assert "Exact: [(id IS NOT NULL), (id >= 100L)]" in text
 
 
-def test_explanations_say_what_would_be_kept(observed: DataFrame, applied: dict[str, Any]) -> None:
+def test_explanations_show_what_would_be_kept(observed: DataFrame, applied: dict[str, Any]) -> None:
     explanation = tamis.explain(observed)
     (scan,) = explanation.to_dict()["scans"]
     for what in SIZES:
@@ -76,7 +76,7 @@ def test_explanations_say_what_would_be_kept(observed: DataFrame, applied: dict[
     assert "(id >= 100L)" not in [each["sql"] for each in why["conjuncts"]]
 
 
-def test_the_sql_tab_says_what_would_be_kept(spark: SparkSession, observed: DataFrame) -> None:
+def test_sql_tab_shows_what_would_be_kept(spark: SparkSession, observed: DataFrame) -> None:
     observed.collect()
     shown = sql_tab(spark)
     assert shown["files in the table"] == [10]
@@ -91,7 +91,9 @@ def test_the_sql_tab_says_what_would_be_kept(spark: SparkSession, observed: Data
     assert "files kept" not in shown
 
 
-def test_the_end_of_explain(spark: SparkSession, observed: DataFrame) -> None:
+def test_extended_explain_shows_what_would_be_kept(
+    spark: SparkSession, observed: DataFrame
+) -> None:
     spark.conf.set("spark.sql.extendedExplainProviders", "io.tamis.TamisExplain")
     text = str(spark.sql(f"EXPLAIN {QUERY}").first()[0])
     assert ": would read 2 of 10 files" in text
@@ -99,7 +101,7 @@ def test_the_end_of_explain(spark: SparkSession, observed: DataFrame) -> None:
     assert "exact: (id >= 100L)" in text
 
 
-def test_sql_functions(spark: SparkSession, observed: DataFrame) -> None:
+def test_sql_functions_show_what_would_be_kept(spark: SparkSession, observed: DataFrame) -> None:
     rows = spark.sql(f"SELECT * FROM tamis_explain('{QUERY}')").collect()
     (scan,) = [row for row in rows if row.what == "scan"]
     assert (scan.files_kept, scan.files_total, scan.files_read) == (2, 10, 10)
@@ -111,7 +113,7 @@ def test_sql_functions(spark: SparkSession, observed: DataFrame) -> None:
     assert all(row.read for row in files)
 
 
-def test_the_history_says_what_would_have_been_kept(
+def test_history_shows_what_would_have_been_kept(
     spark: SparkSession, observed: DataFrame, tmp_path: Path
 ) -> None:
     bridge = spark._jvm.io.tamis.Tamis

@@ -29,7 +29,7 @@ def reader(spark: SparkSession, kind: str) -> Any:
 
 
 def write(spark: SparkSession, events: DataFrame, kind: str, path: str) -> None:
-    """1,000 rows in 10 files by id, with an index."""
+    """Write 1,000 rows in 10 files by id, with an index."""
     rows = events.select("id", "day", "name", "amount").repartitionByRange(10, "id")
     rows.sortWithinPartitions("id").write.format(kind).save(path)
     tamis.index(spark, path, reader=reader(spark, kind)).build()
@@ -37,7 +37,7 @@ def write(spark: SparkSession, events: DataFrame, kind: str, path: str) -> None:
 
 @pytest.fixture
 def path(spark: SparkSession, events: DataFrame, kind: str, folder: str) -> str:
-    """A table of this test alone, as the view `t`."""
+    """Write a table for this test only, registered as the view `t`."""
     path = f"{folder}/{kind}"
     write(spark, events, kind, path)
     reader(spark, kind).load(path).createOrReplaceTempView("t")
@@ -46,20 +46,20 @@ def path(spark: SparkSession, events: DataFrame, kind: str, folder: str) -> str:
 
 @pytest.fixture(scope="module")
 def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the tables lie that no test changes."""
+    """Return the directory of the tables that no test changes."""
     return tmp_path_factory.mktemp("unchanged")
 
 
 @pytest.fixture
 def table(spark: SparkSession, events: DataFrame, kind: str, unchanged: Path) -> None:
-    """The view `t` of a table that no test changes."""
+    """Register the view `t` of a table that no test changes."""
     path = unchanged / kind
     if not path.exists():
         write(spark, events, kind, str(path))
     reader(spark, kind).load(str(path)).createOrReplaceTempView("t")
 
 
-# condition | files kept, None: the scan is left to Spark
+# condition | files kept; None: the scan is left to Spark
 CASES = [
     ("id = 555", [1]),
     ("id >= 250 AND id < 750", [6]),
@@ -76,24 +76,26 @@ CASES = [
 
 @pytest.mark.usefixtures("table")
 @pytest.mark.parametrize(("condition", "files"), CASES)
-def test_hits_and_misses(same: Same, condition: str, files: list[int] | None) -> None:
+def test_conditions_keep_the_expected_files(
+    same: Same, condition: str, files: list[int] | None
+) -> None:
     frame = same(f"SELECT id, name FROM t WHERE {condition}")
     assert kept(frame) == (files or [])
     same(f"SELECT count(*), max(name) FROM t WHERE {condition}")
 
 
 @pytest.mark.usefixtures("table")
-def test_what_is_proven_leaves_the_plan(same: Same, kind: str) -> None:
+def test_proven_predicate_leaves_the_plan(same: Same, kind: str) -> None:
     frame = same("SELECT name FROM t WHERE id >= 500")
     [scan] = scans(frame)
-    told = {c["pushdown"] for c in scan["conjuncts"]}
-    # told of a filter, Spark's parser of JSON may lose rows that pass it
-    assert told == ({"inexact"} if kind == "json" else {"exact"})
+    answers = {c["pushdown"] for c in scan["conjuncts"]}
+    # with a filter pushed to it, Spark's JSON parser may lose matching rows
+    assert answers == ({"inexact"} if kind == "json" else {"exact"})
     plan = frame._jdf.queryExecution().optimizedPlan().toString()
     assert ("Filter" in plan) == (kind == "json")
 
 
-def test_another_reading_does_not_use_the_index(
+def test_other_reader_options_do_not_use_the_index(
     spark: SparkSession, path: str, same: Same, kind: str
 ) -> None:
     spark.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
@@ -103,7 +105,7 @@ def test_another_reading_does_not_use_the_index(
     assert kept(same("SELECT id FROM narrow WHERE id = 555")) == []
 
 
-def test_files_that_came_or_changed_are_read(
+def test_new_and_changed_files_are_read(
     spark: SparkSession, path: str, same: Same, kind: str
 ) -> None:
     more = spark.range(2000, 2010).selectExpr(
@@ -119,7 +121,7 @@ def test_files_that_came_or_changed_are_read(
 
 
 @pytest.mark.usefixtures("table")
-def test_joins_limits_and_subqueries(same: Same) -> None:
+def test_joins_limits_and_subqueries_over_other_formats(same: Same) -> None:
     same(
         "SELECT a.id, b.name FROM t a JOIN t b ON a.id = b.id WHERE a.id > 950 AND b.day > '1997-09-01'"
     )
@@ -129,7 +131,7 @@ def test_joins_limits_and_subqueries(same: Same) -> None:
     same("SELECT id FROM t WHERE id IN (SELECT id + 1 FROM t WHERE id BETWEEN 10 AND 20)")
 
 
-def test_a_table_of_the_catalog(
+def test_catalog_table_of_another_format(
     spark: SparkSession, events: DataFrame, kind: str, same: Same
 ) -> None:
     spark.sql(
@@ -139,11 +141,11 @@ def test_a_table_of_the_catalog(
     tamis.index(spark, "parts").build()
     assert kept(same("SELECT name FROM parts WHERE id = 555")) == [1]
     assert kept(same("SELECT name FROM parts WHERE decade = 2 AND id >= 500")) == [1]
-    # partitions alone are Spark's to find
+    # Spark alone prunes by partition values
     assert kept(same("SELECT name FROM parts WHERE decade = 2")) == []
 
 
-def test_without_an_index_nothing_is_said(
+def test_no_report_without_an_index(
     spark: SparkSession, events: DataFrame, kind: str, folder: str, same: Same
 ) -> None:
     events.select("id", "name").write.format(kind).save(f"{folder}/bare")

@@ -1,4 +1,7 @@
-"""Parquet that other programs wrote: the same rows, and something is pruned. See files/make.py."""
+"""Parquet files of other writers are pruned, and their rows are unchanged.
+
+See files/make.py.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ CATEGORIES = [
         ("fastparquet", COMMON + CATEGORIES),
     ],
 )
-def test_rows(
+def test_files_of_other_writers_are_pruned(
     spark: SparkSession,
     folder: str,
     same: Callable[[str], DataFrame],
@@ -61,7 +64,7 @@ def test_rows(
     spark.read.parquet(folder).createOrReplaceTempView("t")
     tamis.index(spark, "t").build()
     queries = [f'SELECT "{each}", _row FROM t WHERE {each}' for each in predicates]
-    found = scans(same(" UNION ALL ".join(queries)))
-    assert len(found) == len(predicates)
-    assert sum(scan["files_kept"] == 0 for scan in found) > 0
-    assert sum(scan["files_kept"] == 1 for scan in found) >= 5
+    decisions = scans(same(" UNION ALL ".join(queries)))
+    assert len(decisions) == len(predicates)
+    assert sum(scan["files_kept"] == 0 for scan in decisions) > 0
+    assert sum(scan["files_kept"] == 1 for scan in decisions) >= 5

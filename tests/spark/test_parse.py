@@ -1,4 +1,4 @@
-"""tamis.parse: Spark's front end over a schema, for statistics spelled as the schema spells."""
+"""tamis.parse: Spark's front end over a schema, for statistics in the spelling of the schema."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         ),
     ],
 )
-def test_predicate(spark: SparkSession, sql: str, schema: str, expected: str) -> None:
+def test_parsed_predicate(spark: SparkSession, sql: str, schema: str, expected: str) -> None:
     assert to_sql(tamis.parse(spark, sql, schema)) == expected
 
 
@@ -49,14 +49,14 @@ def test_predicate(spark: SparkSession, sql: str, schema: str, expected: str) ->
         ("B.C > 1", "b STRUCT<c: INT>", {"min.b.c": [1, 2], "max.b.c": [1, 2]}, ["none", "some"]),
         ("`B.c` > 1", "`b.c` INT", {"min.b.c": [1, 2], "max.b.c": [1, 2]}, ["none", "some"]),
         ("`b.c` > 1", "`b.c` INT", {"min.`b.c`": [1], "max.`b.c`": [1]}, ["none"]),
-        # nobody knows whose statistics these are
+        # it is unknown whose statistics these are
         (
             "`b.c` > 1 OR b.c > 1",
             "`b.c` INT, b STRUCT<c: INT>",
             {"min.b.c": [1], "max.b.c": [1], "null_count.b.c": [0]},
             ["some"],
         ),
-        # Spark reads CHAR padded: 'ab' may be 'ab   ' to it
+        # Spark reads CHAR padded: it may read 'ab' as 'ab '
         ("c = 'ab'", "c CHAR(5)", {"min.c": ["ab"], "max.c": ["ab"]}, ["some"]),
         ("S.c = 'ab'", "s STRUCT<C: CHAR(5)>", {"min.s.C": ["ab"], "max.s.C": ["ab"]}, ["some"]),
         ("c = 'B'", "c STRING COLLATE UTF8_LCASE", {"min.c": ["a"], "max.c": ["b"]}, ["some"]),
@@ -64,7 +64,7 @@ def test_predicate(spark: SparkSession, sql: str, schema: str, expected: str) ->
         ("TRUE", "a INT", {"path": ["f"]}, ["all"]),
     ],
 )
-def test_verdict(
+def test_verdict_of_a_parsed_predicate(
     spark: SparkSession, sql: str, schema: str, files: dict[str, list[object]], expected: list[str]
 ) -> None:
     expression = tamis.parse(spark, sql, schema)

@@ -1,4 +1,4 @@
-"""Hive partitions without any index: their values alone are statistics."""
+"""Hive partitions without any index: partition values alone are statistics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sales(spark: SparkSession, folder: str) -> str:
     return path
 
 
-# predicate | partitions of 12 years x (some) regions kept | exact conjuncts
+# predicate | kept partitions of 12 years x (some) regions | exact conjuncts
 CASES = [
     ("year = 1995", True),
     ("year BETWEEN 1993 AND 1994", True),
@@ -59,10 +59,10 @@ def test_partition_values_prune(
         assert {c["pushdown"] for c in scan["conjuncts"]} == {"exact"}
 
 
-def test_an_or_over_partition_and_data_needs_the_planner(
+def test_or_over_partition_and_data_columns_needs_the_planner(
     spark: SparkSession, sales: str, same: Same
 ) -> None:
-    # no conjunct is of partition columns alone, so plain Spark reads everything
+    # no conjunct is over partition columns only, so plain Spark reads everything
     frame = same(
         "SELECT id FROM sales WHERE (year = 1995 AND id > 50) OR (year = 1993 AND id < 50)"
     )
@@ -70,7 +70,7 @@ def test_an_or_over_partition_and_data_needs_the_planner(
     assert 0 < kept(frame)[0] <= every // 4
 
 
-def test_catalog_partitions(spark: SparkSession, sales: str, same: Same) -> None:
+def test_catalog_partitions_prune(spark: SparkSession, sales: str, same: Same) -> None:
     spark.sql(
         f"CREATE TABLE s (id BIGINT, year INT, region STRING) USING parquet "
         f"PARTITIONED BY (year, region) LOCATION '{sales}'"
@@ -90,7 +90,7 @@ def test_dynamic_partition_pruning_still_works(spark: SparkSession, sales: str, 
     )
     frame = same(statement)
     assert "dynamicpruning" in str(frame._jdf.queryExecution().executedPlan().toString())
-    for _ in range(2):  # the second run meets what the first remembered
+    for _ in range(2):  # the second run meets the cached state of the first
         spark.sql(statement).collect()
         shown = sql_tab(spark)
         kept = shown["files kept"]
@@ -98,7 +98,7 @@ def test_dynamic_partition_pruning_still_works(spark: SparkSession, sales: str, 
         assert 0 < min(read) <= max(kept) // 6, shown
 
 
-def test_a_scan_with_a_run_time_filter_beside_one_without(
+def test_scans_with_and_without_a_run_time_filter(
     spark: SparkSession, sales: str, same: Same
 ) -> None:
     spark.sql(
@@ -115,7 +115,9 @@ def test_a_scan_with_a_run_time_filter_beside_one_without(
 @pytest.mark.parametrize(
     "kind", ["DATE", "TIMESTAMP", "DOUBLE", "DECIMAL(9,2)", "BOOLEAN", "STRING"]
 )
-def test_partition_types(spark: SparkSession, folder: str, same: Same, kind: str) -> None:
+def test_partition_columns_of_types_prune(
+    spark: SparkSession, folder: str, same: Same, kind: str
+) -> None:
     values = {
         "DATE": ["1969-12-31", "2024-02-29"],
         "TIMESTAMP": ["1969-12-31 23:59:59.5", "2024-03-10 02:30:00"],
@@ -136,7 +138,7 @@ def test_partition_types(spark: SparkSession, folder: str, same: Same, kind: str
 
 
 @pytest.mark.parametrize("clustered", ["", "CLUSTERED BY (id) INTO 2 BUCKETS"])
-def test_a_partition_filter_that_raises_fails_as_in_plain_spark(
+def test_partition_filter_that_raises_fails_as_in_plain_spark(
     spark: SparkSession, clustered: str
 ) -> None:
     from pyspark.errors import PySparkException

@@ -1,4 +1,4 @@
-"""EXPLAIN and the SQL tab say what was decided."""
+"""EXPLAIN, the SQL tab and tamis.explain show the decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def explained(spark: SparkSession, statement: str) -> str:
     return str(spark.sql(statement).first()[0])
 
 
-def test_explain(spark: SparkSession, events: DataFrame) -> None:
+def test_explain_shows_decisions(spark: SparkSession, events: DataFrame) -> None:
     text = explained(spark, "EXPLAIN SELECT name FROM events WHERE id >= 150 AND id < 250")
     assert "Files: 2 of 10" in text
     assert "Rows: 200 of 1000" in text
@@ -27,7 +27,7 @@ def test_explain(spark: SparkSession, events: DataFrame) -> None:
     assert "Planning: " in text
 
 
-def test_explain_formatted(spark: SparkSession, events: DataFrame) -> None:
+def test_explain_formatted_shows_decisions(spark: SparkSession, events: DataFrame) -> None:
     text = explained(
         spark, "EXPLAIN FORMATTED SELECT name FROM events WHERE id < 100 AND amount > 1"
     )
@@ -39,7 +39,7 @@ def test_explain_formatted(spark: SparkSession, events: DataFrame) -> None:
         assert line in text
 
 
-def test_sql_tab(spark: SparkSession, events: DataFrame) -> None:
+def test_sql_tab_shows_metrics(spark: SparkSession, events: DataFrame) -> None:
     events.where("id < 150").select("name").collect()
     shown = sql_tab(spark)
     assert shown["files in the table"] == [10]
@@ -57,7 +57,7 @@ def test_sql_tab(spark: SparkSession, events: DataFrame) -> None:
     }
 
 
-def test_tamis_explain(spark: SparkSession, events: DataFrame) -> None:
+def test_tamis_explain_shows_decisions(spark: SparkSession, events: DataFrame) -> None:
     frame = events.where("id < 150 AND hash(name) > 0")
     explanation = tamis.explain(frame)
     (scan,) = explanation.to_dict()["scans"]
@@ -85,7 +85,7 @@ def test_tamis_explain(spark: SparkSession, events: DataFrame) -> None:
     assert why_not["reason"]["text"]
 
 
-def test_tamis_explain_runs_nothing(spark: SparkSession, events: DataFrame) -> None:
+def test_tamis_explain_runs_no_query(spark: SparkSession, events: DataFrame) -> None:
     context = spark.sparkContext
     context.setJobGroup("explained", "what tamis.explain runs")
     try:
@@ -99,7 +99,7 @@ def test_tamis_explain_runs_nothing(spark: SparkSession, events: DataFrame) -> N
         context.setLocalProperty("spark.jobGroup.id", None)
 
 
-def test_what_conjuncts_add_is_what_the_scan_leaves_out(
+def test_conjuncts_sum_to_the_files_that_the_scan_skips(
     spark: SparkSession, events: DataFrame
 ) -> None:
     frame = events.where("id >= 150 AND id < 450 AND name < 'n0420' AND day > '1995-01-10'")
@@ -114,12 +114,12 @@ LATE = "SELECT name FROM events WHERE id >= (SELECT max(id) - 5 FROM events WHER
 
 
 def scan_of(frame: DataFrame) -> dict[str, Any]:
-    """Of the outer scan, which comes first."""
+    """Return the outer scan, which comes first."""
     return dict(tamis.explain(frame).to_dict()["scans"][0])
 
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])
-def test_conditions_that_are_known_when_the_query_runs(
+def test_conditions_with_run_time_values_are_listed(
     spark: SparkSession, events: DataFrame, adaptive: str
 ) -> None:
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
@@ -135,9 +135,7 @@ def test_conditions_that_are_known_when_the_query_runs(
     assert "ran: 1 of 10 files were read after run-time filters" in str(tamis.explain(frame))
 
 
-def test_keys_of_a_join_are_known_when_the_query_runs(
-    spark: SparkSession, events: DataFrame
-) -> None:
+def test_run_time_keys_of_a_join_are_listed(spark: SparkSession, events: DataFrame) -> None:
     few = spark.range(3).selectExpr("id + 500 AS id").localCheckpoint().where("hash(id) <> 0")
     frame = events.join(few, "id").select("name")
     assert {"sql": "(id IN (keys of the join))", "prunes": True} in scan_of(frame)["runtime"]
@@ -145,10 +143,8 @@ def test_keys_of_a_join_are_known_when_the_query_runs(
     assert scan_of(frame)["files_read"] == 1
 
 
-def test_a_condition_that_cannot_prune_is_listed_all_the_same(
-    spark: SparkSession, events: DataFrame
-) -> None:
-    """Values of the column lie in all of the files, as far as statistics tell."""
+def test_condition_that_cannot_prune_is_listed(spark: SparkSession, events: DataFrame) -> None:
+    """Statistics cannot exclude the values of the column from any file."""
     query = "SELECT id FROM events WHERE hash(item) = (SELECT max(hash(item)) FROM events)"
     scan = scan_of(spark.sql(query))
     assert [each["prunes"] for each in scan["runtime"]] == [False]
@@ -157,7 +153,7 @@ def test_a_condition_that_cannot_prune_is_listed_all_the_same(
     assert [row.reason for row in rows] == ["known when the query runs, and applied to the rows"]
 
 
-def test_the_kind_of_statistics_that_decided(spark: SparkSession, tmp_path: Path) -> None:
+def test_kind_of_statistics_that_decided_is_shown(spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     spark.range(400).selectExpr(
         "id", "(id * 7919) % 400 AS key", "concat('N', id % 7) AS name", "id % 40 AS kind"

@@ -1,4 +1,4 @@
-"""Rows that Spark's Parquet reader loses by its own push-down stay lost: no answer changes."""
+"""Rows that Spark's Parquet reader loses by its own push-down stay lost: no result changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MILLIS = [
 
 
 @pytest.mark.parametrize("statement", MILLIS)
-def test_milliseconds_and_finer_constants(
+def test_milliseconds_compared_with_finer_constants(
     spark: SparkSession, folder: str, same: Same, statement: str
 ) -> None:
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MILLIS")
@@ -76,7 +76,7 @@ def test_decimals_of_files_with_fewer_digits(
 @pytest.mark.parametrize(
     "moment", ["1582-10-04 23:00:00", "1582-10-10 00:00:00", "1582-10-14 22:00:00"]
 )
-def test_moments_that_the_julian_calendar_left_out(
+def test_timestamps_that_the_julian_calendar_lacks(
     spark: SparkSession, folder: str, same: Same, moment: str
 ) -> None:
     spark.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")

@@ -1,4 +1,4 @@
-"""How rows are read is settled when a query is planned; the readers are made when it runs."""
+"""Planning decides how rows are read. The readers are made when the query runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _broadcasts(spark: SparkSession) -> int:
-    """How many broadcasts came before this one."""
+    """Return the number of broadcasts before this one."""
     return int(spark.sparkContext.broadcast(None)._jbroadcast.id())
 
 
@@ -29,7 +29,7 @@ def test_planning_broadcasts_nothing(spark: SparkSession) -> None:
     frame = spark.sql("SELECT * FROM events WHERE id > 850 AND name LIKE '%1'")
     before = _broadcasts(spark)
     assert _reads_columns(frame)
-    assert _broadcasts(spark) == before + 1  # that of the count
+    assert _broadcasts(spark) == before + 1  # the broadcast of the count
     assert len(rows(frame)) == 15
     assert _broadcasts(spark) > before + 2
 
@@ -46,7 +46,9 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.usefixtures("events")
-def test_as_spark_reads(spark: SparkSession, way: str, same: Callable[[str], DataFrame]) -> None:
+def test_row_and_column_readers_are_those_of_spark(
+    spark: SparkSession, way: str, same: Callable[[str], DataFrame]
+) -> None:
     confs, columns = WAYS[way]
     for key, value in confs.items():
         spark.conf.set(key, value)
@@ -63,12 +65,12 @@ VECTORIZED, WHOLE_STAGE = "spark.sql.parquet.enableVectorizedReader", "spark.sql
 
 @pytest.mark.parametrize(
     ("key", "planned"),
-    # the vectorized reader turned off in between fails without tamis, too
+    # disabling the vectorized reader in between fails without tamis, too
     [(VECTORIZED, "false"), (WHOLE_STAGE, "true"), (WHOLE_STAGE, "false")],
 )
 @pytest.mark.usefixtures("events")
-def test_a_conf_set_after_planning(spark: SparkSession, key: str, planned: str) -> None:
-    """What was planned for columns reads columns, and what was planned for rows reads rows."""
+def test_conf_set_after_planning_has_no_effect(spark: SparkSession, key: str, planned: str) -> None:
+    """A plan for columns reads columns, and a plan for rows reads rows."""
     spark.conf.set(key, planned)
     frame = spark.sql("SELECT id, name FROM events WHERE id BETWEEN 95 AND 205 AND name LIKE '%5'")
     assert _reads_columns(frame) is (planned == "true")
@@ -76,7 +78,7 @@ def test_a_conf_set_after_planning(spark: SparkSession, key: str, planned: str) 
     assert rows(frame) == [repr((i, f"n{i:04d}")) for i in [*range(105, 206, 10), 95]]
 
 
-def test_a_column_of_the_partitions_only(
+def test_only_partition_columns_are_read(
     spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFrame]
 ) -> None:
     spark.range(40).selectExpr("id", "id % 4 AS p").write.partitionBy("p").parquet(

@@ -1,7 +1,8 @@
-"""Every reason is reached, and its fix, applied, does what it says.
+"""Each reason is reported for some query, and its fix removes it.
 
 A case makes tables of ten files with a hundred rows each, clustered by id unless it says otherwise.
-It gives a query, and the fix as code: with it the query reads fewer files, for the reason is gone.
+It returns a query, and the fix as code: with the fix the reason is gone and the query reads fewer
+files.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ INT96 = ("spark.sql.parquet.outputTimestampType", "INT96")
 class World:
     """Tables of one test, by name: also temporary views of that name.
 
-    written: a directory of the tables that other tests have written, for copies.
+    written: a directory of tables that other tests have written, to be copied.
     """
 
     def __init__(self, spark: SparkSession, folder: Path, written: Path) -> None:
@@ -51,7 +52,10 @@ class World:
         return self.spark.range(1000).selectExpr(*COLUMNS).where(where)
 
     def table(self, name: str = "t", by: str = "id", index: dict[str, Any] | None = None) -> None:
-        """Write it anew, clustered by an expression. index: arguments of `build`; None: no index."""
+        """Replace a table, clustered by an expression.
+
+        index: arguments of `build`; None: no index.
+        """
         from pyspark.sql.functions import expr
 
         timestamps = self.spark.conf.get(INT96[0])
@@ -71,7 +75,7 @@ class World:
         self.spark.read.parquet(path).createOrReplaceTempView(name)
 
     def path(self, name: str) -> str:
-        """A directory that is not there yet; from now on it is the table's."""
+        """Return a directory that does not exist yet, and make it the path of the table."""
         number = len(list(self._folder.iterdir()))
         self.paths[name] = str(self._folder / f"{name}-{number}")
         return self.paths[name]
@@ -295,7 +299,7 @@ def partitions_of_the_other_side(w: World) -> Any:
 
 @case("CHOOSES_BUCKETS")
 def a_bucket(w: World) -> Any:
-    # 0 and 1 are of two buckets of seven, and of the same one of 64
+    # 0 and 1 are in different buckets of seven, and in the same bucket of 64
     w.rows().selectExpr("id", "id % 2 AS b").coalesce(1).write.bucketBy(7, "b").saveAsTable("ba")
     tamis.index(w.spark, "ba").build()
     return "SELECT * FROM ba WHERE b = 1", None
@@ -535,7 +539,7 @@ def metadata(w: World) -> Any:
 
 
 @case("FILE_INDEX_NOT_SPARKS")
-def an_index_of_somebody_else(w: World) -> Any:
+def a_foreign_file_index(w: World) -> Any:
     w.table(index={})
     jvm = w.spark._jvm
     plan = w.spark.table("t")._jdf.queryExecution()
@@ -575,7 +579,7 @@ def a_batch_of_a_stream(w: World) -> Any:
 
 
 class Execution:
-    """A query that has run, in place of a DataFrame: only `told` knows it."""
+    """A query that has run, in place of a DataFrame. Only `explanation` handles it."""
 
     def __init__(self, spark: SparkSession, execution: Any) -> None:
         self.spark = spark
@@ -624,7 +628,10 @@ def field_ids(w: World) -> Any:
 
 
 def with_metadata(w: World, *conditions: str) -> tuple[Query, Fix]:
-    """Conditions of a query that stays Spark's own relation: the first, and after the fix."""
+    """Return a query that stays Spark's own relation, and its fix.
+
+    The conditions: the first one, and one after the fix.
+    """
     w.table(index={})
     left = list(conditions)
     frame = w.spark.read.parquet(w.paths["t"]).select("id", "_metadata.file_name", "_metadata")
@@ -645,7 +652,7 @@ def no_filter(w: World) -> Any:
 
 @case("NO_FILTER")
 def not_deterministic(w: World) -> Any:
-    """Spark keeps the conjuncts of the second filter apart, and the one over id decides."""
+    """Spark keeps the conjuncts of the second filter apart, and the conjunct over id prunes."""
     frame = w.rows().select("id", "name").repartitionByRange(FILES, "id")
     frame.write.bucketBy(4, "id").saveAsTable("rb")
     tamis.index(w.spark, "rb").build()
@@ -670,9 +677,10 @@ def orc_without_an_index(w: World) -> Any:
     )
 
 
-# ---- what holds of all of them ----
+# ---- checks for all cases ----
 
-#: Reached without Spark, in tests/classify/test_reasons.py, plan/test_scan.py, serve/test_detail.py.
+#: Reasons of tests without Spark: tests/classify/test_reasons.py, plan/test_scan.py and
+# serve/test_detail.py.
 ELSEWHERE = {
     "NOT_ON_PARTITION_BOUNDARY",
     "TRANSFORM_IS_NOT_ORDERED",
@@ -680,12 +688,12 @@ ELSEWHERE = {
     "SPLIT_NOT_NEEDED",
 }
 
-#: The fix changes how files are read, and not how many.
-AS_MANY_FILES = {"SPLIT_DOES_NOT_PAY"}
+#: Reasons whose fix changes how files are read, and not how many.
+UNCHANGED_FILE_COUNT = {"SPLIT_DOES_NOT_PAY"}
 
 
-def told(frame: Any) -> dict[str, Any]:
-    """What `tamis.explain` says of it."""
+def explanation(frame: Any) -> dict[str, Any]:
+    """Return the document of `tamis.explain`."""
     if isinstance(frame, Execution):
         import json
 
@@ -695,16 +703,19 @@ def told(frame: Any) -> dict[str, Any]:
 
 
 def reasons(document: dict[str, Any]) -> list[dict[str, Any]]:
-    found = []
+    reported = []
     for scan in document["scans"]:
-        found += [each["reason"] for each in (*scan["conjuncts"], *scan["goals"])]
-        found.append(scan["fallback_reason"])
-    found += [each for relation in document["left_alone"] for each in relation["reasons"]]
-    return [each for each in found if each]
+        reported += [each["reason"] for each in (*scan["conjuncts"], *scan["goals"])]
+        reported.append(scan["fallback_reason"])
+    reported += [each for relation in document["left_alone"] for each in relation["reasons"]]
+    return [each for each in reported if each]
 
 
 def files(document: dict[str, Any]) -> float:
-    """How many are read by plan. Of what tamis left alone: all, and their number is not known."""
+    """Return the number of files read by the plan.
+
+    Infinite for relations that tamis left alone: they read all files, and that number is unknown.
+    """
     if document["left_alone"]:
         return float("inf")
     read = (
@@ -719,14 +730,16 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("code", "made"), CASES, ids=[f"{code}-{made.__name__}" for code, made in CASES]
+    ("code", "make_case"), CASES, ids=[f"{code}-{make_case.__name__}" for code, make_case in CASES]
 )
-def test_reason(spark: SparkSession, tmp_path: Path, written: Path, code: str, made: Case) -> None:
-    query, fix = made(World(spark, tmp_path, written))
+def test_fix_removes_the_reason(
+    spark: SparkSession, tmp_path: Path, written: Path, code: str, make_case: Case
+) -> None:
+    query, fix = make_case(World(spark, tmp_path, written))
     if isinstance(query, str):
         statement = query
         query = lambda: spark.sql(statement)  # noqa: E731
-    before = told(query())
+    before = explanation(query())
     (why, *_) = [each for each in reasons(before) if each["code"] == code] or [None]
     assert why is not None, f"{code} is not among {reasons(before)}"
     assert why["text"]
@@ -739,9 +752,9 @@ def test_reason(spark: SparkSession, tmp_path: Path, written: Path, code: str, m
     assert fix is not None, "a fix is offered, and no test applies it"
     fix()
     frame = query()
-    after = told(frame)
+    after = explanation(frame)
     assert code not in [each["code"] for each in reasons(after)] or files(after) < files(before)
-    if code not in AS_MANY_FILES:
+    if code not in UNCHANGED_FILE_COUNT:
         assert files(after) < files(before)
         total = sum(scan["files_total"] for scan in after["scans"])
         assert files(after) < total or after["answered"]

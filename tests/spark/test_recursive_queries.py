@@ -1,4 +1,7 @@
-"""Recursive queries: Spark plans their recursive part anew for each step, without run-time filters."""
+"""Recursive queries get no run-time filters in their recursive part.
+
+Spark plans that part again for each step.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,11 @@ Same = Callable[[str], "DataFrame"]
 
 @pytest.fixture(scope="module")
 def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """nodes: a tree of 2,000 nodes, clustered by id. parts: the same, partitioned by p. small: five ids."""
+    """Write nodes, parts and small.
+
+    nodes: a tree of 2,000 nodes, clustered by id. parts: the same, partitioned by p. small: five
+    ids.
+    """
     root = tmp_path_factory.mktemp("recursion")
     session = spark_session
     nodes = session.range(2000).selectExpr("id", "id div 3 AS parent", "CAST(id % 5 AS INT) AS p")
@@ -27,10 +34,10 @@ def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
     session.range(5).selectExpr("id * 300 AS id", "CAST(id AS INT) AS p").coalesce(1).write.parquet(
         f"{root}/small"
     )
-    found = {name: f"{root}/{name}" for name in ("nodes", "parts", "small")}
-    for path in found.values():
+    paths = {name: f"{root}/{name}" for name in ("nodes", "parts", "small")}
+    for path in paths.values():
         tamis.index(session, path).build()
-    return found
+    return paths
 
 
 @pytest.fixture
@@ -63,15 +70,15 @@ STEPS = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_recursive_step_over_a_clustered_table(
-    views: SparkSession, same: Same, step: str
-) -> None:
+def test_recursive_step_over_a_clustered_table(views: SparkSession, same: Same, step: str) -> None:
     same(f"WITH RECURSIVE r(n, depth) AS (SELECT 777L, 0 UNION ALL {STEPS[step]}) SELECT * FROM r")
 
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])
 @pytest.mark.parametrize("threshold", ["-1", "10485760"])
-def test_every_way_to_join(views: SparkSession, same: Same, threshold: str, adaptive: str) -> None:
+def test_recursive_step_with_every_join_strategy(
+    views: SparkSession, same: Same, threshold: str, adaptive: str
+) -> None:
     views.conf.set("spark.sql.autoBroadcastJoinThreshold", threshold)
     views.conf.set("spark.sql.adaptive.enabled", adaptive)
     same(
@@ -79,8 +86,8 @@ def test_every_way_to_join(views: SparkSession, same: Same, threshold: str, adap
     )
 
 
-def test_a_recursive_step_over_a_partitioned_table(views: SparkSession) -> None:
-    # plain Spark fails: it puts dynamic pruning of partitions into the step
+def test_recursive_step_over_a_partitioned_table(views: SparkSession) -> None:
+    # plain Spark fails: it puts dynamic partition pruning into the step
     step = (
         "SELECT t.parent, depth + 1 FROM r JOIN parts t ON t.id = r.n AND t.p = r.n % 5 "
         "WHERE depth < 3"
@@ -90,14 +97,14 @@ def test_a_recursive_step_over_a_partitioned_table(views: SparkSession) -> None:
     assert rows(views.sql(statement.format(step))) == rows(expected)
 
 
-def test_an_anchor_that_scans(views: SparkSession, same: Same) -> None:
+def test_anchor_that_scans_a_table(views: SparkSession, same: Same) -> None:
     same(
         "WITH RECURSIVE r(n, depth) AS (SELECT id, 0 FROM nodes WHERE id > 1990 UNION ALL "
         f"{STEPS['inner']}) SELECT n, count(*) FROM r GROUP BY n"
     )
 
 
-def test_a_join_above_the_recursion(views: SparkSession, same: Same) -> None:
+def test_join_above_the_recursion(views: SparkSession, same: Same) -> None:
     same(
         f"WITH RECURSIVE r(n, depth) AS (SELECT 777L, 0 UNION ALL {STEPS['inner']}) "
         "SELECT t.id, t.p, depth FROM r JOIN nodes t ON t.id = r.n"

@@ -1,4 +1,4 @@
-"""Every way in which a query can name Parquet files is pruned, and gives the rows of plain Spark."""
+"""Queries that name Parquet files in any way are pruned, and return the rows of plain Spark."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 Same = Callable[[str], "DataFrame"]
 
 
-def test_read_parquet(spark: SparkSession, events: DataFrame) -> None:
+def test_read_parquet_is_pruned(spark: SparkSession, events: DataFrame) -> None:
     frame = events.where("id BETWEEN 250 AND 260")
     assert frame.count() == 11
     assert kept(frame) == [1]
 
 
-def test_path_sql(spark: SparkSession, events_path: str, same: Same) -> None:
+def test_sql_over_a_path_is_pruned(spark: SparkSession, events_path: str, same: Same) -> None:
     assert kept(same(f"SELECT * FROM parquet.`{events_path}` WHERE id = 5")) == [1]
 
 
-def test_a_glob_and_several_paths(spark: SparkSession, events_path: str) -> None:
+def test_glob_and_several_paths_are_pruned(spark: SparkSession, events_path: str) -> None:
     frame = spark.read.parquet(events_path + "/*.parquet").where("id < 100")
     assert frame.count() == 100
     assert kept(frame) == [1]
@@ -35,7 +35,7 @@ def test_a_glob_and_several_paths(spark: SparkSession, events_path: str) -> None
 
 
 @pytest.mark.parametrize("partitioned", [False, True])
-def test_catalog_table(
+def test_catalog_table_is_pruned(
     spark: SparkSession, events: DataFrame, same: Same, partitioned: bool
 ) -> None:
     by = "PARTITIONED BY (decade)" if partitioned else ""
@@ -51,7 +51,9 @@ def test_catalog_table(
     assert kept(same("SELECT count(*) FROM t WHERE id = 1 OR decade = 3"))[0] <= 4
 
 
-def test_view_cte_and_subqueries(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_views_ctes_and_subqueries_are_pruned(
+    spark: SparkSession, events: DataFrame, same: Same
+) -> None:
     spark.sql("CREATE OR REPLACE TEMP VIEW v AS SELECT id, name, amount FROM events WHERE id < 500")
     assert kept(same("SELECT * FROM v WHERE id >= 450")) == [1]
     assert kept(same("WITH c AS (SELECT * FROM v) SELECT name FROM c WHERE id IN (1, 2, 3)")) == [1]
@@ -64,7 +66,9 @@ def test_view_cte_and_subqueries(spark: SparkSession, events: DataFrame, same: S
     )
 
 
-def test_self_joins_and_set_operations(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_self_joins_and_set_operations_are_pruned(
+    spark: SparkSession, events: DataFrame, same: Same
+) -> None:
     frame = same(
         "SELECT a.id, b.id FROM events a JOIN events b ON a.id = b.id WHERE a.id < 50 AND b.id > 20"
     )
@@ -83,7 +87,7 @@ def test_self_joins_and_set_operations(spark: SparkSession, events: DataFrame, s
     )
 
 
-def test_the_same_plan_twice_reuses_its_exchange(spark: SparkSession, events: DataFrame) -> None:
+def test_repeated_plan_reuses_its_exchange(spark: SparkSession, events: DataFrame) -> None:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     statement = "SELECT id % 10 AS k, count(*) AS n FROM events WHERE id < 300 GROUP BY 1"
@@ -92,10 +96,10 @@ def test_the_same_plan_twice_reuses_its_exchange(spark: SparkSession, events: Da
     assert "ReusedExchange" in frame._jdf.queryExecution().executedPlan().toString()
 
 
-def test_scans_of_other_files_are_not_taken_for_the_same(
+def test_scans_of_different_files_do_not_share_an_exchange(
     spark: SparkSession, events: DataFrame, same: Same
 ) -> None:
-    # both filters become exact and leave the plan: only the files tell the two scans apart
+    # both filters become exact and leave the plan: only the files distinguish the two scans
     frame = same(
         "SELECT count(DISTINCT day) FROM (SELECT day FROM events WHERE id < 100) x "
         "UNION ALL SELECT count(DISTINCT day) FROM (SELECT day FROM events WHERE id >= 900) y"
@@ -111,7 +115,7 @@ def test_exact_filters_leave_the_plan(spark: SparkSession, events: DataFrame, sa
     assert "id#" not in plan.split("BatchScan")[1].split("]")[0]  # nor is the column read
 
 
-def test_input_files(spark: SparkSession, events: DataFrame) -> None:
+def test_input_files_are_the_kept_files(spark: SparkSession, events: DataFrame) -> None:
     assert len(events.inputFiles()) == 10
     survivors = events.where("id < 150").inputFiles()
     assert len(survivors) == 2
@@ -120,14 +124,16 @@ def test_input_files(spark: SparkSession, events: DataFrame) -> None:
     assert named == 2
 
 
-def test_nested_fields(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_nested_fields_prune(spark: SparkSession, events: DataFrame, same: Same) -> None:
     assert kept(same("SELECT id FROM events WHERE item.sku = 777")) == [1]
     assert kept(
         same("SELECT id, item.tags FROM events WHERE item.sku > 990 AND item.tags.`a b` = 3")
     ) == [1]
 
 
-def test_cached_tables(spark: SparkSession, events: DataFrame, same: Same, folder: str) -> None:
+def test_cached_tables_return_current_rows(
+    spark: SparkSession, events: DataFrame, same: Same, folder: str
+) -> None:
     spark.range(100).write.parquet(folder + "/c")
     spark.sql(f"CREATE TABLE c (id BIGINT) USING parquet LOCATION '{folder}/c'")
     tamis.index(spark, "c").build()
@@ -142,7 +148,9 @@ def test_cached_tables(spark: SparkSession, events: DataFrame, same: Same, folde
     assert same("SELECT count(*) FROM c WHERE id >= 90").first()[0] == 7
 
 
-def test_insert_from_itself_and_ctas(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_insert_from_the_same_table_and_ctas(
+    spark: SparkSession, events: DataFrame, same: Same
+) -> None:
     spark.sql("CREATE TABLE self USING parquet AS SELECT id FROM events WHERE id < 200")
     tamis.index(spark, "self").build()
     spark.sql("INSERT INTO self SELECT id + 10000 FROM self WHERE id >= 190")
@@ -163,7 +171,7 @@ def test_files_written_behind_the_index_are_read(
     assert same(f"SELECT id FROM parquet.`{path}` WHERE id >= 5000").count() == 10
 
 
-def test_refresh_sees_what_another_writer_did(spark: SparkSession, same: Same, folder: str) -> None:
+def test_refresh_sees_files_of_another_writer(spark: SparkSession, same: Same, folder: str) -> None:
     path = folder + "/r"
     spark.range(10).write.parquet(path)
     spark.sql(f"CREATE TABLE r (id BIGINT) USING parquet LOCATION '{path}'")
@@ -174,7 +182,7 @@ def test_refresh_sees_what_another_writer_did(spark: SparkSession, same: Same, f
     assert same("SELECT count(*) FROM r WHERE id >= 0").first()[0] == 30
 
 
-def test_off_and_observe(spark: SparkSession, events: DataFrame) -> None:
+def test_off_and_observe_modes(spark: SparkSession, events: DataFrame) -> None:
     for key, value in (("spark.tamis.enabled", "false"), ("spark.tamis.mode", "off")):
         spark.conf.set(key, value)
         assert scans(events.where("id = 5")) == []
@@ -186,7 +194,7 @@ def test_off_and_observe(spark: SparkSession, events: DataFrame) -> None:
     assert "10 of 10 files are read" in frame._jdf.queryExecution().executedPlan().toString()
 
 
-def test_no_row_survives(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_predicate_that_keeps_no_file(spark: SparkSession, events: DataFrame, same: Same) -> None:
     assert kept(same("SELECT * FROM events WHERE id > 100000")) == [0]
     assert same("SELECT count(*), sum(id), max(name) FROM events WHERE id > 100000").first() == (
         0,
@@ -210,8 +218,10 @@ def test_statistics_of_the_kept_files_reach_the_optimizer(
 
 @pytest.mark.parametrize("columns", ["*", "id", "id, name", "count(*)"])
 @pytest.mark.usefixtures("events")
-def test_what_is_not_pruned_is_as_large_as_without_tamis(spark: SparkSession, columns: str) -> None:
-    """So joins take the same strategies."""
+def test_unpruned_scan_has_the_size_estimate_of_plain_spark(
+    spark: SparkSession, columns: str
+) -> None:
+    """Joins take the same strategies as without tamis."""
 
     def size(on: bool) -> int:
         spark.conf.set("spark.tamis.enabled", str(on).lower())

@@ -1,4 +1,7 @@
-"""Files that pass a dear filter as a whole are scanned without it; the rows are the same."""
+"""Files whose rows all satisfy an expensive filter are scanned without it.
+
+The rows are those of plain Spark.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LATE = "(id >= 250 OR name LIKE '%7')"
-# the files 0 and 1 hold 0 .. 199, the file 2 holds 200 .. 299
+# files 0 and 1 hold 0 .. 199, file 2 holds 200 .. 299
 BOTH = [3, 7]
 
 
 @pytest.fixture(autouse=True)
 def scanned(spark: SparkSession) -> None:
-    """Statistics would answer for the files that pass as a whole, and nothing would scan them."""
+    """Disable aggregates from statistics.
+
+    Otherwise statistics answer for fully matching files, and no scan reads them.
+    """
     spark.conf.set("spark.tamis.aggregates.enabled", "false")
 
 
 @pytest.fixture
 def split(events: DataFrame) -> SparkSession:
-    """The session with the view `events`; whatever saves anything is worth it."""
+    """Return the session with the view `events`. A split pays whenever it saves anything."""
     events.sparkSession.conf.set("spark.tamis.residualSplit.minSavedMs", "0")
     return events.sparkSession
 
@@ -64,7 +70,7 @@ SPLIT = [
 
 @pytest.mark.parametrize(("statement", "files"), SPLIT, ids=[each for each, _ in SPLIT])
 @pytest.mark.parametrize("adaptive", ["true", "false"])
-def test_split(
+def test_scan_is_split(
     split: SparkSession,
     same: Callable[[str], DataFrame],
     statement: str,
@@ -76,7 +82,7 @@ def test_split(
     assert sorted(kept(frame)) == sorted(files)
 
 
-def test_the_matching_files_are_read_without_the_filter_and_its_columns(
+def test_fully_matching_files_are_read_without_the_filter_and_its_columns(
     split: SparkSession,
 ) -> None:
     frame = split.sql(f"SELECT sum(id) FROM events WHERE {LATE}")
@@ -95,7 +101,7 @@ def test_the_matching_files_are_read_without_the_filter_and_its_columns(
 NOT = [
     # nothing is saved
     "SELECT count(*) FROM events WHERE id >= 250 OR item.sku = 3",
-    # rows in an order or number that may matter
+    # the order or the number of rows may matter
     f"SELECT id FROM events WHERE {LATE}",
     f"SELECT id FROM events WHERE {LATE} ORDER BY id",
     f"SELECT count(*) FROM (SELECT id FROM events WHERE {LATE} LIMIT 900)",
@@ -103,30 +109,30 @@ NOT = [
     f"SELECT max(f) FROM (SELECT input_file_name() AS f FROM events WHERE {LATE})",
     f"SELECT max(i) FROM (SELECT monotonically_increasing_id() AS i FROM events WHERE {LATE})",
     f"SELECT count(*) FROM events WHERE {LATE} AND rand() < 2.5 * id + 3",
-    # all files pass, or none
+    # all files match fully, or none
     "SELECT count(*) FROM events WHERE id >= 0 OR name LIKE '%7'",
     "SELECT count(*) FROM events WHERE name LIKE '%7'",
 ]
 
 
 @pytest.mark.parametrize("statement", NOT)
-def test_not_split(split: SparkSession, statement: str) -> None:
+def test_scan_is_not_split(split: SparkSession, statement: str) -> None:
     plan = split.sql(statement)._jdf.queryExecution().optimizedPlan().toString()
     assert "Union" not in plan
     split.sql(statement).collect()
 
 
-def test_it_has_to_pay(events: DataFrame) -> None:
+def test_split_that_does_not_pay_is_not_made(events: DataFrame) -> None:
     [scan] = scans(events.sparkSession.sql(f"SELECT count(*) FROM events WHERE {LATE}"))
     assert scan["goals"][0]["reason"]["code"] == "SPLIT_DOES_NOT_PAY"
 
 
-def test_a_conf_turns_it_off(split: SparkSession) -> None:
+def test_conf_disables_the_split(split: SparkSession) -> None:
     split.conf.set("spark.tamis.residualSplit.enabled", "false")
     assert kept(split.sql(f"SELECT count(*) FROM events WHERE {LATE}")) == [10]
 
 
-def test_writes_stay_as_they_are(split: SparkSession, folder: str) -> None:
+def test_writes_are_not_split(split: SparkSession, folder: str) -> None:
     split.sql(f"SELECT day, count(*) AS n FROM events WHERE {LATE} GROUP BY day").write.parquet(
         f"{folder}/out"
     )

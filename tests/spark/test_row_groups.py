@@ -1,7 +1,7 @@
-"""Row groups of kept files: only those that can hold matching rows are read, and no row is lost.
+"""Only row groups of kept files that can hold matching rows are read, and no row is lost.
 
-Parquet's own filter is off where rows are counted, so that what is counted is what the byte ranges
-of the tasks let through.
+Where rows are counted, Parquet's own filter is off, so that only the byte ranges of the tasks skip
+row groups.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from tests.spark.conftest import rows, scans, sql_tab
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FILES, GROUPS, ROWS = 4, 10, 20  # rows a group
+FILES, GROUPS, ROWS = 4, 10, 20  # rows per group
 PER_FILE = GROUPS * ROWS
 TOTAL = FILES * PER_FILE
 
 
 def table(first: int) -> pa.Table:
-    """Rows of one file: c counts, s is its text, d repeats, n is null in every second row group."""
+    """Return the rows of one file.
+
+    c counts, s is its text, d repeats, n is NULL in every second row group.
+    """
     c = list(range(first, first + PER_FILE))
     return pa.table(
         {
@@ -63,7 +66,7 @@ def path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def settings(spark: SparkSession) -> Iterator[None]:
-    """Only byte ranges choose row groups."""
+    """Let only byte ranges choose row groups."""
     chosen = {
         "spark.sql.parquet.enableVectorizedReader": "true",
         "spark.sql.parquet.filterPushdown": "false",
@@ -90,7 +93,7 @@ def _list(seq: Any) -> list[Any]:
 
 
 def ranges(frame: DataFrame) -> list[list[tuple[str, int, int]]]:
-    """(file, start, length) of every task."""
+    """Return (file, start, length) of every task."""
     return [
         [(f.urlEncodedPath().rpartition("/")[2], f.start(), f.length()) for f in partition.files()]
         for partition in scan_node(frame).scan().toBatch().planInputPartitions()
@@ -98,7 +101,7 @@ def ranges(frame: DataFrame) -> list[list[tuple[str, int, int]]]:
 
 
 def rows_read(frame: DataFrame) -> int:
-    """Rows that the scan itself gave out."""
+    """Return the number of rows that the scan itself produced."""
     node = scan_node(frame)
     before = node.metrics().apply("numOutputRows").value()  # the frame may have been run already
     frame._jdf.queryExecution().toRdd().count()
@@ -141,7 +144,7 @@ def test_only_surviving_row_groups_are_read(
         assert scan["bytes_kept"] == sum(n for task in ranges(frame) for _, _, n in task)
 
 
-def test_reader_of_rows(
+def test_row_reader_reads_surviving_row_groups(
     spark: SparkSession, settings: None, path: str, same: Callable[[str], DataFrame]
 ) -> None:
     spark.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
@@ -150,7 +153,7 @@ def test_reader_of_rows(
     assert rows_read(same("SELECT d FROM t WHERE c >= 40 AND c < 80")) == 2 * ROWS
 
 
-def test_switched_off(
+def test_conf_disables_row_group_pruning(
     spark: SparkSession, settings: None, path: str, same: Callable[[str], DataFrame]
 ) -> None:
     spark.read.parquet(path).createOrReplaceTempView("t")
@@ -163,7 +166,7 @@ def test_switched_off(
         spark.conf.unset("spark.tamis.rowGroups.enabled")
 
 
-def test_conjunct_that_every_surviving_row_group_proves_leaves_the_plan(
+def test_conjunct_proven_by_every_surviving_row_group_leaves_the_plan(
     spark: SparkSession, path: str
 ) -> None:
     frame = spark.read.parquet(path).where("c >= 40 AND c < 80 AND d = 3")
@@ -189,10 +192,10 @@ def test_conjunct_that_every_surviving_row_group_proves_leaves_the_plan(
         "SELECT count(*) FROM t WHERE c = (SELECT max(c) FROM t WHERE c < 333)",
     ],
 )
-def test_same_answer(
+def test_row_group_pruning_keeps_the_rows(
     spark: SparkSession, path: str, same: Callable[[str], DataFrame], statement: str
 ) -> None:
-    """With aggregates pushed into footers, too, which would see row groups that are not read."""
+    """Aggregates pushed into footers would see row groups that are not read."""
     spark.conf.set("spark.sql.parquet.aggregatePushdown", "true")
     try:
         spark.read.parquet(path).createOrReplaceTempView("t")
@@ -205,7 +208,7 @@ def test_same_answer(
 def test_tasks_of_any_size_read_every_row_once(
     spark: SparkSession, settings: None, path: str, same: Callable[[str], DataFrame], size: int
 ) -> None:
-    """Ranges are never cut inside of a row group, and adjacent ones are read as one if they may."""
+    """Ranges are never cut within a row group. Adjacent ranges may be read as one."""
     spark.read.parquet(path).createOrReplaceTempView("t")
     statement = "SELECT c, d FROM t WHERE c BETWEEN 30 AND 130 OR c >= 790"
     expected = rows(same(statement))  # Spark alone would make a task of every byte
@@ -228,7 +231,7 @@ def test_tasks_of_any_size_read_every_row_once(
             spark.conf.unset(key)
 
 
-def test_partitioned_table(
+def test_row_groups_of_a_partitioned_table(
     spark: SparkSession, settings: None, folder: str, same: Callable[[str], DataFrame]
 ) -> None:
     root = Path(folder) / "t"
@@ -262,18 +265,18 @@ def test_dynamic_partition_pruning_keeps_the_ranges(
     assert sorted(row.c for row in frame.collect()) == [405, 799]
 
 
-def test_input_files_and_statistics(spark: SparkSession, path: str) -> None:
+def test_input_files_and_size_estimates(spark: SparkSession, path: str) -> None:
     frame = spark.read.parquet(path).where("c = 250")
     assert [each.rpartition("/")[2] for each in frame.inputFiles()] == ["part%201.parquet"]
     whole = spark.read.parquet(path).where("c BETWEEN 200 AND 399")
 
-    def size(of: DataFrame) -> int:
-        return int(str(of._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    def size(sized: DataFrame) -> int:
+        return int(str(sized._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
     assert size(frame) < size(whole) / 5
 
 
-def test_what_people_see(spark: SparkSession, path: str) -> None:
+def test_plans_and_reports_show_row_groups(spark: SparkSession, path: str) -> None:
     frame = spark.read.parquet(path).where("c = 250")
     assert "Files: 1 of 4, RowGroups: 1 of 40" in frame._sc._jvm.PythonSQLUtils.explainString(
         frame._jdf.queryExecution(), "simple"
@@ -289,18 +292,18 @@ def test_what_people_see(spark: SparkSession, path: str) -> None:
     assert "1 of 4 files, 1 of 40 row groups" in str(explanation)
 
 
-def test_a_scan_of_other_row_groups_is_another_scan(
+def test_scans_of_different_row_groups_do_not_share_an_exchange(
     spark: SparkSession, same: Callable[[str], DataFrame], path: str
 ) -> None:
     spark.read.parquet(path).createOrReplaceTempView("t")
-    # both filters are exact, and of the same file: an exchange must not be reused
+    # both filters are exact and over the same file: an exchange must not be reused
     same(
         "SELECT * FROM (SELECT count(*) FROM t WHERE c >= 20 AND c < 40) "
         "CROSS JOIN (SELECT count(*) * 2 FROM t WHERE c >= 60 AND c < 120)"
     )
 
 
-def test_changed_file_is_read_whole(
+def test_changed_file_is_read_completely(
     spark: SparkSession, settings: None, folder: str, same: Callable[[str], DataFrame]
 ) -> None:
     root = Path(folder) / "t"
@@ -313,7 +316,7 @@ def test_changed_file_is_read_whole(
 
 
 def _rewrite_footer(spark: SparkSession, file: Path, change: Callable[[int, Any], None]) -> None:
-    """Write the footer anew, each row group changed, as of a writer that nobody knows."""
+    """Write the footer again with each row group changed, as an unknown writer might."""
     jvm = spark._jvm
     content = file.read_bytes()
     length = int.from_bytes(content[-8:-4], "little")
@@ -350,7 +353,7 @@ def _wrong_file_offset(i: int, group: Any) -> None:
         (_double_size, False),
     ],
 )
-def test_odd_footers(
+def test_file_with_inconsistent_footer_is_read_completely(
     spark: SparkSession,
     settings: None,
     folder: str,
@@ -358,7 +361,7 @@ def test_odd_footers(
     change: Callable[[int, Any], None],
     is_believed: bool,
 ) -> None:
-    """Who says that its row groups lie where they do not is read whole."""
+    """The footer places row groups where they are not."""
     root = Path(folder) / "t"
     root.mkdir()
     pq.write_table(table(0).select(["c", "d"]), root / "a.parquet", row_group_size=ROWS)
@@ -380,25 +383,25 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 
 def _one_at_a_time(spark: SparkSession, file: Path) -> list[int]:
-    """Rows of what parquet-mr gives for one byte, for the midpoint of every row group."""
+    """Return the rows that parquet-mr reads for one byte, the midpoint, of each row group."""
     jvm = spark._jvm
     conf = spark._jsc.hadoopConfiguration()
     path = jvm.org.apache.hadoop.fs.Path(file.as_uri())
-    found = []
+    counts = []
     for _, _, midpoint in extents(pq.read_metadata(file)):
         assert midpoint is not None
         builder = jvm.org.apache.parquet.HadoopReadOptions.builder(conf)
         options = builder.withRange(midpoint, midpoint + 1).build()
         source = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(path, conf)
         reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(source, options)
-        found.append(int(reader.getRecordCount()))
+        counts.append(int(reader.getRecordCount()))
         reader.close()
-    return found
+    return counts
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("columns", [["c"], ["s"], ["item", "n", "c", "s"]])
-def test_parquet_mr_goes_by_the_same_midpoints(
+def test_parquet_mr_uses_the_same_midpoints(
     spark: SparkSession, tmp_path: Path, layout: str, columns: list[str]
 ) -> None:
     file = tmp_path / "a.parquet"
@@ -410,19 +413,19 @@ def test_parquet_mr_goes_by_the_same_midpoints(
     assert _one_at_a_time(spark, file) == [30, 30, 30, 30, 30, 30, 20]
 
 
-def test_parquet_mr_goes_by_the_same_midpoints_of_its_own_files(
+def test_parquet_mr_uses_the_same_midpoints_for_its_own_files(
     spark: SparkSession, folder: str
 ) -> None:
     frame = spark.range(200_000).selectExpr("id", "id % 3 AS k", "sha(CAST(id AS STRING)) AS s")
     frame.coalesce(1).write.option("parquet.block.size", 1 << 20).parquet(folder, mode="overwrite")
     (file,) = Path(folder).glob("*.parquet")
-    found = _one_at_a_time(spark, file)
+    row_counts = _one_at_a_time(spark, file)
     metadata = pq.read_metadata(file)
-    assert len(found) > 3
-    assert found == [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    assert len(row_counts) > 3
+    assert row_counts == [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
 
 
-def test_midpoints_of_polars(spark: SparkSession, tmp_path: Path) -> None:
+def test_midpoints_of_polars_files(spark: SparkSession, tmp_path: Path) -> None:
     copytree(Path(__file__).parent / "files" / "polars", tmp_path, dirs_exist_ok=True)
     for file in tmp_path.rglob("*.parquet"):
         metadata = pq.read_metadata(file)
@@ -431,7 +434,7 @@ def test_midpoints_of_polars(spark: SparkSession, tmp_path: Path) -> None:
         assert _one_at_a_time(spark, file) == rows
 
 
-def test_midpoints_of_duckdb(spark: SparkSession, tmp_path: Path) -> None:
+def test_midpoints_of_duckdb_files(spark: SparkSession, tmp_path: Path) -> None:
     import duckdb
 
     file = tmp_path / "a.parquet"

@@ -1,4 +1,4 @@
-"""A schema that is not that of the files, or not that of the index, changes no row."""
+"""A schema that differs from the files or from the index changes no row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Same = Callable[[str], "DataFrame"]
 
 
 def table(spark: SparkSession, folder: str, ddl: str, *files: pa.Table) -> None:
-    """The view `t` over these files, with an index."""
+    """Register the view `t` over these files, with an index."""
     for number, each in enumerate(files):
         pq.write_table(each, Path(folder, f"{number}.parquet"))
     view(spark, folder, ddl)
@@ -31,14 +31,14 @@ def view(spark: SparkSession, folder: str, ddl: str) -> None:
     spark.read.schema(ddl).parquet(folder).createOrReplaceTempView("t")
 
 
-def test_wider_types_than_the_index(spark: SparkSession, folder: str, same: Same) -> None:
+def test_types_wider_than_in_the_index(spark: SparkSession, folder: str, same: Same) -> None:
     small = pa.table({"a": pa.array([1, 2], pa.int32()), "f": pa.array([0.1, 0.2], pa.float32())})
     large = pa.table({"a": pa.array([2**40, 7]), "f": pa.array([0.3, 0.4])})
     table(spark, folder, "a INT, f FLOAT", small, large)
     view(spark, folder, "a BIGINT, f DOUBLE")
     assert kept(same("SELECT * FROM t WHERE a > 100")) == [1]
     assert kept(same("SELECT * FROM t WHERE f < 0.15D")) == [2]
-    assert kept(same("SELECT * FROM t WHERE f = 0.1D")) == [1]  # 0.1F is another number
+    assert kept(same("SELECT * FROM t WHERE f = 0.1D")) == [1]  # 0.1F is a different number
     assert kept(same("SELECT * FROM t WHERE a IS NULL")) == [1]
 
 
@@ -55,7 +55,7 @@ def test_collation_over_an_index_of_plain_strings(
     assert kept(same("SELECT * FROM t WHERE s = 'B'")) == [1]
 
 
-def test_spelling_of_columns_and_fields(spark: SparkSession, folder: str, same: Same) -> None:
+def test_columns_and_fields_in_another_case(spark: SparkSession, folder: str, same: Same) -> None:
     upper = pa.table({"Aa": [1, 2], "S": [{"X": 1}, {"X": 2}]})
     lower = pa.table({"aA": [3, 4], "s": [{"x": 3}, None]})
     table(spark, folder, "aa BIGINT, s STRUCT<x: BIGINT>", upper, lower)
@@ -66,7 +66,7 @@ def test_spelling_of_columns_and_fields(spark: SparkSession, folder: str, same: 
         assert kept(same("SELECT * FROM t WHERE S.x IS NULL")) == [1]
 
 
-def test_columns_that_differ_by_case(spark: SparkSession, folder: str, same: Same) -> None:
+def test_columns_that_differ_only_by_case(spark: SparkSession, folder: str, same: Same) -> None:
     spark.conf.set("spark.sql.caseSensitive", "true")
     both = pa.table({"a": [1, 2], "A": [10, 20]})
     table(spark, folder, "a BIGINT, A BIGINT", both, pa.table({"a": [5, 6]}))
@@ -75,10 +75,12 @@ def test_columns_that_differ_by_case(spark: SparkSession, folder: str, same: Sam
     assert kept(same("SELECT * FROM t WHERE A IS NULL AND a IS NOT NULL")) == [1]
     spark.conf.set("spark.sql.caseSensitive", "false")
     view(spark, folder, "b BIGINT")
-    assert kept(same("SELECT * FROM t WHERE b IS NULL")) == [2]  # an index for other names
+    assert kept(same("SELECT * FROM t WHERE b IS NULL")) == [2]  # the index has other names
 
 
-def test_column_with_a_dot_beside_a_struct(spark: SparkSession, folder: str, same: Same) -> None:
+def test_column_name_with_a_dot_beside_a_struct(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
     files = [
         pa.table({"b.c": [1, 2], "b": [{"c": 10, "d.e": 1}, {"c": 20, "d.e": 2}]}),
         pa.table({"b": [{"c": 30, "d.e": 3}, None]}),
@@ -90,20 +92,20 @@ def test_column_with_a_dot_beside_a_struct(spark: SparkSession, folder: str, sam
     assert kept(same("SELECT * FROM t WHERE b.`d.e` > 2")) == [1]
 
 
-def test_existence_default(spark: SparkSession, folder: str, same: Same) -> None:
+def test_default_of_a_column_added_later(spark: SparkSession, folder: str, same: Same) -> None:
     spark.sql(f"CREATE TABLE t (i INT) USING parquet LOCATION '{folder}/t'")
     spark.sql("INSERT INTO t SELECT id FROM range(3)")
     tamis.index(spark, "t").build()
     spark.sql("ALTER TABLE t ADD COLUMN (x INT DEFAULT 5)")
     spark.sql("INSERT INTO t VALUES (10, 7), (11, NULL)")
-    for path in (f"{folder}/t", "t"):  # the files do not know of the default
+    for path in (f"{folder}/t", "t"):  # the files do not contain the default
         tamis.index(spark, path).build()
         for predicate in ("x = 5", "x IS NULL", "x IS NOT NULL", "x IN (5, 7)", "x > 6", "x <> 5"):
             same(f"SELECT * FROM t WHERE {predicate}")
             same(f"SELECT * FROM parquet.`{folder}/t` WHERE i >= 0")
 
 
-def test_char_and_varchar(spark: SparkSession, folder: str, same: Same) -> None:
+def test_unpadded_char_and_varchar(spark: SparkSession, folder: str, same: Same) -> None:
     spark.sql(
         "CREATE TABLE t (c CHAR(5), v VARCHAR(5), s STRUCT<c: CHAR(3)>, p CHAR(3)) USING parquet "
         f"PARTITIONED BY (p) LOCATION '{folder}/t'"
@@ -113,7 +115,7 @@ def test_char_and_varchar(spark: SparkSession, folder: str, same: Same) -> None:
             f"INSERT INTO t SELECT 'a' || id, 'v' || id, named_struct('c', 'x' || id), 'p{part}' "
             f"FROM range({part * 5}, {part * 5 + 5})"
         )
-    # a file of somebody else, who does not pad
+    # a file of another writer, which does not pad
     pq.write_table(
         pa.table({"c": ["a1", "a"], "v": ["v1", "v"], "s": [{"c": "x"}, {"c": "x1"}]}),
         Path(folder, "t", "p=p0 ", "other.parquet"),
@@ -127,7 +129,7 @@ def test_char_and_varchar(spark: SparkSession, folder: str, same: Same) -> None:
     assert kept(same("SELECT * FROM t WHERE v = 'v7'")) == [1]
 
 
-def test_decimal_partitions_under_a_schema_of_the_user(
+def test_decimal_partitions_with_a_user_schema(
     spark: SparkSession, folder: str, same: Same
 ) -> None:
     # Spark reads the directory n=3.00 as 0.0300 here

@@ -1,6 +1,6 @@
 """Statements around scans that tamis rewrites: writes, views, caches, merged and reused plans.
 
-Everything that rewrites is on, with adaptive execution and without.
+All rewrites are enabled, with and without adaptive execution.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def adaptive(spark: SparkSession, request: pytest.FixtureRequest) -> None:
 
 
 def physical(frame: DataFrame) -> str:
-    """The plan that ran, with its subqueries."""
+    """Return the plan that ran, with its subqueries."""
     frame.collect()
     text: str = frame._jdf.queryExecution().executedPlan().toString()
     return text.partition("+- == Initial Plan ==")[0]
 
 
-# what is written, the rows that there have to be then
+# write statement, rows expected afterwards
 WRITES = [
     "SELECT id, name FROM events WHERE id >= 950",
     "SELECT id, name FROM events WHERE id >= 100 ORDER BY id DESC LIMIT 7",
@@ -43,7 +43,7 @@ WRITES = [
 
 
 @pytest.mark.parametrize("query", WRITES)
-def test_what_is_written_is_what_is_read(
+def test_written_rows_equal_the_rows_read(
     spark: SparkSession, events: DataFrame, query: str
 ) -> None:
     spark.conf.set("spark.tamis.enabled", "false")
@@ -57,7 +57,7 @@ def test_what_is_written_is_what_is_read(
     assert rows(spark.table("made")) == expected
 
 
-def test_a_table_is_written_from_itself(spark: SparkSession, same: Same) -> None:
+def test_table_is_written_from_itself(spark: SparkSession, same: Same) -> None:
     spark.sql("CREATE TABLE own USING parquet AS SELECT id, id % 7 AS k FROM range(200)")
     spark.sql("INSERT INTO own SELECT id + 1000, k FROM own ORDER BY id DESC LIMIT 5")
     assert same("SELECT count(*), max(id) FROM own").first() == (205, 1199)
@@ -68,7 +68,7 @@ def test_a_table_is_written_from_itself(spark: SparkSession, same: Same) -> None
     assert same("SELECT id FROM own ORDER BY id DESC LIMIT 2").first() == (6199,)
 
 
-def test_a_view_follows_its_table(spark: SparkSession, same: Same) -> None:
+def test_view_follows_its_table(spark: SparkSession, same: Same) -> None:
     spark.sql("CREATE TABLE base USING parquet AS SELECT id FROM range(100)")
     spark.sql("CREATE VIEW counted AS SELECT count(*) AS n, max(id) AS m FROM base WHERE id >= 10")
     spark.sql("CREATE VIEW last AS SELECT id FROM base ORDER BY id DESC LIMIT 3")
@@ -83,21 +83,21 @@ def test_a_view_follows_its_table(spark: SparkSession, same: Same) -> None:
         spark.sql("DROP VIEW last")
 
 
-def test_a_cached_plan_is_taken_where_the_query_has_it(
+def test_query_uses_a_matching_cached_plan(
     spark: SparkSession, events: DataFrame, same: Same
 ) -> None:
-    held = events.where("id >= 250").orderBy("id").limit(10).cache()
+    cached = events.where("id >= 250").orderBy("id").limit(10).cache()
     try:
-        assert held.count() == 10
+        assert cached.count() == 10
         again = events.where("id >= 250").orderBy("id").limit(10)
         assert "InMemoryTableScan" in physical(again)
-        assert rows(again) == rows(held)
-        joined = events.join(held.select("id"), "id")
+        assert rows(again) == rows(cached)
+        joined = events.join(cached.select("id"), "id")
         assert len(joined.collect()) == 10
-        # another filter over the same table is not what is cached
+        # the cache does not match another filter over the same table
         assert "InMemoryTableScan" not in physical(events.where("id >= 990"))
     finally:
-        held.unpersist()
+        cached.unpersist()
 
 
 MERGED = [
@@ -123,7 +123,7 @@ def test_scalar_subqueries_over_the_same_files_are_merged(
 
 
 @pytest.mark.parametrize("subqueries", MERGED)
-def test_scalar_subqueries_anywhere(
+def test_scalar_subqueries_in_any_position(
     spark: SparkSession, events: DataFrame, same: Same, subqueries: tuple[str, str]
 ) -> None:
     first, second = subqueries
@@ -132,7 +132,7 @@ def test_scalar_subqueries_anywhere(
     same(f"SELECT {first}, {second}, (SELECT max(name) FROM events), (SELECT count(*) FROM events)")
 
 
-def test_subqueries_over_other_files_are_not_merged(
+def test_subqueries_over_different_files_are_not_merged(
     spark: SparkSession, events: DataFrame, same: Same
 ) -> None:
     frame = same(
@@ -143,7 +143,7 @@ def test_subqueries_over_other_files_are_not_merged(
     assert sorted(kept(frame)) == [1, 1]
 
 
-def test_columns_are_not_read_for_subqueries_that_spark_does_not_merge(
+def test_unmerged_subqueries_read_only_their_columns(
     spark: SparkSession, events: DataFrame
 ) -> None:
     frame = spark.sql(
@@ -169,7 +169,7 @@ REUSED = [
         "SELECT id % 10 AS k, count(*) AS n FROM events WHERE hash(name) % 3 = 1 GROUP BY 1",
     ],
 )
-def test_an_exchange_is_reused(
+def test_exchange_is_reused(
     spark: SparkSession, events: DataFrame, same: Same, view: str, query: str
 ) -> None:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
@@ -177,7 +177,7 @@ def test_an_exchange_is_reused(
     assert "ReusedExchange" in physical(same(query))
 
 
-def test_a_subquery_is_reused(spark: SparkSession, events: DataFrame, same: Same) -> None:
+def test_subquery_is_reused(spark: SparkSession, events: DataFrame, same: Same) -> None:
     average = "(SELECT avg(id) FROM events WHERE id < 300)"
     frame = same(
         f"SELECT id FROM events WHERE id < {average} UNION ALL SELECT 1 WHERE 1 < {average}"

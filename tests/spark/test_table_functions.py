@@ -35,7 +35,7 @@ def test_explain_has_a_row_for_each_scan_and_conjunct(
     assert "expressions" in opaque.fix
 
 
-def test_explain_of_joins_goals_answers_and_what_is_left_alone(
+def test_explain_of_joins_goals_answers_and_left_alone_relations(
     spark: SparkSession, events: DataFrame, tmp_path: str
 ) -> None:
     joined = "SELECT a.id FROM events a JOIN events b ON a.id = b.id WHERE b.id < 50"
@@ -50,7 +50,7 @@ def test_explain_of_joins_goals_answers_and_what_is_left_alone(
     assert "format" in left.reason
 
 
-def test_explain_runs_nothing(spark: SparkSession, events: DataFrame) -> None:
+def test_explain_runs_no_query(spark: SparkSession, events: DataFrame) -> None:
     explained(spark, "CREATE TABLE never_made USING parquet AS SELECT * FROM events WHERE id = 1")
     assert not spark.catalog.tableExists("never_made")
     explained(spark, "DROP VIEW events")
@@ -61,7 +61,7 @@ def test_explain_runs_nothing(spark: SparkSession, events: DataFrame) -> None:
 @pytest.mark.parametrize(
     "call", ["tamis_explain()", "tamis_explain(1)", "tamis_explain('a', 'b')", "tamis_echo(NULL)"]
 )
-def test_wrong_arguments(spark: SparkSession, call: str) -> None:
+def test_wrong_arguments_are_rejected(spark: SparkSession, call: str) -> None:
     with pytest.raises(Exception, match="as one constant string"):
         spark.sql(f"SELECT * FROM {call}")
 
@@ -71,7 +71,7 @@ def echo(spark: SparkSession, query: str) -> Row:
     return row
 
 
-def test_echo_of_filters_and_columns(spark: SparkSession, events: DataFrame) -> None:
+def test_echo_shows_filters_and_columns(spark: SparkSession, events: DataFrame) -> None:
     row = echo(
         spark,
         "SELECT pushed_filters, pushed_columns, id FROM echo "
@@ -84,38 +84,38 @@ def test_echo_of_filters_and_columns(spark: SparkSession, events: DataFrame) -> 
     assert row.pushed_columns == ["id"]
 
 
-def test_echo_of_nothing(spark: SparkSession, events: DataFrame) -> None:
+def test_echo_without_push_down(spark: SparkSession, events: DataFrame) -> None:
     row = echo(spark, "SELECT * FROM echo")
     assert row.pushed_filters == [] == row.pushed_order == row.pushed_runtime_filters
     assert row.pushed_limit is None
     assert row.pushed_columns == events.columns
 
 
-def test_echo_of_limits_and_order(spark: SparkSession, events: DataFrame) -> None:
+def test_echo_shows_limits_and_order(spark: SparkSession, events: DataFrame) -> None:
     assert echo(spark, "SELECT pushed_limit FROM echo WHERE id > 1 LIMIT 7").pushed_limit == 7
     row = echo(spark, "SELECT pushed_limit, pushed_order FROM echo ORDER BY id DESC LIMIT 7")
     assert row.pushed_limit == 7
     assert "id DESC" in " ".join(row.pushed_order)
 
 
-def test_echo_of_what_comes_at_run_time(spark: SparkSession, events: DataFrame) -> None:
+def test_echo_shows_run_time_filters(spark: SparkSession, events: DataFrame) -> None:
     row = echo(
         spark,
         "SELECT a.id, pushed_runtime_filters FROM echo a JOIN "
         "(SELECT id FROM events WHERE id = 17 AND name > '') b ON a.id = b.id",
     )
-    assert row.id == 17  # as the join wants it: else there would be no row
+    assert row.id == 17  # the value that the join requires: otherwise there is no row
     assert any("17" in each for each in row.pushed_runtime_filters)
 
 
-def test_own_columns_are_filtered_by_spark(spark: SparkSession, events: DataFrame) -> None:
+def test_columns_of_echo_are_filtered_by_spark(spark: SparkSession, events: DataFrame) -> None:
     from_echo = "SELECT 1 FROM tamis_echo('events') WHERE id > 5 AND size(pushed_filters) > "
     assert spark.sql(from_echo + "0").count() == 1
     assert spark.sql(from_echo + "9").count() == 0
 
 
 @pytest.mark.parametrize("named", ["{}", "parquet.`{}`"])
-def test_echo_of_a_path(
+def test_echo_accepts_a_path(
     spark: SparkSession, events: DataFrame, events_path: str, named: str
 ) -> None:
     echo_of = f"tamis_echo('{named.format(events_path)}')"

@@ -1,4 +1,4 @@
-"""ORDER BY with LIMIT reads only files that can hold one of the first rows; the order stays."""
+"""ORDER BY with LIMIT reads only files that can hold one of the first rows, in the same order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """1,000 rows in 10 files clustered by id, with columns of every kind that follow it."""
+    """Write 1,000 rows in 10 files clustered by id, with columns of every kind that follow id."""
     path = str(tmp_path_factory.mktemp("sorted") / "sorted")
     frame = spark_session.range(1000).selectExpr(
         "id",
@@ -42,13 +42,16 @@ def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def rows(spark: SparkSession, sorted_path: str) -> SparkSession:
-    """The session, with the temporary view `t`."""
+    """Return the session with the temporary view `t`."""
     spark.read.parquet(sorted_path).createOrReplaceTempView("t")
     return spark
 
 
 def compared(spark: SparkSession, statement: str) -> DataFrame:
-    """The frame with tamis on; its rows and their order are those with tamis off."""
+    """Return the frame with tamis on.
+
+    Its rows and their order must be those with tamis off.
+    """
     spark.conf.set("spark.tamis.enabled", "false")
     off = [repr(tuple(row)) for row in spark.sql(statement).collect()]
     spark.conf.set("spark.tamis.enabled", "true")
@@ -58,7 +61,7 @@ def compared(spark: SparkSession, statement: str) -> DataFrame:
 
 
 # statement, files that are kept of the 10 that hold 100 rows each by id
-FIRST: list[tuple[str, list[int] | None]] = [
+TOPK_CASES: list[tuple[str, list[int] | None]] = [
     ("SELECT id FROM t ORDER BY id LIMIT 10", [1]),
     ("SELECT id FROM t ORDER BY id DESC LIMIT 1", [1]),
     ("SELECT id, name FROM t ORDER BY day DESC LIMIT 100", [1]),
@@ -73,7 +76,7 @@ FIRST: list[tuple[str, list[int] | None]] = [
     ("SELECT id FROM t ORDER BY id LIMIT 1000", [10]),
     ("SELECT id FROM t ORDER BY id LIMIT 2000", [10]),
     ("SELECT id FROM t WHERE id < 0 ORDER BY id LIMIT 5", []),
-    # NULLs first, last, and not at all
+    # NULLs first, NULLs last, no NULLs
     ("SELECT id, some FROM t ORDER BY some, id LIMIT 3", [10]),
     ("SELECT id, some FROM t ORDER BY some DESC, id LIMIT 90", [1]),
     ("SELECT id, some FROM t ORDER BY some DESC, id LIMIT 91", [2]),
@@ -90,12 +93,12 @@ FIRST: list[tuple[str, list[int] | None]] = [
     ("SELECT tie FROM t ORDER BY tie DESC LIMIT 101", [2]),
     ("SELECT tie, id FROM t ORDER BY tie DESC, id DESC LIMIT 101", [4]),
     ("SELECT mixed FROM t ORDER BY mixed LIMIT 3", [10]),
-    # floating numbers: NaN comes last, and zeros are equal
+    # floating-point numbers: NaN comes last, and zeros are equal
     ("SELECT x, id FROM t ORDER BY x, id LIMIT 3", [1]),
     ("SELECT x, id FROM t ORDER BY x DESC, id LIMIT 3", [2]),
     ("SELECT zero, id FROM t ORDER BY zero, id LIMIT 3", [10]),
     ("SELECT zero, id FROM t ORDER BY zero DESC, id LIMIT 3", [10]),
-    # filters: exact, left for one file, left for all
+    # filters: exact, residual for one file, residual for all files
     ("SELECT id FROM t WHERE id >= 250 ORDER BY id LIMIT 10", [2]),
     ("SELECT id FROM t WHERE id >= 250 AND id < 750 ORDER BY id DESC LIMIT 100", [2]),
     ("SELECT id FROM t WHERE year(day) = 1996 ORDER BY day LIMIT 10", [2]),
@@ -111,7 +114,7 @@ FIRST: list[tuple[str, list[int] | None]] = [
     ("SELECT id FROM t ORDER BY reverse(name), id LIMIT 10", [10]),
     ("SELECT id FROM t ORDER BY name COLLATE UNICODE_CI, id LIMIT 10", [10]),
     ("SELECT id FROM t ORDER BY item, id LIMIT 10", [10]),
-    # places in a plan
+    # positions in a plan
     ("SELECT id FROM (SELECT * FROM t ORDER BY day LIMIT 10) WHERE id > 3 ORDER BY id", [1]),
     ("WITH c AS (SELECT id, day FROM t WHERE id > 3) SELECT * FROM c ORDER BY day LIMIT 2", [2]),
     (
@@ -134,8 +137,10 @@ FIRST: list[tuple[str, list[int] | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "files"), FIRST, ids=[each for each, _ in FIRST])
-def test_first_rows(rows: SparkSession, statement: str, files: list[int] | None) -> None:
+@pytest.mark.parametrize(("statement", "files"), TOPK_CASES, ids=[each for each, _ in TOPK_CASES])
+def test_topk_keeps_files_of_the_first_rows(
+    rows: SparkSession, statement: str, files: list[int] | None
+) -> None:
     frame = compared(rows, statement)
     assert (
         files is None
@@ -145,7 +150,7 @@ def test_first_rows(rows: SparkSession, statement: str, files: list[int] | None)
 
 
 # statement, code of the reason
-NOT = [
+UNPRUNED_CASES = [
     ("SELECT id FROM t ORDER BY ts, id LIMIT 10", "TOPK_KEY_UNKNOWN"),
     ("SELECT id FROM t ORDER BY reverse(name), id LIMIT 10", "TOPK_RANGES_OVERLAP"),
     ("SELECT id FROM t WHERE name LIKE '%5' ORDER BY id LIMIT 1", "TOPK_NOT_COVERED"),
@@ -153,13 +158,15 @@ NOT = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "code"), NOT, ids=[each for each, _ in NOT])
-def test_why_not(rows: SparkSession, statement: str, code: str) -> None:
+@pytest.mark.parametrize(
+    ("statement", "code"), UNPRUNED_CASES, ids=[each for each, _ in UNPRUNED_CASES]
+)
+def test_unpruned_topk_reports_the_reason(rows: SparkSession, statement: str, code: str) -> None:
     [scan] = scans(rows.sql(statement))
     assert scan["goals"][0]["reason"]["code"] == code
 
 
-def test_footers_do_not_tell_of_nan(spark: SparkSession, folder: str) -> None:
+def test_footers_without_nan_counts_do_not_prune_topk(spark: SparkSession, folder: str) -> None:
     frame = spark.range(100).selectExpr("CAST(id AS DOUBLE) AS x")
     frame.repartitionByRange(4, "x").write.parquet(f"{folder}/t")
     tamis.index(spark, f"{folder}/t").build()
@@ -170,13 +177,13 @@ def test_footers_do_not_tell_of_nan(spark: SparkSession, folder: str) -> None:
     assert kept(compared(spark, "SELECT x FROM doubles ORDER BY x LIMIT 3")) == [1]
 
 
-def test_dataframes(rows: SparkSession) -> None:
+def test_topk_of_dataframes(rows: SparkSession) -> None:
     frame = rows.table("t")
     assert [row.id for row in frame.orderBy("day").take(3)] == [0, 1, 2]
     assert kept(frame.orderBy("day").limit(3)) == [1]
     assert kept(frame.orderBy("day").offset(99).limit(2)) == [2]
     assert kept(frame.orderBy("day").limit(5).limit(3)) == [1]
-    # the first of each partition: any partition may come first
+    # the first rows of each partition: any partition may come first
     assert kept(frame.sortWithinPartitions("day").limit(3)) == [10]
     # any seven rows: LIMIT without ORDER BY decides
     assert kept(frame.limit(7).orderBy("day").limit(3)) == [1]
@@ -185,7 +192,7 @@ def test_dataframes(rows: SparkSession) -> None:
     assert frame.count() == 1000
 
 
-def test_partition_values_and_row_counts(spark: SparkSession, folder: str) -> None:
+def test_topk_by_partition_values_and_row_counts(spark: SparkSession, folder: str) -> None:
     frame = spark.range(100).selectExpr("id", "IF(id % 5 = 4, NULL, id % 5) AS p")
     frame.repartition(2).write.partitionBy("p").parquet(f"{folder}/t")
     spark.read.parquet(f"{folder}/t").createOrReplaceTempView("parts")
@@ -198,7 +205,7 @@ def test_partition_values_and_row_counts(spark: SparkSession, folder: str) -> No
     assert kept(compared(spark, "SELECT p FROM parts WHERE p > 1 ORDER BY p LIMIT 5")) == [1]
 
 
-def test_the_reader_gets_the_boundary(rows: SparkSession) -> None:
+def test_reader_gets_the_topk_boundary(rows: SparkSession) -> None:
     def plan(statement: str) -> str:
         return str(rows.sql(statement)._jdf.queryExecution().executedPlan().toString())
 
@@ -210,7 +217,7 @@ def test_the_reader_gets_the_boundary(rows: SparkSession) -> None:
     assert "Implied: []" in plan("SELECT id FROM t ORDER BY x LIMIT 3")
 
 
-def test_a_conf_turns_it_off(rows: SparkSession) -> None:
+def test_conf_disables_topk_pruning(rows: SparkSession) -> None:
     rows.conf.set("spark.tamis.topK.enabled", "false")
     [scan] = scans(rows.sql("SELECT id FROM t ORDER BY id LIMIT 3"))
     assert (scan["files_kept"], scan["goals"]) == (10, [])
@@ -228,7 +235,7 @@ def test_a_conf_turns_it_off(rows: SparkSession) -> None:
     ],
     ids=["no AQE", "rows", "no top-k operator"],
 )
-def test_other_ways_to_run(rows: SparkSession, settings: dict[str, Any]) -> None:
+def test_topk_in_other_execution_modes(rows: SparkSession, settings: dict[str, Any]) -> None:
     for name, value in settings.items():
         rows.conf.set(name, value)
     assert kept(compared(rows, "SELECT id, some FROM t ORDER BY some, id LIMIT 120")) == [10]

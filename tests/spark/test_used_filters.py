@@ -1,4 +1,4 @@
-"""Exact filters stay where a later rule of Spark looks for them, and only there."""
+"""Exact filters stay where a later rule of Spark reads them, and only there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Same = Callable[[str], "DataFrame"]
 
-# A Bloom filter needs a large scan and a shuffled join; these tables are small.
+# A Bloom filter requires a large scan and a shuffled join, and these tables are small.
 BLOOM = {
     "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold": "0",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -25,7 +25,10 @@ NO_TAMIS_KEYS = {"spark.tamis.runtimeFilters.enabled": "false"}
 
 @pytest.fixture(scope="module")
 def paths(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """fact: keys in all files. dim, shop: a day, a town in each file. parts: partitioned by p."""
+    """Write fact, dim, shop and parts.
+
+    fact: keys in all files. dim, shop: one day or town per file. parts: partitioned by p.
+    """
     root = tmp_path_factory.mktemp("used_filters")
     session = spark_session
     session.range(4000).selectExpr(
@@ -41,10 +44,10 @@ def paths(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory)
     session.range(800).selectExpr("id AS v", "id % 8 AS p").write.partitionBy("p").parquet(
         f"{root}/parts"
     )
-    found = {name: f"{root}/{name}" for name in ("fact", "dim", "shop", "parts")}
-    for path in found.values():
+    paths_by_name = {name: f"{root}/{name}" for name in ("fact", "dim", "shop", "parts")}
+    for path in paths_by_name.values():
         tamis.index(session, path).build()
-    return found
+    return paths_by_name
 
 
 @pytest.fixture
@@ -56,7 +59,7 @@ def views(spark: SparkSession, paths: dict[str, str]) -> SparkSession:
 
 @pytest.fixture
 def settings(spark: SparkSession) -> Iterator[Callable[[dict[str, str]], None]]:
-    """Set confs; unset afterwards."""
+    """Set confs, and unset them afterwards."""
     keys: list[str] = []
 
     def set_all(confs: dict[str, str]) -> None:
@@ -87,7 +90,7 @@ def filters_with_tamis_off(spark: SparkSession, statement: str) -> dict[str, int
 
 
 def conjuncts(frame: DataFrame) -> dict[str, str]:
-    """How each conjunct of every scan is pushed; IS NOT NULL left out."""
+    """Return how each conjunct of every scan is pushed, without IS NOT NULL."""
     return {
         c["sql"]: c["pushdown"]
         for scan in scans(frame)
@@ -221,7 +224,7 @@ def test_exact_filter_leaves_where_a_threshold_is_not_met(
     assert set(conjuncts(same(statement)).values()) == {"exact"}
 
 
-def test_one_conjunct_is_left_and_it_is_the_cheapest(
+def test_only_the_cheapest_exact_conjunct_stays(
     views: SparkSession, same: Same, settings: Callable[[dict[str, str]], None]
 ) -> None:
     settings(BLOOM)
@@ -230,7 +233,7 @@ def test_one_conjunct_is_left_and_it_is_the_cheapest(
     assert left == ["(day >= 3)"]
 
 
-def test_nothing_more_is_left_where_a_residual_serves(
+def test_no_exact_conjunct_stays_beside_a_residual(
     views: SparkSession, same: Same, settings: Callable[[dict[str, str]], None]
 ) -> None:
     settings(BLOOM)
@@ -242,10 +245,11 @@ def test_nothing_more_is_left_where_a_residual_serves(
     assert [sql for sql, how in pushed.items() if how != "exact"] != []
 
 
-def test_filter_that_spark_would_not_repeat_is_not_left(
+def test_filter_that_spark_would_not_repeat_does_not_stay(
     views: SparkSession, same: Same, settings: Callable[[dict[str, str]], None]
 ) -> None:
-    # A residual with LIKE makes the filter too costly for a Bloom filter, left conjunct or not.
+    # A residual with LIKE makes the filter too expensive for a Bloom filter, with or without
+    # another conjunct.
     settings(BLOOM)
     statement = (
         "SELECT count(*) FROM fact f JOIN dim d ON f.k = d.k "
@@ -255,7 +259,7 @@ def test_filter_that_spark_would_not_repeat_is_not_left(
     assert conjuncts(same(statement))["(day = 3)"] == "exact"
 
 
-def test_predicate_that_does_not_seem_selective_is_not_left(
+def test_predicate_that_spark_considers_unselective_does_not_stay(
     views: SparkSession, same: Same, settings: Callable[[dict[str, str]], None]
 ) -> None:
     settings(BLOOM)

@@ -1,4 +1,4 @@
-"""What a layout would spare, held against that layout when it is made."""
+"""The estimated savings of a layout, compared with a table in that layout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = 40_000
 
 @pytest.fixture(scope="module")
 def mixed_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """40,000 rows in 10 files, in no order but that of id, with an index."""
+    """Write 40,000 rows to 10 files, ordered only by id, with an index."""
     path = str(tmp_path_factory.mktemp("what_if") / "mixed")
     rows = spark_session.range(ROWS).selectExpr(
         "id",
@@ -58,7 +58,7 @@ PREDICATES = [
 
 
 @pytest.mark.parametrize(("columns", "condition"), PREDICATES, ids=[each[1] for each in PREDICATES])
-def test_estimate_is_near_the_truth(
+def test_estimate_is_close_to_the_real_layout(
     spark: SparkSession, mixed: DataFrame, folder: str, columns: list[str], condition: str
 ) -> None:
     frame = mixed.where(condition)
@@ -78,7 +78,7 @@ def test_estimate_is_near_the_truth(
     assert scan["bytes_then"] <= scan["bytes_total"]
 
 
-def test_text_says_that_it_is_an_estimate(mixed: DataFrame) -> None:
+def test_text_is_labelled_as_an_estimate(mixed: DataFrame) -> None:
     text = str(tamis.what_if(mixed.where("key = 500"), cluster_by="key"))
     assert "now          10 of 10 files" in text
     assert "then, about  1 of 10 files" in text
@@ -86,12 +86,12 @@ def test_text_says_that_it_is_an_estimate(mixed: DataFrame) -> None:
     assert f"of {ROWS:,} rows, sorted and cut into 10 pieces" in text
 
 
-def test_all_rows_of_a_small_table(events: DataFrame) -> None:
+def test_small_table_is_sampled_completely(events: DataFrame) -> None:
     (scan,) = tamis.what_if(events.where("item.sku = 5"), ["item.sku"]).to_dict()["scans"]
     assert (scan["rows_sampled"], scan["rows_total"], scan["files_then"]) == (1000, 1000, 1)
 
 
-def test_partitions_stay(spark: SparkSession, mixed: DataFrame, folder: str) -> None:
+def test_layout_keeps_partitions(spark: SparkSession, mixed: DataFrame, folder: str) -> None:
     mixed.selectExpr("key", "id", "id % 4 AS part").repartition(8, "id").write.partitionBy(
         "part"
     ).parquet(folder + "/p")
@@ -104,19 +104,19 @@ def test_partitions_stay(spark: SparkSession, mixed: DataFrame, folder: str) -> 
     assert (scan["files_now"], scan["files_then"]) == (32, 4)  # one in each partition
 
 
-def test_without_a_filter_no_order_helps(mixed: DataFrame) -> None:
+def test_no_layout_helps_without_a_filter(mixed: DataFrame) -> None:
     result = tamis.what_if(mixed, ["key"])
     (scan,) = result.to_dict()["scans"]
     assert (scan["files_now"], scan["files_then"], scan["filters"]) == (FILES, FILES, [])
     assert "no filter" in str(result)
 
 
-def test_names_as_spark_resolves_them(mixed: DataFrame) -> None:
+def test_columns_are_resolved_as_in_spark(mixed: DataFrame) -> None:
     (scan,) = tamis.what_if(mixed.where("key = 500"), ["KEY"]).to_dict()["scans"]
     assert scan["files_then"] == 1
 
 
-def test_of_a_join_the_tables_that_have_the_column(
+def test_join_estimates_only_tables_with_the_column(
     spark: SparkSession, mixed: DataFrame, events: DataFrame
 ) -> None:
     frame = spark.sql(
@@ -127,7 +127,7 @@ def test_of_a_join_the_tables_that_have_the_column(
     assert "mixed" in result["scans"][0]["table"]
 
 
-def test_it_does_not_run_the_query(spark: SparkSession, mixed: DataFrame) -> None:
+def test_what_if_does_not_run_the_query(spark: SparkSession, mixed: DataFrame) -> None:
     frame = mixed.where("key = 500 AND raise_error('run') IS NULL")
     assert tamis.what_if(frame, ["key"]).to_dict()["scans"][0]["files_then"] == 1
 
@@ -143,7 +143,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("columns", "message"), REFUSED)
-def test_a_column_that_is_none_is_a_clear_error(
+def test_unknown_column_is_a_clear_error(
     mixed: DataFrame, columns: list[str], message: str
 ) -> None:
     with pytest.raises(TamisError) as refused:
@@ -151,6 +151,6 @@ def test_a_column_that_is_none_is_a_clear_error(
     assert message in str(refused.value)
 
 
-def test_a_query_without_a_scan(spark: SparkSession) -> None:
+def test_query_without_a_scan_is_rejected(spark: SparkSession) -> None:
     with pytest.raises(TamisError, match="tamis plans no scan of this query"):
         tamis.what_if(spark.range(3).toDF("a"), ["a"])

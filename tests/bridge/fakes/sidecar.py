@@ -1,7 +1,7 @@
 """A sidecar that misbehaves: `python sidecar.py MODE`, run in place of `python -m tamis.serve`.
 
-The process, the handshake and the token are the real ones; only what MODE names is not. Each plan
-request adds a line to `requests` beside the script that started the process.
+The process, the handshake and the token are real; only the behaviour that MODE names is not. Each
+plan request adds a line to `requests` beside the script that started the process.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ def array(self, request):
 
 
 def altered(**changes):
-    """A whole answer that would empty the table, but is not an answer to what was asked."""
+    """Return a handler whose answer would empty the table, but does not fit the question."""
 
     def plan(self, request):
-        asked = json.loads(request)
+        question = json.loads(request)
         answer = {
-            "version": asked["version"],
-            "id": asked["id"],
-            "fingerprint": asked["snapshot"]["fingerprint"],
-            "files": asked["snapshot"]["files"],
+            "version": question["version"],
+            "id": question["id"],
+            "fingerprint": question["snapshot"]["fingerprint"],
+            "files": question["snapshot"]["files"],
             "kept": {"form": "none"},
-            "conjuncts": [{"pushdown": "exact"} for _ in asked["conjuncts"]],
+            "conjuncts": [{"pushdown": "exact"} for _ in question["conjuncts"]],
         }
         return json.dumps(answer | changes)
 

@@ -1,4 +1,4 @@
-"""`cluster.py SQL [TABLE]`: builds the index of the table; reports the query, and what ran where."""
+"""`cluster.py SQL [TABLE]`: index the table, run the query and report where its tasks ran."""
 
 import sys
 
@@ -7,7 +7,7 @@ from query import report
 
 
 def import_tamis(_):
-    """On an executor: what comes of `import tamis` there."""
+    """Return the outcome of `import tamis` on an executor."""
     try:
         import tamis  # noqa: F401
     except ImportError as error:

@@ -11,7 +11,7 @@ from tamis.errors import TamisError
 
 
 def settings(spark):
-    """What the driver has of the jars and extensions of others."""
+    """Return the jars and extensions of other packages in the driver."""
     context = spark.sparkContext
     loader = context._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     names = ("first", "second")
@@ -23,7 +23,7 @@ def settings(spark):
 
 
 def refusal():
-    """What configure says to a process that has a session without tamis."""
+    """Return the error of configure in a process that has a session without tamis."""
     plain = SparkSession.builder.getOrCreate()
     try:
         tamis.configure(SparkSession.builder)

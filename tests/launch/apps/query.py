@@ -1,7 +1,7 @@
-"""`query.py SQL`: an application as anyone writes it, without tamis.
+"""`query.py SQL`: an ordinary application, written without tamis.
 
-Prints one line, `REPORT {"rows", "plan", "python", "sidecar", "private", "warnings", …}`; the last
-ones are asked of the driver afterwards.
+Prints one line, `REPORT {"rows", "plan", "python", "sidecar", "private", "warnings", …}`. The last
+values come from the driver after the query.
 """
 
 import json
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 def report(spark, sql, **more):
     frame = spark.sql(sql)
-    found = {
+    values = {
         "rows": sorted(row.id for row in frame.collect()),
         "plan": spark.sql("EXPLAIN " + sql).first()[0],
         **more,
@@ -21,11 +21,11 @@ def report(spark, sql, **more):
     if jvm is not None:
         bridge = jvm.io.tamis.bridge.SidecarSupervisor
         sidecar = bridge.current()
-        found["python"] = sidecar.get().python() if sidecar.isDefined() else None
-        found["sidecar"] = sidecar.get().pid() if sidecar.isDefined() else None
-        found["private"] = bridge.privateDirectory().toString()
-        found["warnings"] = list(jvm.io.tamis.Tamis.warnings())
-    print("REPORT " + json.dumps(found), flush=True)
+        values["python"] = sidecar.get().python() if sidecar.isDefined() else None
+        values["sidecar"] = sidecar.get().pid() if sidecar.isDefined() else None
+        values["private"] = bridge.privateDirectory().toString()
+        values["warnings"] = list(jvm.io.tamis.Tamis.warnings())
+    print("REPORT " + json.dumps(values), flush=True)
 
 
 if __name__ == "__main__":

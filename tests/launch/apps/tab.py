@@ -1,4 +1,4 @@
-"""`tab.py SQL`: runs the query, prints `REPORT {"url", "rows"}`, and leaves the UI open for ever."""
+"""`tab.py SQL`: run the query, print `REPORT {"url", "rows"}`, and keep the UI open."""
 
 import json
 import sys

@@ -1,8 +1,8 @@
-"""`versions.py DIRECTORY`: the one jar with the Spark of this Python, tamis on and off.
+"""`versions.py DIRECTORY`: test the one jar with the Spark of this Python, tamis on and off.
 
-The same rows, and fewer files where statistics allow it: for the queries of the demonstration on a
-small table of the same columns, and for one of each kind of plan. What was decided is seen in SQL and
-in EXPLAIN. Exit code 1 when that is not so.
+The rows must be equal, and fewer files must be read where statistics allow it. The queries are
+those of the demonstration on a small table of the same columns, and one of each kind of plan. SQL
+functions and EXPLAIN must show the decisions. The exit code is 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ CASES = [
 ]
 
 
-# title | a query that gives one true value
+# title | a query that returns true
 SEEN = [
     (
         "tamis_files",
@@ -185,7 +185,7 @@ def make_functions(spark: SparkSession) -> None:
 
 
 def differences(spark: SparkSession, must_skip: bool, sql: str) -> tuple[str, list[str]]:
-    """The files kept of each scan, as text; and what is wrong."""
+    """Return the kept files of each scan as text, and the failures."""
     rows = {}
     for on in ("false", "true"):
         spark.conf.set("spark.tamis.enabled", on)
@@ -202,7 +202,10 @@ def differences(spark: SparkSession, must_skip: bool, sql: str) -> tuple[str, li
 
 
 def unseen(spark: SparkSession) -> list[str]:
-    """What cannot be seen of the queries that ran. Metrics that Spark does not take are a warning."""
+    """Return what is missing in the records of the queries that ran.
+
+    A metric that Spark rejects is a warning.
+    """
     spark.conf.set("spark.tamis.enabled", "true")
     spark._jvm.io.tamis.Tamis.flushHistory(spark._jsparkSession)
     wrong = [title for title, sql in SEEN if spark.sql(sql).collect()[0][0] is not True]

@@ -1,7 +1,7 @@
-"""`statements.py CONFS`: run statements with tamis, one a line of standard input.
+"""`statements.py CONFS`: run statements with tamis, one per line of standard input.
 
-CONFS are the confs of the session, as JSON. A line is JSON too: {"sql": …, "confs": {…}}; so is the
-answer, a line that begins with ANSWER: the rows, what each scan was given, or the error.
+CONFS are the confs of the session, as JSON. Each line is JSON too: {"sql": …, "confs": {…}}. The
+answer is a line of JSON that begins with ANSWER: the rows, the input of each scan, or the error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ def answer(spark: SparkSession, sql: str, confs: dict[str, str]) -> dict[str, An
 
 
 def files_read(plan: Any) -> int | None:
-    """How many files the scans of a plan were given that ran; None: they do not say."""
+    """Return the number of files that the scans of an executed plan read.
+
+    None: they do not report it.
+    """
     if plan.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
         plan = plan.finalPhysicalPlan()
     leaves = plan.collectLeaves()
@@ -61,12 +64,12 @@ def main(confs: dict[str, str]) -> None:
     print("READY", flush=True)
     for line in sys.stdin:
         try:
-            told = answer(spark, **json.loads(line))
+            result = answer(spark, **json.loads(line))
         except Exception as error:
             traceback.print_exc()
-            told = {"error": str(error)}
-        told["warnings"] = list(spark._jvm.io.tamis.Tamis.warnings())
-        print(ANSWER + json.dumps(told), flush=True)
+            result = {"error": str(error)}
+        result["warnings"] = list(spark._jvm.io.tamis.Tamis.warnings())
+        print(ANSWER + json.dumps(result), flush=True)
     spark.stop()
 
 

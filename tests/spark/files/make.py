@@ -1,11 +1,11 @@
-"""Makes the Parquet files beside it, with writers that are no part of the development install.
+"""Write the Parquet files beside this script with writers that the development install lacks.
 
     pip install polars==2.1.0 duckdb==2.0.0 fastparquet==2026.9.0 pyarrow==26.0.1
     python tests/spark/files/make.py
 
-What each writer does in its own way: Polars cuts bounds of text to 64 bytes; DuckDB annotates every
-integer and leaves out bounds of columns with NaN; fastparquet bounds ordered categories in the
-order of the categories.
+What each writer does in its own way: Polars cuts bounds of text to 64 bytes. DuckDB annotates every
+integer and omits bounds of columns with NaN. fastparquet bounds ordered categories in the order of
+the categories.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def row(file: int, k: int) -> dict[str, Any]:
         "u": 2**31 + value,
         "d": math.nan if k == 1 else float(value),
         "zero": -0.0 if file == 0 else 0.0,
-        # longer than 64 bytes, cut inside of a character, and without a successor there
+        # longer than 64 bytes, cut within a character that has no successor
         "text": None if k == 2 else letter * 63 + "\U0010ffff" * (k % 2) * 20 + str(k),
         "raw": bytes([100 + file]) + b"\xff" * 80 + bytes([k]),
         "day": dt.date(1500 + 500 * file, 1, 1 + k),
