@@ -135,6 +135,9 @@ def _strings(random: Random) -> list[Any]:
         return "".join(random.choices(_CHARACTERS, k=random.randint(0, longest)))
 
     prefix = random.choice(["", "a", "abc", "aé", "AB", "Is", "\U0010ffff", text(3)])
+    if random.random() < 0.05:  # longer than the widths and limits of rules
+        lengths = random.choices([0, 1, 8, 63, 64, 199, 200, 201, 300], k=random.randint(1, 3))
+        return [prefix + "b" * length for length in lengths]
     values = [prefix + text(4) for _ in range(random.choice([1, 1, 2, 8]))]
     return values + random.choice([[], [], [prefix], [prefix + "\U0010ffff"], [text(5)]])
 

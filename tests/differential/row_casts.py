@@ -83,7 +83,7 @@ def _to_decimal(value: Any, target: DataType) -> Decimal | None:
     with localcontext() as context:
         context.prec = 400
         unit = Decimal(1).scaleb(-(target.scale or 0))
-        found = Decimal(value).quantize(unit, ROUND_HALF_UP)
+        found = Decimal(value).quantize(unit, ROUND_HALF_UP) + 0  # Java has no negative zero
         return (
             found if abs(found.scaleb(target.scale or 0)) < 10 ** (target.precision or 0) else None
         )

@@ -15,6 +15,7 @@ from typing import Any
 
 Key = tuple[str, str, int]
 Functions = Mapping[Key, list[FunctionType]]
+_PLAIN = (int, float, str, bytes, tuple, type(None))
 
 
 class CannotMutate(Exception):
@@ -88,6 +89,8 @@ def _again(module: ModuleType, code: CodeType) -> None:
     replaced = {}
     for name, new in names.items():
         old = module.__dict__.get(name)
+        if isinstance(new, type) and isinstance(old, type):
+            _put_defaults(old, new)
         if name.startswith("__") or isinstance(new, ModuleType | type) or old is None:
             continue
         if isinstance(new, FunctionType) and new.__qualname__ == name:
@@ -109,6 +112,16 @@ def _again(module: ModuleType, code: CodeType) -> None:
             ):
                 other.__dict__[name] = names[name]
     _register(names)
+
+
+def _put_defaults(old: type, new: type) -> None:
+    """A class stays the object that it is; what its methods take by default is changed in place."""
+    for name, method in vars(new).items():
+        live = vars(old).get(name)
+        if not isinstance(method, FunctionType) or not isinstance(live, FunctionType):
+            continue
+        if all(isinstance(each, _PLAIN) for each in method.__defaults__ or ()):
+            live.__defaults__ = method.__defaults__
 
 
 def _imports(other: ModuleType, module: ModuleType, name: str) -> bool:

@@ -14,6 +14,8 @@ from tests.mutants.run import all_mutants, equivalents
 
 SOURCE = '''
 """A module."""
+from dataclasses import dataclass
+
 LAST = 20
 
 
@@ -34,6 +36,11 @@ def maker(limit):
 
 def inner(value, can_be_null):
     return value, can_be_null
+
+
+@dataclass
+class Declared:
+    place: int = 70
 '''
 
 
@@ -100,8 +107,8 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     path.write_text(SOURCE, "utf-8")
     found = ModuleType("scratch_of_mutants")
     found.__file__ = str(path)
-    exec(compile(SOURCE, str(path), "exec"), found.__dict__)
     monkeypatch.setitem(sys.modules, found.__name__, found)
+    exec(compile(SOURCE, str(path), "exec"), found.__dict__)
     return found
 
 
@@ -124,6 +131,12 @@ def test_change_reaches_functions_that_were_made_before(module: ModuleType) -> N
 def test_change_of_a_constant_reaches_the_module(module: ModuleType) -> None:
     _install(module, "`20` -> `21`")
     assert module.LAST == 21
+
+
+def test_change_of_a_default_reaches_the_class(module: ModuleType) -> None:
+    declared = module.Declared
+    _install(module, "`70` -> `71`")
+    assert declared().place == 71
 
 
 def test_listed_mutants_exist_and_have_a_reason() -> None:

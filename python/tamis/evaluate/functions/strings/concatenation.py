@@ -84,8 +84,8 @@ def _greatest(least: pa.Array, upper: pa.Array, suffix: pa.Array) -> pa.Array:
     length = lengths_of(upper)
     width = int(min(length.max(initial=0), _LONGEST))
     known &= length <= width
-    if not known.any() or not width:
-        return joined(upper, suffix)
+    if not width:
+        return joined(upper, suffix)  # every upper edge is empty or unknown
     rows, low, lowest = rows_of(upper, width), rows_of(least, width), lengths_of(least)
     shared = shared_length(low, rows, np.minimum(length, lowest))
     # A prefix of the upper edge is at least the lower edge if it contains the whole lower edge, or
