@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import tamis
 from tamis.errors import StatisticsIndexError
 from tamis.index.handle import Index
-from tests.index.planner import ask_planner
+from tests.index.planner import PlannerAnswer, ask_planner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
