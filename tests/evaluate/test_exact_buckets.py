@@ -119,8 +119,7 @@ def test_equality_is_true_only_in_the_bucket_of_the_constant(
 
 
 def _can_have_value(low: int | None, high: int | None, size: int) -> bool:
-    """Return whether the container can have a value: edges in order. An unknown edge leaves
-    several."""
+    """Return whether the edges are in order. An unknown edge allows several values."""
     if low is not None and high is not None:
         return low <= high
     return (high is None or high >= 2) and (low is None or low <= size - 3)

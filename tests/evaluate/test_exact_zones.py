@@ -42,8 +42,7 @@ def offset_at(name: str, moment: int) -> int:
 
 @cache
 def moments_of(name: str, local: int) -> tuple[int, ...]:
-    """Return the moments when the clock shows `local`. In a gap: by the offset before, or the gap
-    itself."""
+    """Return the moments of a local time. In a gap: by the offset before, or the gap itself."""
     moments, offsets = MADE_UP[name]
     candidates = [each for each in range(-20, 90) if each + offset_at(name, each) == local]
     if candidates:

@@ -91,8 +91,7 @@ def to_tens(least: Any, greatest: Any, rows: Rows) -> Edges:
 
 
 def remainder_of(divisor: float) -> Slack:
-    """Bound x % divisor: it has the sign of x, and its size is at most that of x and of the
-    divisor."""
+    """Bound x % divisor: it has the sign of x, and at most the size of x and of the divisor."""
 
     def slack(least: float, greatest: float, rows: Rows) -> Edges:
         values = [
@@ -378,8 +377,7 @@ DIVISORS = [
 @pytest.mark.parametrize("mode", ["LEGACY", "TRY", "ANSI"])
 @pytest.mark.parametrize("name", ["IntegralDivide", "Divide", "DivideDecimals"])
 def test_quotient_bounds_of_two_columns(name: str, mode: str) -> None:
-    """The corners, if the divisor keeps one sign. The divisor may also be 0, NULL or raise an
-    error."""
+    """Bounds are the corners if the divisor keeps one sign. It may also be 0, NULL or an error."""
     data_type = {"IntegralDivide": INTEGER, "Divide": DOUBLE}.get(name, decimal(9, 2))
     result = {"IntegralDivide": LONG, "Divide": DOUBLE}.get(name, decimal(18, 6))
     x, y = Column(("x",), data_type), Column(("y",), data_type)

@@ -59,8 +59,7 @@ def monotone(function: Callable[[bytes], Any]) -> Rule:
 
 
 def followed_by(end: bytes) -> Rule:
-    """Bounds of x || end. The greatest is a prefix of the upper edge that is not less than the
-    lower edge."""
+    """Bound x || end. The greatest is a prefix of the upper edge, not below the lower edge."""
 
     def rule(low: bytes, high: bytes) -> Edges:
         beginnings = [high[:size] for size in range(len(high) + 1)]
@@ -210,8 +209,7 @@ def test_regular_expressions_bound_by_the_common_prefix(pattern: str, begin: byt
 
 @pytest.mark.parametrize("prefix", ["A", "AB", "B", "C", "é", " ", ""])
 def test_open_upper_edge_is_not_a_value(prefix: str) -> None:
-    """upper(x) lies in [prefix, next prefix). If the tested prefix is the open edge, no value has
-    it."""
+    """upper(x) lies in [prefix, next prefix). No value has the prefix that is the open edge."""
     tried = call("StartsWith", BOOLEAN, call("Upper", STRING, s), prefix)
     claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
     least = prefix.encode()
