@@ -92,14 +92,14 @@ DAY = 86_400_000_000
     ],
 )
 def test_composition_of_classes(expr: Expr, pushdown: Pushdown, pushed: Expr | None) -> None:
-    found = classify(expr, TABLE)
-    assert found.pushdown is pushdown
+    classified = classify(expr, TABLE)
+    assert classified.pushdown is pushdown
     if pushed is not None:
-        assert found.pushed == pushed
+        assert classified.pushed == pushed
     # Predicates that are not exact remain in the residual as a whole.
-    assert found.residual == (None if pushdown is Pushdown.EXACT else expr)
-    assert (found.reason is None) == (pushdown is Pushdown.EXACT)
-    assert (found.pushed is None) == (pushdown is Pushdown.UNSUPPORTED)
+    assert classified.residual == (None if pushdown is Pushdown.EXACT else expr)
+    assert (classified.reason is None) == (pushdown is Pushdown.EXACT)
+    assert (classified.pushed is None) == (pushdown is Pushdown.UNSUPPORTED)
 
 
 class TestFaultsOfTheSampleCode:
@@ -164,8 +164,8 @@ class TestFaultsOfTheSampleCode:
     ],
 )
 def test_leaf_predicates(expr: Expr, pushdown: Pushdown, code: str | None) -> None:
-    found = classify(expr, TABLE)
-    assert found.pushdown is pushdown
+    classified = classify(expr, TABLE)
+    assert classified.pushdown is pushdown
     if code is not None:
-        assert found.reason is not None
-        assert found.reason.code == code
+        assert classified.reason is not None
+        assert classified.reason.code == code

@@ -85,9 +85,9 @@ TABLE: list[Line] = [
 
 
 def parsed(text: str) -> Transform:
-    found = Transform.parse(text)
-    assert found is not None
-    return found
+    transform = Transform.parse(text)
+    assert transform is not None
+    return transform
 
 
 @pytest.mark.parametrize("line", TABLE, ids=lambda line: f"{line[0]} {line[1]}")
@@ -120,9 +120,9 @@ def test_constants_at_the_ends_of_a_partition(line: Line) -> None:
     if transform == "identity":
         return
     for value in values:
-        found = partition_of(parsed(transform), value, data_type)
-        assert found is not None
-        first, last = found
+        ends_of_partition = partition_of(parsed(transform), value, data_type)
+        assert ends_of_partition is not None
+        first, last = ends_of_partition
         together = [each for each in values if partition(each) == partition(value)]
         assert first <= min(together), value
         if last is None:  # strings with a common prefix have no last one
@@ -213,7 +213,8 @@ def test_prefix_is_decided_iff_every_partition_agrees(width: int) -> None:
         partitions[each[:width]].append(each)
     for prefix in ("a", "ab", "abc", "é", "éé"):
         decided = all(
-            len({each.startswith(prefix) for each in held}) == 1 for held in partitions.values()
+            len({each.startswith(prefix) for each in members}) == 1
+            for members in partitions.values()
         )
         rule = prefix_lifting_rule(parsed(f"truncate[{width}]"), prefix)
         assert (rule is LiftingRule.TIGHT) == (len(prefix) <= width), prefix

@@ -58,7 +58,7 @@ UUID = "f79c3e09-677c-4bbd-a479-3f349cb785e7"
         (STRING, "", murmur3(b"")),
     ],
 )
-def test_hash(data_type: DataType, value: Any, expected: int) -> None:
+def test_hash_equals_the_published_value(data_type: DataType, value: Any, expected: int) -> None:
     hashes_of_value = hashed(edge_of([value], data_type), data_type)
     assert hashes_of_value is not None
     assert hashes_of_value.hashes.tolist() == [expected % (1 << 32)]

@@ -152,7 +152,7 @@ def _check(
 
 
 @pytest.mark.parametrize("length", [4_096, 4_097])
-def test_long_values_may_be_in_any_bucket_of_text(length: int) -> None:
+def test_long_values_may_be_in_any_bucket(length: int) -> None:
     column = Column(("c",), STRING)
     text = "x" * length
     own = bucket(text, STRING, 16)

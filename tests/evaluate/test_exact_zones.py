@@ -102,7 +102,7 @@ def test_constant_offset_is_detected(name: str) -> None:
         ("-01:02:03", -3_723),
     ],
 )
-def test_fixed_offsets(name: str, seconds: int) -> None:
+def test_fixed_offset_zones_have_one_offset(name: str, seconds: int) -> None:
     time_zone = zone(name)
     assert time_zone.is_fixed
     low, high = time_zone.local(np.array([7]), np.array([9]))
@@ -201,7 +201,7 @@ def test_truncation_near_a_clock_change(unit: str, change: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in CHANGES.values()}))
-def test_transitions_of_a_region(name: str) -> None:
+def test_transitions_of_a_region_equal_those_of_zoneinfo(name: str) -> None:
     time_zone = zone(name)
     moments, offsets = time_zone.moments.tolist(), time_zone.offsets.tolist()
     assert len(offsets) == len(moments) + 1

@@ -234,7 +234,7 @@ def _assert_flags(claim: Any, place: int, reference: Expected, text: str) -> Non
 
 #: Exponents. For numbers below zero the power is unknown or NaN.
 @pytest.mark.parametrize("exponent", [-1.0, -2.0, -0.5, 0.5, 2.5, 3.0])
-def test_power_of_numbers_above_zero(exponent: float) -> None:
+def test_power_bounds_of_numbers_above_zero(exponent: float) -> None:
     tried = call("Pow", DOUBLE, d, exponent)
     table = table_of(columns_of(tried))
     claim = claim_over(tried, table)
@@ -285,8 +285,7 @@ def test_infinity_has_no_remainder(name: str, column: Any) -> None:
     assert any(not nan for is_finite, has_none, nan in cases if is_finite and has_none)
 
 
-#: Days and whether their text is known: not for years without four digits or with parser
-#: differences.
+#: Days, and whether their text is known: not beyond four digits or where parsers differ.
 YEARS = [
     ("1899-12-31", False),
     ("1900-01-01", True),

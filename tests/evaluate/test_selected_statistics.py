@@ -154,12 +154,12 @@ OPEN: list[tuple[str | None, bool, str | None, bool, tuple[str | None, bool]]] =
 def text(upper: list[str | None], is_open: list[bool], how: str) -> Bounds:
     edge = pa.array([None if each is None else each.encode() for each in upper], pa.large_binary())
     flags = np.array(is_open)
-    open_flags = None if how == "None where none is" and not flags.any() else flags
+    open_flags = None if how == "None if no edge is open" and not flags.any() else flags
     lower = None if how == "no lower edge" else pa.array([b""] * len(upper), pa.large_binary())
     return Bounds(STRING, lower, edge, NO, NO, YES, upper_open=open_flags)
 
 
-@pytest.mark.parametrize("how", ["flags", "None where none is", "no lower edge"])
+@pytest.mark.parametrize("how", ["flags", "None if no edge is open", "no lower edge"])
 def test_intersection_takes_openness_from_the_tighter_edge(how: str) -> None:
     cases = [([line[0]], [line[1]], [line[2]], [line[3]], [line[4]]) for line in OPEN]
     cases.append(tuple([line[place] for line in OPEN] for place in range(5)))  # type: ignore[arg-type]

@@ -37,10 +37,10 @@ def test_reason_is_one_readable_sentence(code: str) -> None:
 
 def _codes_in(folder: Path, pattern: str, before: str) -> set[str]:
     """Return the quoted codes that follow one of the words that construct a reason."""
-    found = set()
+    codes = set()
     for file in folder.rglob(pattern):
-        found |= set(re.findall(before + r'"([A-Z][A-Z0-9_]+)"', file.read_text("utf-8")))
-    return found
+        codes |= set(re.findall(before + r'"([A-Z][A-Z0-9_]+)"', file.read_text("utf-8")))
+    return codes
 
 
 def test_code_uses_exactly_the_registered_reasons(repository: Path) -> None:

@@ -214,7 +214,7 @@ def test_constant_of_another_type_is_unknown() -> None:
     assert is_unknown(constant_bounds(DOUBLE, pa.array(["a"])))
 
 
-def test_intersection_of_strings() -> None:
+def test_intersection_of_strings_has_the_tighter_edges() -> None:
     intersection = intersect(
         bounds_of(STRING, ["a", "x"], ["m", None]), bounds_of(STRING, ["c", "a"], [None, "b"])
     )
@@ -224,6 +224,6 @@ def test_intersection_of_strings() -> None:
     assert intersection.upper.to_pylist() == [b"m", None]
 
 
-def test_intersection_of_disjoint_bounds_is_unknown() -> None:
+def test_intersection_of_contradictory_bounds_is_unknown() -> None:
     only_null = bounds_of(LONG, nulls=[5], records=[5])
     assert is_unknown(intersect(only_null, bounds_of(LONG, [1], [2], [0])))

@@ -191,9 +191,9 @@ def test_fixed_size_bytes_are_binary_only() -> None:
 
 def test_long_decimals_are_read() -> None:
     values = [Decimal("1.5"), None, Decimal(-(10**20))]
-    found = decimal_edge(pa.array(values, pa.decimal128(30, 1)), WIDE, Side.LOWER)
-    assert found.type == pa.decimal128(38, 6)
-    assert found.to_pylist() == [Decimal("1.500000"), None, Decimal(-(10**20))]
+    result = decimal_edge(pa.array(values, pa.decimal128(30, 1)), WIDE, Side.LOWER)
+    assert result.type == pa.decimal128(38, 6)
+    assert result.to_pylist() == [Decimal("1.500000"), None, Decimal(-(10**20))]
     assert decimal_edge(pa.array([GREATEST]), WIDE, Side.LOWER).to_pylist() == [Decimal(GREATEST)]
     for refused in (pa.array([Decimal("1.5")], pa.decimal128(30, 7)), pa.array([1.5])):
         with pytest.raises(NotLossless):
@@ -204,9 +204,9 @@ def test_counts_are_read() -> None:
     assert count_column(None) is None
     assert count_column(pa.array([1.0])) is None
     for values in ([3, 0], [3, None]):
-        found = count_column(pa.array(values, pa.int32()))
-        assert found is not None
-        counts, valid = found
+        result = count_column(pa.array(values, pa.int32()))
+        assert result is not None
+        counts, valid = result
         assert counts.tolist() == [3, -1 if values[1] is None else 0]
         assert np.broadcast_to(valid, 2).tolist() == [True, values[1] is not None]
 
@@ -225,7 +225,7 @@ def test_counts_are_read() -> None:
     ids=lambda each: type(each).__name__,
 )
 def test_encoded_columns_are_decoded(array: Any) -> None:
-    found = plain(array)
-    assert found.type == pa.string()
-    assert found.to_pylist() == ["a", "b", "b"]
+    result = plain(array)
+    assert result.type == pa.string()
+    assert result.to_pylist() == ["a", "b", "b"]
     assert plain(pa.chunked_array([], pa.int64())).to_pylist() == []

@@ -122,7 +122,7 @@ def test_ordinals_of_other_types_are_unknown(arrow: pa.DataType) -> None:
     for transform in ("year", "month", "day", "hour", "bucket[4]"):
         parsed = Transform.parse(transform)
         assert parsed is not None
-        found = partition_bounds(TIMESTAMP, parsed, pa.array(values, arrow))
-        assert found.lower is None
-        assert found.can_be_null.all()
-        assert not found.buckets
+        bounds_of_ordinals = partition_bounds(TIMESTAMP, parsed, pa.array(values, arrow))
+        assert bounds_of_ordinals.lower is None
+        assert bounds_of_ordinals.can_be_null.all()
+        assert not bounds_of_ordinals.buckets

@@ -135,9 +135,9 @@ def test_bucket_out_of_range_is_corrupt() -> None:
 
 
 def test_identity_partition_of_nan_has_only_nan() -> None:
-    found = bounds(DOUBLE, "identity", [math.nan, 1.0, None], pa.float64())
-    assert found.can_be_nan.tolist() == [True, False, True]
-    assert found.can_be_value.tolist() == [False, True, True]
+    nan_bounds = bounds(DOUBLE, "identity", [math.nan, 1.0, None], pa.float64())
+    assert nan_bounds.can_be_nan.tolist() == [True, False, True]
+    assert nan_bounds.can_be_value.tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,14 @@ def test_matched_rows_have_equal_keys(listing: list[File], indexed: list[File], 
 
 
 @given(indexed=FILES, data=st.data(), chunk=st.integers(1, 20))
-def test_slightly_changed_listing(indexed: list[File], data: st.DataObject, chunk: int) -> None:
+def test_slightly_changed_listing_is_matched(
+    indexed: list[File], data: st.DataObject, chunk: int
+) -> None:
     listed = [f for f in indexed if data.draw(st.integers(0, 9)) > 0]
     listed = [f._replace(mtime=9) if data.draw(st.integers(0, 9)) == 0 else f for f in listed]
     test_matched_rows_have_equal_keys.hypothesis.inner_test(listed, indexed, chunk)
 
 
 @given(files=FILES, chunk=st.integers(1, 20))
-def test_unchanged_listing(files: list[File], chunk: int) -> None:
+def test_unchanged_listing_is_matched(files: list[File], chunk: int) -> None:
     assert match(keys(files, chunk), keys(files, 1 << 20)) is None

@@ -60,7 +60,7 @@ def ids(frame: DataFrame) -> list[int]:
 
 @pytest.mark.parametrize("glob", ["", "/*", "/{*,_tamis/*}", "/{*,*/*,*/*/*}"])
 @pytest.mark.parametrize("schema", [SCHEMA, None])
-def test_globs_over_files(
+def test_glob_over_files_skips_the_index(
     spark: SparkSession, flat: str, kind: str, glob: str, schema: str | None
 ) -> None:
     reader = spark.read.format(kind)
@@ -74,35 +74,43 @@ def test_globs_over_files(
 
 
 @pytest.mark.parametrize("glob", ["", "/*", "/*/*", "/{*/*,*/*/*}"])
-def test_globs_over_partitions(spark: SparkSession, partitioned: str, kind: str, glob: str) -> None:
+def test_glob_over_partitions_skips_the_index(
+    spark: SparkSession, partitioned: str, kind: str, glob: str
+) -> None:
     assert ids(spark.read.format(kind).schema(SCHEMA).load(partitioned + glob)) == list(range(100))
 
 
-def test_base_path(spark: SparkSession, partitioned: str, kind: str) -> None:
+def test_base_path_skips_the_index(spark: SparkSession, partitioned: str, kind: str) -> None:
     reader = spark.read.format(kind).schema(SCHEMA).option("basePath", partitioned)
     frame = reader.load(f"{partitioned}/*")
     assert ids(frame.where("part = 1")) == list(range(1, 100, 2))
 
 
 @pytest.mark.parametrize("glob", ["", "/*", "/*/*"])
-def test_recursive_lookup(spark: SparkSession, partitioned: str, kind: str, glob: str) -> None:
+def test_recursive_lookup_skips_the_index(
+    spark: SparkSession, partitioned: str, kind: str, glob: str
+) -> None:
     reader = spark.read.format(kind).schema(SCHEMA).option("recursiveFileLookup", "true")
     assert ids(reader.load(partitioned + glob)) == list(range(100))
 
 
 @pytest.mark.parametrize("glob", ["", "/*"])
-def test_path_glob_filter(spark: SparkSession, flat: str, kind: str, glob: str) -> None:
+def test_path_glob_filter_skips_the_index(
+    spark: SparkSession, flat: str, kind: str, glob: str
+) -> None:
     reader = spark.read.format(kind).schema(SCHEMA)
     assert ids(reader.option("pathGlobFilter", "*").load(flat + glob)) == list(range(100))
     assert ids(reader.option("pathGlobFilter", "*.stats").load(flat + glob)) == []
 
 
-def test_glob_over_tables(spark: SparkSession, flat: str, kind: str) -> None:
+def test_glob_over_tables_skips_the_index(spark: SparkSession, flat: str, kind: str) -> None:
     frame = spark.read.format(kind).schema(SCHEMA).load(f"{Path(flat).parent}/*/*")
     assert ids(frame) == list(range(100))
 
 
-def test_stream_over_a_glob(spark: SparkSession, flat: str, kind: str, tmp_path: Path) -> None:
+def test_stream_over_a_glob_skips_the_index(
+    spark: SparkSession, flat: str, kind: str, tmp_path: Path
+) -> None:
     stream = spark.readStream.format(kind).schema(SCHEMA).load(f"{flat}/*")
     query = (
         stream.writeStream.format("memory")

@@ -213,7 +213,7 @@ def test_expression_recorded_under_other_settings_does_not_match(
     spark.conf.set("spark.sql.legacy.timeParserPolicy", "CORRECTED")
     assert check(spark, path, condition) == FILES
     spark.conf.unset("spark.sql.legacy.timeParserPolicy")
-    # Another pattern.
+    # Another pattern, another column.
     assert check(spark, path, "date_format(ts, 'EEEE mm') = 'nonsense'") == FILES
 
 
@@ -335,7 +335,7 @@ def test_old_dates_are_not_recorded(spark: SparkSession, tmp_path: Path) -> None
             assert check(spark, str(folder), "ts = TIMESTAMP '1990-01-01 00:00:00Z'") == 1
 
 
-def test_converted_int96_is_not_pruned_by(spark: SparkSession, path: str) -> None:
+def test_converted_int96_does_not_prune(spark: SparkSession, path: str) -> None:
     tamis.index(spark, path).build(columns={"ts": "bounds"})
     condition = "ts < TIMESTAMP '1970-02-01 00:00:00Z'"
     assert check(spark, path, condition) == 1

@@ -192,7 +192,7 @@ def test_index_of_a_table_uses_its_reading(
         spark.sql("DROP TABLE IF EXISTS t")
 
 
-# --- readings -----------------------------------------------------------------------------------
+# --- readings -------------------------------------------------------------------------------------
 
 
 def other_readings(spark: SparkSession) -> list[tuple[str, Any, dict[str, str], str]]:
@@ -402,8 +402,7 @@ def test_repeated_keys_keep_the_filter(spark: SparkSession, tmp_path: Path) -> N
     assert reader.load(str(root)).where("a = 2").count() == 2
 
 
-# --- changes of files
-# ---------------------------------------------------------------------------------
+# --- changes of files -----------------------------------------------------------------------------
 
 
 def test_changed_files_are_kept_until_refresh(
@@ -461,7 +460,7 @@ def test_dates_of_other_calendars_are_kept(spark: SparkSession, kind: str, tmp_p
     assert ask_planner(spark, frame, "a > 2").kept_files == 0
 
 
-def test_table_without_rows(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+def test_table_without_rows_keeps_its_files(spark: SparkSession, kind: str, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     spark.range(10).where("id > 100").write.format(kind).save(path)
     reader = reader_of(spark, kind, "id LONG")

@@ -60,7 +60,7 @@ class TestSettings:
             monkeypatch.setattr(storage.pafs, name, remember, raising=False)
         return recorded
 
-    def test_s3a(self, arguments_used: dict[str, Any]) -> None:
+    def test_settings_of_s3a(self, arguments_used: dict[str, Any]) -> None:
         _, path = open_file_system(
             "s3a://bucket/t/a%20b",
             {
@@ -83,26 +83,26 @@ class TestSettings:
             "force_virtual_addressing": False,
         }
 
-    def test_anonymous_s3a(self, arguments_used: dict[str, Any]) -> None:
+    def test_settings_of_anonymous_s3a(self, arguments_used: dict[str, Any]) -> None:
         provider = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
         open_file_system("s3a://b/t", {"fs.s3a.aws.credentials.provider": provider})
         assert arguments_used["anonymous"] is True
 
-    def test_hdfs(self, arguments_used: dict[str, Any]) -> None:
+    def test_settings_of_hdfs(self, arguments_used: dict[str, Any]) -> None:
         _, path = open_file_system("hdfs://name:8020/t/x", {"fs.defaultFS": "hdfs://name:8020"})
         assert path == "/t/x"
         assert arguments_used["arguments"] == ("name", 8020)
 
-    def test_hdfs_with_a_logical_name(self, arguments_used: dict[str, Any]) -> None:
+    def test_settings_of_hdfs_with_a_logical_name(self, arguments_used: dict[str, Any]) -> None:
         open_file_system("hdfs://nameservice/t", {})
         assert arguments_used["arguments"] == ("nameservice", 0)
 
-    def test_gs(self, arguments_used: dict[str, Any]) -> None:
+    def test_settings_of_gs(self, arguments_used: dict[str, Any]) -> None:
         _, path = open_file_system("gs://b/t", {"fs.gs.auth.type": "UNAUTHENTICATED"})
         assert path == "b/t"
         assert arguments_used["anonymous"] is True
 
-    def test_abfss(self, arguments_used: dict[str, Any]) -> None:
+    def test_settings_of_abfss(self, arguments_used: dict[str, Any]) -> None:
         host = "account.dfs.core.windows.net"
         _, path = open_file_system(f"abfss://box@{host}/t", {f"fs.azure.account.key.{host}": "k"})
         assert path == "box/t"

@@ -209,7 +209,7 @@ def test_groups_without_rows_are_left_out() -> None:
     assert [each.key for each in result.partials] == [0]
 
 
-# --- random files ------------------------------------------------------------------------------
+# --- random files ---------------------------------------------------------------------------------
 
 
 @dataclass

@@ -34,7 +34,7 @@ DEPTHS: list[tuple[str, Ranges, float]] = [
 
 
 @pytest.mark.parametrize(("name", "ranges", "expected"), DEPTHS, ids=[each[0] for each in DEPTHS])
-def test_depth(name: str, ranges: Ranges, expected: float) -> None:
+def test_depth_of_ranges(name: str, ranges: Ranges, expected: float) -> None:
     assert depth(ranges) == pytest.approx(expected)
 
 

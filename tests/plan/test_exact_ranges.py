@@ -111,8 +111,7 @@ def test_no_runs_if_null_may_pass_or_the_function_is_unknown(predicate: Expr) ->
 
 _FIRST, _LAST = -25_567, 2_932_896  # 1900-01-01 and 9999-12-31
 
-#: A function that preserves the number, its types, and the least and the greatest number in a
-#: filter.
+#: A function that preserves the number, its types, and the limits of numbers in filters.
 RANGES_OF_FILTERS: list[tuple[str, DataType, DataType, int, int]] = [
     ("UnixDate", DATE, INTEGER, _FIRST, _LAST),
     ("UnixMicros", TIMESTAMP, LONG, _FIRST * DAY, (_LAST + 1) * DAY - 1),

@@ -34,7 +34,7 @@ class File(NamedTuple):
     attained: bool
 
 
-def spelled(data_type: DataType, value: int | None) -> Any:
+def as_cell(data_type: DataType, value: int | None) -> Any:
     return chr(ord("a") + value) if data_type == STRING and value is not None else value
 
 
@@ -45,7 +45,7 @@ def statistics(data_type: DataType, files: list[File]) -> ArrowStatistics:
         "attained.c": pa.array([each.attained for each in files]),
     }
     for name, values in (("min", [e.low for e in files]), ("max", [e.high for e in files])):
-        cells[f"{name}.c"] = pa.array([spelled(data_type, v) for v in values], ARROW[data_type])
+        cells[f"{name}.c"] = pa.array([as_cell(data_type, v) for v in values], ARROW[data_type])
     if data_type == DOUBLE:
         cells["nan_count.c"] = pa.array([0] * len(files))
     return ArrowStatistics(pa.table(cells))

@@ -82,13 +82,18 @@ class Recorded:
         return None
 
     def members(self, subject: object) -> Members | None:
-        return self.found
+        return self.column_members
 
     def slice(self, start: int, stop: int) -> Recorded:
-        return Recorded(self.whole.slice(start, stop), self.found and self.found.slice(start, stop))
+        return Recorded(
+            self.whole.slice(start, stop),
+            self.column_members and self.column_members.slice(start, stop),
+        )
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Recorded:
-        return Recorded(self.whole.take(ordinals), self.found and self.found.take(ordinals))
+        return Recorded(
+            self.whole.take(ordinals), self.column_members and self.column_members.take(ordinals)
+        )
 
 
 def equal(value: int) -> Compare:

@@ -277,8 +277,7 @@ def test_search_stops_if_it_saves_too_little(monkeypatch: pytest.MonkeyPatch) ->
     assert ranges(decision) == []
 
 
-# --- comparison with a reader
-# ----------------------------------------------------------------------
+# --- comparison with a reader ---------------------------------------------------------------------
 
 
 def _layout(random: Random, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

@@ -123,7 +123,7 @@ class Tags(HTMLParser):
         super().__init__()
         self.opened: list[str] = []
         self.stack: list[str] = []
-        self.said = ""
+        self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.opened.append(tag)
@@ -135,7 +135,7 @@ class Tags(HTMLParser):
         assert self.stack.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.said += data
+        self.text += data
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_html_is_well_formed_escaped_and_without_scripts(shown: dict[str, Any]) 
     known = {"div", "style", "section", "b", "p", "br", "code", "span"}
     assert set(tags.opened) <= known | {"table", "tr", "td", "svg", "rect"}
     for scan in shown["scans"]:
-        assert scan["table"] in tags.said
-        assert NASTY in tags.said
+        assert scan["table"] in tags.text
+        assert NASTY in tags.text
     for alone in shown["left_alone"]:
-        assert alone["table"] in tags.said
-        assert "filter it by <a>" in tags.said
+        assert alone["table"] in tags.text
+        assert "filter it by <a>" in tags.text
 
 
 def test_html_supports_light_and_dark_pages() -> None:
@@ -199,7 +199,7 @@ def test_why_not_omits_scans_without_problems() -> None:
 def test_error_for_a_connect_dataframe_names_the_alternative() -> None:
     from pyspark.sql.connect.dataframe import DataFrame
 
-    frame = DataFrame(object(), object())  # type: ignore[arg-type] # of neither anything is asked
+    frame = DataFrame(object(), object())  # type: ignore[arg-type] # never called
     for function in (explain, why_not):
         with pytest.raises(TamisError, match="use EXPLAIN"):
             function(frame)
