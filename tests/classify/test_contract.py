@@ -1,4 +1,4 @@
-"""The three-way contract: composition of exact, inexact and unsupported predicates."""
+"""Classification as exact, inexact or unsupported, and its composition."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DAY = 86_400_000_000
         (EXACT, Pushdown.EXACT, EXACT),
         (INEXACT, Pushdown.INEXACT, INEXACT),
         (UNSUPPORTED, Pushdown.UNSUPPORTED, None),
-        # AND: unsupported parts are left out of what is pushed.
+        # AND: unsupported parts are removed from the pushed predicate.
         (And((EXACT, EXACT)), Pushdown.EXACT, And((EXACT, EXACT))),
         (And((EXACT, INEXACT)), Pushdown.INEXACT, And((EXACT, INEXACT))),
         (And((EXACT, UNSUPPORTED)), Pushdown.INEXACT, EXACT),
@@ -73,13 +73,13 @@ DAY = 86_400_000_000
             Pushdown.INEXACT,
             Or((EXACT, OTHER, INEXACT)),
         ),
-        # What no row can make true keeps no file, whatever is known of the column.
+        # A predicate that no row satisfies keeps no file, whatever is known about the column.
         (NEVER, Pushdown.EXACT, NEVER),
         (And((NEVER, UNSUPPORTED)), Pushdown.EXACT, None),
         (Or((And((NEVER, UNSUPPORTED)), INEXACT)), Pushdown.INEXACT, INEXACT),
         (Or((NEVER, UNSUPPORTED)), Pushdown.UNSUPPORTED, None),
         (Not(Or((compare(">=", hidden, 5), compare("<=", hidden, 10)))), Pushdown.EXACT, None),
-        # NOT: never over what was weakened.
+        # NOT: never over a weakened predicate.
         (Not(UNSUPPORTED), Pushdown.UNSUPPORTED, None),
         (Not(And((INEXACT, UNSUPPORTED))), Pushdown.UNSUPPORTED, None),
         (Not(And((EXACT, UNSUPPORTED))), Pushdown.UNSUPPORTED, None),
@@ -91,41 +91,41 @@ DAY = 86_400_000_000
         (Not(And((EXACT, INEXACT))), Pushdown.INEXACT, None),
     ],
 )
-def test_composition(expr: Expr, pushdown: Pushdown, pushed: Expr | None) -> None:
-    found = classify(expr, TABLE)
-    assert found.pushdown is pushdown
+def test_composition_of_classes(expr: Expr, pushdown: Pushdown, pushed: Expr | None) -> None:
+    classified = classify(expr, TABLE)
+    assert classified.pushdown is pushdown
     if pushed is not None:
-        assert found.pushed == pushed
-    # What is not exact is applied again, as a whole.
-    assert found.residual == (None if pushdown is Pushdown.EXACT else expr)
-    assert (found.reason is None) == (pushdown is Pushdown.EXACT)
-    assert (found.pushed is None) == (pushdown is Pushdown.UNSUPPORTED)
+        assert classified.pushed == pushed
+    # Predicates that are not exact remain in the residual as a whole.
+    assert classified.residual == (None if pushdown is Pushdown.EXACT else expr)
+    assert (classified.reason is None) == (pushdown is Pushdown.EXACT)
+    assert (classified.pushed is None) == (pushdown is Pushdown.UNSUPPORTED)
 
 
-class TestTheSampleOfTheContract:
-    """Faults of the sample code that the contract is explained with; each was red there."""
+class TestFaultsOfTheSampleCode:
+    """Faults of the sample code that explained the contract. Each test failed for that code."""
 
-    def test_and_is_not_taken_for_a_comparison(self) -> None:
-        """Its arm for binary expressions stands first, and hides those of AND and OR."""
+    def test_and_is_not_treated_as_a_comparison(self) -> None:
+        """The sample's case for binary expressions comes first and hides those of AND and OR."""
         assert classify(And((EXACT, EXACT)), TABLE).pushdown is Pushdown.EXACT
         assert classify(Or((EXACT, INEXACT)), TABLE).pushdown is Pushdown.INEXACT
 
     def test_exact_and_unsupported_is_not_exact(self) -> None:
-        """It gives an AND the class of the part that is left: the residual would be lost."""
+        """The sample gives an AND the class of the remaining part, so the residual would be lost."""
         assert classify(And((EXACT, UNSUPPORTED)), TABLE).pushdown is Pushdown.INEXACT
         assert classify(And((UNSUPPORTED, EXACT)), TABLE).residual is not None
 
     def test_not_over_a_weakened_and_is_unsupported(self) -> None:
-        """It negates what was pushed: NOT a loses the rows where a is true and f(x) false."""
+        """The sample negates the pushed predicate: NOT a loses rows where a is true, f(x) false."""
         assert classify(Not(And((INEXACT, UNSUPPORTED))), TABLE).pushed is None
 
     def test_partition_column_needs_no_statistics(self) -> None:
-        """It asks for statistics before it looks at the partition spec."""
+        """The sample asks for statistics before it checks the partition spec."""
         assert (
             classify(EXACT, Capabilities(partition_spec=TABLE.partition_spec)).pushdown == "exact"
         )
 
-    def test_constant_on_the_left(self) -> None:
+    def test_constant_on_the_left_is_supported(self) -> None:
         reversed_sides = Compare(Comparison.LESS, Literal(0, TIMESTAMP), ts)  # ts > 0
         assert classify(reversed_sides, TABLE).pushdown is Pushdown.INEXACT
         reversed_sides = Compare(Comparison.GREATER, Literal(DAY, TIMESTAMP), ts)  # ts < a day
@@ -163,9 +163,9 @@ class TestTheSampleOfTheContract:
         (price, Pushdown.UNSUPPORTED, "EXPRESSION_NOT_UNDERSTOOD"),
     ],
 )
-def test_leaf(expr: Expr, pushdown: Pushdown, code: str | None) -> None:
-    found = classify(expr, TABLE)
-    assert found.pushdown is pushdown
+def test_leaf_predicates(expr: Expr, pushdown: Pushdown, code: str | None) -> None:
+    classified = classify(expr, TABLE)
+    assert classified.pushdown is pushdown
     if code is not None:
-        assert found.reason is not None
-        assert found.reason.code == code
+        assert classified.reason is not None
+        assert classified.reason.code == code

@@ -1,4 +1,4 @@
-"""The lifting rules against partitions: tight where each of them is decided, and nowhere else."""
+"""The lifting rules compared with partitions: tight if and only if each partition is decided."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def date_of(day: int) -> datetime.date:
 
 
 def ends(starts: list[int]) -> list[int]:
-    """The first two and the last two values of each period, and one in between."""
-    found = set()
+    """Return the first two and last two values of each period, and one in between."""
+    chosen = set()
     for start, following in pairwise(starts):
-        found |= {start, start + 1, (start + following) // 2, following - 2, following - 1}
-    return sorted(found)
+        chosen |= {start, start + 1, (start + following) // 2, following - 2, following - 1}
+    return sorted(chosen)
 
 
 _MONTHS = [days(year, month, 1) for year in (2023, 2024) for month in range(1, 13)]
@@ -85,27 +85,29 @@ TABLE: list[Line] = [
 
 
 def parsed(text: str) -> Transform:
-    found = Transform.parse(text)
-    assert found is not None
-    return found
+    transform = Transform.parse(text)
+    assert transform is not None
+    return transform
 
 
 @pytest.mark.parametrize("line", TABLE, ids=lambda line: f"{line[0]} {line[1]}")
-def test_tight_where_every_partition_is_decided(line: Line) -> None:
+def test_rule_is_tight_iff_every_partition_is_decided(line: Line) -> None:
     data_type, transform, values, partition = line
     column = Column(("c",), data_type)
     partitions = defaultdict[Any, list[Any]](list)
     for each in values:
         partitions[partition(each)].append(each)
-    # The first and the last partition of these values may hold more than them.
+    # The first and the last partition of these values may have more values.
     inner = values[len(partitions[partition(values[0])]) : -len(partitions[partition(values[-1])])]
     for op, constant in product(Comparison, inner):
         predicate = Compare(op, column, Literal(constant, data_type))
         truths = {each: row_value(predicate, {("c",): each}) for each in values}
-        decided = all(len({truths[each] for each in held}) == 1 for held in partitions.values())
+        decided = all(
+            len({truths[each] for each in members}) == 1 for members in partitions.values()
+        )
         rule = lifting_rule(parsed(transform), op, constant, data_type)
         if decided and data_type in (STRING, BINARY) and rule is not LiftingRule.TIGHT:
-            # Among all strings, and not only these, another one may share the partition.
+            # Another string, not among these, may share the partition.
             assert len(constant) >= int(transform[9:-1]), (op, constant)
             continue
         expected = LiftingRule.TIGHT if decided else LiftingRule.CONSERVATIVE
@@ -113,24 +115,24 @@ def test_tight_where_every_partition_is_decided(line: Line) -> None:
 
 
 @pytest.mark.parametrize("line", TABLE, ids=lambda line: f"{line[0]} {line[1]}")
-def test_the_first_and_the_last_value_of_a_partition(line: Line) -> None:
+def test_constants_at_the_ends_of_a_partition(line: Line) -> None:
     data_type, transform, values, partition = line
     if transform == "identity":
         return
     for value in values:
-        found = partition_of(parsed(transform), value, data_type)
-        assert found is not None
-        first, last = found
+        ends_of_partition = partition_of(parsed(transform), value, data_type)
+        assert ends_of_partition is not None
+        first, last = ends_of_partition
         together = [each for each in values if partition(each) == partition(value)]
         assert first <= min(together), value
-        if last is None:  # strings with one beginning have no last one
+        if last is None:  # strings with a common prefix have no last one
             assert data_type in (STRING, BINARY)
             continue
         assert max(together) <= last, value
         assert all(not first <= each <= last or each in together for each in values), value
 
 
-#: Writers file values of 1970 and before one period late.
+#: Writers may file values of 1970 and before one period late.
 @pytest.mark.parametrize(
     ("data_type", "transform", "constant", "op", "rule"),
     [
@@ -152,21 +154,21 @@ def test_the_first_and_the_last_value_of_a_partition(line: Line) -> None:
         (TIMESTAMP, "hour", 0, "<", "conservative"),
     ],
 )
-def test_around_1970(
+def test_rules_around_1970(
     data_type: DataType, transform: str, constant: int, op: str, rule: str
 ) -> None:
     assert lifting_rule(parsed(transform), Comparison(op), constant, data_type) == rule
 
 
 @pytest.mark.parametrize("op", Comparison, ids=str)
-def test_buckets_say_something_of_equality_alone(op: Comparison) -> None:
+def test_buckets_support_only_equality(op: Comparison) -> None:
     expected = "conservative" if op in ("=", "<=>") else "none"
     assert lifting_rule(parsed("bucket[4]"), op, 5, LONG) == expected
     assert lifting_rule(parsed("bucket[4]"), op, 5.0, DOUBLE) == "none"
     assert lifting_rule(parsed("void"), op, 5, LONG) == "none"
 
 
-#: Transforms, and the types that they apply to.
+#: Transforms, and the types to which they apply.
 APPLIES: list[tuple[str, Iterable[DataType]]] = [
     ("identity", (LONG, DOUBLE, BOOLEAN, STRING, DATE, TIMESTAMP)),
     ("bucket[4]", (LONG, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, SHORT_DECIMAL)),
@@ -181,7 +183,7 @@ EVERY = (LONG, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, 
 
 
 @pytest.mark.parametrize(("transform", "types"), APPLIES, ids=lambda each: str(each)[:12])
-def test_null_is_told_by_every_transform_of_the_type(
+def test_every_applicable_transform_decides_is_null(
     transform: str, types: Iterable[DataType]
 ) -> None:
     for data_type in EVERY:
@@ -195,7 +197,7 @@ def test_null_is_told_by_every_transform_of_the_type(
 
 
 @pytest.mark.parametrize("value", [None, True, 1.5, "x", b"x", Decimal("1.5")])
-def test_constants_of_another_type_are_of_no_partition(value: Any) -> None:
+def test_constants_of_another_type_have_no_partition(value: Any) -> None:
     assert partition_of(parsed("truncate[10]"), value, INTEGER) is None
     assert partition_of(parsed("month"), value, DATE) is None
     if not isinstance(value, str | bytes):
@@ -203,15 +205,16 @@ def test_constants_of_another_type_are_of_no_partition(value: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
-def test_prefixes(width: int) -> None:
-    """LIKE 'prefix%' is decided where all strings of each partition agree."""
+def test_prefix_is_decided_iff_every_partition_agrees(width: int) -> None:
+    """LIKE 'prefix%' is decided if all strings of each partition agree."""
     texts = [*_TEXTS, *(f"{each}z" for each in _TEXTS)]
     partitions = defaultdict[str, list[str]](list)
     for each in texts:
         partitions[each[:width]].append(each)
     for prefix in ("a", "ab", "abc", "é", "éé"):
         decided = all(
-            len({each.startswith(prefix) for each in held}) == 1 for held in partitions.values()
+            len({each.startswith(prefix) for each in members}) == 1
+            for members in partitions.values()
         )
         rule = prefix_lifting_rule(parsed(f"truncate[{width}]"), prefix)
         assert (rule is LiftingRule.TIGHT) == (len(prefix) <= width), prefix
@@ -221,7 +224,7 @@ def test_prefixes(width: int) -> None:
         assert prefix_lifting_rule(parsed(other), "a") is LiftingRule.NONE
 
 
-def test_the_best_of_several_fields_and_the_weakest_of_several_constants() -> None:
+def test_best_field_and_weakest_constant_decide() -> None:
     none, conservative, tight = LiftingRule.NONE, LiftingRule.CONSERVATIVE, LiftingRule.TIGHT
     for rules in product((none, conservative, tight), repeat=2):
         assert best(rules) is (

@@ -1,4 +1,4 @@
-"""The lifting rules, line by line, and against what evaluation then finds."""
+"""The lifting rules, line by line, and compared with the verdicts of evaluation."""
 
 from __future__ import annotations
 
@@ -92,14 +92,15 @@ TRANSFORMS = [
 
 
 @given(st.randoms(use_true_random=False), st.sampled_from(TRANSFORMS))
-def test_exact_predicates_leave_no_file_in_doubt(
+def test_statically_exact_predicates_decide_every_file(
     random: Random, partitioned: tuple[str, DataType]
 ) -> None:
-    """Static exactness is what evaluation finds: each file of a known partition is none or all."""
+    """Static exactness matches evaluation: each file of a known partition is none or all."""
     transform, data_type = partitioned
     column = Column(("c",), data_type)
     field = PartitionField("c", transform, "p")
-    # The ends of 32-bit and 64-bit numbers wrap around under truncate: not known there.
+    # The ends of 32-bit and 64-bit numbers wrap around under truncate, so verdicts there are
+    # unknown.
     pool = [v for v in POOLS[data_type][0] if transform != "truncate[2]" or abs_small(v)]
     values = [partition_value(field, [column], {("c",): value}) for value in pool]
     files = pa.table({"partition.p": pa.array(values, type_of_values(transform, data_type))})
@@ -129,15 +130,15 @@ def type_of_values(transform: str, data_type: DataType) -> pa.DataType:
         ("void", "a", "unsupported"),
     ],
 )
-def test_prefixes(transform: str, prefix: str, pushdown: str) -> None:
+def test_class_of_prefix_predicates(transform: str, prefix: str, pushdown: str) -> None:
     column, field = Column(("c",), STRING), PartitionField("c", transform, "p")
     starts: Expr = Call("StartsWith", (column, Literal(prefix, STRING)), (), BOOLEAN)
     values = ["", "a", "ab", "abc", "b", "é\U0010ffff", "é\U0010ffffz", "\U0010ffff"]
     cells = [partition_value(field, [column], {("c",): value}) for value in values]
     files = pa.table({"partition.p": pa.array(cells, type_of_values(transform, STRING))})
     for predicate in (starts, Not(starts)):
-        found = classify(predicate, Capabilities(partition_spec=[field]))
-        assert found.pushdown == pushdown
+        result = classify(predicate, Capabilities(partition_spec=[field]))
+        assert result.pushdown == pushdown
         verdicts = evaluate(predicate, files, [field]).to_pylist()
         for value, verdict in zip(values, verdicts, strict=True):
             is_true = value.startswith(prefix) != isinstance(predicate, Not)

@@ -1,4 +1,4 @@
-"""docs/partitioning.md says what the lifting rules say."""
+"""docs/partitioning.md equals the page generated from the lifting rules."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 from tamis.classify.partitioning import to_markdown
 
 
-def test_the_committed_page_is_the_current_one(repository: Path) -> None:
+def test_committed_page_is_up_to_date(repository: Path) -> None:
     committed = (repository / "docs" / "partitioning.md").read_text("utf-8")
     assert committed == to_markdown(), "run `make partitioning`"

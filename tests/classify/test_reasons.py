@@ -1,6 +1,6 @@
-"""Reasons that no query of Spark reaches: of partition transforms, and of constants that Spark casts.
+"""Reasons that no Spark query reaches, for partition transforms and for constants Spark casts.
 
-tests/spark/test_reasons.py has all the others.
+tests/spark/test_reasons.py has all other reasons.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ TABLE = Capabilities(statistics=["day"], partition_spec=SPEC)
 
 
 @dataclass(frozen=True)
-class Said:
-    """A predicate, what is said of it, and what becomes of it with the fix applied."""
+class Case:
+    """A predicate, its class and fix, and the predicate and its class after the fix."""
 
     code: str
     before: Expr
@@ -36,8 +36,8 @@ class Said:
     becomes: Pushdown
 
 
-SAID = [
-    Said(
+CASES = [
+    Case(
         "NOT_ON_PARTITION_BOUNDARY",
         compare("<", ts, 10 * DAY + 7),
         Pushdown.INEXACT,
@@ -46,7 +46,7 @@ SAID = [
         TABLE,
         Pushdown.EXACT,
     ),
-    Said(
+    Case(
         "TRANSFORM_IS_NOT_ORDERED",
         compare(">", user, 5),
         Pushdown.UNSUPPORTED,
@@ -55,7 +55,7 @@ SAID = [
         Capabilities(statistics=["day", "id"], partition_spec=SPEC),
         Pushdown.INEXACT,
     ),
-    Said(
+    Case(
         "CONSTANTS_NOT_COMPARABLE",
         Compare(Comparison.EQUAL, day, Literal("x", STRING)),
         Pushdown.UNSUPPORTED,
@@ -67,12 +67,12 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize("said", SAID, ids=[each.code for each in SAID])
-def test_reason(said: Said) -> None:
-    before = classify(said.before, TABLE)
-    assert before.pushdown is said.was
+@pytest.mark.parametrize("example", CASES, ids=[each.code for each in CASES])
+def test_reason_and_its_fix(example: Case) -> None:
+    before = classify(example.before, TABLE)
+    assert before.pushdown is example.was
     assert before.reason is not None
-    assert (before.reason.code, before.reason.fix) == (said.code, said.fix)
-    after = classify(said.after, said.table)
-    assert after.pushdown is said.becomes
-    assert after.reason is None or after.reason.code != said.code
+    assert (before.reason.code, before.reason.fix) == (example.code, example.fix)
+    after = classify(example.after, example.table)
+    assert after.pushdown is example.becomes
+    assert after.reason is None or after.reason.code != example.code

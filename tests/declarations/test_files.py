@@ -1,4 +1,4 @@
-"""Contracts on their way to the sidecar: only what the driver's own user wrote is read."""
+"""Contract files for the sidecar: it reads only files written by the user of the driver."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _pickled(name: str) -> bytes:
     return pickle.dumps(Contract(name, monotone=abs, types=["INT"]))
 
 
-def test_it_comes_back(file: Path, private: Path) -> None:
+def test_written_contract_is_read_back(file: Path, private: Path) -> None:
     contract = read(file, private)
     assert (contract.name, contract.types, contract.monotone) == ("f", ("integral",), abs)
     assert file.stat().st_mode & 0o777 == 0o600
@@ -41,12 +41,12 @@ def test_it_comes_back(file: Path, private: Path) -> None:
     assert [each.name for each in private.iterdir()] == [file.name]
 
 
-def test_another_body_is_another_file(file: Path, private: Path) -> None:
-    other = write(Contract("f", monotone=abs), _pickled("f") + b" ", private, "f")
-    assert other != file
+def test_contracts_with_different_bodies_have_different_files(file: Path, private: Path) -> None:
+    second = write(Contract("f", monotone=abs), _pickled("f") + b" ", private, "f")
+    assert second != file
 
 
-def test_what_is_not_trusted(file: Path, private: Path, tmp_path: Path) -> None:
+def test_untrusted_files_are_rejected(file: Path, private: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / file.name
     elsewhere.write_bytes(file.read_bytes())
     for path in (elsewhere, private / ".." / file.name):
@@ -74,7 +74,9 @@ def test_what_is_not_trusted(file: Path, private: Path, tmp_path: Path) -> None:
         read(file, private)
 
 
-def test_another_python(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contract_of_another_python_is_rejected(
+    private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(sys, "version_info", (3, 99, 0))
         path = write(Contract("f", monotone=abs), _pickled("f"), private, "f")
@@ -83,13 +85,13 @@ def test_another_python(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read(path, private)
 
 
-def test_what_is_no_contract(private: Path) -> None:
+def test_file_without_a_contract_is_rejected(private: Path) -> None:
     path = write(Contract("f", monotone=abs), pickle.dumps("no contract"), private, "f")
     with pytest.raises(DeclarationError, match="does not hold a contract"):
         read(path, private)
 
 
-def test_they_are_in_force_in_their_order(private: Path) -> None:
+def test_contracts_apply_in_their_order(private: Path) -> None:
     paths = [
         write(contract, pickle.dumps(contract), private, contract.name)
         for contract in (
@@ -99,22 +101,24 @@ def test_they_are_in_force_in_their_order(private: Path) -> None:
         )
     ]
     watch = Watch()
-    found = in_force([str(path) for path in paths], private, watch)
-    assert set(found) == {"f", "g"}
-    assert [each.contract.monotone for each in found["f"]] == [abs, None]
+    contracts = in_force([str(path) for path in paths], private, watch)
+    assert set(contracts) == {"f", "g"}
+    assert [each.contract.monotone for each in contracts["f"]] == [abs, None]
     again = in_force([str(paths[1])], private, watch)
-    assert again["f"] == found["f"][1:]  # with the answers that it gave
+    assert again["f"] == contracts["f"][1:]  # including the results it computed before
     assert watch.warnings == {}
 
 
-def test_what_fails_is_said_and_the_rest_is_in_force(file: Path, private: Path) -> None:
+def test_failing_entries_are_warned_about_and_the_rest_apply(file: Path, private: Path) -> None:
     watch = Watch()
     entries = [str(private / "gone"), str(file), "no_such_module:X", "nothing"]
     assert set(in_force(entries, private, watch)) == {"f"}
     assert len(watch.warnings) == 3
 
 
-def test_modules(tmp_path: Path, private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contracts_from_modules(
+    tmp_path: Path, private: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "own_contracts.py").write_text(
         "import sys, tamis\n"
@@ -129,11 +133,11 @@ def test_modules(tmp_path: Path, private: Path, monkeypatch: pytest.MonkeyPatch)
     assert in_force(["own_contracts:REFUTED"], private, watch) == {}
     assert in_force(["exits:F"], private, watch) == {}
     assert in_force(["own_contracts:missing"], private, watch) == {}
-    said = " ".join(watch.warnings.values())
-    assert "h is declared never to decrease" in said
-    assert "SystemExit" in said
-    assert "missing" in said
-    # What was wrong may have been mended.
+    text = " ".join(watch.warnings.values())
+    assert "h is declared never to decrease" in text
+    assert "SystemExit" in text
+    assert "missing" in text
+    # The cause may have been fixed in the meantime.
     module = sys.modules["own_contracts"]
     monkeypatch.setattr(module, "missing", module.F, raising=False)
     assert set(in_force(["own_contracts:missing"], private, Watch())) == {"f"}

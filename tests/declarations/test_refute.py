@@ -1,4 +1,4 @@
-"""Contracts that a value contradicts are rejected, with the value."""
+"""Contracts contradicted by a value are rejected, and the error names the value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ REFUTED: list[tuple[list[str], Callable[..., Any], str]] = [
     (["STRING"], str.lower, "never to decrease"),
     (["STRING"], len, "never to decrease"),
     (["STRING"], lambda x: x + "z", "never to decrease"),
-    # UTF-16 orders characters beyond the surrogates before U+E000.
+    # UTF-16 sorts characters beyond the surrogates before U+E000.
     (["STRING"], lambda x: x.encode("utf-16-be"), "never to decrease"),
     (["DATE"], lambda x: x.month, "never to decrease"),
     (["DATE"], lambda x: x.strftime("%d.%m.%Y"), "never to decrease"),
@@ -56,7 +56,7 @@ REFUTED: list[tuple[list[str], Callable[..., Any], str]] = [
 
 
 @pytest.mark.parametrize(("types", "f"), HOLDS)
-def test_monotone_functions_pass(types: list[str], f: Callable[..., Any]) -> None:
+def test_monotone_functions_are_accepted(types: list[str], f: Callable[..., Any]) -> None:
     check(Contract("f", monotone=f, types=types))
     falling = Contract("f", monotone=_negated(f), increasing=False, types=types)
     if types[0] in ("INT", "DECIMAL"):
@@ -65,25 +65,25 @@ def test_monotone_functions_pass(types: list[str], f: Callable[..., Any]) -> Non
 
 def _negated(f: Callable[..., Any]) -> Callable[..., Any]:
     def negated(x: Any) -> Any:
-        found = f(x)
-        return None if found is None else -found
+        result = f(x)
+        return None if result is None else -result
 
     return negated
 
 
 @pytest.mark.parametrize(("types", "f", "says"), REFUTED)
-def test_others_are_refuted(types: list[str], f: Callable[..., Any], says: str) -> None:
+def test_other_functions_are_refuted(types: list[str], f: Callable[..., Any], says: str) -> None:
     for seed in range(5):
         with pytest.raises(DeclarationError, match=says):
             check(Contract("f", monotone=f, types=types), seed=seed)
 
 
-def test_the_direction_counts() -> None:
+def test_direction_is_checked() -> None:
     with pytest.raises(DeclarationError, match="never to increase"):
         check(Contract("f", monotone=lambda x: x, increasing=False, types=["INT"]))
 
 
-def test_images_are_held_against_the_function() -> None:
+def test_images_are_checked_against_the_function() -> None:
     def hull(low: int, high: int) -> tuple[int, int]:
         return 0, max(abs(low), abs(high))
 
@@ -102,7 +102,7 @@ def test_images_are_held_against_the_function() -> None:
             check(Contract("f", image=image, types=["INT"]), body=abs)
 
 
-def test_constants_are_those_that_were_declared() -> None:
+def test_function_is_checked_with_the_declared_constants() -> None:
     def shift(x: int, n: int) -> int:
         return x * n
 
@@ -115,7 +115,7 @@ def test_constants_are_those_that_were_declared() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_values_are_ordered_and_reach_the_ends(family: str) -> None:
+def test_tried_values_are_ordered_and_reach_the_ends(family: str) -> None:
     values = random_values(Random(1), family, 300)
     assert all(not (y < x) for x, y in pairwise(values))
     ends = {

@@ -1,4 +1,4 @@
-"""Bucket hashes against the published values, and what a bucket rules out."""
+"""Bucket hashes compared with the published values, and pruning by buckets."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ UUID = "f79c3e09-677c-4bbd-a479-3f349cb785e7"
 @pytest.mark.parametrize(
     ("data_type", "value", "expected"),
     [
-        # The values of the Iceberg table specification, appendix B.
+        # Values of the Iceberg table specification, appendix B.
         (INTEGER, 34, 2_017_239_379),
         (LONG, 34, 2_017_239_379),
         (decimal(9, 2), Decimal("14.20"), -500_754_589),
         (decimal(38, 2), Decimal("14.20"), -500_754_589),
         (DATE, 17_486, -653_330_422),
-        (LONG, 81_068_000_000, -662_762_989),  # a time of day, which Spark does not have
+        (LONG, 81_068_000_000, -662_762_989),  # a time of day, which is not a Spark type
         (TIMESTAMP, 1_510_871_468_000_000, -2_047_944_441),
         (TIMESTAMP_NTZ, 1_510_871_468_000_000, -2_047_944_441),
         (STRING, "iceberg", 1_210_000_089),
         (BINARY, b"\x00\x01\x02\x03", -188_683_207),
-        # What Iceberg's decimals are at the ends of a byte: as few bytes as hold the sign too.
+        # Decimals around the ends of a byte: Iceberg hashes the fewest bytes that include the sign.
         (decimal(9, 2), Decimal("1.27"), murmur3(b"\x7f")),
         (decimal(9, 2), Decimal("1.28"), murmur3(b"\x00\x80")),
         (decimal(9, 2), Decimal("-1.28"), murmur3(b"\x80")),
@@ -58,21 +58,21 @@ UUID = "f79c3e09-677c-4bbd-a479-3f349cb785e7"
         (STRING, "", murmur3(b"")),
     ],
 )
-def test_hash(data_type: DataType, value: Any, expected: int) -> None:
-    found = hashed(edge_of([value], data_type), data_type)
-    assert found is not None
-    assert found.hashes.tolist() == [expected % (1 << 32)]
+def test_hash_equals_the_published_value(data_type: DataType, value: Any, expected: int) -> None:
+    hashes_of_value = hashed(edge_of([value], data_type), data_type)
+    assert hashes_of_value is not None
+    assert hashes_of_value.hashes.tolist() == [expected % (1 << 32)]
 
 
-def test_string_that_reads_as_a_uuid_is_both() -> None:
-    found = hashed(edge_of(["a", UUID], STRING), STRING)
-    assert found is not None
-    assert found.ordinals.tolist() == [0, 1, 1]
-    assert found.hashes.astype(np.int32).tolist()[2] == 1_488_055_340
+def test_uuid_text_hashes_as_string_and_as_uuid() -> None:
+    hashes_of_texts = hashed(edge_of(["a", UUID], STRING), STRING)
+    assert hashes_of_texts is not None
+    assert hashes_of_texts.ordinals.tolist() == [0, 1, 1]
+    assert hashes_of_texts.hashes.astype(np.int32).tolist()[2] == 1_488_055_340
 
 
 @pytest.mark.parametrize("data_type", [DOUBLE, BOOLEAN])
-def test_types_that_are_not_hashed(data_type: DataType) -> None:
+def test_unsupported_types_have_no_hash(data_type: DataType) -> None:
     assert hashed(edge_of([POOLS[data_type][0][0]], data_type), data_type) is None
 
 
@@ -91,63 +91,67 @@ def scaled(whole: int, scale: int) -> Decimal:
 
 
 @given(st.sampled_from(list(VALUES)), st.data(), st.integers(1, (1 << 31) - 1))
-def test_hash_of_many_is_that_of_each(data_type: DataType, data: st.DataObject, count: int) -> None:
+def test_hashes_of_many_values_equal_single_hashes(
+    data_type: DataType, data: st.DataObject, count: int
+) -> None:
     values = data.draw(st.lists(VALUES[data_type], min_size=1, max_size=20))
-    found = hashed(edge_of(values, data_type), data_type)
-    assert found is not None
+    hashes = hashed(edge_of(values, data_type), data_type)
+    assert hashes is not None
     expected = [bucket(value, data_type, count) for value in values]
-    assert found.buckets(count).tolist()[: len(values)] == expected
+    assert hashes.buckets(count).tolist()[: len(values)] == expected
 
 
 c = Column(("c",), LONG)
 SPEC = [PartitionField("c", "bucket[8]", "p")]
 
 
-def told(predicate: Expr, **more: Any) -> list[str]:
+def verdicts_of(predicate: Expr, **more: Any) -> list[str]:
     files = pa.table({"partition.p": pa.array([*range(8), None, 8, -1], pa.int32()), **more})
     return evaluate(predicate, files, SPEC).to_pylist()
 
 
-def test_equality_needs_the_bucket_of_the_constant() -> None:
-    mine = bucket(34, LONG, 8)
-    expected = ["some" if ordinal in (mine, 8, 9, 10) else "none" for ordinal in range(11)]
-    assert told(compare("=", c, 34)) == expected
-    assert told(compare("<=>", c, 34)) == expected
-    assert told(And((compare(">=", c, 34), compare("<", c, 35)))) == expected
-    assert told(compare(">", c, 34)) == ["some"] * 11
-    # Of another bucket every value is another one.
-    other = ["all" if verdict == "none" else verdict for verdict in expected]
-    assert told(compare("<>", c, 34)) == other
-    assert told(not_in(c, 34)) == other
-    assert told(Not(IsNull(c)))[:9] == ["all"] * 8 + ["some"]
+def test_equality_prunes_other_buckets() -> None:
+    own_bucket = bucket(34, LONG, 8)
+    expected = ["some" if ordinal in (own_bucket, 8, 9, 10) else "none" for ordinal in range(11)]
+    assert verdicts_of(compare("=", c, 34)) == expected
+    assert verdicts_of(compare("<=>", c, 34)) == expected
+    assert verdicts_of(And((compare(">=", c, 34), compare("<", c, 35)))) == expected
+    assert verdicts_of(compare(">", c, 34)) == ["some"] * 11
+    # In another bucket every value differs from the constant.
+    negated = ["all" if verdict == "none" else verdict for verdict in expected]
+    assert verdicts_of(compare("<>", c, 34)) == negated
+    assert verdicts_of(not_in(c, 34)) == negated
+    assert verdicts_of(Not(IsNull(c)))[:9] == ["all"] * 8 + ["some"]
 
 
-def test_list_needs_an_option_of_the_bucket_within_the_bounds() -> None:
+def test_list_needs_a_member_in_the_bucket_and_the_bounds() -> None:
     keys = list(range(100))
     buckets = [bucket(key, LONG, 8) for key in keys]
     by_bucket = [
         "some" if ordinal in buckets[:3] or ordinal > 7 else "none" for ordinal in range(11)
     ]
-    assert told(is_in(c, *keys[:3])) == by_bucket
-    # File i holds 10 i … 10 i + 9, of bucket i: only a key that is both counts.
+    assert verdicts_of(is_in(c, *keys[:3])) == by_bucket
+    # File i has 10 i … 10 i + 9 and bucket i: only a key that fits both counts.
     lower = pa.array([10 * ordinal for ordinal in range(11)])
     upper = pa.array([10 * ordinal + 9 for ordinal in range(11)])
     odd = keys[1::2]
-    for ordinal, verdict in enumerate(told(is_in(c, *odd), **{"min.c": lower, "max.c": upper})):
+    for ordinal, verdict in enumerate(
+        verdicts_of(is_in(c, *odd), **{"min.c": lower, "max.c": upper})
+    ):
         within = [key for key in odd if key // 10 == ordinal]
         if ordinal < 8:
             within = [key for key in within if buckets[key] == ordinal]
         assert verdict == ("some" if within else "none")
 
 
-def test_bucket_of_a_type_that_has_none_tells_nothing() -> None:
+def test_bucket_of_an_unsupported_type_proves_nothing() -> None:
     column = Column(("c",), DOUBLE)
-    assert told(compare("=", column, 1.0)) == ["some"] * 11
-    assert told(IsNull(column)) == ["some"] * 11
+    assert verdicts_of(compare("=", column, 1.0)) == ["some"] * 11
+    assert verdicts_of(IsNull(column)) == ["some"] * 11
 
 
 @given(st.randoms(use_true_random=False), st.sampled_from(sorted(map(str, VALUES))))
-def test_no_file_of_the_bucket_of_a_row_is_lost(random: Random, name: str) -> None:
+def test_file_with_the_bucket_of_a_row_is_kept(random: Random, name: str) -> None:
     data_type = next(each for each in VALUES if str(each) == name)
     column, pool = Column(("c",), data_type), POOLS.get(data_type, POOLS[LONG])[0]
     if data_type == decimal(18, 2):

@@ -1,4 +1,4 @@
-"""Bounds of declared functions: what a contract gives, and what it does not."""
+"""Bounds of declared functions: facts that a contract provides, and cases where it provides none."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def verdict(contract: Contract, expr: Expr, data_type: DataType, data: tuple[Any
 
 
 TABLE: list[tuple[DataType, tuple[Any, ...], Callable[..., Any], DataType, Any, Any]] = [
-    # type of x, x in a file, f, type of f(x), a value that it may have, one that it has not
+    # Type of x, x in a file, f, type of f(x), a possible value, an impossible value.
     (INTEGER, (3, 17), lambda x: x // 10, LONG, 1, 2),
     (LONG, (-(1 << 63), 5), lambda x: x, LONG, -7, 6),
     (BOOLEAN, (False, False), lambda x: x, BOOLEAN, False, True),
@@ -81,7 +81,7 @@ TABLE: list[tuple[DataType, tuple[Any, ...], Callable[..., Any], DataType, Any, 
 
 
 @pytest.mark.parametrize(("data_type", "data", "f", "result", "hit", "miss"), TABLE)
-def test_monotone(
+def test_monotone_contract_prunes(
     data_type: DataType,
     data: tuple[Any, ...],
     f: Callable[..., Any],
@@ -94,8 +94,8 @@ def test_monotone(
     assert verdict(contract, compare("=", data_type, result, miss), data_type, data) == NONE
 
 
-def test_a_timestamp_is_a_day_wider() -> None:
-    """The rows are seen in the local time of a worker, whose zone is not known."""
+def test_timestamp_edges_are_widened_by_a_day() -> None:
+    """Workers see the rows in their local time, and the zone is not known."""
     contract = Contract("f", monotone=lambda x: x.toordinal() - 719_163, types=["TIMESTAMP"])
     noon = 10 * 86_400_000_000 + 43_200_000_000
     for day, expected in [(8, NONE), (9, SOME), (10, SOME), (11, SOME), (12, NONE)]:
@@ -120,13 +120,13 @@ NOT_KNOWN: list[tuple[str, Callable[..., Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("why", "f"), NOT_KNOWN, ids=[why for why, _ in NOT_KNOWN])
-def test_nothing_is_known_where_the_function(why: str, f: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("case", "f"), NOT_KNOWN, ids=[case for case, _ in NOT_KNOWN])
+def test_bounds_are_unknown_for_a_function(case: str, f: Callable[..., Any]) -> None:
     contract = Contract("f", monotone=f, types=["INT"])
     assert verdict(contract, compare("=", INTEGER, LONG, 1234), INTEGER, (3, 17)) == SOME
 
 
-def test_a_contradiction_is_said() -> None:
+def test_contradiction_is_a_warning() -> None:
     watch = Watch()
     contract = Contract("f", monotone=lambda x: -x, types=["INT"])
     expr = declared(contract, compare("=", INTEGER, LONG, 1234), watch)
@@ -135,24 +135,24 @@ def test_a_contradiction_is_said() -> None:
     assert list(watch.warnings) == ["declaration_refuted:f"]
 
 
-def test_null_is_asked_or_declared() -> None:
+def test_result_for_null_is_computed_or_declared() -> None:
     predicate = compare("=", INTEGER, LONG, 7)
     data = (3, 17, None)
     f = lambda x: 7 if x is None else x // 10  # noqa: E731
-    asked = Contract("f", monotone=f, types=["INT"])
-    assert verdict(asked, predicate, INTEGER, data) == SOME
-    assert verdict(asked, predicate, INTEGER, (3, 17)) == NONE
+    computes = Contract("f", monotone=f, types=["INT"])
+    assert verdict(computes, predicate, INTEGER, data) == SOME
+    assert verdict(computes, predicate, INTEGER, (3, 17)) == NONE
     raises = Contract("f", monotone=lambda x: x // 10, types=["INT"])
     assert verdict(raises, predicate, INTEGER, data) == SOME
-    kept = Contract("f", monotone=lambda x: x // 10, types=["INT"], null_to_null=True)
-    assert verdict(kept, predicate, INTEGER, data) == NONE
-    assert verdict(kept, predicate, INTEGER, (None,)) == NONE
+    declares = Contract("f", monotone=lambda x: x // 10, types=["INT"], null_to_null=True)
+    assert verdict(declares, predicate, INTEGER, data) == NONE
+    assert verdict(declares, predicate, INTEGER, (None,)) == NONE
     image = Contract("f", image=lambda low, high: (low // 10, high // 10), types=["INT"])
     assert verdict(image, predicate, INTEGER, data) == SOME
     assert verdict(image, predicate, INTEGER, (3, 17)) == NONE
 
 
-def test_nan_is_the_greatest_of_results() -> None:
+def test_nan_is_the_greatest_result() -> None:
     above = compare(">", DOUBLE, DOUBLE, 5.0)
     halve = Contract("f", monotone=lambda x: x / 2, types=["DOUBLE"])
     assert verdict(halve, above, DOUBLE, (1.0, 9.0)) == NONE
@@ -169,49 +169,49 @@ def test_nan_is_the_greatest_of_results() -> None:
     assert verdict(null, compare("=", DOUBLE, DOUBLE, 5.0), DOUBLE, (1.0, None)) == NONE
 
 
-def test_nan_is_asked() -> None:
+def test_result_for_nan_is_computed() -> None:
     predicate = compare("=", DOUBLE, DOUBLE, 7.0)
     f = Contract("f", monotone=lambda x: 7.0 if x != x else x, types=["DOUBLE"])
     assert verdict(f, predicate, DOUBLE, (1.0, math.nan)) == SOME
     assert verdict(f, predicate, DOUBLE, (1.0, 2.0)) == NONE
     image = Contract("f", image=lambda low, high: (low, high), types=["DOUBLE"])
-    # NaN is no edge, so that nothing is known of what became of NaN.
+    # NaN is not an edge, so the result for NaN is not known.
     assert verdict(image, predicate, DOUBLE, (1.0, math.nan)) == SOME
     assert verdict(image, predicate, DOUBLE, (1.0, 2.0)) == NONE
 
 
 @pytest.mark.parametrize("answer", [None, (None, None), (5, 4), "no", 7, (1, 2, 3)])
-def test_an_image_that_says_nothing(answer: Any) -> None:
+def test_invalid_image_proves_nothing(answer: Any) -> None:
     contract = Contract("f", image=lambda low, high: answer, types=["INT"])
     assert verdict(contract, compare("=", INTEGER, LONG, 1234), INTEGER, (3, 17)) == SOME
 
 
-def test_half_an_image() -> None:
+def test_image_with_one_edge_bounds_one_side() -> None:
     contract = Contract("f", image=lambda low, high: (low, None), types=["INT"])
     assert verdict(contract, compare("<", INTEGER, LONG, 3), INTEGER, (3, 17)) == NONE
     assert verdict(contract, compare(">", INTEGER, LONG, 99), INTEGER, (3, 17)) == SOME
 
 
-def test_types_and_constants_that_are_not_covered() -> None:
+def test_contract_covers_only_its_types_and_constants() -> None:
     ten = Literal(10, INTEGER)
     contract = Contract("f", monotone=lambda x, n: x // n, types=["INT"], constants=[[10, 20]])
     miss = compare("=", INTEGER, LONG, 5, ten)
     assert verdict(contract, miss, INTEGER, (3, 17)) == NONE
     for more in [(Literal(3, INTEGER),), (Column(("c",), INTEGER),), (), (ten, ten)]:
-        other = compare("=", INTEGER, LONG, 500, *more)
-        assert verdict(contract, other, INTEGER, (3, 17)) == SOME
-    of_double = compare("=", DOUBLE, LONG, 500, ten)
-    assert verdict(contract, of_double, DOUBLE, (3.0, 17.0)) == SOME
+        not_covered = compare("=", INTEGER, LONG, 500, *more)
+        assert verdict(contract, not_covered, INTEGER, (3, 17)) == SOME
+    double = compare("=", DOUBLE, LONG, 500, ten)
+    assert verdict(contract, double, DOUBLE, (3.0, 17.0)) == SOME
 
 
-def test_the_varying_argument_may_be_another() -> None:
+def test_varying_argument_is_configurable() -> None:
     contract = Contract("f", monotone=lambda n, x: x // n, argument=1, types=["INT"])
     call = Call("udf:f", (Literal(10, INTEGER), Column(("c",), INTEGER)), (), LONG)
     miss = Compare(Comparison.EQUAL, call, Literal(5, LONG))
     assert verdict(contract, miss, INTEGER, (3, 17)) == NONE
 
 
-def test_annotations_say_the_types() -> None:
+def test_types_come_from_annotations() -> None:
     def of_day(x: datetime.date | None) -> int:
         return 0 if x is None else x.year
 
@@ -238,12 +238,12 @@ def test_annotations_say_the_types() -> None:
         {"monotone": abs, "types": ["ARRAY<INT>"]},
     ],
 )
-def test_unusable_contract(wrong: dict[str, Any]) -> None:
+def test_invalid_contract_is_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(DeclarationError, match=r"^f: "):
         Contract("f", **wrong)
 
 
-def test_it_is_never_exact() -> None:
+def test_predicate_on_a_declared_function_is_never_exact() -> None:
     contract = Contract("f", monotone=lambda x: x // 10, types=["INT"])
     column = Column(("c",), INTEGER)
     call = Call("udf:f", (column,), (), LONG)
@@ -261,7 +261,7 @@ def test_it_is_never_exact() -> None:
         assert classified.residual == bound
 
 
-def test_undeclared_is_unknown_and_says_what_to_do() -> None:
+def test_undeclared_function_is_unknown_with_a_reason() -> None:
     predicate = compare("=", INTEGER, LONG, 3)
     files = statistics_of(Column(("c",), INTEGER), [(3, 17)])
     assert evaluate(predicate, files).to_pylist() == ["some"]
@@ -272,26 +272,26 @@ def test_undeclared_is_unknown_and_says_what_to_do() -> None:
     assert to_sql(predicate) == "f(c) = 3L"
 
 
-def test_another_function_of_the_name() -> None:
+def test_contract_applies_only_to_its_function_body() -> None:
     contract = Contract("f", monotone=lambda x: x // 10, types=["INT"], body="abc")
     column = Column(("c",), INTEGER)
-    for body, known in [("abc", True), ("def", False), (None, False)]:
+    for body, applies in [("abc", True), ("def", False), (None, False)]:
         options = () if body is None else (("body", body),)
         watch = Watch()
         bound = declared(contract, Call("udf:f", (column,), options, LONG), watch)
-        assert isinstance(bound, DeclaredCall) is known
-        assert bool(watch.warnings) is not known
-    # The last of those that speak of this very function holds.
-    of_f = [Declared(Contract("f", monotone=abs, body=body)) for body in (None, "abc", "def")]
+        assert isinstance(bound, DeclaredCall) is applies
+        assert bool(watch.warnings) is not applies
+    # The last contract that names this body applies.
+    contracts = [Declared(Contract("f", monotone=abs, body=body)) for body in (None, "abc", "def")]
     call = Call("udf:f", (column,), (("body", "abc"),), LONG)
-    bound = bind(call, {"f": of_f}, Watch())
+    bound = bind(call, {"f": contracts}, Watch())
     assert isinstance(bound, DeclaredCall)
-    assert bound.declared is of_f[1]
-    # A function of Catalyst's is never one of the user's.
+    assert bound.declared is contracts[1]
+    # A Catalyst function is never a function of the user.
     assert type(declared(contract, Call("f", (column,), (), LONG))) is Call
 
 
-def test_every_place_of_a_predicate_is_bound() -> None:
+def test_all_calls_in_a_predicate_are_bound() -> None:
     contract = Contract("f", monotone=lambda x: x // 10, types=["INT"])
     call = Call("udf:f", (Column(("c",), INTEGER),), (), LONG)
     sum_ = Call("Add", (call, Literal(1, LONG)), (("evalMode", "LEGACY"),), LONG)
@@ -301,11 +301,11 @@ def test_every_place_of_a_predicate_is_bound() -> None:
     assert verdict(contract, predicate, INTEGER, (3, 17)) == NONE
 
 
-def test_a_call_that_does_not_come_back_is_left_behind() -> None:
-    asked: list[int] = []
+def test_hanging_call_is_abandoned() -> None:
+    calls: list[int] = []
 
     def hang(x: int) -> int:
-        asked.append(x)
+        calls.append(x)
         time.sleep(30)
         return x
 
@@ -316,23 +316,23 @@ def test_a_call_that_does_not_come_back_is_left_behind() -> None:
     assert verdicts(expr, files).tolist() == [SOME]
     assert list(watch.warnings) == ["declaration_hangs:f"]
     assert verdicts(expr, files).tolist() == [SOME]
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
-def test_what_was_late_is_known_the_next_time() -> None:
+def test_late_result_is_used_by_the_next_question() -> None:
     contract = Contract("f", monotone=lambda x: (time.sleep(0.01), x)[1], types=["INT"])
-    kept = {"f": [Declared(contract)]}
+    contracts = {"f": [Declared(contract)]}
     predicate = compare("<", INTEGER, LONG, -1)
     data = [(n, n) for n in range(60)]
     files = ArrowStatistics(statistics_of(Column(("c",), INTEGER), data))
-    first = verdicts(bind(predicate, kept, Watch(seconds=0.1)), files).tolist()
+    first = verdicts(bind(predicate, contracts, Watch(seconds=0.1)), files).tolist()
     assert SOME in first
     for _ in range(100):
-        again = verdicts(bind(predicate, kept, Watch(seconds=0.1)), files).tolist()
+        again = verdicts(bind(predicate, contracts, Watch(seconds=0.1)), files).tolist()
     assert again == [NONE] * 60
 
 
-def test_unknown_edges_and_truncated_bounds() -> None:
+def test_unknown_and_truncated_edges() -> None:
     files = pa.table(
         {
             "num_records": [9, 9, 9, 9],
@@ -362,8 +362,8 @@ def test_no_row_contradicts_a_verdict(random: Random) -> None:
     step, sign = random.choice(STEPS), random.choice((1, -1))
 
     def f(x: int | None) -> int | None:
-        found = random_of_null if x is None else step(x)
-        return None if found is None else sign * found
+        result = random_of_null if x is None else step(x)
+        return None if result is None else sign * result
 
     random_of_null = random.choice((None, 0, 50))
     contract = Contract("f", monotone=f, increasing=sign == 1, types=["INT"])
@@ -378,8 +378,8 @@ def test_no_row_contradicts_a_verdict(random: Random) -> None:
     op, constant = random.choice(list(Comparison)), random.randint(-30, 60)
     call = Call("udf:f", (column,), (), LONG)
     expr = declared(contract, Compare(op, call, Literal(constant, LONG)))
-    found = verdicts(expr, ArrowStatistics(statistics_of(column, files)))
-    for code, rows in zip(found, files, strict=True):
+    codes = verdicts(expr, ArrowStatistics(statistics_of(column, files)))
+    for code, rows in zip(codes, files, strict=True):
         results = [f(x) for x in rows]
         if code == NONE:
             assert not any(_holds(op, each, constant) for each in results), (rows, op, constant)
@@ -388,7 +388,7 @@ def test_no_row_contradicts_a_verdict(random: Random) -> None:
 
 def _holds(op: Comparison, left: Any, right: Any) -> bool:
     if left is None:
-        return False  # of <=> too: the constant is not NULL
+        return False  # also of <=>: the constant is not NULL
     x, y = order_key(left), order_key(right)
     holds = {"=": x == y, "<=>": x == y, "<>": x != y, "<": x < y}
     return bool({**holds, "<=": x <= y, ">": x > y, ">=": x >= y}[str(op)])

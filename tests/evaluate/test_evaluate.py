@@ -1,4 +1,4 @@
-"""`tamis.evaluate` at its edges: what it is given may be missing, corrupt, or of another type."""
+"""Edge cases of `tamis.evaluate`: missing, corrupt and differently typed statistics."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def evaluate(predicate: Expr, spec: tuple[tamis.PartitionField, ...] = (), **col
     return tamis.evaluate(predicate, table, spec).to_pylist()
 
 
-def test_no_statistics_is_some() -> None:
+def test_verdict_without_statistics_is_some() -> None:
     assert evaluate(ABOVE, path=["a", "b"]) == ["some", "some"]
 
 
-def test_empty_table_gives_empty_array() -> None:
+def test_empty_table_has_an_empty_result() -> None:
     assert evaluate(ABOVE, path=[]) == []
 
 
@@ -37,20 +37,20 @@ def test_result_is_an_array_of_strings() -> None:
     assert tamis.evaluate(ABOVE, pa.table({"path": ["a"]})).type == pa.string()
 
 
-def test_unknown_null_count_is_not_zero() -> None:
-    known = {"min__c": [6, 6, 6], "max__c": [7, 7, 7], "null_count__c": [0, 1, None]}
-    assert evaluate(ABOVE, **known) == ["all", "some", "some"]
-    assert evaluate(IsNull(c), **known) == ["none", "some", "some"]
+def test_unknown_null_count_is_not_taken_as_zero() -> None:
+    cells = {"min__c": [6, 6, 6], "max__c": [7, 7, 7], "null_count__c": [0, 1, None]}
+    assert evaluate(ABOVE, **cells) == ["all", "some", "some"]
+    assert evaluate(IsNull(c), **cells) == ["none", "some", "some"]
 
 
-def test_only_nulls_is_known_from_the_counts_alone() -> None:
-    known = {"null_count__c": [3, 3, 3], "num_records": [3, 4, None]}
-    assert evaluate(ABOVE, **known) == ["none", "some", "some"]
-    assert evaluate(IsNull(c), **known) == ["all", "some", "some"]
+def test_all_null_column_follows_from_counts_alone() -> None:
+    cells = {"null_count__c": [3, 3, 3], "num_records": [3, 4, None]}
+    assert evaluate(ABOVE, **cells) == ["none", "some", "some"]
+    assert evaluate(IsNull(c), **cells) == ["all", "some", "some"]
 
 
 @pytest.mark.parametrize("num_records", [[0], pa.array([0], pa.int32())])
-def test_empty_file_is_none(num_records: Any) -> None:
+def test_verdict_of_an_empty_file_is_none(num_records: Any) -> None:
     assert evaluate(Literal(True, LONG), num_records=num_records) == ["none"]
     assert evaluate(Not(ABOVE), num_records=num_records, null_count__c=[0]) == ["none"]
 
@@ -59,11 +59,11 @@ def test_empty_file_is_none(num_records: Any) -> None:
     "witness",
     [{"min__c": [6]}, {"max__other": ["z"]}, {"null_count__c": [2]}, {"nan_count__d": [1]}],
 )
-def test_empty_file_that_shows_a_row_is_not_empty(witness: dict[str, Any]) -> None:
+def test_contradicted_row_count_of_zero_is_ignored(witness: dict[str, Any]) -> None:
     assert evaluate(compare("=", c, 7), num_records=[0], **witness) == ["some"]
 
 
-def test_one_known_bound_is_enough() -> None:
+def test_one_known_bound_can_decide() -> None:
     assert evaluate(ABOVE, max__c=[5], null_count__c=[0]) == ["none"]
     assert evaluate(ABOVE, min__c=[6], null_count__c=[0]) == ["all"]
 
@@ -86,24 +86,24 @@ def test_corrupt_statistics_prove_nothing(corrupt: dict[str, Any], predicate: Ex
 
 @pytest.mark.parametrize("bounds", [(math.nan, 9.0), (6.0, math.nan), (math.nan, math.nan)])
 def test_nan_bounds_prove_nothing(bounds: tuple[float, float]) -> None:
-    known = {
+    cells = {
         "min__d": [bounds[0]],
         "max__d": [bounds[1]],
         "null_count__d": [0],
         "nan_count__d": [0],
     }
     for op in Comparison:
-        assert evaluate(compare(op, d, 1.0), **known) == ["some"]
+        assert evaluate(compare(op, d, 1.0), **cells) == ["some"]
 
 
-def test_unknown_nan_count_leaves_room_for_nan() -> None:
-    known = {"min__d": [1.0], "max__d": [2.0], "null_count__d": [0]}
-    assert evaluate(compare(">", d, 5.0), **known) == ["some"]
-    assert evaluate(compare("<", d, 5.0), **known) == ["some"]
-    assert evaluate(compare(">", d, 5.0), **known, nan_count__d=[0]) == ["none"]
-    assert evaluate(compare("<", d, 5.0), **known, nan_count__d=[0]) == ["all"]
-    # Below the minimum there is nothing, NaN or not.
-    assert evaluate(compare("<", d, 1.0), **known) == ["none"]
+def test_unknown_nan_count_allows_nan() -> None:
+    cells = {"min__d": [1.0], "max__d": [2.0], "null_count__d": [0]}
+    assert evaluate(compare(">", d, 5.0), **cells) == ["some"]
+    assert evaluate(compare("<", d, 5.0), **cells) == ["some"]
+    assert evaluate(compare(">", d, 5.0), **cells, nan_count__d=[0]) == ["none"]
+    assert evaluate(compare("<", d, 5.0), **cells, nan_count__d=[0]) == ["all"]
+    # Below the minimum there is neither a value nor NaN.
+    assert evaluate(compare("<", d, 1.0), **cells) == ["none"]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_unknown_nan_count_leaves_room_for_nan() -> None:
         pa.dictionary(pa.int8(), pa.large_string()),
     ],
 )
-def test_every_spelling_of_strings_is_read(as_type: pa.DataType) -> None:
+def test_all_arrow_string_types_are_read(as_type: pa.DataType) -> None:
     def column(value: str) -> pa.Array:
         plain = pa.array([value])
         return (
@@ -125,25 +125,25 @@ def test_every_spelling_of_strings_is_read(as_type: pa.DataType) -> None:
             else plain.cast(as_type)
         )
 
-    known = {"min__s": column("b"), "max__s": column("d"), "null_count__s": [0]}
-    assert evaluate(compare("=", s, "e"), **known) == ["none"]
-    assert evaluate(compare(">=", s, "b"), **known) == ["all"]
+    cells = {"min__s": column("b"), "max__s": column("d"), "null_count__s": [0]}
+    assert evaluate(compare("=", s, "e"), **cells) == ["none"]
+    assert evaluate(compare(">=", s, "b"), **cells) == ["all"]
 
 
-def test_columns_in_chunks_are_one_column() -> None:
+def test_chunked_columns_are_read() -> None:
     chunked = pa.chunked_array([[1], [9, 3]])
-    known = {"min__c": chunked, "max__c": chunked, "null_count__c": pa.chunked_array([[0, 0], [0]])}
-    assert evaluate(ABOVE, **known) == ["none", "all", "none"]
+    cells = {"min__c": chunked, "max__c": chunked, "null_count__c": pa.chunked_array([[0, 0], [0]])}
+    assert evaluate(ABOVE, **cells) == ["none", "all", "none"]
 
 
-def test_name_that_occurs_twice_is_not_known() -> None:
+def test_duplicate_column_is_unknown() -> None:
     arrays = [pa.array([6]), pa.array([1]), pa.array([7]), pa.array([0])]
     table = pa.table(arrays, names=["min.c", "min.c", "max.c", "null_count.c"])
     assert tamis.evaluate(ABOVE, table).to_pylist() == ["some"]
     assert tamis.evaluate(compare(">", c, 7), table).to_pylist() == ["none"]
 
 
-def test_column_with_a_dot_is_not_the_field_of_a_struct() -> None:
+def test_column_with_a_dot_is_not_a_struct_field() -> None:
     dotted_column, field = Column(("b.c",), LONG), Column(("b", "c"), LONG)
     table = pa.table({"min.b.c": [6], "min.`b.c`": [1], "max.`b.c`": [2]})
     assert tamis.evaluate(compare(">", dotted_column, 5), table).to_pylist() == ["none"]
@@ -152,7 +152,7 @@ def test_column_with_a_dot_is_not_the_field_of_a_struct() -> None:
     assert tamis.evaluate(compare("<", field, 5), table).to_pylist() == ["none"]
 
 
-def test_column_with_a_dot_may_be_spelled_without_quotes() -> None:
+def test_column_with_a_dot_can_be_named_without_quotes() -> None:
     dotted_column = Column(("b.c",), LONG)
     table = pa.table({"min.b.c": [1], "max.b.c": [2], "null_count.b.c": [0]})
     assert tamis.evaluate(compare(">", dotted_column, 5), table).to_pylist() == ["none"]
@@ -161,22 +161,22 @@ def test_column_with_a_dot_may_be_spelled_without_quotes() -> None:
     assert tamis.evaluate(compare(">", dotted_column, 5), table, spec).to_pylist() == ["all"]
 
 
-def test_timestamps_of_every_unit_bound_outwards() -> None:
+def test_timestamps_of_every_unit_are_rounded_outwards() -> None:
     lower, upper = pa.array([-1_500], pa.timestamp("ns")), pa.array([1_500], pa.timestamp("ns"))
-    known = {"min__ts": lower, "max__ts": upper, "null_count__ts": [0]}
-    assert evaluate(compare("=", ts, -2), **known) == ["some"]
-    assert evaluate(compare("=", ts, 2), **known) == ["some"]
-    assert evaluate(compare("=", ts, -3), **known) == ["none"]
-    assert evaluate(compare("=", ts, 3), **known) == ["none"]
+    cells = {"min__ts": lower, "max__ts": upper, "null_count__ts": [0]}
+    assert evaluate(compare("=", ts, -2), **cells) == ["some"]
+    assert evaluate(compare("=", ts, 2), **cells) == ["some"]
+    assert evaluate(compare("=", ts, -3), **cells) == ["none"]
+    assert evaluate(compare("=", ts, 3), **cells) == ["none"]
 
 
-def test_bounds_of_another_size_of_integer_are_read() -> None:
-    known = {
+def test_bounds_of_other_integer_widths_are_read() -> None:
+    cells = {
         "min__c": pa.array([6], pa.uint8()),
         "max__c": pa.array([7], pa.int32()),
         "null_count__c": pa.array([0], pa.int16()),
     }
-    assert evaluate(ABOVE, **known) == ["all"]
+    assert evaluate(ABOVE, **cells) == ["all"]
 
 
 @pytest.mark.parametrize(
@@ -194,19 +194,19 @@ def test_bounds_of_another_size_of_integer_are_read() -> None:
         And((ABOVE, None)),  # type: ignore[arg-type]
     ],
 )
-def test_what_is_not_understood_is_some(predicate: Any) -> None:
-    known = {"min__c": [7], "max__c": [8], "null_count__c": [0]}
-    assert evaluate(predicate, **known) == ["some"]
+def test_verdict_of_an_unsupported_predicate_is_some(predicate: Any) -> None:
+    cells = {"min__c": [7], "max__c": [8], "null_count__c": [0]}
+    assert evaluate(predicate, **cells) == ["some"]
 
 
-def test_predicates_that_are_too_deep_are_some() -> None:
+def test_verdict_of_a_too_deep_predicate_is_some() -> None:
     deep: Expr = ABOVE
     for _ in range(5_000):
         deep = Not(deep)
     assert evaluate(deep, min__c=[7]) == ["some"]
 
 
-def test_partition_alone_decides() -> None:
+def test_partition_value_alone_can_decide() -> None:
     spec = (tamis.PartitionField("ts", "day", "d"),)
     day = 86_400_000_000
     ordinals = pa.array([0, 1, None], pa.int32())

@@ -1,12 +1,12 @@
 """Bounds are exactly as wide as the values: every value of small containers, one at a time.
 
-Each line of a table is a call. How much is expected of its bounds is the name of the table:
+Each line of a table is a call. The name of the table states the precision of its bounds:
 
-    EXACT    the least and the greatest value; NULL and NaN where a row gives them; nothing where a
+    EXACT    the least and the greatest value; NULL and NaN where a row has them; nothing where a
              row overflows
     PIECES   the same, or the whole range of the function beyond one piece (a month, a minute)
-    NEAR     the same, but for a few units in the last place
-    SINGLE   the same where all rows hold one value; elsewhere nothing is said of the width
+    NEAR     the same, except for a few units in the last place
+    SINGLE   the same where all rows have one value; elsewhere the width is not checked
 """
 
 from __future__ import annotations
@@ -95,14 +95,14 @@ def call(
     name: str, result: DataType, *arguments: Any, mode: str = "LEGACY", **options: str
 ) -> Call:
     settings = {"timeZoneId": "UTC", "evalMode": mode, **options}
-    found = tuple(
+    arguments_of_call = tuple(
         Literal(each, _PLAIN[type(each)]) if type(each) in _PLAIN else each for each in arguments
     )
-    return Call(name, found, tuple(settings.items()), result)
+    return Call(name, arguments_of_call, tuple(settings.items()), result)
 
 
 def same(name: str, *arguments: Any, mode: str = "LEGACY") -> Call:
-    """A call whose constants and result have the type of its column."""
+    """Return a call whose constants and result have the type of its column."""
     data_type = next(each.type for each in arguments if isinstance(each, Column))
     typed = (each if isinstance(each, Column) else Literal(each, data_type) for each in arguments)
     return call(name, data_type, *typed, mode=mode)
@@ -135,7 +135,7 @@ EXACT: tuple[Call, ...] = (
     *(call("IntegralDivide", LONG, c, Literal(k, c.type)) for c in (b, i, l) for k in (1, 7, -3, 100)),
     *(same(name, c, k) for c in (d,) for name, k in (("Add", 0.5), ("Subtract", 0.25), ("Multiply", -2.0), ("Multiply", 0.5), ("Divide", 4.0), ("Divide", -0.5))),
     *(same(name, c, k) for c in (f,) for name, k in (("Add", 0.5), ("Multiply", -2.0), ("Divide", 4.0))),
-    # Decimals: the type of the result is Catalyst's.
+    # Decimals: Catalyst determines the type of the result.
     call("Add", decimal(10, 2), n, number("7.00", 9, 2)),
     call("Add", decimal(12, 3), n, number("0.125", 4, 3)),
     call("Subtract", decimal(10, 2), number("1.00", 9, 2), n),
@@ -158,7 +158,7 @@ EXACT: tuple[Call, ...] = (
     call("IntegralDivide", LONG, z, number("7", 1, 0)),
     call("IntegralDivide", LONG, n, number("0.25", 3, 2)),
     cast(z, TIMESTAMP, "TRY"),
-    # Remainders within one multiple; more of them is the whole range, which PIECES has.
+    # Remainders within one multiple. Several multiples give the whole range; PIECES tests these.
     *(same(name, c, k) for c in (b, l) for name, k in (("Remainder", 1), ("Pmod", 1))),
     # Rounding.
     *(call("Round", c.type, c, k) for c in (b, i, l) for k in (0, 2, -1, -2)),
@@ -168,7 +168,7 @@ EXACT: tuple[Call, ...] = (
     *(call(name, SHORT_DECIMAL, n, 2) for name in ("Round", "BRound", "RoundFloor", "RoundCeil")),
     *(call(name, LONG, c) for name in ("Floor", "Ceil") for c in (d, f, l)),
     *(call(name, decimal(8, 0), n) for name in ("Floor", "Ceil")),
-    # Casts among numbers.
+    # Casts between numeric types.
     *(cast(c, to, mode) for mode in ("TRY", "ANSI") for c in (b, i, l) for to in (BYTE, SHORT, INTEGER, LONG, BOOLEAN)),
     *(cast(c, to, mode) for mode in MODES for c in (i, l) for to in (decimal(5, 1), decimal(10, 0), decimal(18, 3))),
     *(cast(c, to, "TRY") for c in (i, n, m) for to in (decimal(30, 0), decimal(20, 3))),
@@ -180,7 +180,7 @@ EXACT: tuple[Call, ...] = (
     cast(f, DOUBLE, "LEGACY"),
     cast(d, FLOAT, "LEGACY"),
     *(cast(flag, to, "LEGACY") for to in (BYTE, LONG, DOUBLE, decimal(3, 1), TIMESTAMP, STRING)),
-    # Casts of moments.
+    # Casts of dates and timestamps.
     *(cast(c, to, "LEGACY") for c, to in ((day, TIMESTAMP), (day, TIMESTAMP_NTZ), (ts, DATE), (ntz, DATE), (ts, TIMESTAMP_NTZ), (ntz, TIMESTAMP))),
     *(cast(ts, to, "ANSI") for to in (LONG, INTEGER, SHORT)),
     *(cast(c, TIMESTAMP, "LEGACY") for c in (b, i, n)),
@@ -201,7 +201,7 @@ EXACT: tuple[Call, ...] = (
     call("SubtractDates", DAY_TIME_INTERVAL, Literal(MARCH, DATE), day),
     call("SubtractDates", DAY_TIME_INTERVAL, day, other(day)),
     call("DateFromUnixDate", DATE, i),
-    # Timestamps, of UTC.
+    # Timestamps in UTC.
     *(call("TruncTimestamp", TIMESTAMP, unit, ts) for unit in ("MICROSECOND", "MILLISECOND", "SECOND", "minute", "HOUR", "DAY", "dd", "MONTH", "QUARTER", "YEAR")),
     *(call(name, LONG, ts) for name in ("UnixSeconds", "UnixMillis", "UnixMicros")),
     *(call(name, TIMESTAMP, c) for c in (i, b) for name in ("SecondsToTimestamp", "MillisToTimestamp", "MicrosToTimestamp")),
@@ -214,7 +214,7 @@ EXACT: tuple[Call, ...] = (
     *(cast(c, to, "LEGACY") for c in (ts,) for to in (DOUBLE, FLOAT, BOOLEAN)),
     *(call("DateFormatClass", STRING, c, text) for c in (ts, ntz) for text in ("yyyy", "yyyy-MM", "yyyyMMdd HH:mm:ss")),
     call("FromUnixTime", STRING, i, "yyyy-MM-dd HH:mm:ss"),
-    # Choices.
+    # Conditional expressions.
     *(call(name, c.type, c, other(c)) for c in (b, l, n, day, ts) for name in ("Coalesce", "Greatest", "Least")),
     *(call("Coalesce", c.type, c, other(c)) for c in (d, s, w)),
     *(call("Coalesce", c.type, c, Literal(k, c.type)) for c, k in ((i, 5), (n, Decimal("0.50")), (s, "m"), (d, 0.5))),
@@ -224,7 +224,7 @@ EXACT: tuple[Call, ...] = (
     *(call("IsNaN", BOOLEAN, c) for c in (f, d)),
     # Doubles.
     call("Signum", DOUBLE, d),
-    # Strings that all begin alike.
+    # Strings with a common prefix.
     *(call("Substring", STRING, s, 1, k) for k in (0, 1, 2, 5)),
     *(call("Substring", STRING, s, 0, k) for k in (1, 3)),
     *(call("StartsWith", BOOLEAN, s, text) for text in ("", "a", "ab", "2024-", "é", "\U0010ffff")),
@@ -232,13 +232,13 @@ EXACT: tuple[Call, ...] = (
 )  # fmt: skip
 
 
-#: Calls whose values wrap around at the end of their type: exact where they rise all the same.
+#: Calls whose values wrap around at the end of their type: exact where the values rise.
 WRAPS: tuple[Call, ...] = (
     *(cast(c, to, "LEGACY") for c in (b, i, l, n, m) for to in (BYTE, SHORT, INTEGER, LONG, BOOLEAN)),
     *(cast(c, to, "LEGACY") for c in (f, d) for to in (INTEGER, LONG)),
 )  # fmt: skip
 
-#: Calls that pick one of their arguments: of text and long decimals, from the least to the greatest.
+#: Calls that select one of their arguments. For text and long decimals: from least to greatest.
 PICKS = tuple(call(name, c.type, c, other(c)) for name in ("Greatest", "Least") for c in (d, s, w))
 
 Piece = Callable[[int], int]
@@ -281,7 +281,7 @@ NEAR: tuple[Call, ...] = (
 )  # fmt: skip
 
 SINGLE: tuple[Call, ...] = (
-    # Of one string everything is computed.
+    # A single string is evaluated exactly.
     *(call(name, STRING, s) for name in ("StringTrim", "StringTrimLeft", "StringTrimRight", "Reverse")),
     *(call(name, INTEGER, s) for name in ("Length", "OctetLength", "BitLength")),
     *(call("Substring", STRING, s, start, size) for start in (2, 3, -1, -2) for size in (1, 2, 40)),
@@ -296,7 +296,7 @@ SINGLE: tuple[Call, ...] = (
     *(same("Remainder", c, k) for c in (b, l) for k in (2, 7, -5, 100)),
 )  # fmt: skip
 
-#: What is not a value becomes NULL: exact where none does.
+#: Values that cannot be cast become NULL. Bounds are exact where no value does.
 NULLS: tuple[Call, ...] = (
     *(cast(s, to, "TRY") for to in (INTEGER, LONG, BYTE, DOUBLE, decimal(5, 1), BOOLEAN, DATE)),
     *(cast(c, to, "TRY") for c in (f, d, ts) for to in (INTEGER, LONG, BYTE, SHORT)),
@@ -322,46 +322,50 @@ def _containers(tried: Call) -> Iterator[Container]:
         yield claim, place, rows, expected(tried, rows)
 
 
-def _described(claim: Claim, place: int, rows: Rows, shown: Expected) -> str:
-    return claim.describe(place, shown, {"rows": (rows[0], rows[-1], len(rows))})
+def _described(claim: Claim, place: int, rows: Rows, reference: Expected) -> str:
+    return claim.describe(place, reference, {"rows": (rows[0], rows[-1], len(rows))})
 
 
 def _edges(claim: Claim, place: int, tried: Call) -> tuple[Any, Any]:
     return edge_of(claim.lower[place], tried), edge_of(claim.upper[place], tried)
 
 
-def _assert_flags(claim: Claim, place: int, rows: Rows, shown: Expected) -> None:
+def _assert_flags(claim: Claim, place: int, rows: Rows, reference: Expected) -> None:
     flags = claim.can_be_null[place], claim.can_be_nan[place], claim.can_be_value[place]
-    assert flags == (shown.null, shown.nan, shown.value), _described(claim, place, rows, shown)
+    assert flags == (reference.null, reference.nan, reference.value), _described(
+        claim, place, rows, reference
+    )
 
 
-def _assert_exact(tried: Call, claim: Claim, place: int, rows: Rows, shown: Expected) -> None:
-    _assert_flags(claim, place, rows, shown)
-    if shown.value:
+def _assert_exact(tried: Call, claim: Claim, place: int, rows: Rows, reference: Expected) -> None:
+    _assert_flags(claim, place, rows, reference)
+    if reference.value:
         edges = _edges(claim, place, tried)
-        assert edges == (shown.lower, shown.upper), _described(claim, place, rows, shown)
+        assert edges == (reference.lower, reference.upper), _described(
+            claim, place, rows, reference
+        )
 
 
-def _assert_unknown(claim: Claim, place: int, rows: Rows, shown: Expected) -> None:
-    assert not claim.says_anything[place], _described(claim, place, rows, shown)
+def _assert_unknown(claim: Claim, place: int, rows: Rows, reference: Expected) -> None:
+    assert not claim.says_anything[place], _described(claim, place, rows, reference)
 
 
-def _assert_sound(tried: Call, claim: Claim, place: int, rows: Rows, shown: Expected) -> None:
-    text = _described(claim, place, rows, shown)
+def _assert_sound(tried: Call, claim: Claim, place: int, rows: Rows, reference: Expected) -> None:
+    text = _described(claim, place, rows, reference)
     if not claim.says_anything[place]:
         return
-    assert not shown.overflow, text
-    assert claim.can_be_null[place] or not shown.null, text
-    assert claim.can_be_nan[place] or not shown.nan, text
-    assert claim.can_be_value[place] or not shown.value, text
+    assert not reference.overflow, text
+    assert claim.can_be_null[place] or not reference.null, text
+    assert claim.can_be_nan[place] or not reference.nan, text
+    assert claim.can_be_value[place] or not reference.value, text
     lower, upper = _edges(claim, place, tried)
-    if shown.value:
-        assert lower is None or lower <= shown.lower, text
-        assert upper is None or shown.upper <= upper, text
+    if reference.value:
+        assert lower is None or lower <= reference.lower, text
+        assert upper is None or reference.upper <= upper, text
 
 
-def _is_far_out(tried: Call, rows: Rows, shown: Expected) -> bool:
-    """Whether 64 bits are nearly used up: from there on rules may know nothing."""
+def _is_far_out(tried: Call, rows: Rows, reference: Expected) -> bool:
+    """Return whether values are close to the 64-bit limit, where rules may give no bounds."""
     if tried.type != LONG or tried.name not in (
         "IntegralDivide",
         "Multiply",
@@ -371,65 +375,67 @@ def _is_far_out(tried: Call, rows: Rows, shown: Expected) -> bool:
     ):
         return False
     values = [abs(each) for row in (rows[0], rows[-1]) for each in row.values() if each is not None]
-    values += [abs(each) for each in (shown.lower, shown.upper) if each is not None]
+    values += [abs(each) for each in (reference.lower, reference.upper) if each is not None]
     return max(values, default=0) >= 1 << 62
 
 
 @pytest.mark.parametrize("tried", dict.fromkeys(EXACT), ids=_id)
 def test_bounds_are_the_least_and_the_greatest_value(tried: Call) -> None:
-    for claim, place, rows, shown in _containers(tried):
-        if shown.overflow:
-            _assert_unknown(claim, place, rows, shown)
-        elif claim.says_anything[place] or not _is_far_out(tried, rows, shown):
-            _assert_exact(tried, claim, place, rows, shown)
+    for claim, place, rows, reference in _containers(tried):
+        if reference.overflow:
+            _assert_unknown(claim, place, rows, reference)
+        elif claim.says_anything[place] or not _is_far_out(tried, rows, reference):
+            _assert_exact(tried, claim, place, rows, reference)
 
 
 @pytest.mark.parametrize("tried", dict.fromkeys(WRAPS), ids=_id)
-def test_bounds_of_what_wraps_around_are_exact_where_it_rises(tried: Call) -> None:
+def test_bounds_of_wrapping_calls_are_exact_where_they_rise(tried: Call) -> None:
     table = table_of(columns_of(tried))
     claim = claim_over(tried, table)
     for place, rows in enumerate(table.rows):
         values = [row_value(tried, row) for row in rows]
-        known = [each for each in values if each is not None]
-        shown = Expected(
-            min(known, default=None), max(known, default=None), None in values, False, False
+        present = [each for each in values if each is not None]
+        reference = Expected(
+            min(present, default=None), max(present, default=None), None in values, False, False
         )
         has_nan = any(each != each for row in rows for each in row.values())
         if claim.says_anything[place] and not has_nan:
-            _assert_exact(tried, claim, place, rows, shown)
+            _assert_exact(tried, claim, place, rows, reference)
         elif not has_nan:
-            assert known != sorted(known) or _turns(tried, rows), _described(
-                claim, place, rows, shown
+            assert present != sorted(present) or _turns(tried, rows), _described(
+                claim, place, rows, reference
             )
         else:
-            _assert_sound(tried, claim, place, rows, shown)
+            _assert_sound(tried, claim, place, rows, reference)
 
 
 def _turns(tried: Call, rows: Rows) -> bool:
-    """Whether the values pass the end of the type on their way up."""
+    """Return whether the values wrap around while they rise."""
     least, greatest = tried.type.domain
-    found = {
+    overflowing = {
         int(each) // (greatest - least + 1)
         for row in rows
         for each in row.values()
         if each is not None
     }
-    return len(found) > 1
+    return len(overflowing) > 1
 
 
 @pytest.mark.parametrize("tried", PICKS, ids=_id)
-def test_what_is_picked_lies_between_the_arguments(tried: Call) -> None:
-    for claim, place, rows, shown in _containers(tried):
-        found = [each for row in rows for each in row.values()]
-        ordinary = [each for each in found if each is not None and each == each]
-        assert claim.can_be_null[place] == (shown.null or (None in found and shown.null))
-        if len(ordinary) < len(found):
-            _assert_sound(tried, claim, place, rows, shown)
+def test_selected_value_lies_between_the_arguments(tried: Call) -> None:
+    for claim, place, rows, reference in _containers(tried):
+        arguments = [each for row in rows for each in row.values()]
+        ordinary = [each for each in arguments if each is not None and each == each]
+        assert claim.can_be_null[place] == (
+            reference.null or (None in arguments and reference.null)
+        )
+        if len(ordinary) < len(arguments):
+            _assert_sound(tried, claim, place, rows, reference)
             continue
         lower, upper = _edges(claim, place, tried)
         least, greatest = (_as_bound(pick(ordinary, key=order_key)) for pick in (min, max))
         if tried.type == DOUBLE:
-            assert (lower, upper) == (shown.lower, shown.upper)
+            assert (lower, upper) == (reference.lower, reference.upper)
         else:
             assert (lower, upper) == (least, greatest)
 
@@ -438,57 +444,57 @@ def test_what_is_picked_lies_between_the_arguments(tried: Call) -> None:
 def test_bounds_within_a_piece_are_exact(
     tried: Call, least: int, greatest: int, piece: Piece
 ) -> None:
-    for claim, place, rows, shown in _containers(tried):
+    for claim, place, rows, reference in _containers(tried):
         values = [each for row in rows for each in row.values() if each is not None]
-        if _is_far_out(tried, rows, shown) or (
+        if _is_far_out(tried, rows, reference) or (
             values and tried.type == INTEGER and _is_era(tried, values)
         ):
-            _assert_sound(tried, claim, place, rows, shown)
+            _assert_sound(tried, claim, place, rows, reference)
         elif len({piece(each) for each in values}) > 1:
-            _assert_flags(claim, place, rows, shown)
+            _assert_flags(claim, place, rows, reference)
             assert _edges(claim, place, tried) == (least, greatest)
         else:
-            _assert_exact(tried, claim, place, rows, shown)
+            _assert_exact(tried, claim, place, rows, reference)
 
 
 def _is_era(tried: Call, values: list[int]) -> bool:
-    """Whether Python has no such date."""
+    """Return whether Python cannot represent such a date."""
     return columns_of(tried)[0].type == DATE and min(values) < -719_162
 
 
 @pytest.mark.parametrize("tried", NEAR, ids=_id)
-def test_bounds_are_a_few_units_wide(tried: Call) -> None:
-    for claim, place, rows, shown in _containers(tried):
-        _assert_flags(claim, place, rows, shown)
-        _assert_sound(tried, claim, place, rows, shown)
-        if shown.value:
+def test_bounds_are_within_a_few_units(tried: Call) -> None:
+    for claim, place, rows, reference in _containers(tried):
+        _assert_flags(claim, place, rows, reference)
+        _assert_sound(tried, claim, place, rows, reference)
+        if reference.value:
             for edge, exact in zip(
-                _edges(claim, place, tried), (shown.lower, shown.upper), strict=True
+                _edges(claim, place, tried), (reference.lower, reference.upper), strict=True
             ):
                 exact = float(exact)
                 is_last = math.isinf(exact) and abs(edge) > 1.797e308
                 near = is_last or math.isclose(edge, exact, rel_tol=1e-14, abs_tol=1e-300)
-                assert near, _described(claim, place, rows, shown)
+                assert near, _described(claim, place, rows, reference)
 
 
 @pytest.mark.parametrize("tried", SINGLE, ids=_id)
-def test_a_single_value_is_computed(tried: Call) -> None:
-    for claim, place, rows, shown in _containers(tried):
-        if len(rows) == 1 and not shown.overflow and not _is_far_out(tried, rows, shown):
-            _assert_exact(tried, claim, place, rows, shown)
+def test_single_value_is_computed(tried: Call) -> None:
+    for claim, place, rows, reference in _containers(tried):
+        if len(rows) == 1 and not reference.overflow and not _is_far_out(tried, rows, reference):
+            _assert_exact(tried, claim, place, rows, reference)
         else:
-            _assert_sound(tried, claim, place, rows, shown)
+            _assert_sound(tried, claim, place, rows, reference)
 
 
 @pytest.mark.parametrize("tried", NULLS, ids=_id)
 def test_bounds_are_exact_where_nothing_becomes_null(tried: Call) -> None:
-    for claim, place, rows, shown in _containers(tried):
+    for claim, place, rows, reference in _containers(tried):
         given_null = any(each is None for row in rows for each in row.values())
         single = len(rows) == 1 or all(each.type.is_floating for each in columns_of(tried))
-        if shown.null or given_null or not single or _is_far_out(tried, rows, shown):
-            _assert_sound(tried, claim, place, rows, shown)
+        if reference.null or given_null or not single or _is_far_out(tried, rows, reference):
+            _assert_sound(tried, claim, place, rows, reference)
         else:
-            _assert_exact(tried, claim, place, rows, shown)
+            _assert_exact(tried, claim, place, rows, reference)
 
 
 SHAPES = [
@@ -499,7 +505,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("tried", list(dict.fromkeys(SHAPES))[::2], ids=_id)
-def test_a_container_alone_says_what_it_says_among_others(tried: Call) -> None:
+def test_containers_are_evaluated_independently(tried: Call) -> None:
     table = table_of(columns_of(tried))
     together = claim_over(tried, table)
     count = len(table.rows)
@@ -513,14 +519,14 @@ def test_a_container_alone_says_what_it_says_among_others(tried: Call) -> None:
 @pytest.mark.parametrize(
     "tried", [each for each in EXACT if each.option("evalMode") == "ANSI"], ids=_id
 )
-def test_an_error_is_possible_where_a_row_overflows(tried: Call) -> None:
+def test_overflowing_row_makes_an_error_possible(tried: Call) -> None:
     table = table_of(columns_of(tried))
     flags = np.broadcast_to(may_raise(tried, table.statistics), len(table.rows)).tolist()
     claim = claim_over(tried, table)
     for place, (rows, flag) in enumerate(zip(table.rows, flags, strict=True)):
-        shown = expected(tried, rows)
-        if claim.says_anything[place] or shown.overflow:
-            assert flag == shown.overflow, _described(claim, place, rows, shown)
+        reference = expected(tried, rows)
+        if claim.says_anything[place] or reference.overflow:
+            assert flag == reference.overflow, _described(claim, place, rows, reference)
     for quiet in ("LEGACY", "TRY"):
         options = tuple((k, quiet if k == "evalMode" else v) for k, v in tried.options)
         assert not np.asarray(may_raise(replace(tried, options=options), table.statistics)).any()

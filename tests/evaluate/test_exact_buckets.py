@@ -1,4 +1,4 @@
-"""What a bucket rules out: over every pair of edges and every bucket of a small universe."""
+"""Pruning by buckets, over every pair of edges and every bucket of a small universe."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_equality_is_true_only_in_the_bucket_of_the_constant(
     universe, arrow = UNIVERSES[data_type]
     places = range(0, len(universe), 2)
     spans = [(low, high) for low, high in product((None, *places), repeat=2)]
-    spans = [(low, high) for low, high in spans if _holds_some(low, high, len(universe))]
+    spans = [(low, high) for low, high in spans if _can_have_value(low, high, len(universe))]
     ordinals_to_try = [
         None,
         -1,
@@ -82,12 +82,16 @@ def test_equality_is_true_only_in_the_bucket_of_the_constant(
     )
     statistics = ArrowStatistics(table, (PartitionField("c", f"bucket[{count}]", "p"),))
     for predicate in predicates(column):
-        found = truth(predicate, statistics)
+        truth_set = truth(predicate, statistics)
         claimed = list(
             zip(
                 *(
                     np.broadcast_to(each, len(cells)).tolist()
-                    for each in (found.can_be_true, found.can_be_false, found.can_be_null)
+                    for each in (
+                        truth_set.can_be_true,
+                        truth_set.can_be_false,
+                        truth_set.can_be_null,
+                    )
                 ),
                 strict=True,
             )
@@ -96,26 +100,26 @@ def test_equality_is_true_only_in_the_bucket_of_the_constant(
             order_key(each): row_value(predicate, {("c",): each}) for each in [*universe, None]
         }
         for (low, high, ordinal), (true, false, null) in zip(cells, claimed, strict=True):
-            held = universe[low or 0 : len(universe) if high is None else high + 1]
+            contained = universe[low or 0 : len(universe) if high is None else high + 1]
             is_known = ordinal is not None and 0 <= ordinal < count
             inside = [
                 each
-                for each in held
+                for each in contained
                 if not is_known
                 or bucket(each, data_type, count) == ordinal
                 or (each == UUID and _of_uuid(count) == ordinal)
             ]
             if is_known:
                 values = [truths[order_key(each)] for each in inside]
-                whole = [truths[order_key(each)] for each in held]
+                whole = [truths[order_key(each)] for each in contained]
             else:
-                values = whole = [truths[order_key(each)] for each in [*held, None]]
+                values = whole = [truths[order_key(each)] for each in [*contained, None]]
             text = (to_sql(predicate), low, high, ordinal)
             _check(predicate, (true, false, null), values, whole, text)
 
 
-def _holds_some(low: int | None, high: int | None, size: int) -> bool:
-    """Whether the edges are in order, and an edge that is not known leaves more than one value."""
+def _can_have_value(low: int | None, high: int | None, size: int) -> bool:
+    """Return whether the edges are in order. An unknown edge allows several values."""
     if low is not None and high is not None:
         return low <= high
     return (high is None or high >= 2) and (low is None or low <= size - 3)
@@ -132,7 +136,7 @@ def _check(
     whole: list[Any],
     text: Any,
 ) -> None:
-    """Equality follows from the bucket and the edges, everything else from the edges alone."""
+    """Check that equality follows from bucket and edges, and all else from the edges alone."""
     true, false, null = claimed
     negated = isinstance(predicate, Not) or (
         isinstance(predicate, Compare) and predicate.op is Comparison.NOT_EQUAL
@@ -166,7 +170,7 @@ def test_long_values_may_be_in_any_bucket(length: int) -> None:
 
 
 @pytest.mark.parametrize("statement", ["c = d", "d = c", "c <> d"])
-def test_a_bucket_says_nothing_of_another_column(statement: str) -> None:
+def test_bucket_proves_nothing_about_another_column(statement: str) -> None:
     c, d = Column(("c",), LONG), Column(("d",), LONG)
     table = pa.table(
         {"partition.p": pa.array([0, 1, 2], pa.int32()), "min.d": [1, 2, 5], "max.d": [1, 2, 7]}
@@ -174,13 +178,13 @@ def test_a_bucket_says_nothing_of_another_column(statement: str) -> None:
     statistics = ArrowStatistics(table, (PartitionField("c", "bucket[3]", "p"),))
     left, op, right = statement.split()
     columns = {"c": c, "d": d}
-    found = truth(Compare(Comparison(op), columns[left], columns[right]), statistics)
-    assert np.broadcast_to(found.can_be_true, 3).all()
-    assert np.broadcast_to(found.can_be_false, 3).all()
+    result = truth(Compare(Comparison(op), columns[left], columns[right]), statistics)
+    assert np.broadcast_to(result.can_be_true, 3).all()
+    assert np.broadcast_to(result.can_be_false, 3).all()
 
 
-def test_a_value_that_is_not_the_same_everywhere_is_not_looked_up() -> None:
-    """One constant is hashed once; of one container as of many."""
+def test_varying_value_is_not_matched_with_buckets() -> None:
+    """One constant is hashed once, for one container and for many."""
     c, d = Column(("c",), LONG), Column(("d",), LONG)
     for count in (1, 2):
         table = pa.table(
@@ -191,5 +195,5 @@ def test_a_value_that_is_not_the_same_everywhere_is_not_looked_up() -> None:
             }
         )
         statistics = ArrowStatistics(table, (PartitionField("c", "bucket[3]", "p"),))
-        found = truth(Compare(Comparison.EQUAL, c, d), statistics)
-        assert np.broadcast_to(found.can_be_true, count).all()
+        result = truth(Compare(Comparison.EQUAL, c, d), statistics)
+        assert np.broadcast_to(result.can_be_true, count).all()

@@ -1,4 +1,4 @@
-"""Bounds of declared functions: f of the edges, over every small container of a type."""
+"""Bounds of declared functions: f applied to the edges, over every small container of a type."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def micros(at: datetime.datetime) -> int:
     return (at - EPOCH) // MICROSECOND
 
 
-#: Type of x, x as Python has it, f, whether it rises, type of f(x), and f(x) as an edge holds it.
+#: Type of x, x as a Python value, f, whether f rises, type of f(x), and f(x) as an edge.
 Line = tuple[DataType, Callable[..., Any], Callable[..., Any], bool, DataType, Callable[..., Any]]
 
 
@@ -83,16 +83,16 @@ def claimed(contract: Contract, data_type: DataType, result: DataType, table: Ta
     return claim_over(expr, table)
 
 
-def held(rows: Rows) -> list[Any]:
+def values_in(rows: Rows) -> list[Any]:
     return [row["c",] for row in rows]
 
 
-@pytest.mark.parametrize(("data_type", "given", "f", "rises", "result", "as_edge"), TABLE)
+@pytest.mark.parametrize(("data_type", "to_python", "f", "rises", "result", "as_edge"), TABLE)
 @pytest.mark.parametrize("kind", ["monotone", "image"])
-def test_edges_go_to_edges(
+def test_bounds_are_f_of_the_edges(
     kind: str,
     data_type: DataType,
-    given: Callable[..., Any],
+    to_python: Callable[..., Any],
     f: Callable[..., Any],
     rises: bool,
     result: DataType,
@@ -109,8 +109,8 @@ def test_edges_go_to_edges(
     claim = claimed(contract, data_type, result, table)
     call = Call("udf:f", (), (), result)
     for place, rows in enumerate(table.rows):
-        values = [each for each in held(rows) if each is not None and each == each]
-        has_nan = any(each is not None and each != each for each in held(rows))
+        values = [each for each in values_in(rows) if each is not None and each == each]
+        has_nan = any(each is not None and each != each for each in values_in(rows))
         assert claim.can_be_null[place], rows[0]
         if has_nan:
             assert claim.can_be_nan[place] or not result.is_floating, rows[0]
@@ -118,13 +118,13 @@ def test_edges_go_to_edges(
         assert claim.can_be_value[place] == bool(values), rows[0]
         assert not claim.can_be_nan[place], rows[0]
         if values:
-            images = [as_edge(f(given(each))) for each in values]
+            images = [as_edge(f(to_python(each))) for each in values]
             edges = edge_of(claim.lower[place], call), edge_of(claim.upper[place], call)
             assert edges == (min(images), max(images)), rows[0]
 
 
 @pytest.mark.parametrize("rises", [True, False])
-def test_a_timestamp_is_a_day_wider_on_its_way_in_and_out(rises: bool) -> None:
+def test_timestamps_are_widened_by_a_day_before_and_after_f(rises: bool) -> None:
     def f(x: datetime.datetime) -> datetime.datetime:
         return x if rises else EPOCH - (x - EPOCH)
 
@@ -132,27 +132,29 @@ def test_a_timestamp_is_a_day_wider_on_its_way_in_and_out(rises: bool) -> None:
     contract = Contract("f", monotone=f, increasing=rises, types=["TIMESTAMP"], null_to_null=True)
     claim = claimed(contract, TIMESTAMP, TIMESTAMP, table)
     for place, rows in enumerate(table.rows):
-        values = [each if rises else -each for each in held(rows) if each is not None]
+        values = [each if rises else -each for each in values_in(rows) if each is not None]
         if values:
             edges = claim.lower[place], claim.upper[place]
             assert edges == (min(values) - 2 * DAY, max(values) + 2 * DAY)
 
 
-#: What f gives of NULL, and what the bounds of a container of NULLs and of 3 to 4 are.
+#: Name, f(NULL), and the bounds of a container that has NULLs only.
 NULLS: list[tuple[str, Any, tuple[Any, Any] | None]] = [
     ("NULL", None, None),
     ("a value", 17, (17, 17)),
 ]
 
 
-@pytest.mark.parametrize(("what", "of_null", "alone"), NULLS, ids=[each[0] for each in NULLS])
-def test_what_null_becomes(what: str, of_null: Any, alone: tuple[Any, Any] | None) -> None:
+@pytest.mark.parametrize(("case", "of_null", "alone"), NULLS, ids=[each[0] for each in NULLS])
+def test_f_of_null_widens_the_bounds(
+    case: str, of_null: Any, alone: tuple[Any, Any] | None
+) -> None:
     contract = Contract("f", monotone=lambda x: of_null if x is None else x, types=["INT"])
     table = table_of((Column(("c",), INTEGER),))
     claim = claimed(contract, INTEGER, LONG, table)
     for place, rows in enumerate(table.rows):
-        values = [each for each in held(rows) if each is not None]
-        images = [*values, *([of_null] if None in held(rows) and of_null is not None else [])]
+        values = [each for each in values_in(rows) if each is not None]
+        images = [*values, *([of_null] if None in values_in(rows) and of_null is not None else [])]
         assert claim.can_be_null[place]
         assert claim.can_be_value[place] == bool(images)
         if images:
@@ -161,15 +163,15 @@ def test_what_null_becomes(what: str, of_null: Any, alone: tuple[Any, Any] | Non
 
 
 @pytest.mark.parametrize("of_nan", [None, math.nan, 1.5])
-def test_what_nan_becomes(of_nan: float | None) -> None:
+def test_f_of_nan_widens_the_bounds(of_nan: float | None) -> None:
     contract = Contract(
         "f", monotone=lambda x: of_nan if x != x else x, types=["DOUBLE"], null_to_null=True
     )
     table = table_of((Column(("c",), DOUBLE),))
     claim = claimed(contract, DOUBLE, DOUBLE, table)
     for place, rows in enumerate(table.rows):
-        values = [each for each in held(rows) if each is not None and each == each]
-        has_nan = any(each is not None and each != each for each in held(rows))
+        values = [each for each in values_in(rows) if each is not None and each == each]
+        has_nan = any(each is not None and each != each for each in values_in(rows))
         assert claim.can_be_nan[place] == (has_nan and of_nan is not None and of_nan != of_nan)
         images = [*values, *([of_nan] if has_nan and of_nan == 1.5 else [])]
         assert claim.can_be_value[place] == bool(images)
@@ -177,15 +179,15 @@ def test_what_nan_becomes(of_nan: float | None) -> None:
             assert (claim.lower[place], claim.upper[place]) == (min(images), max(images))
 
 
-def test_of_an_image_null_is_not_known() -> None:
+def test_image_does_not_cover_null() -> None:
     contract = Contract("f", image=lambda low, high: (low, high), types=["INT"])
     table = table_of((Column(("c",), INTEGER),))
     claim = claimed(contract, INTEGER, LONG, table)
     for place, rows in enumerate(table.rows):
-        assert claim.says_anything[place] == (None not in held(rows))
+        assert claim.says_anything[place] == (None not in values_in(rows))
 
 
-#: What f gives of 5, and no more is known where that is at an edge.
+#: f fails for 5. Bounds are unknown where 5 is an edge.
 FAILURES: list[tuple[str, Callable[..., Any]]] = [
     ("raises", lambda x: 1 // (x - 5) * 0 + x),
     ("gives NULL", lambda x: None if x == 5 else x),
@@ -194,15 +196,13 @@ FAILURES: list[tuple[str, Callable[..., Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("why", "f"), FAILURES, ids=[each[0] for each in FAILURES])
-def test_an_edge_without_a_value_makes_its_container_unknown(
-    why: str, f: Callable[..., Any]
-) -> None:
+@pytest.mark.parametrize(("case", "f"), FAILURES, ids=[each[0] for each in FAILURES])
+def test_failure_at_an_edge_makes_the_container_unknown(case: str, f: Callable[..., Any]) -> None:
     contract = Contract("f", monotone=f, types=["INT"], null_to_null=True)
     table = table_of((Column(("c",), INTEGER),))
     claim = claimed(contract, INTEGER, LONG, table)
     for place, rows in enumerate(table.rows):
-        values = [each for each in held(rows) if each is not None]
+        values = [each for each in values_in(rows) if each is not None]
         if not values:
             continue
         if 5 in (min(values), max(values)):
@@ -212,7 +212,7 @@ def test_an_edge_without_a_value_makes_its_container_unknown(
 
 
 @pytest.mark.parametrize("side", ["lower", "upper"])
-def test_half_an_image_is_half_a_bound(side: str) -> None:
+def test_image_with_one_edge_bounds_one_side(side: str) -> None:
     def image(lower: int, upper: int) -> tuple[int | None, int | None]:
         return (lower, None) if side == "lower" else (None, upper)
 
@@ -220,24 +220,26 @@ def test_half_an_image_is_half_a_bound(side: str) -> None:
     table = table_of((Column(("c",), INTEGER),))
     claim = claimed(contract, INTEGER, LONG, table)
     for place, rows in enumerate(table.rows):
-        values = [each for each in held(rows) if each is not None]
+        values = [each for each in values_in(rows) if each is not None]
         if values:
             least, greatest = LONG.domain
-            known = (min(values), greatest) if side == "lower" else (least, max(values))
-            assert (claim.lower[place], claim.upper[place]) == known
+            bounds_of_one_side = (
+                (min(values), greatest) if side == "lower" else (least, max(values))
+            )
+            assert (claim.lower[place], claim.upper[place]) == bounds_of_one_side
 
 
-def test_what_falls_against_its_contract_is_unknown() -> None:
+def test_contradicted_direction_makes_bounds_unknown() -> None:
     contract = Contract("f", monotone=lambda x: -x, types=["INT"], null_to_null=True)
     table = table_of((Column(("c",), INTEGER),))
     claim = claimed(contract, INTEGER, LONG, table)
     for place, rows in enumerate(table.rows):
-        values = [each for each in held(rows) if each is not None]
+        values = [each for each in values_in(rows) if each is not None]
         assert claim.says_anything[place] == (len(set(values)) <= 1)
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_constants_stand_around_the_argument_that_varies(place: int) -> None:
+def test_constants_surround_the_varying_argument(place: int) -> None:
     def f(*arguments: Any) -> int:
         x = arguments[place]
         assert [each for spot, each in enumerate(arguments) if spot != place] == [70, 80]
@@ -253,7 +255,7 @@ def test_constants_stand_around_the_argument_that_varies(place: int) -> None:
     table = table_of((column,))
     claim = claim_over(expr, table)
     for ordinal, rows in enumerate(table.rows):
-        values = [each for each in held(rows) if each is not None]
+        values = [each for each in values_in(rows) if each is not None]
         if values:
             assert (claim.lower[ordinal], claim.upper[ordinal]) == (
                 min(values) + 1,

@@ -1,9 +1,9 @@
-"""Truth sets of comparisons and lists, exact: over every pair of edges of a small universe.
+"""Exact truth sets of comparisons and lists, over every pair of edges of a small universe.
 
-The values of a universe lie right at the constants, one step to either side of them, and at the
-ends of the type. A container holds the values of the universe between its edges; an edge that is
-not known is the end of the type, and a count that is not known allows the value. The rules answer
-exactly: a truth value is possible where some row has it, and nowhere else.
+The values of a universe are the constants, the values one step to either side of them, and the ends
+of the type. A container has the values of the universe between its edges. An unknown edge is the
+end of the type, and an unknown count allows the value. The rules must answer exactly: a truth value
+is possible if and only if some row has it.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def decimals(scale: int, end: int) -> list[Decimal]:
 
 
 def floats(dtype: Any) -> list[float]:
-    found = []
+    values = []
     for each in (-3.0, 0.5, 2.0):
         low, high = (np.nextafter(dtype(each), dtype(end)) for end in (-np.inf, np.inf))
-        found += [float(low), each, float(high)]
-    return [-math.inf, *found, math.inf]
+        values += [float(low), each, float(high)]
+    return [-math.inf, *values, math.inf]
 
 
-#: Type, values in ascending order, constants among them, and the Arrow type of its statistics.
+#: Type, values in ascending order, the constants among them, and the Arrow type of the statistics.
 UNIVERSES: dict[DataType, tuple[list[Any], tuple[Any, ...], pa.DataType]] = {
     BOOLEAN: ([False, True], (False, True), pa.bool_()),
     BYTE: (around(-3, 5, 8, least=-128, greatest=127), (-3, 5, 8, 6, 7), pa.int8()),
@@ -145,7 +145,7 @@ def predicates(column: Column) -> Iterator[Expr]:
     for lower, upper, is_open, nan in product(
         (None, low), (None, high), (False, True), (False, True)
     ):
-        # Only text has an open end, and only floating types have NaN.
+        # Only text has open edges, and only floating types have NaN.
         if is_open > (upper is not None and column.type.is_text) or nan > column.type.is_floating:
             continue
         yield Within(column, lower, upper, is_open, nan)
@@ -153,7 +153,7 @@ def predicates(column: Column) -> Iterator[Expr]:
 
 
 def containers(column: Column) -> tuple[list[list[Any]], pa.Table]:
-    """The rows that each container may hold, and its statistics."""
+    """Return the possible rows of each container, and its statistics."""
     universe, _, arrow = UNIVERSES[column.type]
     places = range(len(universe))
     spans = [(low, high) for low, high in product((None, *places), repeat=2)]
@@ -168,16 +168,18 @@ def containers(column: Column) -> tuple[list[list[Any]], pa.Table]:
         "rows": [],
     }
 
-    def add(held: list[Any], low: Any, high: Any, nulls: Any, nan: Any, count: int | None) -> None:
-        rows.append(held)
+    def add(
+        possible_rows: list[Any], low: Any, high: Any, nulls: Any, nan: Any, count: int | None
+    ) -> None:
+        rows.append(possible_rows)
         for name, cell in zip(cells, (low, high, nulls, nan, count), strict=True):
             cells[name].append(cell)
 
     for (low, high), nulls, nan in product(spans, (0, 1, None), nans):
-        held = universe[low or 0 : len(universe) if high is None else high + 1]
-        held = [*held, *([] if nulls == 0 else [None]), *([] if nan == 0 else [math.nan])]
+        contained = universe[low or 0 : len(universe) if high is None else high + 1]
+        contained = [*contained, *([] if nulls == 0 else [None]), *([] if nan == 0 else [math.nan])]
         edges = (None if each is None else universe[each] for each in (low, high))
-        add(held, *edges, nulls, nan, 20)
+        add(contained, *edges, nulls, nan, 20)
     add([None], None, None, 20, 0, 20)
     if column.type.is_floating:
         add([math.nan], None, None, 0, 20, 20)
@@ -192,15 +194,15 @@ def containers(column: Column) -> tuple[list[list[Any]], pa.Table]:
     return rows, pa.table(table)
 
 
-def shown(flags: Any, count: int) -> list[bool]:
+def flags_of(flags: Any, count: int) -> list[bool]:
     return np.broadcast_to(flags, (count,)).tolist()
 
 
 def claims(predicate: Expr, statistics: ArrowStatistics) -> list[tuple[bool, bool, bool]]:
-    """Whether it may be true, false and NULL in each container."""
-    found, count = truth(predicate, statistics), statistics.num_containers
-    each = (found.can_be_true, found.can_be_false, found.can_be_null)
-    return list(zip(*(shown(flags, count) for flags in each), strict=True))
+    """Return whether the predicate may be true, false and NULL in each container."""
+    truth_set, count = truth(predicate, statistics), statistics.num_containers
+    each = (truth_set.can_be_true, truth_set.can_be_false, truth_set.can_be_null)
+    return list(zip(*(flags_of(flags, count) for flags in each), strict=True))
 
 
 def exact(values: Sequence[Any]) -> tuple[bool, bool, bool]:
@@ -208,43 +210,43 @@ def exact(values: Sequence[Any]) -> tuple[bool, bool, bool]:
 
 
 def places_of(column: Column, rows: list[list[Any]]) -> tuple[list[Any], list[list[int]]]:
-    """Every value that a row may have, and the rows as places among them."""
+    """Return every possible value of a row, and each row as its position among them."""
     values = [*UNIVERSES[column.type][0], None, *([math.nan] if column.type.is_floating else [])]
     place_of = {order_key(each): place for place, each in enumerate(values)}
-    return values, [[place_of[order_key(each)] for each in held] for held in rows]
+    return values, [[place_of[order_key(each)] for each in contained] for contained in rows]
 
 
 @pytest.mark.parametrize("data_type", UNIVERSES, ids=str)
-def test_a_truth_value_is_possible_where_a_row_has_it(data_type: DataType) -> None:
+def test_truth_value_is_possible_iff_a_row_has_it(data_type: DataType) -> None:
     column = Column(("c",), data_type)
     rows, table = containers(column)
     statistics = ArrowStatistics(table)
     values, places = places_of(column, rows)
     for predicate in predicates(column):
         truths = [row_value(predicate, {("c",): each}) for each in values]
-        found = claims(predicate, statistics)
-        for ordinal, (held, claimed) in enumerate(zip(places, found, strict=True)):
+        all_claims = claims(predicate, statistics)
+        for ordinal, (contained, claimed) in enumerate(zip(places, all_claims, strict=True)):
             cells = table.slice(ordinal, 1)
-            expected = exact([truths[each] for each in held])
+            expected = exact([truths[each] for each in contained])
             assert claimed == expected, (to_sql(predicate), cells.to_pylist())
 
 
 @pytest.mark.parametrize("missing", ["min", "max", "null_count"])
 @pytest.mark.parametrize("data_type", UNIVERSES, ids=str)
-def test_a_missing_column_is_one_of_null_cells(data_type: DataType, missing: str) -> None:
+def test_missing_column_equals_a_column_of_nulls(data_type: DataType, missing: str) -> None:
     column = Column(("c",), data_type)
     _, table = containers(column)
     absent = table.filter(table[f"{missing}.c"].is_null())
-    with_nulls, without = (
+    with_nulls, without_column = (
         ArrowStatistics(absent),
         ArrowStatistics(absent.drop_columns(f"{missing}.c")),
     )
     for predicate in predicates(column):
-        more, less = claims(predicate, with_nulls), claims(predicate, without)
+        more, less = claims(predicate, with_nulls), claims(predicate, without_column)
         if data_type == BOOLEAN or data_type.is_floating:
-            # A null cell is the end of the type, which may be the only value that is left.
-            for known, absent in zip(more, less, strict=True):
-                assert all(b or not a for a, b in zip(known, absent, strict=True)), to_sql(
+            # A null cell means the end of the type, which may be the only value left.
+            for with_cells, absent in zip(more, less, strict=True):
+                assert all(b or not a for a, b in zip(with_cells, absent, strict=True)), to_sql(
                     predicate
                 )
         else:
@@ -253,35 +255,35 @@ def test_a_missing_column_is_one_of_null_cells(data_type: DataType, missing: str
 
 @pytest.mark.parametrize("data_type", [BYTE, DOUBLE, STRING, WIDE], ids=str)
 def test_verdicts_of_conjunctions_are_exact(data_type: DataType) -> None:
-    """Said of one column: what both parts are true of, or either."""
+    """The conjuncts are on one column: true for both, or for either."""
     column = Column(("c",), data_type)
     rows, table = containers(column)
     statistics = ArrowStatistics(table)
     values, places = places_of(column, rows)
     every = list(predicates(column))
     pairs = list(zip(every, [*every[7:], *every[:7]], strict=True))
-    for one, other in pairs[::3]:
-        for predicate in (And((one, other)), Or((one, other)), Not(Or((one, Not(other))))):
+    for first, second in pairs[::3]:
+        for predicate in (And((first, second)), Or((first, second)), Not(Or((first, Not(second))))):
             truths = [row_value(predicate, {("c",): each}) is True for each in values]
             codes = verdicts(predicate, statistics).tolist()
-            for ordinal, (held, code) in enumerate(zip(places, codes, strict=True)):
-                true = [truths[each] for each in held]
+            for ordinal, (contained, code) in enumerate(zip(places, codes, strict=True)):
+                true = [truths[each] for each in contained]
                 text = (to_sql(predicate), table.slice(ordinal, 1).to_pylist())
                 assert code != 0 or not any(true), text
                 assert code != 2 or all(true), text
                 is_plain = (
                     isinstance(predicate, And)
-                    and not isinstance(one, Not)
-                    and not isinstance(other, Not)
+                    and not isinstance(first, Not)
+                    and not isinstance(second, Not)
                 )
-                if is_plain and data_type == BYTE and None not in held:
+                if is_plain and data_type == BYTE and None not in contained:
                     assert code == (2 if all(true) else 1 if any(true) else 0), text
 
 
 COLUMNS = tuple(Column((name,), BYTE) for name in "xy")
 
 
-def of_two(op: Comparison) -> Iterator[tuple[list[Any], list[Any], dict[str, Any]]]:
+def value_pairs(op: Comparison) -> Iterator[tuple[list[Any], list[Any], dict[str, Any]]]:
     spans = [(0, 0), (0, 2), (1, 1), (1, 3), (2, 4), (4, 4), None]
     for x, y in product(spans, repeat=2):
         for x_null, y_null in product((False, True), repeat=2):
@@ -293,8 +295,8 @@ def of_two(op: Comparison) -> Iterator[tuple[list[Any], list[Any], dict[str, Any
 
 
 @pytest.mark.parametrize("op", Comparison, ids=str)
-def test_comparisons_of_two_columns(op: Comparison) -> None:
-    pairs = [(xs, ys) for xs, ys, _ in of_two(op)]
+def test_comparisons_of_two_columns_are_exact(op: Comparison) -> None:
+    pairs = [(xs, ys) for xs, ys, _ in value_pairs(op)]
     cells: dict[str, Any] = {"num_records": pa.array([8] * len(pairs))}
     for place, name in enumerate("xy"):
         values = [[each for each in pair[place] if each is not None] for pair in pairs]
@@ -305,14 +307,14 @@ def test_comparisons_of_two_columns(op: Comparison) -> None:
         ]
         cells[f"null_count.{name}"] = pa.array(nulls, pa.int64())
     predicate = Compare(op, *COLUMNS)
-    found = claims(predicate, ArrowStatistics(pa.table(cells)))
-    for (xs, ys), claimed in zip(pairs, found, strict=True):
+    all_claims = claims(predicate, ArrowStatistics(pa.table(cells)))
+    for (xs, ys), claimed in zip(pairs, all_claims, strict=True):
         rows = [row_value(predicate, {("x",): x, ("y",): y}) for x, y in product(xs, ys)]
         assert claimed == exact(rows), (to_sql(predicate), xs, ys)
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_an_empty_list_matches_nothing(count: int) -> None:
+def test_empty_list_matches_no_row(count: int) -> None:
     column = Column(("c",), BYTE)
     table = pa.table({"num_records": [count], "min.c": [1], "max.c": [2], "null_count.c": [0]})
     if not count:

@@ -1,4 +1,4 @@
-"""Clocks of made-up zones, moment by moment; and names of zones."""
+"""Clocks of synthetic zones, moment by moment, and names of zones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.differential.exact_claims import claim_over, table_over
 from tests.evaluate.test_zones import CHANGES, local_time, table_of
 
 LEAST = -(1 << 63)
-#: Transitions, and the offsets around them: gaps, overlaps, and several of them.
+#: Transitions, and the offsets around them: gaps, overlaps, and several of both.
 MADE_UP = {
     "gap": ([20], [0, 6]),
     "overlap": ([20], [5, -2]),
@@ -42,11 +42,11 @@ def offset_at(name: str, moment: int) -> int:
 
 @cache
 def moments_of(name: str, local: int) -> tuple[int, ...]:
-    """When the clock shows it; in a gap by the offset before, or the moment of the gap itself."""
+    """Return the moments of a local time. In a gap: by the offset before, or the gap itself."""
     moments, offsets = MADE_UP[name]
-    found = [each for each in range(-20, 90) if each + offset_at(name, each) == local]
-    if found:
-        return tuple(found)
+    candidates = [each for each in range(-20, 90) if each + offset_at(name, each) == local]
+    if candidates:
+        return tuple(candidates)
     place = next(
         place
         for place, moment in enumerate(moments)
@@ -56,18 +56,18 @@ def moments_of(name: str, local: int) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("name", MADE_UP)
-def test_local_times_are_the_least_and_the_greatest(name: str) -> None:
+def test_local_time_bounds_are_exact(name: str) -> None:
     pairs = np.array(list(combinations_with_replacement(TIMES, 2)))
     low, high = made_up(name).local(pairs[:, 0], pairs[:, 1])
     for (first, last), lowest, highest in zip(
         pairs.tolist(), low.tolist(), high.tolist(), strict=True
     ):
-        shown = [each + offset_at(name, each) for each in range(first, last + 1)]
-        assert (lowest, highest) == (min(shown), max(shown)), (first, last)
+        local_times = [each + offset_at(name, each) for each in range(first, last + 1)]
+        assert (lowest, highest) == (min(local_times), max(local_times)), (first, last)
 
 
 @pytest.mark.parametrize("name", MADE_UP)
-def test_moments_of_local_times_are_the_least_and_the_greatest(name: str) -> None:
+def test_moment_bounds_of_local_times_are_exact(name: str) -> None:
     pairs = np.array(list(combinations_with_replacement(TIMES, 2)))
     low, high = made_up(name).utc(pairs[:, 0], pairs[:, 1])
     for (first, last), lowest, highest in zip(
@@ -78,11 +78,11 @@ def test_moments_of_local_times_are_the_least_and_the_greatest(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", MADE_UP)
-def test_one_offset_is_in_force(name: str) -> None:
+def test_constant_offset_is_detected(name: str) -> None:
     pairs = np.array(list(combinations_with_replacement(TIMES, 2)))
-    offsets, known = made_up(name).constant(pairs[:, 0], pairs[:, 1])
+    offsets, is_constant = made_up(name).constant(pairs[:, 0], pairs[:, 1])
     for (first, last), offset, is_one in zip(
-        pairs.tolist(), offsets.tolist(), known.tolist(), strict=True
+        pairs.tolist(), offsets.tolist(), is_constant.tolist(), strict=True
     ):
         moments, _ = MADE_UP[name]
         assert offset == offset_at(name, first), (first, last)
@@ -102,28 +102,28 @@ def test_one_offset_is_in_force(name: str) -> None:
         ("-01:02:03", -3_723),
     ],
 )
-def test_fixed_offsets(name: str, seconds: int) -> None:
-    found = zone(name)
-    assert found.is_fixed
-    low, high = found.local(np.array([7]), np.array([9]))
+def test_fixed_offset_zones_have_one_offset(name: str, seconds: int) -> None:
+    time_zone = zone(name)
+    assert time_zone.is_fixed
+    low, high = time_zone.local(np.array([7]), np.array([9]))
     assert (low.tolist(), high.tolist()) == ([7 + seconds * SECOND], [9 + seconds * SECOND])
-    low, high = found.utc(np.array([7]), np.array([9]))
+    low, high = time_zone.utc(np.array([7]), np.array([9]))
     assert (low.tolist(), high.tolist()) == ([7 - seconds * SECOND], [9 - seconds * SECOND])
-    offsets, known = found.constant(np.array([7]), np.array([9]))
-    assert (offsets.tolist(), known.tolist()) == ([seconds * SECOND], [True])
+    offsets, is_constant = time_zone.constant(np.array([7]), np.array([9]))
+    assert (offsets.tolist(), is_constant.tolist()) == ([seconds * SECOND], [True])
 
 
 @pytest.mark.parametrize(
     "name", ["PST", "+5:30", "", None, 5, "No/Where", "UTC+1", "utc", "+05:30x"]
 )
-def test_any_offset_of_zones_that_are_not_found(name: object) -> None:
-    found = zone(name)
+def test_unknown_zone_allows_any_offset(name: object) -> None:
+    time_zone = zone(name)
     for low, high in (
-        found.local(np.array([7]), np.array([9])),
-        found.utc(np.array([7]), np.array([9])),
+        time_zone.local(np.array([7]), np.array([9])),
+        time_zone.utc(np.array([7]), np.array([9])),
     ):
         assert (low.tolist(), high.tolist()) == ([7 - 18 * HOUR], [9 + 18 * HOUR])
-    assert not found.constant(np.array([7]), np.array([9]))[1].any()
+    assert not time_zone.constant(np.array([7]), np.array([9]))[1].any()
 
 
 @pytest.mark.parametrize("near", [LEAST, (1 << 63) - 1])
@@ -149,16 +149,16 @@ def test_local_times_are_clipped_to_64_bits(name: str, near: int) -> None:
         "0;100:3600,200:0",
     ],
 )
-def test_a_table_that_cannot_be_searched_is_not_used(table: str) -> None:
+def test_malformed_zone_table_is_ignored(table: str) -> None:
     options = (("timeZoneId", "+01:00"), ("zoneTable", table))
     assert zone_of(Call("Hour", (), options, INTEGER)) is zone("+01:00")
 
 
-def test_a_table_is_used() -> None:
-    """Beyond its end any of the recent offsets may hold, before its begin the first one does."""
+def test_zone_table_is_used() -> None:
+    """After its end any recent offset may apply. Before its start the first offset applies."""
     day = DAY // SECOND
     table = f"0;0:7200,{100 * day}:3600,{200 * day}:7200"
-    found = zone_of(Call("Hour", (), (("timeZoneId", "+01:00"), ("zoneTable", table)), INTEGER))
+    time_zone = zone_of(Call("Hour", (), (("timeZoneId", "+01:00"), ("zoneTable", table)), INTEGER))
     for moment, hours in (
         (-1, 0),
         (0, 2),
@@ -167,18 +167,18 @@ def test_a_table_is_used() -> None:
         (200 * DAY, 2),
         (LEAST + DAY, 0),
     ):
-        low, high = found.local(np.array([moment]), np.array([moment]))
+        low, high = time_zone.local(np.array([moment]), np.array([moment]))
         assert low.tolist() == high.tolist() == [moment + hours * HOUR]
     late = 4_200_000_000 * SECOND
-    low, high = found.local(np.array([late]), np.array([late]))
+    low, high = time_zone.local(np.array([late]), np.array([late]))
     assert (low.tolist(), high.tolist()) == ([late], [late + 2 * HOUR])
-    assert not found.constant(np.array([late]), np.array([late]))[1].any()
+    assert not time_zone.constant(np.array([late]), np.array([late]))[1].any()
 
 
 @pytest.mark.parametrize("unit", ["MINUTE", "HOUR"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_truncation_near_a_change_of_the_clock(unit: str, change: str) -> None:
-    """Exact where one offset is in force from a unit before; else at most a unit and a day off."""
+def test_truncation_near_a_clock_change(unit: str, change: str) -> None:
+    """Exact if one offset applies from one unit before. Otherwise at most a unit and a day wider."""
     name, moment = CHANGES[change]
     step = HOUR if unit == "HOUR" else HOUR // 60
     spans = [
@@ -201,9 +201,9 @@ def test_truncation_near_a_change_of_the_clock(unit: str, change: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in CHANGES.values()}))
-def test_transitions_of_a_region(name: str) -> None:
-    found = zone(name)
-    moments, offsets = found.moments.tolist(), found.offsets.tolist()
+def test_transitions_of_a_region_equal_those_of_zoneinfo(name: str) -> None:
+    time_zone = zone(name)
+    moments, offsets = time_zone.moments.tolist(), time_zone.offsets.tolist()
     assert len(offsets) == len(moments) + 1
     assert moments == sorted(set(moments))
     for place, moment in enumerate(moments):
@@ -214,21 +214,21 @@ def test_transitions_of_a_region(name: str) -> None:
             inside = moment + (following - moment) * share // 4
             assert local_time(name, inside) - inside == offsets[place + 1], inside
     day = DAY // SECOND
-    held = [
+    offsets_before_1970 = [
         local_time(name, each * day * SECOND) - each * day * SECOND for each in range(-40_000, 1, 5)
     ]
-    least, greatest = min([*held, *offsets]), max([*held, *offsets])
-    assert found.early == (least - 3 * HOUR, greatest + 3 * HOUR)
-    assert found.late == (least, greatest)
+    least, greatest = min([*offsets_before_1970, *offsets]), max([*offsets_before_1970, *offsets])
+    assert time_zone.early == (least - 3 * HOUR, greatest + 3 * HOUR)
+    assert time_zone.late == (least, greatest)
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/New_York"])
-def test_an_interval_that_passes_an_end_of_the_table(name: str) -> None:
-    """Before 1970 and after 2099 any of the offsets may hold, within it the one of the table."""
-    found = zone(name)
+def test_interval_across_an_end_of_the_table(name: str) -> None:
+    """Before 1970 and after 2099 any offset may apply. Between them the table's offset does."""
+    time_zone = zone(name)
     first, last = 0, int(np.datetime64("2100-01-01", "D").astype(int)) * DAY
-    early, late = found.early, found.late
-    start, end = found.offsets.tolist()[0], local_time(name, last - 1) - (last - 1)
+    early, late = time_zone.early, time_zone.late
+    start, end = time_zone.offsets.tolist()[0], local_time(name, last - 1) - (last - 1)
     for (low, high), expected in (
         ((-DAY, -1), (-DAY + early[0], -1 + early[1])),
         ((-DAY, 5), (-DAY + early[0], max(5 + start, -1 + early[1]))),
@@ -237,5 +237,5 @@ def test_an_interval_that_passes_an_end_of_the_table(name: str) -> None:
         ((last - 5, last + DAY), (min(last - 5 + end, last + late[0]), last + DAY + late[1])),
         ((last, last + DAY), (last + late[0], last + DAY + late[1])),
     ):
-        lowest, highest = found.local(np.array([low]), np.array([high]))
+        lowest, highest = time_zone.local(np.array([low]), np.array([high]))
         assert (int(lowest[0]), int(highest[0])) == expected, (low, high)

@@ -1,7 +1,8 @@
-"""Bounds that are not exact, and by how much they may be wider than the values.
+"""Bounds that are not exact, and how much wider than the values they may be.
 
-Like test_exact_bounds.py: every value of small containers, one at a time. Each line has a call and
-what its bounds lie between: the values themselves, and what the rule's file says of its slack.
+Like test_exact_bounds.py, the tests use every value of small containers, one at a time. Each line
+has a call and the slack of its bounds: the values themselves, and the slack that the rule's file
+documents.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ from tests.evaluate.test_exact_bounds import (
 )
 
 Edges = tuple[Any, Any]
-#: From the least and the greatest value, and the rows, how far out the edges may lie.
+#: How far out the edges may lie, given the least value, the greatest value, and the rows.
 Slack = Callable[[Any, Any, Rows], Edges]
 
 
@@ -69,7 +70,7 @@ def by(width: Any) -> Slack:
 
 
 def by_part(part: float) -> Slack:
-    """A part of the size of each edge."""
+    """Return a slack that is a fraction of the size of each edge."""
 
     def slack(least: Any, greatest: Any, rows: Rows) -> Edges:
         low, high = float(least), float(greatest)
@@ -79,7 +80,7 @@ def by_part(part: float) -> Slack:
 
 
 def to_days(least: int, greatest: int, rows: Rows) -> Edges:
-    """From the begin of a day to the end of a day."""
+    """Extend to the start and the end of a day."""
     return least // DAY * DAY, greatest // DAY * DAY + DAY - 1
 
 
@@ -90,7 +91,7 @@ def to_tens(least: Any, greatest: Any, rows: Rows) -> Edges:
 
 
 def remainder_of(divisor: float) -> Slack:
-    """It has the sign of x, is no farther from zero than x, and no farther than the divisor."""
+    """Bound x % divisor: it has the sign of x, and at most the size of x and of the divisor."""
 
     def slack(least: float, greatest: float, rows: Rows) -> Edges:
         values = [
@@ -140,7 +141,7 @@ def one_wave(least: float, greatest: float, rows: Rows) -> Edges:
     return -1.0, 1.0
 
 
-#: 4 / 31 of a month at either end, from what the days of months make and from what Spark rounds.
+#: 4 / 31 of a month at either end, from the days of months and from Spark's rounding.
 MONTHS = by(8.1 / 31 + 1e-5)
 
 TABLE: tuple[tuple[Call, Slack], ...] = (
@@ -178,26 +179,29 @@ def test_bounds_are_no_wider_than_the_rule_says(tried: Call, slack: Slack) -> No
     table = table_of(columns_of(tried))
     claim = claim_over(tried, table)
     for place, rows in enumerate(table.rows):
-        shown = expected(tried, rows)
-        text = claim.describe(place, shown, {"rows": (rows[0], rows[-1], len(rows))})
-        if shown.overflow:
+        reference = expected(tried, rows)
+        text = claim.describe(place, reference, {"rows": (rows[0], rows[-1], len(rows))})
+        if reference.overflow:
             assert not claim.says_anything[place], text
             continue
         if not claim.says_anything[place] and _is_infinite(rows):
             continue
-        _assert_flags(claim, place, shown, text)
-        if not shown.value:
+        _assert_flags(claim, place, reference, text)
+        if not reference.value:
             continue
         lower, upper = edge_of(claim.lower[place], tried), edge_of(claim.upper[place], tried)
-        lowest, highest = slack(shown.lower, shown.upper, rows)
-        if _has_a_pole(tried) and shown.null:
-            lowest, highest = -math.inf, math.inf  # it may be as near to the pole as can be
-        assert lowest <= lower <= shown.lower or _is_last(lower, shown.lower), (
+        lowest, highest = slack(reference.lower, reference.upper, rows)
+        if _has_a_pole(tried) and reference.null:
+            lowest, highest = (
+                -math.inf,
+                math.inf,
+            )  # it may be as close to the pole as a value can be
+        assert lowest <= lower <= reference.lower or _is_last(lower, reference.lower), (
             text,
             lowest,
             highest,
         )
-        assert shown.upper <= upper <= highest or _is_last(upper, shown.upper), (
+        assert reference.upper <= upper <= highest or _is_last(upper, reference.upper), (
             text,
             lowest,
             highest,
@@ -215,43 +219,46 @@ def _is_infinite(rows: Rows) -> bool:
 
 
 def _is_last(edge: Any, value: Any) -> bool:
-    """The greatest double beside infinity."""
+    """Return whether the edge is the greatest finite double next to infinity."""
     return isinstance(value, float) and math.isinf(value) and abs(edge) >= 1.797e308
 
 
-def _assert_flags(claim: Any, place: int, shown: Expected, text: str) -> None:
-    assert claim.can_be_null[place] == shown.null or not shown.value, text
-    assert claim.can_be_null[place] or not shown.null, text
-    assert claim.can_be_nan[place] == shown.nan or not shown.value, text
-    assert claim.can_be_nan[place] or not shown.nan, text
-    # Where every row is NULL or NaN a value may be thought possible.
-    assert claim.can_be_value[place] or not shown.value, text
+def _assert_flags(claim: Any, place: int, reference: Expected, text: str) -> None:
+    assert claim.can_be_null[place] == reference.null or not reference.value, text
+    assert claim.can_be_null[place] or not reference.null, text
+    assert claim.can_be_nan[place] == reference.nan or not reference.value, text
+    assert claim.can_be_nan[place] or not reference.nan, text
+    # Where every row is NULL or NaN, a value may be considered possible.
+    assert claim.can_be_value[place] or not reference.value, text
 
 
-#: Exponents, and x from where on the power is known; below it is not, or NaN.
+#: Exponents. For numbers below zero the power is unknown or NaN.
 @pytest.mark.parametrize("exponent", [-1.0, -2.0, -0.5, 0.5, 2.5, 3.0])
-def test_power_of_numbers_above_zero(exponent: float) -> None:
+def test_power_bounds_of_numbers_above_zero(exponent: float) -> None:
     tried = call("Pow", DOUBLE, d, exponent)
     table = table_of(columns_of(tried))
     claim = claim_over(tried, table)
     for place, rows in enumerate(table.rows):
         values = [row[d.path] for row in rows]
-        known = [each for each in values if each is not None and each == each]
-        shown = expected(tried, rows)
-        text = claim.describe(place, shown, {"rows": (rows[0], rows[-1], len(rows))})
+        present = [each for each in values if each is not None and each == each]
+        reference = expected(tried, rows)
+        text = claim.describe(place, reference, {"rows": (rows[0], rows[-1], len(rows))})
         if _is_infinite(rows):
             continue
-        if exponent < 0 and (not known or min(known) <= 0):
-            assert not known or not claim.says_anything[place], text
+        if exponent < 0 and (not present or min(present) <= 0):
+            assert not present or not claim.says_anything[place], text
             continue
-        _assert_flags(claim, place, shown, text)
-        if not shown.value:
+        _assert_flags(claim, place, reference, text)
+        if not reference.value:
             continue
-        for edge, exact in ((claim.lower[place], shown.lower), (claim.upper[place], shown.upper)):
+        for edge, exact in (
+            (claim.lower[place], reference.lower),
+            (claim.upper[place], reference.upper),
+        ):
             near = math.isclose(edge, exact, rel_tol=1e-14, abs_tol=1e-300)
-            assert near or _is_last(edge, exact) or min(known) < 0, text
-        assert claim.lower[place] <= shown.lower, text
-        assert claim.upper[place] >= shown.upper, text
+            assert near or _is_last(edge, exact) or min(present) < 0, text
+        assert claim.lower[place] <= reference.lower, text
+        assert claim.upper[place] >= reference.upper, text
         assert exponent == 3.0 or claim.lower[place] >= -1e-300, text
 
 
@@ -262,23 +269,23 @@ def test_infinity_has_no_remainder(name: str, column: Any) -> None:
     table = table_of(columns_of(tried))
     claim = claim_over(tried, table)
     for place, rows in enumerate(table.rows):
-        shown = expected(tried, rows)
-        text = claim.describe(place, shown, {"rows": (rows[0], rows[-1], len(rows))})
-        assert claim.can_be_nan[place] or not shown.nan, text
-        assert claim.can_be_null[place] or not shown.null, text
-        if shown.value:
-            assert claim.lower[place] <= shown.lower, text
-            assert shown.upper <= claim.upper[place], text
+        reference = expected(tried, rows)
+        text = claim.describe(place, reference, {"rows": (rows[0], rows[-1], len(rows))})
+        assert claim.can_be_nan[place] or not reference.nan, text
+        assert claim.can_be_null[place] or not reference.null, text
+        if reference.value:
+            assert claim.lower[place] <= reference.lower, text
+            assert reference.upper <= claim.upper[place], text
     finite = [
         not np.isinf([v for r in rows for v in r.values() if v is not None]).any()
         for rows in table.rows
     ]
     no_nan = [not any(v != v for r in rows for v in r.values()) for rows in table.rows]
-    held = list(zip(finite, no_nan, claim.can_be_nan, strict=True))
-    assert any(not nan for is_finite, has_none, nan in held if is_finite and has_none)
+    cases = list(zip(finite, no_nan, claim.can_be_nan, strict=True))
+    assert any(not nan for is_finite, has_none, nan in cases if is_finite and has_none)
 
 
-#: Days and their text; of years that have no four digits, or that parsers differ in, none.
+#: Days, and whether their text is known: not beyond four digits or where parsers differ.
 YEARS = [
     ("1899-12-31", False),
     ("1900-01-01", True),
@@ -290,14 +297,14 @@ YEARS = [
 
 @pytest.mark.parametrize(("text", "is_known"), YEARS)
 @pytest.mark.parametrize("column", [day, ts, ntz], ids=["date", "timestamp", "ntz"])
-def test_moments_as_text(text: str, is_known: bool, column: Any) -> None:
+def test_text_of_moments_has_bounds(text: str, is_known: bool, column: Any) -> None:
     first = int(np.datetime64(text, "D").astype(np.int64))
-    held = (first,) if column.type == DATE else (first * DAY, first * DAY + 5)
+    pair = (first,) if column.type == DATE else (first * DAY, first * DAY + 5)
     ends = ("", "") if column.type == DATE else (" 00:00:00", " 00:00:00.000005")
-    for values in (held, (*held, None)):
+    for values in (pair, (*pair, None)):
         claim = claim_over(cast(column, STRING, "LEGACY"), table_over((column,), [(values,)]))
-        found = [text.encode() + end.encode() if is_known else None for end in ends]
-        assert [claim.lower[0], claim.upper[0]] == found
+        expected_texts = [text.encode() + end.encode() if is_known else None for end in ends]
+        assert [claim.lower[0], claim.upper[0]] == expected_texts
         assert (claim.can_be_null[0], claim.can_be_value[0]) == (None in values, True)
 
 
@@ -311,7 +318,7 @@ def test_moments_as_text(text: str, is_known: bool, column: Any) -> None:
         (1 << 62, False),
     ],
 )
-def test_seconds_as_text(seconds: int, is_known: bool) -> None:
+def test_text_of_seconds_has_bounds(seconds: int, is_known: bool) -> None:
     tried = call("FromUnixTime", STRING, l, "yyyy-MM-dd HH:mm:ss")
     claim = claim_over(tried, table_over((l,), [((seconds,),)]))
     assert (claim.lower[0] is not None, claim.upper[0] is not None) == (is_known, is_known)
@@ -320,13 +327,13 @@ def test_seconds_as_text(seconds: int, is_known: bool) -> None:
 @pytest.mark.parametrize(
     "pattern", ["dd.MM.yyyy", "MM", "yyyy MMM", "yyyy''", "yyyy-dd", "", "yyyyMMddHHmmssS", "hh"]
 )
-def test_patterns_that_do_not_sort_are_unknown(pattern: str) -> None:
+def test_unsortable_patterns_are_unknown(pattern: str) -> None:
     for column in (ts, ntz):
         claim = claim_over(call("DateFormatClass", STRING, column, pattern), table_of((column,)))
         assert not any(claim.says_anything)
 
 
-def test_make_date() -> None:
+def test_make_date_bounds_are_first_and_last_date() -> None:
     """Each part rises with the date: from the first combination to the last one."""
     year, month, day_ = (Column((name,), INTEGER) for name in ("y", "m", "d"))
     tried = call("MakeDate", DATE, year, month, day_)
@@ -368,21 +375,21 @@ DIVISORS = [
 
 @pytest.mark.parametrize("mode", ["LEGACY", "TRY", "ANSI"])
 @pytest.mark.parametrize("name", ["IntegralDivide", "Divide", "DivideDecimals"])
-def test_quotients_of_two_columns(name: str, mode: str) -> None:
-    """The corners, where the divisor keeps one sign; where it may be 0, NULL or an error."""
+def test_quotient_bounds_of_two_columns(name: str, mode: str) -> None:
+    """Bounds are the corners if the divisor keeps one sign. It may also be 0, NULL or an error."""
     data_type = {"IntegralDivide": INTEGER, "Divide": DOUBLE}.get(name, decimal(9, 2))
     result = {"IntegralDivide": LONG, "Divide": DOUBLE}.get(name, decimal(18, 6))
     x, y = Column(("x",), data_type), Column(("y",), data_type)
     of_type = {INTEGER: int, DOUBLE: float}.get(data_type, Decimal)
     chosen = list(product(DIVIDENDS, DIVISORS))
-    held = [tuple(tuple(map(of_type, part)) for part in pair) for pair in chosen]
+    typed = [tuple(tuple(map(of_type, part)) for part in pair) for pair in chosen]
     tried = call(name.removesuffix("Decimals"), result, x, y, mode=mode)
-    claim = claim_over(tried, table_over((x, y), held))  # type: ignore[arg-type]
+    claim = claim_over(tried, table_over((x, y), typed))  # type: ignore[arg-type]
     for place, (xs, ys) in enumerate(chosen):
         text = (name, xs, ys, claim.lower[place], claim.upper[place])
         has_zero, keeps_sign = min(ys) <= 0 <= max(ys), min(ys) > 0 or max(ys) < 0
         if name == "IntegralDivide":
-            keeps_sign = min(ys) > 0 or max(ys) < -1  # the least number by -1 overflows
+            keeps_sign = min(ys) > 0 or max(ys) < -1  # the least number / -1 overflows
         if not keeps_sign:
             assert not claim.says_anything[place], text
             assert claim.can_be_null[place] or not has_zero
@@ -402,7 +409,7 @@ def test_quotients_of_two_columns(name: str, mode: str) -> None:
 
 @pytest.mark.parametrize("name", ["Exp", "Cbrt", "Atan", "Tanh", "Log", "Log1p"])
 @pytest.mark.parametrize("value", [0.5, 1.5, 7.0])
-def test_edges_are_four_units_out(name: str, value: float) -> None:
+def test_edges_are_within_four_units(name: str, value: float) -> None:
     """Java and numpy are each within one unit of the true value."""
     function = {
         "Exp": np.exp,

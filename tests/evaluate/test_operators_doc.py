@@ -1,4 +1,4 @@
-"""docs/operators.md says what the table of functions says."""
+"""docs/operators.md equals the page generated from the table of functions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tamis.evaluate.functions.registry import FUNCTION_ENTRIES, to_markdown
 from tamis.evaluate.nodes.operators import FUNCTIONS, PREDICATES
 
 
-def test_the_committed_table_is_the_current_one(repository: Path) -> None:
+def test_committed_table_is_up_to_date(repository: Path) -> None:
     committed = (repository / "docs" / "operators.md").read_text("utf-8")
     assert committed == to_markdown(), "run `make operators`"
 
 
-def test_every_function_is_registered_once() -> None:
+def test_function_is_registered_once() -> None:
     names = [entry.name for entry in FUNCTION_ENTRIES]
     assert len(set(names)) == len(names)
     assert set(names) == set(FUNCTIONS) | set(PREDICATES)

@@ -1,4 +1,4 @@
-"""The two questions of comparisons, edge by edge; with sort keys the answers are the same."""
+"""The comparisons `may_be_less` and `may_be_less_equal`, edge by edge, with and without sort keys."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tamis.evaluate.domain.order import may_be_less, may_be_less_equal, with_key
 from tamis.expr.types import BINARY
 
 Edge = bytes | None
-#: Alike in their first eight bytes, shorter than these, and with zeros and the greatest byte.
+#: Values with equal first eight bytes, shorter values, and values with zeros and the greatest byte.
 VALUES: list[Edge] = [
     *(b"", b"\0", b"\0" * 9, b"a", b"a\0", b"ab", b"b", b"customer", b"customer\0", b"customer#1"),
     *(b"customer#2", b"custome", b"customes", b"\xff" * 7, b"\xff" * 8, b"\xff" * 9, b"\x80"),
 ]
-#: Mostly apart from each other, so that few keys are alike.
+#: Mostly distinct values, so that few keys are equal.
 APART: list[Edge] = [bytes([place]) * 9 for place in range(1, 200)]
 
 
@@ -33,8 +33,8 @@ def bounds(
 
 
 def answers(x: Bounds, y: Bounds, count: int) -> tuple[list[bool], list[bool]]:
-    found = (may_be_less(x, y), may_be_less_equal(x, y))
-    less, equal = (np.broadcast_to(each, (count,)).tolist() for each in found)
+    results = (may_be_less(x, y), may_be_less_equal(x, y))
+    less, equal = (np.broadcast_to(each, (count,)).tolist() for each in results)
     return less, equal
 
 
@@ -52,7 +52,7 @@ def expected(
 
 @pytest.mark.parametrize("many", [1, 8, 60])
 @pytest.mark.parametrize("seed", range(6))
-def test_edges_are_compared_one_by_one(seed: int, many: int) -> None:
+def test_comparison_equals_that_of_single_edges(seed: int, many: int) -> None:
     random = Random(seed)
     for _ in range(30):
         pool = VALUES if random.random() < 0.5 else [*APART, *random.sample(VALUES, 3)]
@@ -77,25 +77,27 @@ def test_edges_are_compared_one_by_one(seed: int, many: int) -> None:
 def test_slices_have_their_own_keys() -> None:
     whole = bounds(VALUES, VALUES)
     for start, stop in ((0, 5), (3, 9), (10, len(VALUES)), (4, 4)):
-        held = bounds(VALUES[start:stop], VALUES[start:stop])
+        bounds_of_slice = bounds(VALUES[start:stop], VALUES[start:stop])
         cut = with_keys(
             replace(whole, lower=whole.lower[start:stop], upper=whole.upper[start:stop])  # type: ignore[index]
         )
-        keys = with_keys(held).keys
+        keys = with_keys(bounds_of_slice).keys
         assert cut.keys is not None
         assert keys is not None
-        for one, other in zip(cut.keys, keys, strict=True):
-            assert one.tolist() == other.tolist()
+        for key, expected_key in zip(cut.keys, keys, strict=True):
+            assert key.tolist() == expected_key.tolist()
         assert with_keys(whole).slice(start, stop).keys is not None
-        for one, other in zip(with_keys(whole).slice(start, stop).keys or (), keys, strict=True):
-            assert one.tolist() == other.tolist()
+        for key, expected_key in zip(
+            with_keys(whole).slice(start, stop).keys or (), keys, strict=True
+        ):
+            assert key.tolist() == expected_key.tolist()
 
 
 def test_keys_are_the_first_eight_bytes() -> None:
-    found = with_keys(bounds(VALUES, VALUES)).keys
-    assert found is not None
+    sort_keys = with_keys(bounds(VALUES, VALUES)).keys
+    assert sort_keys is not None
     wanted = [int.from_bytes((each or b"")[:8].ljust(8, b"\0"), "big") for each in VALUES]
-    assert [each.tolist() for each in found] == [wanted, wanted]
+    assert [each.tolist() for each in sort_keys] == [wanted, wanted]
     unknown = with_keys(bounds([None], [None])).keys
     assert unknown is not None
     assert [each.tolist() for each in unknown] == [[0], [(1 << 64) - 1]]
@@ -106,5 +108,5 @@ def test_without_an_edge_there_are_no_keys(side: str) -> None:
     half = replace(bounds([b"a"], [b"b"]), **{side: None})
     assert with_keys(half).keys is None
     whole = bounds([b"a"], [b"b"])
-    found = may_be_less(half, whole) if side == "lower" else may_be_less(whole, half)
-    assert found.all()
+    result = may_be_less(half, whole) if side == "lower" else may_be_less(whole, half)
+    assert result.all()

@@ -1,4 +1,4 @@
-"""A rule that is given arguments or a result of another type knows nothing, and does not fail."""
+"""Rules called with arguments or a result of another type give no bounds and do not fail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _evaluate(call: Expr) -> None:
 
 
 @pytest.mark.parametrize("function", DRAWN)
-def test_arguments_of_any_type_are_understood_or_unknown(function: str) -> None:
+def test_arguments_of_any_type_do_not_raise(function: str) -> None:
     for call, _ in DRAWN[function]:
         assert isinstance(call, Call)
         for place in range(len(call.arguments)):
@@ -42,14 +42,14 @@ def test_arguments_of_any_type_are_understood_or_unknown(function: str) -> None:
 
 
 @pytest.mark.parametrize("function", DRAWN)
-def test_missing_arguments_are_unknown(function: str) -> None:
+def test_missing_arguments_give_no_bounds(function: str) -> None:
     for call, _ in DRAWN[function]:
         assert isinstance(call, Call)
         for count in range(len(call.arguments)):
             _evaluate(replace(call, arguments=call.arguments[:count]))
 
 
-#: Every column has a value in each file, so that whatever a rule takes for its argument is known.
+#: Every column has a value in each file, so that any argument a rule may take has bounds.
 COLUMNS = {each: Column((f"c{place}",), each) for place, each in enumerate(POOLS)}
 
 
@@ -69,7 +69,7 @@ def _known() -> ArrowStatistics:
 
 KNOWN = _known()
 MANY = drawn(20_261_121, 6_000)
-#: Types that Catalyst gives a function, and that are not drawn: name and place of the argument.
+#: Types that Catalyst allows and the generator does not draw: function name and argument position.
 ALSO = {
     **{(name, 0): {"binary"} for name in ("Length", "OctetLength", "BitLength")},
     **{
@@ -83,7 +83,7 @@ ALSO = {
         (name, "result"): {"decimal(9,2)", "decimal(38,10)"} for name in ("Pmod", "Add", "Subtract")
     },
 }
-#: Rules whose result has one type, whatever the call says.
+#: Rules whose result has one type, whatever type the call has.
 ONE_RESULT = {
     *("Cos", "Sin", "Pow", "Sqrt", "Log", "Log10", "Log1p", "Log2", "Logarithm", "LastDay"),
     *("TruncDate", "Contains", "EndsWith", "StartsWith", "Like", "IsNaN", "Lower", "Upper"),
@@ -92,21 +92,21 @@ ONE_RESULT = {
 
 
 def _drawn_types() -> dict[tuple[str, Any], set[str]]:
-    found = defaultdict[tuple[str, Any], set[str]](set)
+    types = defaultdict[tuple[str, Any], set[str]](set)
     for name, calls in MANY.items():
         for call, _ in calls:
             assert isinstance(call, Call)
-            found[name, "result"].add(str(call.type))
+            types[name, "result"].add(str(call.type))
             for place, argument in enumerate(call.arguments):
-                found[name, place].add(str(type_of(argument)))
-    return found
+                types[name, place].add(str(type_of(argument)))
+    return types
 
 
 TYPES = _drawn_types()
 
 
 def _misfits(call: Call) -> Iterator[Call]:
-    """The call with an argument, or a result, of a type that Catalyst does not give it."""
+    """Yield the call with an argument or a result of a type that Catalyst never gives it."""
     for data_type, column in COLUMNS.items():
         for place in range(len(call.arguments)):
             if _is_misfit(call.name, place, data_type):
@@ -125,7 +125,7 @@ def _is_misfit(name: str, place: Any, data_type: DataType) -> bool:
 
 
 @pytest.mark.parametrize("function", DRAWN)
-def test_nothing_is_known_of_types_that_do_not_fit(function: str) -> None:
+def test_mismatched_types_give_no_bounds(function: str) -> None:
     for call, _ in DRAWN[function]:
         assert isinstance(call, Call)
         for misfit in _misfits(call):

@@ -1,4 +1,4 @@
-"""Where predicates may raise: the bounds of a file prove that they do not, or nothing does."""
+"""Predicates that may raise: only the bounds of a file can prove that they do not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tamis.expr.nodes import (
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.table import ArrowStatistics
 
-# 1 .. 5, 0 .. 5, up to the end of the type, not known, NULL only
+# 1 .. 5, 0 .. 5, up to the end of the type, unknown, NULL only.
 FILES = pa.table(
     {
         "num_records": [10, 10, 10, 10, 10],
@@ -54,7 +54,7 @@ ten, one = Literal(10, INTEGER), Literal(1, INTEGER)
 divided = call("IntegralDivide", Call("Cast", (ten,), (), LONG), a, to=LONG)
 casted = call("Cast", s)
 
-# predicate, in which files it may raise
+# Predicate, and the files in which it may raise.
 TABLE: list[tuple[Expr, list[bool]]] = [
     (above(a), [False] * 5),
     (above(call("Add", a, one)), [False, False, True, True, False]),
@@ -75,17 +75,17 @@ TABLE: list[tuple[Expr, list[bool]]] = [
 
 
 @pytest.mark.parametrize(("predicate", "raises"), TABLE)
-def test_where_a_predicate_may_raise(predicate: Expr, raises: list[bool]) -> None:
-    found = np.broadcast_to(may_raise(predicate, ArrowStatistics(FILES)), 5)
-    assert found.tolist() == raises
+def test_predicate_may_raise_only_where_bounds_allow(predicate: Expr, raises: list[bool]) -> None:
+    flags = np.broadcast_to(may_raise(predicate, ArrowStatistics(FILES)), 5)
+    assert flags.tolist() == raises
     assert can_raise(predicate) or not any(raises)
 
 
-def test_a_like_pattern_with_an_escape_can_raise() -> None:
+def test_like_pattern_with_an_escape_may_raise() -> None:
     pattern = Literal("a\\b%", STRING)
     assert can_raise(Call("Like", (s, pattern), (("escapeChar", "\\"),), BOOLEAN))
 
 
-def test_functions_of_doubles_give_nan_and_raise_nothing() -> None:
+def test_double_functions_return_nan_and_do_not_raise() -> None:
     x = Column(("x",), DOUBLE)
     assert not can_raise(above(Call("Log", (x,), (), DOUBLE), 1.0, DOUBLE))

@@ -1,4 +1,4 @@
-"""Some containers of a table say what a table of these containers alone says."""
+"""Selected containers of a table give the same statistics as a table of only these containers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPES: dict[str, DataType] = {
     "p": LONG,
     "alike": LONG,
 }
-#: Five containers; the fourth is empty.
+#: Five containers. The fourth is empty.
 TABLE = pa.table(
     {
         "num_records": [5, 6, 7, 0, None],
@@ -55,34 +55,37 @@ def statistics(table: pa.Table = TABLE) -> ArrowStatistics:
     return ArrowStatistics(table, SPEC)
 
 
-def listed(array: Any, count: int) -> Any:
+def as_list(array: Any, count: int) -> Any:
     if array is None:
         return None
     values = array.tolist() if isinstance(array, np.ndarray) else array.to_pylist()
     return values * count if len(values) == 1 else values
 
 
-def said_by(found: Statistics) -> list[Any]:
-    """Everything that statistics say, container by container."""
-    count = found.num_containers
-    everything: list[Any] = [count, listed(found.empty(), count)]
+def facts_of(selected: Statistics) -> list[Any]:
+    """Return all facts in the statistics, container by container."""
+    count = selected.num_containers
+    everything: list[Any] = [count, as_list(selected.empty(), count)]
     for name, data_type in TYPES.items():
         column = Column((name,), data_type)
-        bounds, certain = found.bounds(column), found.certain(column)
+        bounds, certain = selected.bounds(column), selected.certain(column)
         arrays = [bounds.can_be_null, bounds.can_be_nan, bounds.can_be_value]
-        # Of no container a bucket is known: as if there were no bucket.
+        # A bucket that is unknown for all containers counts as no bucket.
         buckets = [each.ordinals for each in bounds.buckets] or [np.array([-1])]
         arrays += [certain.nulls, certain.attained, *buckets]
-        everything.append([name, *(listed(each, count) for each in arrays)])
-        for edge, known in ((bounds.lower, bounds.lower_known), (bounds.upper, bounds.upper_known)):
-            values, flags = listed(edge, count), listed(known, count) or [True] * count
-            held = [None] * count if values is None else values
-            everything.append([v if k else None for v, k in zip(held, flags, strict=True)])
+        everything.append([name, *(as_list(each, count) for each in arrays)])
+        for edge, edge_known in (
+            (bounds.lower, bounds.lower_known),
+            (bounds.upper, bounds.upper_known),
+        ):
+            values, flags = as_list(edge, count), as_list(edge_known, count) or [True] * count
+            cells = [None] * count if values is None else values
+            everything.append([v if k else None for v, k in zip(cells, flags, strict=True)])
     return everything
 
 
-def without_none(everything: list[Any]) -> list[Any]:
-    """No container known to be empty is the same as none of them being empty."""
+def normalized(everything: list[Any]) -> list[Any]:
+    """Treat "no container known to be empty" like "no container empty"."""
     first, empty, *rest = everything
     return [first, empty or [False] * first, *rest]
 
@@ -106,17 +109,17 @@ CHOICES: dict[str, tuple[Callable[[Statistics], Statistics], list[int]]] = {
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_a_choice_says_what_its_containers_say(choice: str) -> None:
+def test_selection_has_the_statistics_of_its_containers(choice: str) -> None:
     choose, ordinals = CHOICES[choice]
     alone = statistics(TABLE.take(pa.array(ordinals)))
-    assert without_none(said_by(choose(statistics()))) == without_none(said_by(alone))
+    assert normalized(facts_of(choose(statistics()))) == normalized(facts_of(alone))
 
 
-def test_what_is_said_of_each_container() -> None:
-    found = said_by(statistics())
-    assert found[:2] == [5, [False, False, False, True, False]]
-    by_name = {each[0]: each[1:] for each in found[2:] if isinstance(each[0], str)}
-    # Whether it may be NULL, NaN, a value; how many are NULL, and whether the edges are values.
+def test_statistics_of_each_container() -> None:
+    facts = facts_of(statistics())
+    assert facts[:2] == [5, [False, False, False, True, False]]
+    by_name = {each[0]: each[1:] for each in facts[2:] if isinstance(each[0], str)}
+    # May be NULL, NaN, a value; the NULL count; and whether the edges are values.
     assert by_name["a"][:5] == [
         [False, True, True, False, True],
         [False] * 5,
@@ -126,12 +129,12 @@ def test_what_is_said_of_each_container() -> None:
     ]
     assert by_name["d"][1] == [False, True, True, False, False]
     assert by_name["alike"][3] == [0, 0, 0, 0, -1]
-    # No row lies in the bucket of an empty container.
+    # An empty container has no row in its bucket.
     assert by_name["p"][-1] == [0, 1, -1, -1, 2]
 
 
 OPEN: list[tuple[str | None, bool, str | None, bool, tuple[str | None, bool]]] = [
-    # an upper edge and whether it is open, another one, and the tighter of the two
+    # An upper edge and whether it is open, another edge, and the tighter of the two.
     ("b", True, "c", False, ("b", True)),
     ("b", True, "a", False, ("a", False)),
     ("b", True, "b", False, ("b", True)),
@@ -150,37 +153,37 @@ OPEN: list[tuple[str | None, bool, str | None, bool, tuple[str | None, bool]]] =
 def text(upper: list[str | None], is_open: list[bool], how: str) -> Bounds:
     edge = pa.array([None if each is None else each.encode() for each in upper], pa.large_binary())
     flags = np.array(is_open)
-    given = None if how == "None where none is" and not flags.any() else flags
+    open_flags = None if how == "None if no edge is open" and not flags.any() else flags
     lower = None if how == "no lower edge" else pa.array([b""] * len(upper), pa.large_binary())
-    return Bounds(STRING, lower, edge, NO, NO, YES, upper_open=given)
+    return Bounds(STRING, lower, edge, NO, NO, YES, upper_open=open_flags)
 
 
-@pytest.mark.parametrize("how", ["flags", "None where none is", "no lower edge"])
-def test_the_tighter_upper_edge_says_whether_it_is_open(how: str) -> None:
+@pytest.mark.parametrize("how", ["flags", "None if no edge is open", "no lower edge"])
+def test_intersection_takes_openness_from_the_tighter_edge(how: str) -> None:
     cases = [([line[0]], [line[1]], [line[2]], [line[3]], [line[4]]) for line in OPEN]
     cases.append(tuple([line[place] for line in OPEN] for place in range(5)))  # type: ignore[arg-type]
-    for one, one_open, other, other_open, expected in cases:
-        found = intersect(text(one, one_open, how), text(other, other_open, how))
-        assert found.upper is not None
-        edges = [each.decode() if each is not None else None for each in found.upper.to_pylist()]
+    for one, one_open, another, another_open, expected in cases:
+        both = intersect(text(one, one_open, how), text(another, another_open, how))
+        assert both.upper is not None
+        edges = [each.decode() if each is not None else None for each in both.upper.to_pylist()]
         assert edges == [edge for edge, _ in expected]
-        flags = [False] * len(edges) if found.upper_open is None else found.upper_open.tolist()
+        flags = [False] * len(edges) if both.upper_open is None else both.upper_open.tolist()
         assert (flags * len(edges))[: len(edges)] == [is_open for _, is_open in expected]
 
 
-def test_one_edge_for_all_is_intersected_with_each() -> None:
+def test_shared_edge_is_intersected_with_each_container() -> None:
     one = text(["b"], [True], "flags")
     several = text(["a", "b", "c", None], [False] * 4, "flags")
     for left, right in ((one, several), (several, one)):
-        found = intersect(left, right)
-        assert found.upper is not None
-        assert found.upper_open is not None
-        assert found.upper.to_pylist() == [b"a", b"b", b"b", b"b"]
-        assert found.upper_open.tolist() == [False, True, True, True]
+        both = intersect(left, right)
+        assert both.upper is not None
+        assert both.upper_open is not None
+        assert both.upper.to_pylist() == [b"a", b"b", b"b", b"b"]
+        assert both.upper_open.tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize("data_type", [LONG, DOUBLE, WIDE], ids=str)
-def test_edges_that_only_one_side_knows(data_type: DataType) -> None:
+def test_intersection_preserves_edges_known_on_one_side(data_type: DataType) -> None:
     dtype = np.float64 if data_type == DOUBLE else np.int64
 
     def edge(values: list[int | None], filler: float) -> Any:
@@ -196,19 +199,19 @@ def test_edges_that_only_one_side_knows(data_type: DataType) -> None:
     nothing = Bounds(data_type, None, None, NO, NO, YES)
     every = Bounds(data_type, edge([1, 1], least), edge([9, 9], greatest), NO, NO, YES)
     for left, right in ((some, nothing), (nothing, some)):
-        found = intersect(left, right)
-        assert found.lower_known is not None
-        assert found.upper_known is not None
-        assert found.lower_known.tolist() == found.upper_known.tolist() == [True, False]
+        both = intersect(left, right)
+        assert both.lower_known is not None
+        assert both.upper_known is not None
+        assert both.lower_known.tolist() == both.upper_known.tolist() == [True, False]
     for left, right in ((some, every), (every, some)):
-        found = intersect(left, right)
-        assert found.lower_known is None or found.lower_known.all()
-        assert listed(found.lower, 2) == [3, 1]
-        assert listed(found.upper, 2) == [5, 9]
+        both = intersect(left, right)
+        assert both.lower_known is None or both.lower_known.all()
+        assert as_list(both.lower, 2) == [3, 1]
+        assert as_list(both.upper, 2) == [5, 9]
 
 
 class Recording(ArrowStatistics):
-    """Statistics that hold bounds of one expression, and no members."""
+    """Statistics with bounds of one expression, and without members."""
 
     def expression(self, key: str) -> Bounds | None:
         edge = np.arange(self.num_containers)
@@ -219,20 +222,20 @@ class Recording(ArrowStatistics):
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_recorded_expressions_of_a_choice(choice: str) -> None:
+def test_selection_has_the_bounds_of_recorded_expressions(choice: str) -> None:
     choose, ordinals = CHOICES[choice]
     chosen = choose(Recording(TABLE, SPEC))
     for unknown in (chosen.expression("other"), chosen.members("known")):
         assert unknown is None
-    found = chosen.expression("known")
-    assert found is not None
-    assert (listed(found.lower, 5), listed(found.upper, 5)) == (
+    bounds = chosen.expression("known")
+    assert bounds is not None
+    assert (as_list(bounds.lower, 5), as_list(bounds.upper, 5)) == (
         (ordinals * 5 if len(ordinals) == 1 else ordinals),
         ([each + 1 for each in ordinals] * (5 if len(ordinals) == 1 else 1)),
     )
 
 
-def test_what_was_recorded_is_of_the_key_and_the_type() -> None:
+def test_recorded_bounds_require_key_and_type() -> None:
     recording, plain = Recording(TABLE, SPEC), statistics()
     column = Column(("a",), LONG)
     for key, data_type, is_known in (

@@ -1,7 +1,7 @@
-"""CAST of strings between two others: every pair of edges among a few dozen strings.
+"""CAST of strings between two edges: every pair of edges from a few dozen strings.
 
-The reference is written here once more, and plainly: what Spark reads as a date, a timestamp or a
-number, for the spellings that the strings below have.
+The reference is a simple second implementation: which of the strings below Spark reads as a date, a
+timestamp or a number.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def date_of(text: str) -> int | None:
             None if match[2] is None else int(np.datetime64("2024-01-01", "D").astype(int)) + 10**6
         )
     try:
-        found = datetime.date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
+        parsed = datetime.date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
     except ValueError:
         return None
-    return found.toordinal() - datetime.date(1970, 1, 1).toordinal()
+    return parsed.toordinal() - datetime.date(1970, 1, 1).toordinal()
 
 
 def moment_of(text: str, with_zone: bool) -> int | None:
@@ -86,33 +86,33 @@ READ = {
 
 @pytest.mark.parametrize("mode", ["LEGACY", "TRY", "ANSI"])
 @pytest.mark.parametrize("data_type", READ, ids=str)
-def test_no_moment_lies_outside_of_its_bounds(data_type: DataType, mode: str) -> None:
+def test_moment_of_every_string_lies_within_the_bounds(data_type: DataType, mode: str) -> None:
     pairs = list(combinations_with_replacement(MOMENTS, 2))
     between = [tuple(text for text in MOMENTS if low <= text <= high) for low, high in pairs]
     tried = cast(s, data_type, mode)
     claim = claim_over(tried, table_over((s,), [(texts,) for texts in between]))
     read = READ[data_type]
-    known = 0
+    bounded = 0
     for place, texts in enumerate(between):
         if not claim.says_anything[place]:
             continue
-        known += 1
+        bounded += 1
         values = [read(text) for text in texts]
         assert claim.can_be_null[place] or None not in values, texts
         assert mode != "ANSI" or None not in values, texts
-        found = [each for each in values if each is not None]
-        if found:
-            assert claim.lower[place] <= min(found), (texts, claim.lower[place])
-            assert max(found) <= claim.upper[place], (texts, claim.upper[place])
-    assert known > (400 if mode != "ANSI" else 20)
+        moments = [each for each in values if each is not None]
+        if moments:
+            assert claim.lower[place] <= min(moments), (texts, claim.lower[place])
+            assert max(moments) <= claim.upper[place], (texts, claim.upper[place])
+    assert bounded > (400 if mode != "ANSI" else 20)
 
 
 def days(text: str) -> int:
     return int(np.datetime64(text, "D").astype(np.int64))
 
 
-#: Two strings, and between which dates all those lie that are written between them. "2024-05-1T",
-#: which comes after "2024-05-10", is the first of May.
+#: Two strings, and the first and last date of all strings between them. "2024-05-1T" sorts after
+#: "2024-05-10" and is the first of May.
 DATES = [
     ("2024-05-10", "2024-05-20", "2024-05-01", "2024-05-20"),
     ("2024-05-15", "2024-05-15", "2024-05-15", "2024-05-15"),
@@ -131,7 +131,7 @@ DATES = [
 
 
 @pytest.mark.parametrize(("lower", "upper", "first", "last"), DATES)
-def test_dates_of_one_year(lower: str, upper: str, first: str, last: str) -> None:
+def test_dates_within_one_year_are_bounded(lower: str, upper: str, first: str, last: str) -> None:
     table = table_over((s,), [((lower, upper),), ((lower, upper, None),)])
     for mode in ("LEGACY", "TRY"):
         single = lower == upper
@@ -158,13 +158,13 @@ def test_dates_of_one_year(lower: str, upper: str, first: str, last: str) -> Non
         (" 2024-01-01", " 2024-01-02"),
     ],
 )
-def test_dates_of_no_one_year_are_unknown(lower: str, upper: str) -> None:
+def test_dates_across_years_are_unknown(lower: str, upper: str) -> None:
     table = table_over((s,), [((lower, upper),)])
     for data_type in READ:
         assert not claim_over(cast(s, data_type, "TRY"), table).says_anything[0]
 
 
-#: A string and its number, to nine digits behind the point; None: not read, and so not known.
+#: A string and its number, with nine digits after the point. None: Spark does not read it.
 NUMBERS: list[tuple[str, str | None]] = [
     *(
         (text, text)
@@ -203,7 +203,7 @@ FRACTIONS: list[tuple[str, str | None]] = [
 
 @pytest.mark.parametrize("mode", ["LEGACY", "TRY", "ANSI"])
 @pytest.mark.parametrize("data_type", [BYTE, SHORT, INTEGER, LONG], ids=str)
-def test_whole_numbers(data_type: DataType, mode: str) -> None:
+def test_texts_as_whole_numbers(data_type: DataType, mode: str) -> None:
     for text, written in NUMBERS:
         claim = claim_over(
             cast(s, data_type, mode), table_over((s,), [((text,),), ((text, None),)])
@@ -224,7 +224,7 @@ def test_whole_numbers(data_type: DataType, mode: str) -> None:
 @pytest.mark.parametrize(
     "data_type", [DOUBLE, FLOAT, decimal(18, 9), decimal(5, 1), decimal(12, 2)], ids=str
 )
-def test_fractions(data_type: DataType) -> None:
+def test_texts_as_fractions(data_type: DataType) -> None:
     for text, written in [*FRACTIONS, *NUMBERS[:8]]:
         tried = cast(s, data_type, "TRY")
         claim = claim_over(tried, table_over((s,), [((text,),), ((text, None),)]))
@@ -258,7 +258,7 @@ def test_fractions(data_type: DataType) -> None:
         *((text, None) for text in ("", "tr", "2", "on", "true ", "yess", "t\0", "\u0131")),
     ],
 )
-def test_booleans(text: str, value: bool | None) -> None:
+def test_texts_as_booleans(text: str, value: bool | None) -> None:
     claim = claim_over(cast(s, BOOLEAN, "TRY"), table_over((s,), [((text,),), ((text, None),)]))
     if value is None:
         assert not any(claim.says_anything)
@@ -268,7 +268,7 @@ def test_booleans(text: str, value: bool | None) -> None:
 
 
 @pytest.mark.parametrize("data_type", [LONG, DOUBLE, decimal(9, 2), BOOLEAN], ids=str)
-def test_several_texts_are_unknown(data_type: DataType) -> None:
+def test_several_texts_give_no_bounds(data_type: DataType) -> None:
     several: list[tuple[Any, ...]] = [("1", "2"), ("f", "t"), ("10", "100")]
     claim = claim_over(cast(s, data_type, "TRY"), table_over((s,), [(each,) for each in several]))
     assert not any(claim.says_anything)

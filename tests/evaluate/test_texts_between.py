@@ -1,7 +1,7 @@
-"""Functions of strings between two others: every pair of edges among some dozens of strings.
+"""Functions of strings between two edges: every pair of edges from a few dozen strings.
 
-For each function the table says what its bounds are, from the two edges alone. Where both edges are
-one string the bounds are its value; and no string between the edges has a value outside of them.
+For each function the table states its bounds as a function of the two edges. If both edges are the
+same string, the bounds are its value. No string between the edges has a value outside the bounds.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ STRINGS = sorted(
     key=str.encode,
 )
 PAIRS = list(combinations_with_replacement(STRINGS, 2))
-#: The lower and the upper edge; None: not known.
+#: The lower and the upper edge. None: unknown.
 Edges = tuple[bytes | int | None, bytes | int | None]
 Rule = Callable[[bytes, bytes], Edges]
 
 
-def shared(low: bytes, high: bytes) -> bytes:
-    """What both begin with."""
+def common_prefix(low: bytes, high: bytes) -> bytes:
+    """Return the common prefix."""
     size = next(
         (place for place, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), None
     )
@@ -53,13 +53,13 @@ def unknown_truth(low: bytes, high: bytes) -> Edges:
     return 0, 1
 
 
-def of_edges(function: Callable[[bytes], Any]) -> Rule:
-    """It rises, so that the edges go to the edges."""
+def monotone(function: Callable[[bytes], Any]) -> Rule:
+    """Bounds of a function that rises: the edges map to the edges."""
     return lambda low, high: (function(low), function(high))
 
 
-def after_itself(end: bytes) -> Rule:
-    """x || end: the greatest is a beginning of the upper edge, not less than the lower one."""
+def followed_by(end: bytes) -> Rule:
+    """Bound x || end. The greatest is a prefix of the upper edge, not below the lower edge."""
 
     def rule(low: bytes, high: bytes) -> Edges:
         beginnings = [high[:size] for size in range(len(high) + 1)]
@@ -68,33 +68,33 @@ def after_itself(end: bytes) -> Rule:
     return rule
 
 
-def without_spaces_at_end(low: bytes, high: bytes) -> Edges:
+def trimmed_at_end(low: bytes, high: bytes) -> Edges:
     stops = [place for place, byte in enumerate(low) if byte <= 0x20]
     return low[: stops[0]] if stops else low, high
 
 
-def without_spaces_before(low: bytes, high: bytes) -> Edges:
+def trimmed_at_start(low: bytes, high: bytes) -> Edges:
     return (low, high) if low[:1] > b" " else (None, None)
 
 
-def without_spaces(low: bytes, high: bytes) -> Edges:
-    return without_spaces_at_end(low, high) if low[:1] > b" " else (None, None)
+def trimmed(low: bytes, high: bytes) -> Edges:
+    return trimmed_at_end(low, high) if low[:1] > b" " else (None, None)
 
 
 def mapped(function: Callable[[str], str]) -> Rule:
-    """What both begin with, up to an i and to what is not ASCII: all begin with it, mapped."""
+    """Bounds by the mapped common prefix, up to an i or the first non-ASCII character."""
 
     def rule(low: bytes, high: bytes) -> Edges:
-        both = shared(low, high)
-        stops = [place for place, byte in enumerate(both) if byte >= 0x80 or byte in b"iI"]
-        begin = function(both[: stops[0] if stops else None].decode()).encode()
+        prefix = common_prefix(low, high)
+        stops = [place for place, byte in enumerate(prefix) if byte >= 0x80 or byte in b"iI"]
+        begin = function(prefix[: stops[0] if stops else None].decode()).encode()
         return begin, begin[:-1] + bytes([begin[-1] + 1]) if begin else None
 
     return rule
 
 
 def part_of(start: int, size: int) -> Rule:
-    """Monotone behind a beginning of ASCII that all share."""
+    """Monotone after a common ASCII prefix."""
 
     def rule(low: bytes, high: bytes) -> Edges:
         begin = start - 1
@@ -107,7 +107,7 @@ def part_of(start: int, size: int) -> Rule:
 
 
 def containing(part: bytes) -> Rule:
-    return lambda low, high: (int(part in shared(low, high)), 1)
+    return lambda low, high: (int(part in common_prefix(low, high)), 1)
 
 
 def may_begin_with(begin: bytes) -> Rule:
@@ -125,16 +125,16 @@ def first_characters(size: int) -> Callable[[bytes], bytes]:
 
 
 TABLE: tuple[tuple[Call, Rule], ...] = (
-    *((call("Substring", STRING, s, start, size), of_edges(first_characters(size))) for start in (0, 1) for size in (1, 2, 3)),
+    *((call("Substring", STRING, s, start, size), monotone(first_characters(size))) for start in (0, 1) for size in (1, 2, 3)),
     *((call("Substring", STRING, s, start, size), part_of(start, size)) for start in (2, 3) for size in (1, 2)),
     *((call("Substring", STRING, s, start, 1), unknown) for start in (-1, -2)),
-    *((call("Substring", STRING, s, start, 0), of_edges(lambda text: b"")) for start in (1, 2, -1)),
-    *((call("Concat", STRING, before, s), of_edges(before.encode().__add__)) for before in ("", "p", "é")),
-    *((call("Concat", STRING, s, end), after_itself(end.encode())) for end in ("a", "B", "aB", "é", "\0", "ba", "\U0010ffff")),
-    (call("Concat", STRING, s, ""), of_edges(lambda text: text)),
-    (call("StringTrimRight", STRING, s), without_spaces_at_end),
-    (call("StringTrimLeft", STRING, s), without_spaces_before),
-    (call("StringTrim", STRING, s), without_spaces),
+    *((call("Substring", STRING, s, start, 0), monotone(lambda text: b"")) for start in (1, 2, -1)),
+    *((call("Concat", STRING, before, s), monotone(before.encode().__add__)) for before in ("", "p", "é")),
+    *((call("Concat", STRING, s, end), followed_by(end.encode())) for end in ("a", "B", "aB", "é", "\0", "ba", "\U0010ffff")),
+    (call("Concat", STRING, s, ""), monotone(lambda text: text)),
+    (call("StringTrimRight", STRING, s), trimmed_at_end),
+    (call("StringTrimLeft", STRING, s), trimmed_at_start),
+    (call("StringTrim", STRING, s), trimmed),
     (call("Upper", STRING, s), mapped(str.upper)),
     (call("Lower", STRING, s), mapped(str.lower)),
     *((call("Contains", BOOLEAN, s, part), containing(part.encode())) for part in ("a", "aB", "é", "i")),
@@ -144,12 +144,12 @@ TABLE: tuple[tuple[Call, Rule], ...] = (
     *((call("StartsWith", BOOLEAN, s, text), begins_with(text.encode())) for text in ("a", "aB", "é")),
     *((call("StringReplace", STRING, s, *pair), unknown) for pair in (("a", "b"), ("B", ""))),
     *((call(name, STRING, s, 3, "x"), unknown) for name in ("StringLPad", "StringRPad")),
-    # an escaped character means itself
+    # An escaped character matches itself.
     *((call("Like", BOOLEAN, s, text, escapeChar="\\"), may_begin_with(b"a")) for text in ("a%B", "a_", "a%\\%")),
     (call("Like", BOOLEAN, s, "a\\%%", escapeChar="\\"), may_begin_with(b"a%")),
     (call("StringRepeat", STRING, s, 2), unknown),
     (call("Reverse", STRING, s), unknown),
-    (call("Cast", BINARY, s), of_edges(lambda text: text)),
+    (call("Cast", BINARY, s), monotone(lambda text: text)),
 )  # fmt: skip
 
 
@@ -160,8 +160,8 @@ def _id(value: Any) -> str:
 def _value(tried: Call, text: str) -> Any:
     if tried.name == "Cast":
         return text.encode()
-    found = row_value(tried, {s.path: text})
-    return found.encode() if isinstance(found, str) else found
+    value = row_value(tried, {s.path: text})
+    return value.encode() if isinstance(value, str) else value
 
 
 @pytest.mark.parametrize(("tried", "rule"), TABLE, ids=_id)
@@ -170,20 +170,20 @@ def test_bounds_follow_from_the_edges(tried: Call, rule: Rule) -> None:
     values = {text: _value(tried, text) for text in STRINGS}
     places = {text: place for place, text in enumerate(STRINGS)}
     for place, (low, high) in enumerate(PAIRS):
-        found = claim.lower[place], claim.upper[place]
-        text = (to_sql(tried), low, high, found)
+        claimed = claim.lower[place], claim.upper[place]
+        text = (to_sql(tried), low, high, claimed)
         flags = claim.can_be_null[place], claim.can_be_nan[place], claim.can_be_value[place]
         assert flags == (False, False, True) or not claim.says_anything[place], text
         between = [values[each] for each in STRINGS[places[low] : places[high] + 1]]
-        assert found[0] is None or found[0] <= min(between), text
-        assert found[1] is None or max(between) <= found[1], text
+        assert claimed[0] is None or claimed[0] <= min(between), text
+        assert claimed[1] is None or max(between) <= claimed[1], text
         if low == high and (low.isascii() or tried.name not in ("Upper", "Lower")):
-            assert found == (values[low], values[low]), text
+            assert claimed == (values[low], values[low]), text
         elif low != high:
-            assert found == rule(low.encode(), high.encode()), text
+            assert claimed == rule(low.encode(), high.encode()), text
 
 
-#: The beginning of all strings that match: a quantifier may take the last character away.
+#: The common prefix of all matching strings. A quantifier may remove the last character.
 REGULAR_EXPRESSIONS = [
     ("^a", b"a"),
     ("^aB", b"aB"),
@@ -196,7 +196,7 @@ REGULAR_EXPRESSIONS = [
 
 
 @pytest.mark.parametrize(("pattern", "begin"), REGULAR_EXPRESSIONS)
-def test_regular_expressions_say_where_all_matches_begin(pattern: str, begin: bytes) -> None:
+def test_regular_expressions_bound_by_the_common_prefix(pattern: str, begin: bytes) -> None:
     tried = call("RLike", BOOLEAN, s, pattern)
     claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
     matching = [text for text in STRINGS if row_value(tried, {s.path: text})]
@@ -208,8 +208,8 @@ def test_regular_expressions_say_where_all_matches_begin(pattern: str, begin: by
 
 
 @pytest.mark.parametrize("prefix", ["A", "AB", "B", "C", "é", " ", ""])
-def test_an_open_upper_edge_is_no_value(prefix: str) -> None:
-    """upper(x) lies in [beginning, the string after it): where that is a prefix, none has it."""
+def test_open_upper_edge_is_not_a_value(prefix: str) -> None:
+    """upper(x) lies in [prefix, next prefix). No value has the prefix that is the open edge."""
     tried = call("StartsWith", BOOLEAN, call("Upper", STRING, s), prefix)
     claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
     least = prefix.encode()
@@ -224,18 +224,18 @@ def test_an_open_upper_edge_is_no_value(prefix: str) -> None:
             assert isinstance(lower, bytes)
             assert isinstance(upper, bytes)
             expected = int(least <= lower and upper <= end), int(lower < end and upper > least)
-        found = claim.lower[place], claim.upper[place]
-        # which strings begin with it as capitals may say more than the edges
-        assert found[0] >= expected[0], (low, high)
-        assert found[1] <= expected[1], (low, high)
+        claimed = claim.lower[place], claim.upper[place]
+        # The strings whose capitals have the prefix may say more than the edges.
+        assert claimed[0] >= expected[0], (low, high)
+        assert claimed[1] <= expected[1], (low, high)
         places = range(STRINGS.index(low), STRINGS.index(high) + 1)
-        held = [STRINGS[each].upper().startswith(prefix) for each in places]
-        assert found[0] <= min(held), (low, high)
-        assert found[1] >= max(held), (low, high)
+        matches = [STRINGS[each].upper().startswith(prefix) for each in places]
+        assert claimed[0] <= min(matches), (low, high)
+        assert claimed[1] >= max(matches), (low, high)
 
 
 @pytest.mark.parametrize("name", ["Length", "OctetLength", "BitLength"])
-def test_lengths(name: str) -> None:
+def test_length_bounds(name: str) -> None:
     tried = call(name, INTEGER, s)
     claim = claim_over(tried, table_over((s,), [(pair,) for pair in PAIRS]))
     unit = 8 if name == "BitLength" else 1
@@ -244,38 +244,38 @@ def test_lengths(name: str) -> None:
             value = row_value(tried, {s.path: low})
             assert (claim.lower[place], claim.upper[place]) == (value, value), low
         else:
-            # Greater than the empty string: not empty.
+            # Greater than the empty string, so not empty.
             assert claim.lower[place] == (unit if low else 0), (low, high)
             assert claim.upper[place] == (1 << 31) - 1
 
 
 @pytest.mark.parametrize("tried", [tried for tried, _ in TABLE], ids=_id)
-def test_an_edge_that_is_not_known_bounds_nothing(tried: Call) -> None:
-    """No string at or below the upper edge, or from the lower one on, has a value outside."""
+def test_unknown_edge_bounds_nothing(tried: Call) -> None:
+    """Check that no string beyond the known edge has a value outside the bounds."""
     values = [_value(tried, text) for text in STRINGS]
     for side in ("min.s", "max.s"):
         cells = {
             side: pa.array(STRINGS),
             "null_count.s": pa.array([0, 1] * (len(STRINGS) // 2) + [0] * (len(STRINGS) % 2)),
         }
-        other = "max.s" if side == "min.s" else "min.s"
-        for table in (cells, {**cells, other: pa.array([None] * len(STRINGS), pa.string())}):
+        other_side = "max.s" if side == "min.s" else "min.s"
+        for table in (cells, {**cells, other_side: pa.array([None] * len(STRINGS), pa.string())}):
             statistics = ArrowStatistics(pa.table(table))
             data_type = type_of(tried)
             assert data_type is not None
             claim = claim_of("", data_type.name, tried, statistics, len(STRINGS))
             assert claim is not None
             for place in range(len(STRINGS)):
-                held = values[place:] if side == "min.s" else values[: place + 1]
+                possible = values[place:] if side == "min.s" else values[: place + 1]
                 lower, upper = claim.lower[place], claim.upper[place]
                 text = (STRINGS[place], side, lower, upper)
-                assert lower is None or lower <= min(held), text
-                assert upper is None or max(held) <= upper, text
+                assert lower is None or lower <= min(possible), text
+                assert upper is None or max(possible) <= upper, text
                 assert claim.can_be_null[place] or place % 2 == 0, text
 
 
 @pytest.mark.parametrize("tried", [tried for tried, _ in TABLE], ids=_id)
-def test_a_container_alone_says_the_same(tried: Call) -> None:
+def test_containers_are_evaluated_independently(tried: Call) -> None:
     some = [(pair,) for pair in PAIRS[:: len(PAIRS) // 25]]
     together = claim_over(tried, table_over((s,), some))
     for place, pair in enumerate(some):

@@ -1,4 +1,4 @@
-"""Calls of known functions whose arguments make the result unknown in every file."""
+"""Calls of supported functions whose arguments make the result unknown in every file."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ def interval(months: int, days: int, micros: int) -> Literal:
 
 
 UNKNOWN: tuple[Call, ...] = (
-    # Units and days of the week that there are not.
+    # Units and weekdays that do not exist.
     *(call("TruncDate", DATE, day, unit) for unit in ("DAY", "HOUR", "", "Q")),
     *(call("TruncTimestamp", TIMESTAMP, unit, ts) for unit in ("DECADE", "", "MO")),
     *(call("NextDay", DATE, day, name) for name in ("", "M", "MOO")),
     *(call("TimestampAdd", TIMESTAMP, 1, ts, unit=unit) for unit in ("DECADE", "")),
     *(call("TimestampDiff", LONG, at(1), ts, unit=unit) for unit in ("DECADE", "")),
-    # Steps that may pass the end of the type from anywhere.
+    # Steps that may pass the end of the type from any value.
     *(call("TimestampAdd", TIMESTAMP, count, ts, unit=unit) for unit, count in (("YEAR", 20_000), ("MONTH", -240_000), ("DAY", 20_000 * 366), ("WEEK", -2_000_000))),
     call("TimestampAddInterval", TIMESTAMP, ts, Literal(YEARS, DAY_TIME_INTERVAL)),
     call("TimestampAddYMInterval", TIMESTAMP, ts, Literal(240_000, YEAR_MONTH_INTERVAL)),
     *(call("DateAddInterval", DATE, day, interval(*parts)) for parts in ((0, 0, 1), (240_000, 0, 0), (0, 20_000 * 366, 0))),
     call("TimestampAddInterval", TIMESTAMP, ts, Literal(5, YEAR_MONTH_INTERVAL)),
     call("TimestampAddYMInterval", TIMESTAMP, ts, Literal(5, DAY_TIME_INTERVAL)),
-    # Another type than that of the column.
+    # A type other than that of the column.
     call("TimestampAdd", TIMESTAMP_NTZ, 1, ts, unit="DAY"),
     call("SubtractTimestamps", DAY_TIME_INTERVAL, ts, at(1, TIMESTAMP_NTZ)),
     call("TimestampDiff", LONG, ts, at(1, TIMESTAMP_NTZ), unit="DAY"),
-    # Bases and exponents that are none.
+    # Invalid bases and exponents.
     *(call("Logarithm", DOUBLE, base, d) for base in (0.0, 1.0, -2.0, math.inf)),
     *(call("Pow", DOUBLE, d, exponent) for exponent in (0.0, math.inf, -math.inf, math.nan)),
     *(call("Pow", DOUBLE, base, d) for base in (0.0, 1.0, -2.0, math.inf)),
     call("Pow", DOUBLE, d, other(d)),
     call("Logarithm", DOUBLE, other(d), d),
-    # Digits beyond those that a type has.
+    # More digits than the type has.
     *(call("Round", DOUBLE, d, scale) for scale in (16, -16)),
     call("Multiply", decimal(11, 3), n, n),
     call("Add", decimal(12, 1), n, Literal(None, decimal(4, 3))),
-    # Parts that do not always make a date.
+    # Parts that may not make a valid date.
     *(call("MakeDate", DATE, i, month, day_) for month, day_ in ((0, 5), (13, 5), (2, 29), (2, 0))),
-    # Patterns and texts that are not constants, or broken.
+    # Patterns and texts that are not constant or are malformed.
     *(call(name, BOOLEAN, s, other(s)) for name in ("StartsWith", "EndsWith", "Contains")),
     *(call("Like", BOOLEAN, s, pattern, escapeChar="\\") for pattern in ("a\\", "\\b%")),
     *(call("Like", BOOLEAN, s, "a%", escapeChar=escape) for escape in ("", "ab")),
@@ -87,7 +87,7 @@ def _id(value: Any) -> str:
 
 
 @pytest.mark.parametrize("tried", UNKNOWN, ids=_id)
-def test_nothing_is_known(tried: Call) -> None:
+def test_call_gives_no_bounds(tried: Call) -> None:
     table = table_of(columns_of(tried))
     claim = claim_over(tried, table)
     for place, rows in enumerate(table.rows):
@@ -98,7 +98,7 @@ def test_nothing_is_known(tried: Call) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 4])
-def test_another_number_of_arguments(count: int) -> None:
+def test_wrong_number_of_arguments_gives_no_bounds(count: int) -> None:
     for name, result in (("Log", DOUBLE), ("Abs", INTEGER), ("MakeDate", DATE), ("IsNaN", BOOLEAN)):
         if (name == "MakeDate" and count == 3) or (name != "MakeDate" and count == 1):
             continue

@@ -1,4 +1,4 @@
-"""Constants as edges: what is a value of a type, and what is none."""
+"""Constants as edges: values of a type, and values of other types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tamis.expr.types import (
 SHORT_DECIMAL, WIDE = decimal(4, 2), decimal(30, 6)
 DAY = 86_400_000_000
 
-#: A type, values of it, and how an edge holds them.
+#: A type, values of it, and the edges that represent them.
 VALUES: list[tuple[DataType, list[Any], list[Any]]] = [
     (BOOLEAN, [True, False], [1, 0]),
     (BYTE, [-128, 0, 127], [-128, 0, 127]),
@@ -51,13 +51,13 @@ VALUES: list[tuple[DataType, list[Any], list[Any]]] = [
 
 @pytest.mark.parametrize(("data_type", "values", "expected"), VALUES, ids=str)
 @pytest.mark.parametrize("times", [1, 9])
-def test_values_of_a_type(
+def test_values_become_edges(
     data_type: DataType, values: list[Any], expected: list[Any], times: int
 ) -> None:
-    """Many are put together at once, few one by one."""
+    """Many values are converted together, few one by one."""
     edge = edge_of(values * times, data_type)
-    found = edge.tolist() if isinstance(edge, np.ndarray) else edge.to_pylist()
-    assert found == expected * times
+    listed = edge.tolist() if isinstance(edge, np.ndarray) else edge.to_pylist()
+    assert listed == expected * times
 
 
 NO_VALUES: list[tuple[DataType, Any]] = [
@@ -76,14 +76,14 @@ NO_VALUES: list[tuple[DataType, Any]] = [
 
 @pytest.mark.parametrize(("data_type", "value"), NO_VALUES, ids=str)
 @pytest.mark.parametrize("times", [1, 9])
-def test_what_is_no_value_of_the_type(data_type: DataType, value: Any, times: int) -> None:
+def test_values_of_another_type_are_rejected(data_type: DataType, value: Any, times: int) -> None:
     with pytest.raises((TypeError, ValueError, ArithmeticError)):
         edge_of([value] * times, data_type)
 
 
 @pytest.mark.parametrize("place", [0, 5, 11])
 @pytest.mark.parametrize("beyond", [-129, 128])
-def test_one_of_many_that_is_none(place: int, beyond: int) -> None:
+def test_one_invalid_value_among_many_is_rejected(place: int, beyond: int) -> None:
     values = [*range(12)]
     values[place] = beyond
     with pytest.raises(OverflowError):
@@ -93,7 +93,7 @@ def test_one_of_many_that_is_none(place: int, beyond: int) -> None:
 NTZ = datetime.datetime(2024, 2, 29, 12, 0, 0, 5)
 MICROS = (NTZ - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
 
-#: A type, what a Python function gave, and the edge.
+#: A type, the result of a Python function, and the edge.
 GIVEN: list[tuple[DataType, Any, Any]] = [
     (LONG, 7, 7),
     (BYTE, 127, 127),
@@ -118,14 +118,16 @@ GIVEN: list[tuple[DataType, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("data_type", "given", "expected"), GIVEN, ids=str)
-def test_what_a_python_function_gives(data_type: DataType, given: Any, expected: Any) -> None:
+@pytest.mark.parametrize(("data_type", "result", "expected"), GIVEN, ids=str)
+def test_result_of_a_python_function_becomes_an_edge(
+    data_type: DataType, result: Any, expected: Any
+) -> None:
     for widen in (-1, 0, 1):
-        assert from_python(given, data_type, widen) == expected
+        assert from_python(result, data_type, widen) == expected
 
 
 @pytest.mark.parametrize("widen", [-1, 0, 1])
-def test_a_timestamp_is_widened(widen: int) -> None:
+def test_timestamp_is_widened(widen: int) -> None:
     with_zone = NTZ.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
     assert from_python(NTZ, TIMESTAMP, widen) == MICROS + widen * DAY
     assert from_python(with_zone, TIMESTAMP, widen) == MICROS - DAY // 12 + widen * DAY
@@ -149,10 +151,10 @@ NOT_GIVEN: list[tuple[DataType, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("data_type", "given"), NOT_GIVEN, ids=str)
-def test_what_is_no_edge(data_type: DataType, given: Any) -> None:
+@pytest.mark.parametrize(("data_type", "result"), NOT_GIVEN, ids=str)
+def test_invalid_result_of_a_python_function_is_rejected(data_type: DataType, result: Any) -> None:
     with pytest.raises(NotAValue):
-        from_python(given, data_type)
+        from_python(result, data_type)
 
 
 @pytest.mark.parametrize(
@@ -174,31 +176,36 @@ def test_what_is_no_edge(data_type: DataType, given: Any) -> None:
     ],
     ids=str,
 )
-def test_what_a_python_function_gets(data_type: DataType, edge: Any, expected: Any) -> None:
-    found = to_python(edge, data_type)
-    assert found == expected
-    assert type(found) is type(expected)
+def test_edge_becomes_the_argument_of_a_python_function(
+    data_type: DataType, edge: Any, expected: Any
+) -> None:
+    argument = to_python(edge, data_type)
+    assert argument == expected
+    assert type(argument) is type(expected)
 
 
 @pytest.mark.parametrize(
     ("data_type", "edge"), [(STRING, b"\xff"), (DATE, 1 << 31), (TIMESTAMP, 1 << 62)]
 )
-def test_what_python_has_no_value_for(data_type: DataType, edge: Any) -> None:
+def test_edge_without_a_python_value_is_rejected(data_type: DataType, edge: Any) -> None:
     with pytest.raises(NotAValue):
         to_python(edge, data_type)
 
 
 @pytest.mark.parametrize("value", [True, False, None])
-def test_a_constant_truth_takes_one_value(value: bool | None) -> None:
-    found = TruthSet.constant(value)
-    flags = [bool(each[0]) for each in (found.can_be_true, found.can_be_false, found.can_be_null)]
+def test_constant_truth_set_has_one_value(value: bool | None) -> None:
+    truth_set = TruthSet.constant(value)
+    flags = [
+        bool(each[0])
+        for each in (truth_set.can_be_true, truth_set.can_be_false, truth_set.can_be_null)
+    ]
     assert flags == [value is True, value is False, value is None]
-    opposite = found.negated()
+    opposite = truth_set.negated()
     assert bool(opposite.can_be_true[0]) is (value is False)
     assert bool(opposite.can_be_false[0]) is (value is True)
     assert bool(opposite.can_be_null[0]) is (value is None)
 
 
-def test_edges_are_of_their_arrow_type() -> None:
+def test_edges_have_the_arrow_type() -> None:
     assert edge_of([Decimal(1)], WIDE).type == pa.decimal128(38, 6)
     assert edge_of(["a"], STRING).type == pa.large_binary()

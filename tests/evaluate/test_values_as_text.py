@@ -1,4 +1,4 @@
-"""Values as text, and moments that are read by a format."""
+"""Values converted to text, and moments parsed with a format."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ WHOLE = (-1000, -999, -100, -99, -10, -9, -1, 0, 1, 9, 10, 99, 100, 101, 999, 10
 
 
 @pytest.mark.parametrize("data_type", [INTEGER, LONG], ids=str)
-def test_whole_numbers_of_as_many_digits_sort_as_text(data_type: DataType) -> None:
+def test_text_of_numbers_of_equal_length_has_bounds(data_type: DataType) -> None:
     column = Column(("c",), data_type)
     pairs = list(combinations_with_replacement(WHOLE, 2))
     claim = claim_over(
         cast(column, STRING, "LEGACY"), table_over((column,), [(each,) for each in pairs])
     )
     for place, (low, high) in enumerate(pairs):
-        alike = len(str(low)) == len(str(high)) and (low < 0) == (high < 0)
-        texts = sorted(str(each).encode() for each in (low, high)) if alike else [None, None]
+        same_length = len(str(low)) == len(str(high)) and (low < 0) == (high < 0)
+        texts = sorted(str(each).encode() for each in (low, high)) if same_length else [None, None]
         assert [claim.lower[place], claim.upper[place]] == texts, (low, high)
         assert claim.can_be_null[place] is False
 
@@ -69,7 +69,7 @@ def test_whole_numbers_of_as_many_digits_sort_as_text(data_type: DataType) -> No
     ],
     ids=str,
 )
-def test_one_value_as_text(data_type: DataType, value: Any, text: bytes | None) -> None:
+def test_text_of_one_value(data_type: DataType, value: Any, text: bytes | None) -> None:
     column = Column(("c",), data_type)
     table = table_over((column,), [((value,),), ((value, None),), ((None,),)])
     claim = claim_over(cast(column, STRING, "LEGACY"), table)
@@ -78,7 +78,7 @@ def test_one_value_as_text(data_type: DataType, value: Any, text: bytes | None) 
     assert claim.can_be_value == [True, True, False]
 
 
-def test_two_values_as_text() -> None:
+def test_text_of_two_values() -> None:
     d, n, flag = Column(("d",), DOUBLE), Column(("n",), decimal(9, 2)), Column(("f",), BOOLEAN)
     for column, values in ((d, (1.5, 2.5)), (d, (1.5, math.nan)), (n, (Decimal(1), Decimal(2)))):
         claim = claim_over(cast(column, STRING, "LEGACY"), table_over((column,), [(values,)]))
@@ -94,7 +94,7 @@ def micros(*parts: int) -> int:
     )  # type: ignore[arg-type]
 
 
-#: A format, a text, and the moment; None: not read, so that nothing is known.
+#: A format, a text, and the moment. None: not parsed, so nothing is known.
 READ: list[tuple[str, str, int | None]] = [
     ("yyyy-MM-dd", "2024-02-29", micros(2024, 2, 29)),
     ("dd.MM.yyyy", "29.02.2024", micros(2024, 2, 29)),
@@ -124,7 +124,9 @@ READ: list[tuple[str, str, int | None]] = [
 @pytest.mark.parametrize(
     "name", ["GetTimestamp", "GetTimestampNTZ", "UnixTimestamp", "ToUnixTimestamp"]
 )
-def test_texts_of_a_format(name: str, pattern: str, text: str, moment: int | None) -> None:
+def test_text_is_parsed_with_the_format(
+    name: str, pattern: str, text: str, moment: int | None
+) -> None:
     result = LONG if "Unix" in name else TIMESTAMP_NTZ if name.endswith("NTZ") else TIMESTAMP
     for zone, hours in (("UTC", 0), ("+02:00", 2)):
         tried = call(name.removesuffix("NTZ"), result, s, pattern, timeZoneId=zone)
@@ -142,7 +144,7 @@ def test_texts_of_a_format(name: str, pattern: str, text: str, moment: int | Non
 
 
 @pytest.mark.parametrize("data_type", [TIMESTAMP, TIMESTAMP_NTZ], ids=str)
-def test_seconds_with_their_fraction(data_type: DataType) -> None:
+def test_seconds_preserve_their_fraction(data_type: DataType) -> None:
     column = Column(("c",), data_type)
     minute = 60_000_000
     pairs = [
@@ -164,7 +166,7 @@ def test_seconds_with_their_fraction(data_type: DataType) -> None:
 
 
 @pytest.mark.parametrize("unit", ["WEEK", "DD", "DAY", "mon", "YY"])
-def test_truncation_to_days(unit: str) -> None:
+def test_truncation_to_whole_days(unit: str) -> None:
     """2024-03-13 was a Wednesday."""
     column = Column(("c",), TIMESTAMP)
     first = micros(2024, 3, 13, 5)

@@ -1,4 +1,4 @@
-"""Values that are written as text: what is no such value is not taken for one."""
+"""Values written as text. Other texts are rejected."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Time zones: what the clocks show between two moments, and when they show what.
+"""Time zones: local times between two moments, and moments between two local times.
 
-Python's zoneinfo is the reference, where it has years (1 to 9999).
+Python's zoneinfo is the reference for its years (1 to 9999).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def micros(text: str) -> int:
-    """Microseconds of a UTC time."""
+    """Return the microseconds of a UTC time."""
     moment = datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
     return (moment - EPOCH) // datetime.timedelta(microseconds=1)
 
@@ -49,7 +49,7 @@ FIRST_OF_12000 = int(np.datetime64("12000-01-01", "D").astype(np.int64))
 
 
 def local_time(name: str, moment: int) -> int:
-    """What the clock shows, in microseconds, by zoneinfo."""
+    """Return the local time in microseconds, by zoneinfo."""
     at = EPOCH + datetime.timedelta(microseconds=moment)
     offset = at.astimezone(zoneinfo.ZoneInfo(name)).utcoffset()
     assert offset is not None
@@ -57,20 +57,20 @@ def local_time(name: str, moment: int) -> int:
 
 
 def moments_of(name: str, local: int) -> list[int]:
-    """The moments at which the clock shows that: none in a gap, two in an overlap."""
+    """Return the moments with this local time: none in a gap, two in an overlap."""
     info = zoneinfo.ZoneInfo(name)
     naive = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=local)
-    found = []
+    moments = []
     for fold in (0, 1):
         at = naive.replace(tzinfo=info, fold=fold).astimezone(datetime.UTC)
         moment = (at - EPOCH) // datetime.timedelta(microseconds=1)
         if local_time(name, moment) == local:
-            found.append(moment)
-    return found
+            moments.append(moment)
+    return moments
 
 
 def table_of(name: str, first_year: int = 1970) -> str:
-    """The table of a zone as the shim writes it, made by searching zoneinfo day by day."""
+    """Return the table of a zone as the shim writes it, by searching zoneinfo day by day."""
     start = (first_year - 1970) * 365 * DAY // DAY * DAY
     offset = local_time(name, start) - start
     text, changes, at = f"{offset // SECOND};", [], start
@@ -88,49 +88,49 @@ def table_of(name: str, first_year: int = 1970) -> str:
     return text + ",".join(changes)
 
 
-def both(name: str) -> list[Zone]:
-    """The zone by its name, and by a table."""
+def both_sources(name: str) -> list[Zone]:
+    """Return the zone by its name, and by a table."""
     options = (("timeZoneId", name), ("zoneTable", table_of(name)))
     return [zone(name), zone_of(Call("Hour", (), options, INTEGER))]
 
 
-ZONES = {name: both(name) for name, _ in CHANGES.values()}
+ZONES = {name: both_sources(name) for name, _ in CHANGES.values()}
 
 
 @given(st.sampled_from(sorted(CHANGES)), st.randoms(use_true_random=False))
-def test_every_local_time_lies_between_its_bounds(change: str, random: Random) -> None:
+def test_local_times_lie_within_their_bounds(change: str, random: Random) -> None:
     name, moment = CHANGES[change]
     reach = random.choice([1, SECOND, 40 * MINUTE, 3 * HOUR, 30 * HOUR])
     lower, upper = sorted(moment + random.randint(-reach, reach) for _ in range(2))
     inside = [lower, upper, *(random.randint(lower, upper) for _ in range(8))]
     inside += [each for each in (moment - 1, moment) if lower <= each <= upper]
-    for known in ZONES[name]:
-        low, high = known.local(np.array([lower]), np.array([upper]))
-        shown = [local_time(name, each) for each in inside]
-        assert low[0] <= min(shown)
-        assert max(shown) <= high[0]
+    for source in ZONES[name]:
+        low, high = source.local(np.array([lower]), np.array([upper]))
+        local_times = [local_time(name, each) for each in inside]
+        assert low[0] <= min(local_times)
+        assert max(local_times) <= high[0]
 
 
 @given(st.sampled_from(sorted(CHANGES)), st.randoms(use_true_random=False))
-def test_every_moment_of_a_local_time_lies_between_its_bounds(change: str, random: Random) -> None:
+def test_moments_of_local_times_lie_within_their_bounds(change: str, random: Random) -> None:
     name, moment = CHANGES[change]
     reach = random.choice([SECOND, 40 * MINUTE, 3 * HOUR, 30 * HOUR])
     center = local_time(name, moment)
     lower, upper = sorted(center + random.randint(-reach, reach) for _ in range(2))
-    for known in ZONES[name]:
-        low, high = known.utc(np.array([lower]), np.array([upper]))
+    for source in ZONES[name]:
+        low, high = source.utc(np.array([lower]), np.array([upper]))
         for local in (lower, upper, *(random.randint(lower, upper) for _ in range(8))):
-            for found in moments_of(name, local):
-                assert low[0] <= found <= high[0]
+            for candidate in moments_of(name, local):
+                assert low[0] <= candidate <= high[0]
 
 
 @pytest.mark.parametrize("name", sorted(ZONES))
 def test_bounds_are_exact_where_no_clock_changes(name: str) -> None:
     noon = micros("2024-01-15 12:00:00")
-    for known in ZONES[name]:
-        low, high = known.local(np.array([noon]), np.array([noon + HOUR]))
+    for source in ZONES[name]:
+        low, high = source.local(np.array([noon]), np.array([noon + HOUR]))
         assert [low[0], high[0]] == [local_time(name, each) for each in (noon, noon + HOUR)]
-        back = known.utc(low, high)
+        back = source.utc(low, high)
         assert [back[0][0], back[1][0]] == [noon, noon + HOUR]
 
 
@@ -143,8 +143,8 @@ def verdict(predicate: Expr, lower: int, upper: int, column: Column = ts) -> str
             "null_count.c": [0],
         }
     )
-    (found,) = tamis.evaluate(predicate, files).to_pylist()
-    return str(found)
+    (result,) = tamis.evaluate(predicate, files).to_pylist()
+    return str(result)
 
 
 def call(name: str, data_type: DataType, *arguments: Expr, zone: str) -> Call:
@@ -159,28 +159,28 @@ def day(text: str) -> int:
     return micros(text + " 00:00:00") // DAY
 
 
-def test_hour_that_is_skipped_prunes_and_hour_that_comes_twice_does_not() -> None:
+def test_skipped_hour_prunes_and_repeated_hour_does_not() -> None:
     zone = "America/New_York"
     gap, overlap = CHANGES["gap"][1], CHANGES["overlap"][1]
     hour = call("Hour", INTEGER, ts, zone=zone)
     assert verdict(is_(hour, 1), gap - HOUR, gap - 1) == "all"
     assert verdict(is_(hour, 2), gap - HOUR, gap - 1) == "none"
     assert verdict(is_(hour, 3), gap, gap + HOUR - 1) == "all"
-    # Once before the clocks are set back and once after: 1:00 to 1:59 both times.
+    # Once before and once after the clocks are set back: 1:00 to 1:59 both times.
     assert verdict(is_(hour, 1), overlap - HOUR, overlap + HOUR - 1) == "all"
     assert verdict(is_(hour, 0), overlap - 1, overlap) == "none"
 
 
-def test_day_that_a_zone_skipped_prunes() -> None:
+def test_skipped_day_prunes() -> None:
     change = CHANGES["day that is skipped"][1]
     date = call("Cast", DATE, ts, zone="Pacific/Apia")
     assert verdict(is_(date, day("2011-12-29")), change - HOUR, change - 1) == "all"
     assert verdict(is_(date, day("2011-12-31")), change, change + HOUR) == "all"
-    # From one to the other there may be, for all that the edges tell, the day between.
+    # As far as the edges show, the day between the two may occur.
     assert verdict(is_(date, day("2011-12-28")), change - HOUR, change + HOUR) == "none"
 
 
-def test_midnight_that_is_skipped_is_the_moment_of_the_change() -> None:
+def test_skipped_midnight_is_the_moment_of_the_change() -> None:
     change = CHANGES["midnight that is skipped"][1]
     midnight = call(
         "TruncTimestamp", TIMESTAMP, Literal("DAY", _string()), ts, zone="America/Sao_Paulo"
@@ -197,7 +197,7 @@ def _string() -> DataType:
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Apia", "+05:30", "PST"])
 def test_timestamps_before_1900_and_after_9999(zone: str) -> None:
-    """Two days from either end of a year it is that year, whatever the zone."""
+    """Two days from either end of a year it is that year in every zone."""
     year = call("Year", INTEGER, call("Cast", DATE, ts, zone=zone), zone=zone)
     for number, first in (
         (1, day("0001-01-01")),
@@ -210,8 +210,8 @@ def test_timestamps_before_1900_and_after_9999(zone: str) -> None:
         assert verdict(is_(year, number - 1), (first - 2) * DAY, (first + 2) * DAY) != "none"
 
 
-def test_local_mean_time_is_told_by_the_table_alone() -> None:
-    """Until 1883 New York was 4:56:02 behind UTC; zoneinfo's editions are not relied on there."""
+def test_local_mean_time_comes_from_the_table_only() -> None:
+    """Until 1883 New York was 4:56:02 behind UTC. Editions of zoneinfo differ there."""
     name = "America/New_York"
     hour = Call(
         "Hour", (ts,), (("timeZoneId", name), ("zoneTable", "-17762;-2717650800:-18000")), INTEGER
@@ -221,13 +221,13 @@ def test_local_mean_time_is_told_by_the_table_alone() -> None:
     assert verdict(is_(call("Hour", INTEGER, ts, zone=name), 7), noon, noon) == "some"
 
 
-def test_timestamp_ntz_knows_no_zone() -> None:
+def test_timestamp_ntz_ignores_the_zone() -> None:
     hour = call("Hour", INTEGER, ntz, zone="America/New_York")
     assert verdict(is_(hour, 2), *[micros("2024-03-10 02:30:00")] * 2, column=ntz) == "all"
     assert verdict(is_(hour, 21), *[micros("2024-03-10 02:30:00")] * 2, column=ntz) == "none"
 
 
 @pytest.mark.parametrize("table", ["", "x", "3600;1:2:3", "3600;5:1,4:2", "99999999;", "3600;0:x"])
-def test_table_that_makes_no_sense_is_left_aside(table: str) -> None:
+def test_inconsistent_table_is_ignored(table: str) -> None:
     options = (("timeZoneId", "+01:00"), ("zoneTable", table))
     assert zone_of(Call("Hour", (), options, INTEGER)).offsets.tolist() == [HOUR]

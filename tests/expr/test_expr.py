@@ -1,4 +1,4 @@
-"""Types, SQL text and rewrites."""
+"""Types, SQL text and rewrites of expressions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ a, b = Column(("a",), LONG), Column(("b",), BOOLEAN)
 @pytest.mark.parametrize(
     "data_type", [BOOLEAN, BYTE, FLOAT, STRING, TIMESTAMP_NTZ, decimal(38, 10)]
 )
-def test_type_is_read_as_it_is_written(data_type: DataType) -> None:
+def test_type_round_trips_through_text(data_type: DataType) -> None:
     assert DataType.parse(str(data_type)) == data_type
 
 
@@ -63,7 +63,7 @@ OTHER_TYPES += ["decimal(39,0)", "decimal(5,6)", "decimal(5)"]
 @pytest.mark.parametrize(
     "text", [*OTHER_TYPES, "", "string collate UTF8_LCASE", None, 5, {"type": "struct"}]
 )
-def test_other_types_are_not_understood(text: Any) -> None:
+def test_other_types_are_rejected(text: Any) -> None:
     assert DataType.parse(text) is None
 
 
@@ -89,7 +89,7 @@ def test_other_types_are_not_understood(text: Any) -> None:
         ("no date", DATE, "'no date'"),
     ],
 )
-def test_constants_as_sql(value: Any, data_type: DataType, sql: str) -> None:
+def test_sql_of_constants(value: Any, data_type: DataType, sql: str) -> None:
     assert to_sql(Literal(value, data_type)) == sql
 
 
@@ -111,7 +111,7 @@ def test_constants_as_sql(value: Any, data_type: DataType, sql: str) -> None:
         (Or(()), "false"),
     ],
 )
-def test_expressions_as_sql(expr: Expr, sql: str) -> None:
+def test_sql_of_expressions(expr: Expr, sql: str) -> None:
     assert to_sql(expr) == sql
 
 
@@ -143,7 +143,7 @@ LESS, MORE = compare("<", a, 5), compare(">=", a, 5)
         (Not(Opaque("f(a)")), Not(Opaque("f(a)"))),
     ],
 )
-def test_simplify(expr: Expr, simplified: Expr) -> None:
+def test_simplified_expression(expr: Expr, simplified: Expr) -> None:
     assert simplify(expr) == simplified
 
 
@@ -158,7 +158,7 @@ def test_predicates_are_boolean() -> None:
 
 
 @pytest.mark.parametrize("op", list(Comparison))
-def test_operators_turn_around_and_back(op: Comparison) -> None:
+def test_swapping_operands_twice_restores_the_operator(op: Comparison) -> None:
     assert op.swapped.swapped is op
     assert op.negated is None or op.negated.negated is op
 
@@ -171,26 +171,26 @@ FEW, SEVEN = _many("=", 1, 2), _many("=", *range(7))
 LISTS = [
     (Or(FEW), "a = 1L OR a = 2L"),
     (Or((*SEVEN, compare("=", a, 7))), "a IN (0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L)"),
-    # The list stands where the first of its parts stood; what is there twice counts once.
+    # The list takes the position of its first part. Duplicates count once.
     (
         Or((b, *SEVEN, IsNull(a), In(a, (6, 9), has_null=True))),
         "b OR a IN (0L, 1L, 2L, 3L, 4L, 5L, 6L, 9L, NULL) OR a IS NULL",
     ),
     (Not(Or((*SEVEN, In(a, (7, 8))))), "a NOT IN (0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L)"),
     (And((*_many("<>", *range(8)), b)), "a NOT IN (0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L) AND b"),
-    # x IN () is NULL or false, as a setting has it.
+    # x IN () is NULL or false, depending on a setting.
     (Or((*SEVEN, In(a, ()))), to_sql(Or((*SEVEN, In(a, ()))))),
     (And((*SEVEN, compare("=", a, 7))), to_sql(And((*SEVEN, compare("=", a, 7))))),
 ]
 
 
 @pytest.mark.parametrize(("expr", "sql"), LISTS)
-def test_many_equalities_are_a_list(expr: Expr, sql: str) -> None:
+def test_many_equalities_become_a_list(expr: Expr, sql: str) -> None:
     assert to_sql(simplify(expr)) == sql
 
 
 @given(st.lists(st.none() | st.integers(0, 3), min_size=8, max_size=12), st.booleans())
-def test_a_list_says_what_the_equalities_say(values: list[int | None], negated: bool) -> None:
+def test_list_equals_its_equalities(values: list[int | None], negated: bool) -> None:
     parts = tuple(
         compare("=", a, value)
         if place % 3

@@ -16,19 +16,19 @@ from tamis.reasons import REASONS, reason, to_markdown
 
 
 @pytest.mark.parametrize("code", sorted(REASONS))
-def test_reason_has_a_sentence_for_its_example(code: str) -> None:
+def test_template_fits_the_example_of_the_reason(code: str) -> None:
     why = reason(code, **REASONS[code].example)
     assert why.code == code
     assert not re.search(r"\{\w*\}", f"{why.text} {why.fix}")
 
 
-def test_the_committed_page_is_the_current_one(repository: Path) -> None:
+def test_committed_page_is_up_to_date(repository: Path) -> None:
     committed = (repository / "docs" / "reasons.md").read_text("utf-8")
     assert committed == to_markdown(), "run `make reasons`"
 
 
 @pytest.mark.parametrize("code", sorted(REASONS))
-def test_reason_is_a_sentence_for_people(code: str) -> None:
+def test_reason_is_one_readable_sentence(code: str) -> None:
     kind = REASONS[code]
     assert kind.meaning.endswith(".")
     assert "|" not in kind.meaning
@@ -36,23 +36,23 @@ def test_reason_is_a_sentence_for_people(code: str) -> None:
 
 
 def _codes_in(folder: Path, pattern: str, before: str) -> set[str]:
-    """What stands in quotes after one of the words that make a reason."""
-    found = set()
+    """Return the quoted codes that follow one of the words that construct a reason."""
+    codes = set()
     for file in folder.rglob(pattern):
-        found |= set(re.findall(before + r'"([A-Z][A-Z0-9_]+)"', file.read_text("utf-8")))
-    return found
+        codes |= set(re.findall(before + r'"([A-Z][A-Z0-9_]+)"', file.read_text("utf-8")))
+    return codes
 
 
-def test_both_sides_give_reasons_of_the_registry_and_of_nothing_else(repository: Path) -> None:
+def test_code_uses_exactly_the_registered_reasons(repository: Path) -> None:
     scala = repository / "jvm-shim" / "src" / "main" / "scala"
-    # Eligibility has its codes in a list of checks: `condition -> "CODE"`.
+    # Eligibility lists its codes as checks: `condition -> "CODE"`.
     in_scala = _codes_in(scala, "*.scala", r"(?:Reasons\(\s*|-> )")
     python = repository / "python" / "tamis"
     in_python = _codes_in(python, "*.py", r"(?:reason\(\s*|nothing\(\s*|code = )")
     in_python |= _codes_in(python, "*.py", r" else ")
     assert in_scala | in_python == set(REASONS)
-    made = _codes_in(scala, "*.scala", r"\bReason\(\s*")
-    assert made == set(), "Reasons(code) reads the registry"
+    constructed = _codes_in(scala, "*.scala", r"\bReason\(\s*")
+    assert constructed == set(), "Reasons(code) reads the registry"
 
 
 PUBLIC = "Capabilities LiftingRule PartitionField Pushdown Reason Verdict classify evaluate"
@@ -75,11 +75,11 @@ def test_import_is_cheap() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_functions_are_spelled_as_the_page_of_operators_has_them() -> None:
-    """Not every one has to be: a class without a name stands as it is."""
+def test_function_names_equal_those_of_the_operators_page() -> None:
+    """Functions without an SQL name keep their class name."""
     pages = {each.name: each.sql for each in FUNCTION_ENTRIES}
     assert not {*NAMES, *BETWEEN} - set(pages)
-    for name, spelled in NAMES.items():
-        assert re.search(rf"(^|, ){re.escape(spelled)}($|,|\()", pages[name]), name
+    for name, sql_name in NAMES.items():
+        assert re.search(rf"(^|, ){re.escape(sql_name)}($|,|\()", pages[name]), name
     for name, operator in BETWEEN.items():
         assert operator in re.split(r"[ ,]+", pages[name].upper()), name

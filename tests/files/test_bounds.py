@@ -1,4 +1,4 @@
-"""Raw statistics as bounds: one row of the table a container."""
+"""Raw statistics as bounds: one row of the table per container."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tamis.files.bounds import column_bounds, constant_bounds
 LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 
 
-def of(
+def bounds_of(
     data_type: DataType,
     minimum: Any = None,
     maximum: Any = None,
@@ -61,8 +61,8 @@ def is_unknown(bounds: Bounds) -> bool:
     )
 
 
-def test_null_cell_is_the_extreme_of_the_type_and_not_known() -> None:
-    bounds = of(BYTE, [5, None], [None, 7])
+def test_null_cell_is_the_end_of_the_type_and_unknown() -> None:
+    bounds = bounds_of(BYTE, [5, None], [None, 7])
     assert bounds.lower is not None
     assert bounds.upper is not None
     assert bounds.lower.tolist() == [5, -128]
@@ -74,7 +74,7 @@ def test_null_cell_is_the_extreme_of_the_type_and_not_known() -> None:
 @pytest.mark.parametrize(
     ("nulls", "nans", "records", "expected"),
     [
-        # null, nan, value
+        # NULL, NaN, value
         (None, None, None, (True, True, True)),
         (0, None, None, (False, True, True)),
         (0, 0, 5, (False, False, True)),
@@ -94,43 +94,45 @@ def test_null_cell_is_the_extreme_of_the_type_and_not_known() -> None:
         (0, 0, -1, (False, False, True)),
     ],
 )
-def test_counts(nulls: Any, nans: Any, records: Any, expected: tuple[bool, bool, bool]) -> None:
-    found = of(
+def test_flags_follow_from_counts(
+    nulls: Any, nans: Any, records: Any, expected: tuple[bool, bool, bool]
+) -> None:
+    bounds = bounds_of(
         DOUBLE,
         nulls=pa.array([nulls], pa.int64()),
         nans=pa.array([nans], pa.int64()),
         records=pa.array([records], pa.int64()),
     )
-    assert (found.can_be_null[0], found.can_be_nan[0], found.can_be_value[0]) == expected
+    assert (bounds.can_be_null[0], bounds.can_be_nan[0], bounds.can_be_value[0]) == expected
 
 
 @pytest.mark.parametrize(
     "bounds",
     [
-        of(LONG, [7], [3], [0]),
-        of(DOUBLE, [math.nan], [3.0], [0], [0]),
-        of(DOUBLE, [1.0], [math.nan], [0], [0]),
-        of(STRING, ["b"], ["a"], [0]),
-        of(LONG, [1], [3], [5], records=[5]),
-        of(STRING, ["a"], None, [5], records=[5]),
-        of(BYTE, [-129], [3], [0]),
-        of(BYTE, [1], [128], [0]),
-        of(LONG, ["1"], ["3"], [0]),
-        of(LONG, [1.0], [3.0], [0]),
-        of(BOOLEAN, [0], [1], [0]),
-        of(STRING, [1], [3], [0]),
-        of(DOUBLE, pa.array([1], pa.int64()), pa.array([3], pa.int64()), [0], [0]),
-        of(DATE, pa.array([1], pa.timestamp("us")), pa.array([3], pa.timestamp("us")), [0]),
-        of(TIMESTAMP_NTZ, pa.array([1], pa.timestamp("us", "UTC")), None, [0]),
-        of(INTEGER, pa.array([[1]]), None, [0]),
+        bounds_of(LONG, [7], [3], [0]),
+        bounds_of(DOUBLE, [math.nan], [3.0], [0], [0]),
+        bounds_of(DOUBLE, [1.0], [math.nan], [0], [0]),
+        bounds_of(STRING, ["b"], ["a"], [0]),
+        bounds_of(LONG, [1], [3], [5], records=[5]),
+        bounds_of(STRING, ["a"], None, [5], records=[5]),
+        bounds_of(BYTE, [-129], [3], [0]),
+        bounds_of(BYTE, [1], [128], [0]),
+        bounds_of(LONG, ["1"], ["3"], [0]),
+        bounds_of(LONG, [1.0], [3.0], [0]),
+        bounds_of(BOOLEAN, [0], [1], [0]),
+        bounds_of(STRING, [1], [3], [0]),
+        bounds_of(DOUBLE, pa.array([1], pa.int64()), pa.array([3], pa.int64()), [0], [0]),
+        bounds_of(DATE, pa.array([1], pa.timestamp("us")), pa.array([3], pa.timestamp("us")), [0]),
+        bounds_of(TIMESTAMP_NTZ, pa.array([1], pa.timestamp("us", "UTC")), None, [0]),
+        bounds_of(INTEGER, pa.array([[1]]), None, [0]),
     ],
 )
 def test_corrupt_column_is_unknown(bounds: Bounds) -> None:
     assert is_unknown(bounds)
 
 
-def test_corruption_of_one_container_leaves_the_others() -> None:
-    bounds = of(LONG, [7, 1], [3, 3], [0, 0])
+def test_corrupt_container_does_not_affect_the_others() -> None:
+    bounds = bounds_of(LONG, [7, 1], [3, 3], [0, 0])
     assert bounds.lower is not None
     assert bounds.lower.tolist() == [LEAST, 1]
     assert bounds.can_be_null.tolist() == [True, False]
@@ -167,17 +169,17 @@ def test_corruption_of_one_container_leaves_the_others() -> None:
         (decimal(9, 2), pa.array([Decimal("1.5")], pa.decimal256(40, 1)), None, (150, GREATEST)),
     ],
 )
-def test_statistics_of_other_spellings_bound_outwards(
+def test_statistics_of_other_arrow_types_are_rounded_outwards(
     data_type: DataType, minimum: Any, maximum: Any, expected: tuple[Any, Any]
 ) -> None:
-    bounds = of(data_type, minimum, maximum, [0])
+    bounds = bounds_of(data_type, minimum, maximum, [0])
     lower = bounds.lower.tolist()[0] if bounds.lower is not None else None
     upper = bounds.upper.tolist()[0] if bounds.upper is not None else GREATEST
     assert (lower, upper) == expected
 
 
-def test_doubles_bound_floats_outwards() -> None:
-    bounds = of(FLOAT, [1.1], [1.1], [0], [0])
+def test_doubles_are_rounded_outwards_to_floats() -> None:
+    bounds = bounds_of(FLOAT, [1.1], [1.1], [0], [0])
     assert bounds.lower is not None
     assert bounds.upper is not None
     assert np.float32(1.1) in (bounds.lower[0], bounds.upper[0])
@@ -185,22 +187,22 @@ def test_doubles_bound_floats_outwards() -> None:
 
 
 @pytest.mark.parametrize("scale", [9, 2])
-def test_unscaled_values_of_slices_are_their_own(scale: int) -> None:
+def test_sliced_decimals_have_their_own_unscaled_values(scale: int) -> None:
     values = [Decimal(n).scaleb(-2) for n in (-3, 1, 2)] + [None]
     whole = pa.array(values, pa.decimal128(9 + scale, scale)).slice(1)
-    bounds = of(decimal(9, 2), whole, whole)
+    bounds = bounds_of(decimal(9, 2), whole, whole)
     assert bounds.lower is not None
     assert bounds.lower.tolist() == [1, 2, LEAST]
 
 
-def test_values_that_64_bits_do_not_hold_are_not_known() -> None:
+def test_values_beyond_64_bits_are_unknown() -> None:
     large = pa.array([Decimal(10**30), Decimal(1)], pa.decimal128(38, 0))
-    bounds = of(decimal(9, 2), large, None)
+    bounds = bounds_of(decimal(9, 2), large, None)
     assert bounds.lower is not None
     assert bounds.lower.tolist() == [LEAST, 100]
 
 
-def test_constant_null_says_that_every_row_is_null() -> None:
+def test_constant_null_means_every_row_is_null() -> None:
     bounds = constant_bounds(DOUBLE, pa.array([1.5, None, math.nan]))
     assert bounds.can_be_null.tolist() == [False, True, False]
     assert bounds.can_be_nan.tolist() == [False, False, True]
@@ -212,14 +214,16 @@ def test_constant_of_another_type_is_unknown() -> None:
     assert is_unknown(constant_bounds(DOUBLE, pa.array(["a"])))
 
 
-def test_intersection_of_strings() -> None:
-    both = intersect(of(STRING, ["a", "x"], ["m", None]), of(STRING, ["c", "a"], [None, "b"]))
-    assert both.lower is not None
-    assert both.upper is not None
-    assert both.lower.to_pylist() == [b"c", None]
-    assert both.upper.to_pylist() == [b"m", None]
+def test_intersection_of_strings_has_the_tighter_edges() -> None:
+    intersection = intersect(
+        bounds_of(STRING, ["a", "x"], ["m", None]), bounds_of(STRING, ["c", "a"], [None, "b"])
+    )
+    assert intersection.lower is not None
+    assert intersection.upper is not None
+    assert intersection.lower.to_pylist() == [b"c", None]
+    assert intersection.upper.to_pylist() == [b"m", None]
 
 
-def test_intersection_of_what_excludes_each_other_is_unknown() -> None:
-    only_null = of(LONG, nulls=[5], records=[5])
-    assert is_unknown(intersect(only_null, of(LONG, [1], [2], [0])))
+def test_intersection_of_contradictory_bounds_is_unknown() -> None:
+    only_null = bounds_of(LONG, nulls=[5], records=[5])
+    assert is_unknown(intersect(only_null, bounds_of(LONG, [1], [2], [0])))

@@ -1,7 +1,7 @@
-"""Cells of statistics, every combination of small ones: the counts that fit them decide.
+"""Cells of statistics, in every combination of small values: the counts that fit decide.
 
-A container has k NULLs, j NaNs and v ordinary values. The reference tries every k, j and v: what
-none of them allows is corrupt, and a flag is set where one of them has such a row.
+A container has k NULLs, j NaNs and v ordinary values. The reference tries every k, j and v. Cells
+that fit none of them are corrupt. A flag is set if some fitting combination has such a row.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def every_cell(data_type: DataType) -> Iterator[Cells]:
 
 
 def possible(data_type: DataType, cells: Cells) -> list[tuple[int, int, int]]:
-    """How many NULLs, NaNs and ordinary values there may be."""
+    """Return the possible counts of NULLs, NaNs and ordinary values."""
     if -1 in (cells.nulls, cells.nans):
         return []
     if cells.lower is not None and cells.upper is not None and cells.lower > cells.upper:
@@ -65,7 +65,7 @@ def possible(data_type: DataType, cells: Cells) -> list[tuple[int, int, int]]:
     ]
 
 
-def spelled(data_type: DataType, value: int | None) -> Any:
+def as_cell(data_type: DataType, value: int | None) -> Any:
     if value is None:
         return None
     return f"{value}" if data_type == STRING else value
@@ -74,7 +74,7 @@ def spelled(data_type: DataType, value: int | None) -> Any:
 def bounds_of(data_type: DataType, several: list[Cells]) -> Bounds:
     arrow = TYPES[data_type]
     edges = (
-        pa.array([spelled(data_type, getattr(each, name)) for each in several], arrow)
+        pa.array([as_cell(data_type, getattr(each, name)) for each in several], arrow)
         for name in ("lower", "upper")
     )
     counts = (
@@ -84,23 +84,25 @@ def bounds_of(data_type: DataType, several: list[Cells]) -> Bounds:
     return column_bounds(data_type, *edges, *counts)
 
 
-Shown = tuple[Any, Any, bool, bool, bool]
+Facts = tuple[Any, Any, bool, bool, bool]
 
 
-def shown(bounds: Bounds, count: int) -> list[Shown]:
-    """Edges (None: not known) and flags of each container."""
+def facts_of(bounds: Bounds, count: int) -> list[Facts]:
+    """Return the edges (None: unknown) and flags of each container."""
     flags = [
         np.broadcast_to(each, (count,)).tolist()
         for each in (bounds.can_be_null, bounds.can_be_nan, bounds.can_be_value)
     ]
     edges = []
     sides = ((bounds.lower, bounds.lower_known), (bounds.upper, bounds.upper_known))
-    for edge, known in sides:
+    for edge, edge_known in sides:
         if edge is None:
             edges.append([None] * count)
             continue
         values = edge.tolist() if isinstance(edge, np.ndarray) else edge.to_pylist()
-        claimed = [True] * count if known is None else np.broadcast_to(known, (count,)).tolist()
+        claimed = (
+            [True] * count if edge_known is None else np.broadcast_to(edge_known, (count,)).tolist()
+        )
         edges.append([v if k else None for v, k in zip(values, claimed, strict=True)])
     return list(zip(*edges, *flags, strict=True))
 
@@ -110,14 +112,14 @@ def as_edge(data_type: DataType, value: int | None) -> Any:
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_flags_and_edges_are_those_of_the_containers_that_fit(data_type: DataType) -> None:
+def test_flags_and_edges_follow_from_the_counts_that_fit(data_type: DataType) -> None:
     every = list(every_cell(data_type))
-    for cells, found in zip(every, shown(bounds_of(data_type, every), len(every)), strict=True):
+    for cells, facts in zip(every, facts_of(bounds_of(data_type, every), len(every)), strict=True):
         fitting = possible(data_type, cells)
         if not fitting:
-            assert found == (None, None, True, data_type.is_floating, True), cells
+            assert facts == (None, None, True, data_type.is_floating, True), cells
             continue
-        lower, upper, null, nan, value = found
+        lower, upper, null, nan, value = facts
         assert (lower, upper) == (
             as_edge(data_type, cells.lower),
             as_edge(data_type, cells.upper),
@@ -136,13 +138,15 @@ def test_flags_and_edges_are_those_of_the_containers_that_fit(data_type: DataTyp
 
 @pytest.mark.parametrize("attained", [None, True, False])
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_what_is_certain(data_type: DataType, attained: bool | None) -> None:
-    """Numbers of NULLs that fit, and edges that are values where nothing speaks against it."""
+def test_certain_facts_follow_from_fitting_counts(
+    data_type: DataType, attained: bool | None
+) -> None:
+    """NULL counts are certain if they fit. Edges are values unless something contradicts that."""
     every = list(every_cell(data_type))
     arrow = TYPES[data_type]
     columns = {
-        "min": pa.array([spelled(data_type, each.lower) for each in every], arrow),
-        "max": pa.array([spelled(data_type, each.upper) for each in every], arrow),
+        "min": pa.array([as_cell(data_type, each.lower) for each in every], arrow),
+        "max": pa.array([as_cell(data_type, each.upper) for each in every], arrow),
         "null_count": pa.array([each.nulls for each in every], pa.int64()),
         "attained": pa.array([attained] * len(every), pa.bool_()),
     }
@@ -150,48 +154,48 @@ def test_what_is_certain(data_type: DataType, attained: bool | None) -> None:
         columns["nan_count"] = pa.array([each.nans for each in every], pa.int64())
     records = pa.array([None if each.records == -1 else each.records for each in every], pa.int64())
     for names in (tuple(columns), tuple(set(columns) - {"attained"})):
-        found = certain_columns(data_type, {name: columns[name] for name in names}, records)
-        nulls = np.broadcast_to(found.nulls, len(every)).tolist()
-        values = np.broadcast_to(found.attained, len(every)).tolist()
+        certain = certain_columns(data_type, {name: columns[name] for name in names}, records)
+        nulls = np.broadcast_to(certain.nulls, len(every)).tolist()
+        values = np.broadcast_to(certain.attained, len(every)).tolist()
         for cells, count, is_value in zip(every, nulls, values, strict=True):
             fits = bool(possible(data_type, cells))
             has_edge = cells.lower is not None or cells.upper is not None
             claimed = fits and cells.records not in (None, -1) and cells.nulls is not None
             if fits or has_edge:
                 assert count == (cells.nulls if claimed else -1), cells
-                said = not data_type.is_text or (bool(attained) and "attained" in names)
-                assert is_value == (fits and said), cells
+                can_be_attained = not data_type.is_text or (bool(attained) and "attained" in names)
+                assert is_value == (fits and can_be_attained), cells
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_a_container_alone_says_what_it_says_among_others(data_type: DataType) -> None:
+def test_containers_are_evaluated_independently(data_type: DataType) -> None:
     every = list(every_cell(data_type))
-    together = shown(bounds_of(data_type, every), len(every))
-    for cells, found in zip(every, together, strict=True):
-        assert shown(bounds_of(data_type, [cells]), 1) == [found], cells
-        assert shown(bounds_of(data_type, [cells, cells]), 2) == [found, found], cells
+    all_facts = facts_of(bounds_of(data_type, every), len(every))
+    for cells, facts in zip(every, all_facts, strict=True):
+        assert facts_of(bounds_of(data_type, [cells]), 1) == [facts], cells
+        assert facts_of(bounds_of(data_type, [cells, cells]), 2) == [facts, facts], cells
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_counts_that_are_all_known_and_fit(data_type: DataType) -> None:
-    """These take a shorter way, which depends on all containers of the array."""
+def test_shortcut_for_known_fitting_counts_gives_equal_facts(data_type: DataType) -> None:
+    """These counts use a faster path, whose choice depends on all containers of the array."""
     counts = [
         each
         for each in every_cell(data_type)
         if each.nulls is not None and each.records is not None and each.records >= 0
         if (each.nans is not None or not data_type.is_floating) and possible(data_type, each)
     ]
-    for known in (counts, [each for each in counts if None not in (each.lower, each.upper)]):
-        together = shown(bounds_of(data_type, known), len(known))
-        assert together == [shown(bounds_of(data_type, [each]), 1)[0] for each in known]
-        several = shown(bounds_of(data_type, known[::-1]), len(known))
-        assert several == together[::-1]
+    for selected in (counts, [each for each in counts if None not in (each.lower, each.upper)]):
+        all_facts = facts_of(bounds_of(data_type, selected), len(selected))
+        assert all_facts == [facts_of(bounds_of(data_type, [each]), 1)[0] for each in selected]
+        several = facts_of(bounds_of(data_type, selected[::-1]), len(selected))
+        assert several == all_facts[::-1]
 
 
 @pytest.mark.parametrize("missing", ["lower", "upper", "nulls", "nans", "records"])
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_a_missing_column_is_one_of_null_cells(data_type: DataType, missing: str) -> None:
-    # Of no rows at all less is known where a column is missing.
+def test_missing_column_equals_a_column_of_nulls(data_type: DataType, missing: str) -> None:
+    # Containers without rows are left out: a missing column gives fewer facts about them.
     every = [
         each
         for each in every_cell(data_type)
@@ -201,7 +205,7 @@ def test_a_missing_column_is_one_of_null_cells(data_type: DataType, missing: str
     arrays = {
         name: pa.array(
             [
-                spelled(data_type, getattr(each, name))
+                as_cell(data_type, getattr(each, name))
                 if name in ("lower", "upper")
                 else getattr(each, name)
                 for each in every
@@ -210,22 +214,24 @@ def test_a_missing_column_is_one_of_null_cells(data_type: DataType, missing: str
         )
         for name in Cells._fields
     }
-    with_nulls = shown(column_bounds(data_type, *arrays.values()), len(every))
-    without = shown(column_bounds(data_type, *(arrays | {missing: None}).values()), len(every))
-    assert with_nulls == without
+    with_nulls = facts_of(column_bounds(data_type, *arrays.values()), len(every))
+    without_column = facts_of(
+        column_bounds(data_type, *(arrays | {missing: None}).values()), len(every)
+    )
+    assert with_nulls == without_column
 
 
 @pytest.mark.parametrize("edge", ["lower", "upper"])
-def test_a_bound_outside_of_the_type_is_corrupt(edge: str) -> None:
+def test_bound_outside_the_type_is_corrupt(edge: str) -> None:
     for value, is_inside in ((-129, False), (-128, True), (127, True), (128, False)):
-        for other in (None, 0):
-            low, high = (value, other) if edge == "lower" else (other, value)
+        for opposite in (None, 0):
+            low, high = (value, opposite) if edge == "lower" else (opposite, value)
             if value == (-129 if edge == "upper" else 128) or (
                 None not in (low, high) and low > high
             ):
                 is_inside = False
             bounds = bounds_of(BYTE, [Cells(low, high, 0, None, 5)])
-            claimed = shown(bounds, 1)[0]
+            claimed = facts_of(bounds, 1)[0]
             assert (claimed[0], claimed[1]) == ((low, high) if is_inside else (None, None)), (
                 low,
                 high,
@@ -233,12 +239,15 @@ def test_a_bound_outside_of_the_type_is_corrupt(edge: str) -> None:
             assert claimed[2] is not is_inside
 
 
-def test_nan_as_a_bound_is_corrupt() -> None:
+def test_nan_bound_is_corrupt() -> None:
     for low, high in ((math.nan, 1.0), (1.0, math.nan), (math.nan, None), (None, math.nan)):
         edges = (pa.array([each, 0.0], pa.float64()) for each in (low, high))
         zeros = pa.array([0, 0])
         bounds = column_bounds(DOUBLE, *edges, zeros, zeros, pa.array([5, 5]))
-        assert shown(bounds, 2) == [(None, None, True, True, True), (0.0, 0.0, False, False, True)]
+        assert facts_of(bounds, 2) == [
+            (None, None, True, True, True),
+            (0.0, 0.0, False, False, True),
+        ]
 
 
 PARTS = [
@@ -250,13 +259,13 @@ PARTS = [
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_intersection_is_what_both_allow(data_type: DataType) -> None:
-    """Both are true: the later lower edge, the earlier upper one, and the flags of both."""
+def test_intersection_is_the_range_that_both_allow(data_type: DataType) -> None:
+    """Both bounds hold: the greater lower edge, the lesser upper edge, and the flags of both."""
     pairs = list(product(PARTS, PARTS))
     x, y = (bounds_of(data_type, [pair[place] for pair in pairs]) for place in (0, 1))
-    both = shown(intersect(x, y), len(pairs))
-    for pair, of_x, of_y, found in zip(
-        pairs, shown(x, len(pairs)), shown(y, len(pairs)), both, strict=True
+    intersections = facts_of(intersect(x, y), len(pairs))
+    for pair, of_x, of_y, facts in zip(
+        pairs, facts_of(x, len(pairs)), facts_of(y, len(pairs)), intersections, strict=True
     ):
         lower = max((each for each in (of_x[0], of_y[0]) if each is not None), default=None)
         upper = min((each for each in (of_x[1], of_y[1]) if each is not None), default=None)
@@ -265,21 +274,21 @@ def test_intersection_is_what_both_allow(data_type: DataType) -> None:
         if crossed and not flags[2]:
             continue
         if crossed or not any(flags):
-            assert found == (None, None, True, data_type.is_floating, True), pair
+            assert facts == (None, None, True, data_type.is_floating, True), pair
         elif flags[2]:
-            assert found == (lower, upper, *flags), pair
+            assert facts == (lower, upper, *flags), pair
         else:
-            assert found[2:] == flags, pair
+            assert facts[2:] == flags, pair
 
 
-def test_whole_numbers_of_every_width_are_understood() -> None:
+def test_whole_numbers_of_every_width_are_read() -> None:
     for arrow in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32()):
         edge = pa.array([3], arrow)
-        assert shown(column_bounds(INTEGER, edge, edge, edge, None, edge), 1)[0][0:2] == (
+        assert facts_of(column_bounds(INTEGER, edge, edge, edge, None, edge), 1)[0][0:2] == (
             None,
             None,
         )
         count = pa.array([0], arrow)
-        assert shown(column_bounds(INTEGER, edge, edge, count, None, edge), 1) == [
+        assert facts_of(column_bounds(INTEGER, edge, edge, count, None, edge), 1) == [
             (3, 3, False, False, True)
         ]

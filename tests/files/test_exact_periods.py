@@ -1,4 +1,4 @@
-"""Periods that partition values stand for: their first and their last value."""
+"""The periods of partition values: their first and last values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def month_start(index: int) -> int:
 
 
 def start_of(transform: str, ordinal: int, data_type: DataType) -> int:
-    """The first value of a period."""
+    """Return the first value of a period."""
     if transform == "hour":
         return ordinal * HOUR
     if transform == "day":
@@ -39,21 +39,23 @@ def periods(
 ) -> list[Any]:
     parsed = Transform.parse(transform)
     assert parsed is not None
-    found = partition_bounds(data_type, parsed, pa.array(values, arrow or pa.int32()))
-    if found.lower is None or found.upper is None:
+    bounds = partition_bounds(data_type, parsed, pa.array(values, arrow or pa.int32()))
+    if bounds.lower is None or bounds.upper is None:
         return [None] * len(values)
-    known = [True] * len(values) if found.lower_known is None else found.lower_known.tolist()
-    nulls = np.broadcast_to(found.can_be_null, len(values)).tolist()
-    edges = zip(found.lower.tolist(), found.upper.tolist(), known, nulls, strict=True)
+    known_flags = (
+        [True] * len(values) if bounds.lower_known is None else bounds.lower_known.tolist()
+    )
+    nulls = np.broadcast_to(bounds.can_be_null, len(values)).tolist()
+    edges = zip(bounds.lower.tolist(), bounds.upper.tolist(), known_flags, nulls, strict=True)
     assert all(is_known is not null for _, _, is_known, null in edges)
-    edges = zip(found.lower.tolist(), found.upper.tolist(), known, nulls, strict=True)
+    edges = zip(bounds.lower.tolist(), bounds.upper.tolist(), known_flags, nulls, strict=True)
     return [(low, high) if is_known else None for low, high, is_known, _ in edges]
 
 
 @pytest.mark.parametrize("data_type", [DATE, TIMESTAMP, TIMESTAMP_NTZ], ids=str)
 @pytest.mark.parametrize("transform", ["year", "month", "day", "hour"])
-def test_a_period_is_from_its_first_to_its_last_value(transform: str, data_type: DataType) -> None:
-    """Up to 0 a value may have been filed one period late, but for the day of a date."""
+def test_period_spans_its_first_to_its_last_value(transform: str, data_type: DataType) -> None:
+    """Up to 0, a writer may have filed a value one period late, except for the day of a date."""
     if transform == "hour" and data_type == DATE:
         assert periods(transform, data_type, [1, 2]) == [None, None]
         return
@@ -94,7 +96,7 @@ def test_periods_at_the_ends_of_the_type(
 
 
 @pytest.mark.parametrize("ordinal", [20_000_000, -20_000_000, 1 << 31, -(1 << 40), 1 << 62])
-def test_years_that_no_date_reaches_are_not_known(ordinal: int) -> None:
+def test_years_beyond_the_date_range_are_unknown(ordinal: int) -> None:
     for data_type in (DATE, TIMESTAMP):
         for transform in ("year", "month"):
             if transform == "month" and abs(ordinal) == 20_000_000 and data_type == DATE:
@@ -105,7 +107,7 @@ def test_years_that_no_date_reaches_are_not_known(ordinal: int) -> None:
 
 @pytest.mark.parametrize("width", [1, 2, 7, 10])
 @pytest.mark.parametrize("data_type", [INTEGER, LONG], ids=str)
-def test_truncated_numbers(data_type: DataType, width: int) -> None:
+def test_truncated_numbers_span_their_width(data_type: DataType, width: int) -> None:
     least, greatest = data_type.domain
     values = [*range(-25, 26), greatest - greatest % width, least - least % width + width]
     expected = [
@@ -115,12 +117,12 @@ def test_truncated_numbers(data_type: DataType, width: int) -> None:
 
 
 @pytest.mark.parametrize("arrow", [pa.string(), pa.float64(), pa.bool_()], ids=str)
-def test_ordinals_are_whole_numbers(arrow: pa.DataType) -> None:
+def test_ordinals_of_other_types_are_unknown(arrow: pa.DataType) -> None:
     values: list[Any] = {pa.string(): ["1"], pa.float64(): [1.0]}.get(arrow, [True])
     for transform in ("year", "month", "day", "hour", "bucket[4]"):
         parsed = Transform.parse(transform)
         assert parsed is not None
-        found = partition_bounds(TIMESTAMP, parsed, pa.array(values, arrow))
-        assert found.lower is None
-        assert found.can_be_null.all()
-        assert not found.buckets
+        bounds_of_ordinals = partition_bounds(TIMESTAMP, parsed, pa.array(values, arrow))
+        assert bounds_of_ordinals.lower is None
+        assert bounds_of_ordinals.can_be_null.all()
+        assert not bounds_of_ordinals.buckets

@@ -1,4 +1,4 @@
-"""What partition values tell of their source."""
+"""Bounds of source columns from their partition values."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def bounds(data_type: DataType, transform: str, values: list[Any], arrow: Any) -
     return partition_bounds(data_type, parsed, pa.array(values, arrow))
 
 
-def edges(found: Bounds) -> tuple[Any, Any]:
-    if found.lower is None or found.upper is None:
+def edges(bounds: Bounds) -> tuple[Any, Any]:
+    if bounds.lower is None or bounds.upper is None:
         return None, None
-    if isinstance(found.lower, pa.Array):
-        return found.lower.to_pylist()[0], found.upper.to_pylist()[0]
-    known = found.lower_known is None or bool(found.lower_known[0])
-    return (found.lower.tolist()[0], found.upper.tolist()[0]) if known else (None, None)
+    if isinstance(bounds.lower, pa.Array):
+        return bounds.lower.to_pylist()[0], bounds.upper.to_pylist()[0]
+    known = bounds.lower_known is None or bool(bounds.lower_known[0])
+    return (bounds.lower.tolist()[0], bounds.upper.tolist()[0]) if known else (None, None)
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def edges(found: Bounds) -> tuple[Any, Any]:
     [
         (DATE, "day", -1, INT, (-1, -1)),
         (DATE, "day", -1, pa.date32(), (-1, -1)),
-        # Up to 0: the period before it too, where writers that round toward zero file values.
+        # Up to 0: also the period before, where writers that round toward zero file values.
         (DATE, "month", -1, INT, (-61, -1)),
         (DATE, "month", 0, INT, (-31, 30)),
         (DATE, "month", 1, INT, (31, 58)),
         (DATE, "year", -1, INT, (-731, -1)),  # 1968 is a leap year
         (DATE, "year", 2, INT, (730, 1095)),  # 1972 is a leap year
-        (DATE, "year", -69, INT, (-25_567, -24_838)),  # 1900 is none
+        (DATE, "year", -69, INT, (-25_567, -24_838)),  # 1900 is not a leap year
         (DATE, "hour", 0, INT, (None, None)),
         (DATE, "year", 0, pa.date32(), (None, None)),
         (TIMESTAMP, "day", 1, INT, (DAY, 2 * DAY - 1)),
@@ -82,7 +82,7 @@ def edges(found: Bounds) -> tuple[Any, Any]:
         (TIMESTAMP, "day", "x", pa.string(), (None, None)),
         (LONG, "day", 0, INT, (None, None)),
         (INTEGER, "truncate[10]", -10, INT, (-10, -1)),
-        (INTEGER, "truncate[10]", 7, INT, (None, None)),  # no multiple of 10
+        (INTEGER, "truncate[10]", 7, INT, (None, None)),  # not a multiple of 10
         (INTEGER, "truncate[10]", 2_147_483_640, INT, (2_147_483_640, 2_147_483_647)),
         (LONG, "truncate[4]", (1 << 63) - 4, pa.int64(), ((1 << 63) - 4, (1 << 63) - 1)),
         (decimal(9, 2), "truncate[50]", Decimal("-0.50"), pa.decimal128(9, 2), (-50, -1)),
@@ -114,19 +114,19 @@ def edges(found: Bounds) -> tuple[Any, Any]:
         (LONG, "bucket[4]", 3, INT, (None, None)),
     ],
 )
-def test_edges(
+def test_partition_value_bounds_its_source(
     data_type: DataType, transform: str, value: Any, arrow: Any, expected: tuple[Any, Any]
 ) -> None:
     assert edges(bounds(data_type, transform, [value], arrow)) == expected
 
 
 @pytest.mark.parametrize("transform", ["identity", "bucket[4]", "truncate[2]"])
-def test_value_says_that_no_row_is_null(transform: str) -> None:
+def test_partition_value_excludes_null(transform: str) -> None:
     arrow = INT if transform == "bucket[4]" else pa.int64()
     assert bounds(LONG, transform, [2, None], arrow).can_be_null.tolist() == [False, True]
 
 
-def test_void_says_nothing_of_nulls() -> None:
+def test_void_does_not_exclude_null() -> None:
     assert bounds(LONG, "void", [2], pa.int64()).can_be_null.all()
 
 
@@ -134,16 +134,16 @@ def test_bucket_out_of_range_is_corrupt() -> None:
     assert bounds(LONG, "bucket[4]", [4, -1, 3], INT).can_be_null.tolist() == [True, True, False]
 
 
-def test_identity_of_nan_holds_nothing_else() -> None:
-    found = bounds(DOUBLE, "identity", [math.nan, 1.0, None], pa.float64())
-    assert found.can_be_nan.tolist() == [True, False, True]
-    assert found.can_be_value.tolist() == [False, True, True]
+def test_identity_partition_of_nan_has_only_nan() -> None:
+    nan_bounds = bounds(DOUBLE, "identity", [math.nan, 1.0, None], pa.float64())
+    assert nan_bounds.can_be_nan.tolist() == [True, False, True]
+    assert nan_bounds.can_be_value.tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize(
     "text", ["", "bucket", "bucket[0]", "bucket[-1]", "truncate[]", "bucket[4", "days", None, 5]
 )
-def test_transform_that_is_not_understood(text: Any) -> None:
+def test_unknown_transform_is_rejected(text: Any) -> None:
     assert Transform.parse(text) is None
 
 
@@ -174,10 +174,10 @@ def test_every_value_lies_in_its_partition(data: st.DataObject) -> None:
 
 
 @given(st.sampled_from(["year", "month", "day", "hour"]), st.integers(-(1 << 55), 1 << 55))
-def test_value_lies_in_the_partition_of_a_writer_that_rounds_toward_zero(
+def test_value_lies_in_the_partition_of_writers_that_round_toward_zero(
     transform: str, value: int
 ) -> None:
-    """Before 1970 such a writer files a value one period late, save one that starts its period."""
+    """Before 1970 such a writer files a value one period late, except at the start of a period."""
     column = Column(("c",), TIMESTAMP)
     field = PartitionField("c", transform, "p")
     cell = partition_value(field, [column], {("c",): value})
@@ -189,8 +189,8 @@ def test_value_lies_in_the_partition_of_a_writer_that_rounds_toward_zero(
     assert lower <= value <= upper
 
 
-def test_null_cell_is_not_a_null_partition() -> None:
-    # A file of another spec has no value for the field: its cell is null as well.
+def test_null_cell_may_be_a_file_of_another_spec() -> None:
+    # A file of another spec has no value for the field, so its cell is also null.
     spec = [PartitionField("c", "identity", "p"), PartitionField("c", "truncate[10]", "q")]
     files = pa.table(
         {
@@ -213,7 +213,7 @@ def test_null_cell_is_not_a_null_partition() -> None:
 @pytest.mark.parametrize(
     ("transform", "cell", "predicate", "expected"),
     [
-        # Functions of the source prune through its bounds.
+        # Functions of the source column prune by its bounds.
         ("month", 25 * 12 + 3, year_is(1995), "all"),
         ("month", 26 * 12, year_is(1995), "none"),
         ("year", 25, year_is(1995), "all"),
@@ -223,11 +223,13 @@ def test_null_cell_is_not_a_null_partition() -> None:
         ("bucket[4]", 1, year_is(1995), "some"),
         ("void", None, year_is(1995), "some"),
         ("zorder[4]", 1, year_is(1995), "some"),
-        # The public text of a transform is exact: what is not Iceberg's is not understood.
+        # The public text of a transform is exact. Only Iceberg's transforms are accepted.
         ("Year", 25, year_is(1996), "some"),
     ],
 )
-def test_functions_of_the_source(transform: str, cell: Any, predicate: Expr, expected: str) -> None:
+def test_functions_of_the_source_prune(
+    transform: str, cell: Any, predicate: Expr, expected: str
+) -> None:
     files = pa.table({"partition.p": pa.array([cell], INT)})
     spec = [PartitionField("day", transform, "p")]
     assert evaluate(predicate, files, spec).to_pylist() == [expected]

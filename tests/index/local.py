@@ -1,4 +1,4 @@
-"""An index built without Spark: the listing and the job are made in this process."""
+"""A statistics index built without Spark: this process lists the files and runs the job."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from tamis.index.format.store import Store
 from tamis.index.handle import Index
 from tamis.index.read.snapshot import open_snapshot
 
-# What java.net.URI leaves as it is in a path, beside letters and digits.
+# Characters other than letters and digits that java.net.URI leaves unescaped in a path.
 _UNQUOTED = "/-_.~!$&'()*+,;=:@"
 
 
 def uri_of(path: Path) -> str:
-    """As Hadoop's Path.toUri.toString: other letters than ASCII stay."""
+    """Return the URI as Hadoop's Path.toUri.toString does: non-ASCII letters are not escaped."""
     text = str(path)
     return "file:" + "".join(c if ord(c) > 127 else quote(c, safe=_UNQUOTED) for c in text)
 
 
 def spark_schema(**columns: Any) -> str:
-    """Spark's JSON of a schema: name=type, or name={field: type} for a struct."""
+    """Return Spark's JSON of a schema: name=type, or name={field: type} for a struct."""
 
     def struct(fields: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -65,9 +65,9 @@ def write_snapshot(
     partitions: Mapping[str, pa.Array] | None = None,
     order: Sequence[Path] | None = None,
 ) -> tuple[str, int]:
-    """Lists the Parquet files below a root as the JVM does; returns fingerprint and count.
+    """List the Parquet files below a root as the JVM does; return the fingerprint and file count.
 
-    `partitions`: one value a directory, directories in the order of their names.
+    `partitions` has one value per directory, in the order of directory names.
     """
     files = list(order) if order is not None else sorted(root.rglob("*.parquet"))
     directories = sorted({file.parent for file in files})
@@ -91,13 +91,13 @@ def write_snapshot(
     for part, content in (("files", table), ("groups", groups)):
         path = directory / f"{fingerprint}.{part}.arrow"
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, content.schema) as writer:
-            # several batches, as the JVM writes them
+            # Several batches, as the JVM writes them.
             writer.write_table(content, max_chunksize=3)
     return fingerprint, len(files)
 
 
 def to_visible_layout(root: Path) -> Path:
-    """Turns the index of a table into one of format 1, whose names are not hidden."""
+    """Convert the index of a table to format 1, whose names are not hidden."""
     folder = root / "_tamis"
     pointer = unseal((folder / POINTER).read_bytes())
     (folder / POINTER).unlink()
@@ -111,7 +111,7 @@ def to_visible_layout(root: Path) -> Path:
 
 
 class LocalIndex(Index):
-    """`tamis.index(spark, root)` of a directory of this machine, without Spark."""
+    """`tamis.index(spark, root)` for a local directory, without Spark."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class LocalIndex(Index):
         super().__init__(None, str(root))  # type: ignore[arg-type]
         self.root, self.schema, self.scratch = root, schema, scratch
         self.location, self.case_sensitive = location, case_sensitive
-        self.read: list[str] = []  # names of files whose footers were read, ever
+        self.read: list[str] = []  # names of files whose footers were read, over all builds
         self.aggregated: list[str] = []  # names of files whose rows were read
 
     def _list(self) -> TableListing:
@@ -171,7 +171,7 @@ class LocalIndex(Index):
         return files, row_groups
 
     def _parse(self, sql: str, schema: str) -> dict[str, Any]:
-        """Knows `twice(a)` alone."""
+        """Parse `twice(a)` only."""
         column = {"n": "col", "p": ["a"], "t": "long"}
         call = {"n": "call", "f": "Twice", "t": "long", "a": [column], "k": "key of twice(a)"}
         return {"refusal": None, "type": "long", "document": call}
@@ -183,7 +183,7 @@ class LocalIndex(Index):
         files: pa.Table,
         entries: Sequence[Entry],
     ) -> RowStatistics:
-        """What Spark would aggregate: read with pyarrow, of columns at the top."""
+        """Compute what Spark would aggregate: top-level columns, read with pyarrow."""
         uris = listing.snapshot.files.uris()
         paths = [Path(unquote(uris[i].removeprefix("file:"))) for i in ordinals]
         self.aggregated += [path.name for path in paths]
@@ -194,22 +194,22 @@ def _part(entry: Entry, paths: Sequence[Path]) -> Columns:
     data_type = DataType.parse(entry.type)
     assert data_type is not None
     read = [_values(entry, path) for path in paths]
-    held = [None if v is None else sorted({x for x in v if x is not None}) for v in read]
+    distinct = [None if v is None else sorted({x for x in v if x is not None}) for v in read]
     if entry.kind == "bounds":
         kind = arrow_type(entry.leaf)
         return Columns(
             {
-                "min": pa.array([min(v) if v else None for v in held], kind),
-                "max": pa.array([max(v) if v else None for v in held], kind),
+                "min": pa.array([min(v) if v else None for v in distinct], kind),
+                "max": pa.array([max(v) if v else None for v in distinct], kind),
                 "null_count": pa.array(
                     [None if v is None else v.count(None) for v in read], pa.int64()
                 ),
             }
         )
     if entry.kind == "values":
-        lists = [None if v is None else [str(x).encode() for x in v] for v in held]
+        lists = [None if v is None else [str(x).encode() for x in v] for v in distinct]
         return Columns(lists=values.listed(lists, data_type))
-    return Columns(filters=blooms.joined([_filter(v, data_type) for v in held]))
+    return Columns(filters=blooms.joined([_filter(v, data_type) for v in distinct]))
 
 
 def _values(entry: Entry, path: Path) -> list[Any] | None:
@@ -223,10 +223,10 @@ def _values(entry: Entry, path: Path) -> list[Any] | None:
     return table.column(name).to_pylist() if name in table.column_names else [None] * len(table)
 
 
-def _filter(held: list[Any] | None, data_type: DataType) -> Any:
-    if held is None:
+def _filter(distinct: list[Any] | None, data_type: DataType) -> Any:
+    if distinct is None:
         return None
     words = np.zeros((64, 4), np.uint64)
-    for hashed in hashes_of(edge_of(held, data_type), data_type):
+    for hashed in hashes_of(edge_of(distinct, data_type), data_type):
         words[(hashed >> 40) & 63] |= blooms._bits(hashed)
-    return blooms.folded(words) if held else words[:0]
+    return blooms.folded(words) if distinct else words[:0]

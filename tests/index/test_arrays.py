@@ -1,4 +1,4 @@
-"""Bounds that are written block by block read back as if they had been one."""
+"""Bounds written block by block read back like bounds written at once."""
 
 from __future__ import annotations
 
@@ -31,37 +31,40 @@ VALUES = {
 
 
 def bounds_of(data_type: DataType, cells: list[tuple]) -> Bounds:
-    """Of (value or None, NULLs or None) a file; a block without any edge has no edge column."""
+    """Return bounds from one (value or None, NULL count or None) per file.
+
+    A block without any edge has no edge column.
+    """
     values, nulls = [value for value, _ in cells], [count for _, count in cells]
-    known = any(value is not None for value in values)
-    edge = pa.array(values, ARROW[data_type]) if known else None
+    has_edge = any(value is not None for value in values)
+    edge = pa.array(values, ARROW[data_type]) if has_edge else None
     counts = pa.array(nulls, pa.int64())
     records = pa.array([10] * len(cells), pa.int64())
     return with_keys(column_bounds(data_type, edge, edge, counts, None, records))
 
 
 def facts(bounds: Bounds, rows: int) -> list[tuple]:
-    """Everything that bounds say, a row at a time."""
+    """Return all facts that the bounds state, one row at a time."""
 
-    def spread(array: object) -> list:
+    def as_list(array: object) -> list:
         if array is None:
             return [None] * rows
-        listed = array.tolist()
-        return listed * rows if len(listed) == 1 and rows != 1 else listed
+        elements = array.tolist()
+        return elements * rows if len(elements) == 1 and rows != 1 else elements
 
-    edges = zip(spread(bounds.lower), spread(bounds.upper), strict=True)
+    edges = zip(as_list(bounds.lower), as_list(bounds.upper), strict=True)
     flags = (bounds.can_be_null, bounds.can_be_nan, bounds.can_be_value)
-    known = [
-        [True] * rows if flags is None else spread(flags)
+    known_edges = [
+        [True] * rows if flags is None else as_list(flags)
         for flags in (bounds.lower_known, bounds.upper_known)
     ]
-    rest = zip(*map(spread, flags), *known, strict=True)
+    rest = zip(*map(as_list, flags), *known_edges, strict=True)
     return [(*edge, *flags) for edge, flags in zip(edges, rest, strict=True)]
 
 
 @pytest.mark.parametrize("data_type", ARROW, ids=str)
 @given(data=st.data())
-def test_blocks_read_back(
+def test_bounds_written_in_blocks_read_back_unchanged(
     data_type: DataType, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     cell = st.tuples(st.none() | VALUES[data_type], st.sampled_from([None, 0, 3, 10, 11]))
@@ -69,18 +72,18 @@ def test_blocks_read_back(
     folder = tmp_path_factory.mktemp("arrays")
     rows = sum(map(len, blocks))
     write_bounds(folder, [(len(block), bounds_of(data_type, block)) for block in blocks], rows)
-    found = map_bounds(folder, data_type, rows)
+    mapped = map_bounds(folder, data_type, rows)
     whole = bounds_of(data_type, [cell for block in blocks for cell in block])
-    assert facts(found, rows) == facts(whole, rows)
+    assert facts(mapped, rows) == facts(whole, rows)
 
 
-def test_a_number_of_rows_that_does_not_fit(tmp_path: Path) -> None:
+def test_wrong_row_count_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="1 rows of statistics instead of 2"):
         write_bounds(tmp_path, [(1, bounds_of(LONG, [(1, 0)]))], 2)
 
 
 @pytest.mark.parametrize("data_type", ARROW, ids=str)
-def test_what_is_cut_off_is_refused(tmp_path: Path, data_type: DataType) -> None:
+def test_truncated_files_are_refused(tmp_path: Path, data_type: DataType) -> None:
     value = {STRING: "abc", DECIMAL: decimal.Decimal("1.25"), LONG: 7, DOUBLE: 1.5}[data_type]
     write_bounds(tmp_path, [(3, bounds_of(data_type, [(value, 0)] * 3))], 3)
     written = [path for path in tmp_path.iterdir() if path.name.startswith("lower.")]

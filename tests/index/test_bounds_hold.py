@@ -1,4 +1,4 @@
-"""The law of the index: whatever is written, what the index says of a file holds for its rows."""
+"""The index invariant: its statistics of a file hold for the rows of the file."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def array_of(values: list[Any], spark_type: str) -> pa.Array:
     return pa.array(values, kind)
 
 
-def holds(triple: Triple, leaf: Leaf, values: list[Any]) -> None:
+def assert_holds(triple: Triple, leaf: Leaf, values: list[Any]) -> None:
     low, high, nulls = triple
     assert nulls is None or nulls == values.count(None)
     (lower,) = typed([low], leaf).to_pylist()
@@ -102,8 +102,8 @@ def test_bounds_contain_every_value(data: Any, spark_type: str, row_group_size: 
     leaf = Leaf(("c",), spark_type)
     footer = FooterReader([leaf], True).read(pq.read_metadata(sink))
     assert footer.num_records == len(values)
-    holds(footer.columns[0], leaf, values)
+    assert_holds(footer.columns[0], leaf, values)
     start = 0
     for group in footer.row_groups:
-        holds(group.columns[0], leaf, values[start : start + group.num_records])
+        assert_holds(group.columns[0], leaf, values[start : start + group.num_records])
         start += group.num_records

@@ -1,4 +1,4 @@
-"""The index as its users meet it: built by a Spark session, used by its next query."""
+"""Index builds by a Spark session, and their use by the next query of that session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path) -> Path:
-    """20 files in partitions of odd names, clustered by id."""
+    """Return 20 files in partitions with special characters, clustered by id."""
     from pyspark.sql.functions import col, concat, expr, lit
 
     path = tmp_path / "a table ünï#1%"
@@ -47,13 +47,13 @@ def opened(path: Path, **options: Any) -> Any:
 
 def test_build_describe_refresh_drop(spark: SparkSession, table: Path) -> None:
     index = tamis.index(spark, str(table)).build()
-    found = index.describe().to_dict()
-    assert found["rows"] == 1000
-    assert found["files"] == found["row_groups"] == len(list(table.rglob("*.parquet")))
-    assert found["unreadable_files"] == 0
-    by_name = {column["name"]: column["files_with_bounds"] for column in found["columns"]}
+    description = index.describe().to_dict()
+    assert description["rows"] == 1000
+    assert description["files"] == description["row_groups"] == len(list(table.rglob("*.parquet")))
+    assert description["unreadable_files"] == 0
+    by_name = {column["name"]: column["files_with_bounds"] for column in description["columns"]}
     assert set(by_name) == {"id", "s", "price", "d", "st.x", "st.c.d"}
-    assert set(by_name.values()) == {found["files"]}
+    assert set(by_name.values()) == {description["files"]}
 
     spark.range(5).selectExpr("id", "'ünï' AS p").write.mode("append").partitionBy("p").parquet(
         str(table)
@@ -66,7 +66,7 @@ def test_build_describe_refresh_drop(spark: SparkSession, table: Path) -> None:
     assert not (table / "_tamis").exists()
 
 
-def test_the_next_query_uses_it(spark: SparkSession, table: Path) -> None:
+def test_next_query_uses_the_index(spark: SparkSession, table: Path) -> None:
     query = "id BETWEEN 120 AND 130 AND s > 'key 1'"
     frame = spark.read.parquet(str(table))
     before = sorted(frame.where(query).collect())
@@ -78,7 +78,7 @@ def test_the_next_query_uses_it(spark: SparkSession, table: Path) -> None:
     assert scans[0]["files_kept"] < scans[0]["files_total"]
 
 
-def test_of_a_table_by_name(spark: SparkSession, table: Path) -> None:
+def test_index_of_a_table_by_name(spark: SparkSession, table: Path) -> None:
     spark.sql("DROP TABLE IF EXISTS tamis_indexed")
     spark.range(10).write.saveAsTable("tamis_indexed")
     try:
@@ -88,7 +88,7 @@ def test_of_a_table_by_name(spark: SparkSession, table: Path) -> None:
         spark.sql("DROP TABLE tamis_indexed")
 
 
-def test_unreadable_files_do_not_end_the_build(spark: SparkSession, table: Path) -> None:
+def test_unreadable_files_do_not_stop_the_build(spark: SparkSession, table: Path) -> None:
     schema = spark.read.parquet(str(table)).schema
     (table / "p=ünï" / "zz.parquet").write_bytes(b"PAR1 nothing PAR1")
     spark.sql("DROP TABLE IF EXISTS tamis_broken")
@@ -110,7 +110,7 @@ def test_unreadable_files_do_not_end_the_build(spark: SparkSession, table: Path)
         spark.sql("DROP TABLE tamis_broken")
 
 
-def test_under_the_location_of_the_session(
+def test_build_below_the_index_location_of_the_session(
     spark: SparkSession, table: Path, tmp_path: Path
 ) -> None:
     spark.conf.set("spark.tamis.index.location", f"file:{tmp_path}/indexes")
@@ -119,7 +119,7 @@ def test_under_the_location_of_the_session(
     assert len(list((tmp_path / "indexes").glob("*/_index.json"))) == 1
 
 
-def test_two_builds_at_once(spark: SparkSession, table: Path) -> None:
+def test_concurrent_builds_leave_a_valid_index(spark: SparkSession, table: Path) -> None:
     failures: list[BaseException] = []
 
     def build() -> None:
@@ -137,32 +137,33 @@ def test_two_builds_at_once(spark: SparkSession, table: Path) -> None:
     assert opened(table).num_records.sum() == 1000
 
 
-def test_errors_say_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
+def test_errors_state_a_fix(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(StatisticsIndexError, match="cannot be listed"):
         tamis.index(spark, str(tmp_path / "nowhere")).build()
     with pytest.raises(StatisticsIndexError, match=r"tamis\.configure"):
         tamis.index(object(), str(tmp_path)).build()  # type: ignore[arg-type]
 
 
-def test_the_command_line(
+def test_command_line_builds_describes_and_drops(
     spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tamis.index.build import jobs
     from tamis.index.cli import app
 
-    class Borrowed:
-        """The session of the tests, which a command must not stop."""
+    class UnstoppableSession:
+        """The session of the tests, whose stop() has no effect."""
 
         def __getattr__(self, name: str) -> Any:
             return (lambda: None) if name == "stop" else getattr(spark, name)
 
-    asked: dict[str, str] = {}
-    monkeypatch.setattr(jobs, "own_session", lambda confs: asked.update(confs) or Borrowed())
+    confs_of_session: dict[str, str] = {}
+    monkeypatch.setattr(
+        build, "own_session", lambda confs: confs_of_session.update(confs) or UnstoppableSession()
+    )
     run = CliRunner().invoke
     built = run(app, ["build", str(table), "--column", "id", "--conf", "spark.x=a=b"])
     assert built.exit_code == 0, built.output
     assert "1,000 rows" in built.output
-    assert asked == {"spark.x": "a=b"}
+    assert confs_of_session == {"spark.x": "a=b"}
     described = json.loads(run(app, ["describe", str(table), "--json"]).output)
     assert [column["name"] for column in described["columns"]] == ["id"]
     assert run(app, ["refresh", str(table)]).exit_code == 0
@@ -170,8 +171,8 @@ def test_the_command_line(
     assert not (table / "_tamis").exists()
 
 
-def test_executors_need_pyarrow_and_nothing_of_tamis(tmp_path: Path) -> None:
-    """What is pickled runs in a Python that cannot import this package."""
+def test_executors_need_pyarrow_but_not_tamis(tmp_path: Path) -> None:
+    """Pickled functions run in a Python that cannot import this package."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyspark import cloudpickle
@@ -182,7 +183,7 @@ def test_executors_need_pyarrow_and_nothing_of_tamis(tmp_path: Path) -> None:
     path = tmp_path / "a b.parquet"
     pq.write_table(pa.table({"c": [1, 2]}), path)
     leaves = [Leaf(("c",), "long")]
-    harvest_stream = jobs.executor_job.harvest_stream
+    harvest_stream = jobs.harvest.harvest_stream
     (tmp_path / "job").write_bytes(
         cloudpickle.dumps(lambda stream: harvest_stream(stream, leaves, True, {}))
     )
@@ -203,9 +204,9 @@ try:
 except ModuleNotFoundError:
     pass
 """
-    # -I: no PYTHONPATH and no current directory
-    found = subprocess.run(
+    # -I: without PYTHONPATH and the current directory.
+    process = subprocess.run(
         [sys.executable, "-I", "-c", program], capture_output=True, text=True, check=False
     )
-    assert found.stderr == ""
-    assert found.stdout.startswith("[{'min.c': 1, 'max.c': 2, 'null_count.c': 0}]")
+    assert process.stderr == ""
+    assert process.stdout.startswith("[{'min.c': 1, 'max.c': 2, 'null_count.c': 0}]")

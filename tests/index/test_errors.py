@@ -1,4 +1,4 @@
-"""What users read when an index cannot be built: one line, the cause, and what to do here."""
+"""Errors of an index build: one line with the cause and the fix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FakeSession:
 
 
 class TestListing:
-    def test_the_cause_is_named(self) -> None:
+    def test_listing_errors_name_the_cause(self) -> None:
         text = (
             "An error occurred while calling o1.list.\n: java.io.IOException: no disk\n\tat x.y(z)"
         )
@@ -49,14 +49,14 @@ class TestListing:
         assert error.shell == str(error)
 
     @pytest.mark.parametrize("reads_parquet", [True, False])
-    def test_files_of_another_format_need_a_reader(self, reads_parquet: bool) -> None:
+    def test_files_of_another_format_require_a_reader(self, reads_parquet: bool) -> None:
         problem = Exception("[UNABLE_TO_INFER_SCHEMA] Unable to infer schema for Parquet.")
         error = not_listed("t", problem, reads_parquet)
         assert ("reader=spark.read.format" in str(error)) == reads_parquet
         assert ("--format csv" in error.shell) == reads_parquet
         assert "spark.read" not in error.shell
 
-    def test_a_single_file_names_its_directory(self, tmp_path: Path) -> None:
+    def test_path_of_a_single_file_names_its_directory(self, tmp_path: Path) -> None:
         (tmp_path / "a b").mkdir()
         file = tmp_path / "a b" / "0.parquet"
         pq.write_table(pa.table({"a": [1]}), file)
@@ -74,7 +74,7 @@ class TestCommands:
         return session
 
     @pytest.mark.parametrize("command", ["build", "add", "refresh"])
-    def test_an_interrupt_leaves_the_index(
+    def test_interrupt_preserves_the_existing_index(
         self, command: str, session: FakeSession, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def interrupted(*_: Any, **__: Any) -> None:
@@ -86,7 +86,7 @@ class TestCommands:
         assert done.output == "tamis: interrupted: the index is unchanged\n"
         assert session.is_stopped
 
-    def test_the_error_of_a_cancelled_job_is_an_interrupt(
+    def test_error_of_a_cancelled_job_counts_as_an_interrupt(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def cancelled(*_: Any, **__: Any) -> None:
@@ -101,7 +101,7 @@ class TestCommands:
         assert done.output == "tamis: interrupted: the index is unchanged\n"
         assert signal.getsignal(signal.SIGINT) is before
 
-    def test_an_interrupt_of_the_start(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_interrupt_while_the_session_starts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupted(_: Any) -> None:
             raise KeyboardInterrupt
 
@@ -112,7 +112,7 @@ class TestCommands:
             "tamis: interrupted: the index is unchanged\n",
         )
 
-    def test_an_interrupt_after_the_commit_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_interrupt_after_the_commit_is_reported(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def built(self: Any, **_: Any) -> None:
             self._is_changed = True
 
@@ -124,7 +124,7 @@ class TestCommands:
         done = CliRunner().invoke(app, ["build", "/data/t"])
         assert done.output == "tamis: interrupted: the index is already changed\n"
 
-    def test_hints_are_in_the_syntax_of_the_shell(
+    def test_hints_use_shell_syntax(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         def failed(*_: Any, **__: Any) -> None:
@@ -139,7 +139,7 @@ class TestCommands:
         assert "reader=" not in text
         assert text.count("\n") == 1
 
-    def test_warnings_are_one_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_warnings_take_one_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def warned(_: Any) -> None:
             warnings.warn("b is gone", stacklevel=2)
             raise StatisticsIndexError("stop")
@@ -149,7 +149,7 @@ class TestCommands:
 
 
 class TestPaths:
-    def test_a_path_is_not_a_table(self) -> None:
+    def test_path_is_rejected_as_a_table_name(self) -> None:
         index: Any = tamis.index
         assert repr(index(None, Path("/data/t"))) == "tamis.index(spark, '/data/t')"
         assert repr(index(None, Path("t"))) == f"tamis.index(spark, '{Path.cwd()}/t')"
@@ -157,7 +157,7 @@ class TestPaths:
 
 
 @pytest.mark.parametrize("version", ["3.5.6", "4.4.0"])
-def test_configure_names_the_versions_that_work(
+def test_configure_names_the_supported_versions(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pyspark.sql import SparkSession
@@ -169,7 +169,7 @@ def test_configure_names_the_versions_that_work(
         tamis.configure(SparkSession.Builder())
 
 
-def test_describe_has_html(tmp_path: Path) -> None:
+def test_describe_writes_html(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a<b": [1]}), tmp_path / "0.parquet")
     index = LocalIndex(tmp_path, spark_schema(**{"a<b": "long"}), tmp_path / "scratch")
     index.build(columns={"a<b": "bounds"})
@@ -180,7 +180,7 @@ def test_describe_has_html(tmp_path: Path) -> None:
 
 
 class TestWithSpark:
-    def test_a_missing_path_is_one_line(
+    def test_error_of_a_missing_path_takes_one_line(
         self, spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
         with pytest.raises(StatisticsIndexError) as caught:
@@ -195,18 +195,18 @@ class TestWithSpark:
             tamis.index(spark, tmp_path / "nothing", reader=csv).build()
         assert "\tat " not in capfd.readouterr().err.replace("\\tat", "\tat")
 
-    def test_a_missing_table(self, spark: SparkSession) -> None:
+    def test_missing_table_is_an_error(self, spark: SparkSession) -> None:
         with pytest.raises(StatisticsIndexError, match="TABLE_OR_VIEW_NOT_FOUND") as caught:
             tamis.index(spark, "no_such_table").build()
         assert "reader" not in str(caught.value)
 
-    def test_an_empty_directory_hints_at_a_reader(
+    def test_error_of_an_empty_directory_suggests_a_reader(
         self, spark: SparkSession, tmp_path: Path
     ) -> None:
         with pytest.raises(StatisticsIndexError, match=r"reader=spark\.read\.format"):
             tamis.index(spark, tmp_path).build()
 
-    def test_a_single_file(self, spark: SparkSession, tmp_path: Path) -> None:
+    def test_single_file_is_an_error(self, spark: SparkSession, tmp_path: Path) -> None:
         pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "0.parquet")
         with pytest.raises(StatisticsIndexError, match=f"is a file.*pass file:{tmp_path}"):
             tamis.index(spark, tmp_path / "0.parquet").build()

@@ -1,4 +1,4 @@
-"""Where row groups lie, and the byte by which Spark's readers go."""
+"""Extents of row groups, and the midpoint byte by which Spark's readers assign them."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ NESTED = pa.table(
     ],
     ids=["plain", "no dictionary", "no statistics", "page index", "sorted"],
 )
-def test_stated_sizes_are_found(table: pa.Table, options: dict[str, Any]) -> None:
+def test_stated_sizes_are_read(table: pa.Table, options: dict[str, Any]) -> None:
     metadata = written(table, row_group_size=5, **options)
     assert stated_sizes(metadata) == summed(metadata)
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.booleans())
-def test_midpoints_lie_in_their_row_groups(rows: int, size: int, dictionary: bool) -> None:
+def test_midpoint_lies_in_its_row_group(rows: int, size: int, dictionary: bool) -> None:
     table = pa.table({"a": list(range(rows)), "b": ["x" * k for k in range(rows)]})
     metadata = written(table, row_group_size=size, use_dictionary=dictionary)
     reached = 4
@@ -69,7 +69,7 @@ def test_midpoints_lie_in_their_row_groups(rows: int, size: int, dictionary: boo
             assert midpoint is not None
             assert start <= midpoint < reached
         else:
-            assert midpoint is None  # nobody asks
+            assert midpoint is None  # not requested by any reader
 
 
 def chunk(data: int, dictionary: int | None, size: int) -> Any:
@@ -91,24 +91,24 @@ def group(*chunks: Any) -> Any:
         ([chunk(100, None, 50)], None, (100, 50, 125)),
         ([chunk(100, 80, 50)], None, (80, 50, 105)),
         ([chunk(100, None, 51), chunk(151, None, 10)], None, (100, 61, 130)),
-        # what is stated goes before the sum, and need not be true
+        # The stated size takes precedence over the sum, even if it is wrong.
         ([chunk(100, None, 50)], 500, (100, 50, 350)),
         ([chunk(100, None, 50)], 0, (100, 50, 100)),
         ([chunk(100, None, 50)], -3, (100, 50, None)),
-        # an offset of 0 for "no dictionary": parquet-mr takes it for the start
+        # An offset of 0 for "no dictionary": parquet-mr takes it as the start.
         ([chunk(100, 0, 50)], None, (100, 50, 25)),
-        # only the first column counts for the start of the midpoint
+        # The midpoint's start depends only on the first column.
         ([chunk(200, None, 50), chunk(100, None, 100)], None, (100, 150, 275)),
         ([], None, (0, 0, None)),
     ],
 )
-def test_as_parquet_mr_works_it_out(
+def test_midpoint_equals_that_of_parquet_mr(
     chunks: list[Any], stated: int | None, expected: tuple[int, int, int | None]
 ) -> None:
     assert module._extent(group(*chunks), stated) == expected
 
 
-def test_hidden_columns_hide_the_row_group() -> None:
+def test_encrypted_columns_make_the_row_group_unknown() -> None:
     def encrypted(_: int) -> Any:
         raise OSError("encrypted")
 
@@ -116,7 +116,7 @@ def test_hidden_columns_hide_the_row_group() -> None:
     assert module._extent(hidden, None) == (0, 0, None)
 
 
-def test_a_footer_that_cannot_be_parsed_has_no_midpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unparsable_footer_has_no_midpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     metadata = written(WIDE, row_group_size=10)
     assert None not in [midpoint for _, _, midpoint in extents(metadata)]
     monkeypatch.setattr(module, "_STATES_SUMS", ())
@@ -132,24 +132,24 @@ def test_a_footer_that_cannot_be_parsed_has_no_midpoints(monkeypatch: pytest.Mon
 # --- the compact protocol, byte by byte -----------------------------------------------------------
 
 
-def test_sizes_of_row_groups() -> None:
+def test_row_group_sizes_are_parsed() -> None:
     footer = bytes.fromhex(
         "15 02"  # 1: i32 version = 1
-        "19 1c 48 01 78 00"  # 2: list of a struct, with 4: binary "x"
+        "19 1c 48 01 78 00"  # 2: list of structs, with 4: binary "x"
         "16 02"  # 3: i64 num_rows = 1
         "19 3c"  # 4: three row groups
-        "19 1c 26 08 00"  # 1: list of one column chunk {2: i64}
+        "19 1c 26 08 00"  # 1: list with one column chunk {2: i64}
         "16 02 16 02 36 c801"  # 2: total_byte_size, 3: num_rows, 6: total_compressed_size = 100
         "00"
-        "19 0c 00"  # without columns, and without a size
+        "19 0c 00"  # without columns and without a size
         "11 12 13 05 17 0000000000000000"  # booleans, a byte, a double
-        "06 0c c901 00"  # the long form of a field number: 6, -101
+        "06 0c c901 00"  # long form of a field number: 6, -101
         "00"
     )
     assert _Compact(footer, 0).sizes() == [100, None, -101]
 
 
 @pytest.mark.parametrize("footer", ["19", "1d00", "19 1c 1d 00", "18 7f"])
-def test_other_bytes_raise(footer: str) -> None:
+def test_malformed_bytes_raise(footer: str) -> None:
     with pytest.raises((ValueError, IndexError)):
         _Compact(bytes.fromhex(footer), 0).sizes()

@@ -1,4 +1,4 @@
-"""Matching a listing with an index, against a dictionary."""
+"""Matching of a listing with an index, checked against a dictionary."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ FILES = st.lists(
 )
 
 
-@given(listed=FILES, indexed=FILES, chunk=st.integers(1, 20))
-def test_rows_are_those_of_equal_keys(listed: list[File], indexed: list[File], chunk: int) -> None:
-    rows = match(keys(listed, chunk), keys(indexed, 1 << 20))
-    expected = [indexed.index(f) if f in indexed else -1 for f in listed]
-    assert (list(range(len(listed))) if rows is None else rows.tolist()) == expected
+@given(listing=FILES, indexed=FILES, chunk=st.integers(1, 20))
+def test_matched_rows_have_equal_keys(listing: list[File], indexed: list[File], chunk: int) -> None:
+    rows = match(keys(listing, chunk), keys(indexed, 1 << 20))
+    expected = [indexed.index(f) if f in indexed else -1 for f in listing]
+    assert (list(range(len(listing))) if rows is None else rows.tolist()) == expected
 
 
 @given(indexed=FILES, data=st.data(), chunk=st.integers(1, 20))
-def test_of_a_listing_that_changed_a_little(
+def test_slightly_changed_listing_is_matched(
     indexed: list[File], data: st.DataObject, chunk: int
 ) -> None:
     listed = [f for f in indexed if data.draw(st.integers(0, 9)) > 0]
     listed = [f._replace(mtime=9) if data.draw(st.integers(0, 9)) == 0 else f for f in listed]
-    test_rows_are_those_of_equal_keys.hypothesis.inner_test(listed, indexed, chunk)
+    test_matched_rows_have_equal_keys.hypothesis.inner_test(listed, indexed, chunk)
 
 
 @given(files=FILES, chunk=st.integers(1, 20))
-def test_the_same_listing(files: list[File], chunk: int) -> None:
+def test_unchanged_listing_is_matched(files: list[File], chunk: int) -> None:
     assert match(keys(files, chunk), keys(files, 1 << 20)) is None

@@ -1,4 +1,4 @@
-"""Spark reads no file of an index, however the paths of a table are given."""
+"""Spark reads no index file, in whatever form the paths of a table are given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("parquet", "orc", "csv", "json")
 SCHEMA = "id LONG, name STRING"
-#: Recorded parts have files of their own.
+#: Parts with row statistics have files of their own.
 RECORDED: dict[str, Any] = {"columns": {"id": ["bounds", "bloom", "values"]}}
 
 
@@ -35,7 +35,7 @@ def rows_of(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def flat(spark_session: SparkSession, kind: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """100 rows in 4 files of one directory, with an index."""
+    """Return the path of 100 rows in 4 files of one directory, with an index."""
     path = str(tmp_path_factory.mktemp(kind) / "flat")
     rows = rows_of(spark_session).select("id", "name")
     rows.repartition(4).write.format(kind).save(path)
@@ -47,7 +47,7 @@ def flat(spark_session: SparkSession, kind: str, tmp_path_factory: pytest.TempPa
 def partitioned(
     spark_session: SparkSession, kind: str, tmp_path_factory: pytest.TempPathFactory
 ) -> str:
-    """100 rows in 2 partitions, with an index."""
+    """Return the path of 100 rows in 2 partitions, with an index."""
     path = str(tmp_path_factory.mktemp(kind) / "partitioned")
     rows_of(spark_session).write.format(kind).partitionBy("part").save(path)
     build(spark_session, kind, path, f"{SCHEMA}, part INT")
@@ -60,7 +60,7 @@ def ids(frame: DataFrame) -> list[int]:
 
 @pytest.mark.parametrize("glob", ["", "/*", "/{*,_tamis/*}", "/{*,*/*,*/*/*}"])
 @pytest.mark.parametrize("schema", [SCHEMA, None])
-def test_globs_over_files(
+def test_glob_over_files_skips_the_index(
     spark: SparkSession, flat: str, kind: str, glob: str, schema: str | None
 ) -> None:
     reader = spark.read.format(kind)
@@ -74,35 +74,43 @@ def test_globs_over_files(
 
 
 @pytest.mark.parametrize("glob", ["", "/*", "/*/*", "/{*/*,*/*/*}"])
-def test_globs_over_partitions(spark: SparkSession, partitioned: str, kind: str, glob: str) -> None:
+def test_glob_over_partitions_skips_the_index(
+    spark: SparkSession, partitioned: str, kind: str, glob: str
+) -> None:
     assert ids(spark.read.format(kind).schema(SCHEMA).load(partitioned + glob)) == list(range(100))
 
 
-def test_base_path(spark: SparkSession, partitioned: str, kind: str) -> None:
+def test_base_path_skips_the_index(spark: SparkSession, partitioned: str, kind: str) -> None:
     reader = spark.read.format(kind).schema(SCHEMA).option("basePath", partitioned)
     frame = reader.load(f"{partitioned}/*")
     assert ids(frame.where("part = 1")) == list(range(1, 100, 2))
 
 
 @pytest.mark.parametrize("glob", ["", "/*", "/*/*"])
-def test_recursive_lookup(spark: SparkSession, partitioned: str, kind: str, glob: str) -> None:
+def test_recursive_lookup_skips_the_index(
+    spark: SparkSession, partitioned: str, kind: str, glob: str
+) -> None:
     reader = spark.read.format(kind).schema(SCHEMA).option("recursiveFileLookup", "true")
     assert ids(reader.load(partitioned + glob)) == list(range(100))
 
 
 @pytest.mark.parametrize("glob", ["", "/*"])
-def test_a_filter_on_names(spark: SparkSession, flat: str, kind: str, glob: str) -> None:
+def test_path_glob_filter_skips_the_index(
+    spark: SparkSession, flat: str, kind: str, glob: str
+) -> None:
     reader = spark.read.format(kind).schema(SCHEMA)
     assert ids(reader.option("pathGlobFilter", "*").load(flat + glob)) == list(range(100))
     assert ids(reader.option("pathGlobFilter", "*.stats").load(flat + glob)) == []
 
 
-def test_a_glob_over_tables(spark: SparkSession, flat: str, kind: str) -> None:
+def test_glob_over_tables_skips_the_index(spark: SparkSession, flat: str, kind: str) -> None:
     frame = spark.read.format(kind).schema(SCHEMA).load(f"{Path(flat).parent}/*/*")
     assert ids(frame) == list(range(100))
 
 
-def test_a_stream_over_a_glob(spark: SparkSession, flat: str, kind: str, tmp_path: Path) -> None:
+def test_stream_over_a_glob_skips_the_index(
+    spark: SparkSession, flat: str, kind: str, tmp_path: Path
+) -> None:
     stream = spark.readStream.format(kind).schema(SCHEMA).load(f"{flat}/*")
     query = (
         stream.writeStream.format("memory")
@@ -115,7 +123,7 @@ def test_a_stream_over_a_glob(spark: SparkSession, flat: str, kind: str, tmp_pat
     assert ids(spark.table("streamed")) == list(range(100))
 
 
-def test_an_index_at_a_location_is_not_data_either(spark: SparkSession, tmp_path: Path) -> None:
+def test_index_at_a_location_is_not_read_as_data(spark: SparkSession, tmp_path: Path) -> None:
     spark.conf.set("spark.tamis.index.location", str(tmp_path / "all" / "indexes"))
     path = str(tmp_path / "all" / "table")
     rows_of(spark).write.json(path)

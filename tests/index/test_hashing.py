@@ -1,4 +1,4 @@
-"""Constants hash as Spark hashes values, and blooms that it filled say yes to what they hold."""
+"""Hashes of constants equal Spark's, and bloom filters filled by Spark never deny a member."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _decimal(precision: int, scale: int) -> Callable[[random.Random], Decimal]:
         digits = rng.randint(1, precision)
         unscaled = rng.choice([0, 1, -1, 127, 128, -128, -129, 10**digits - 1, 1 - 10**digits,
                                rng.randrange(-(10**digits) + 1, 10**digits)])  # fmt: skip
-        # from digits, whatever the context rounds to
+        # Built from digits, so that the context does not round.
         return Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
 
     return value
@@ -78,41 +78,41 @@ TYPES: list[tuple[str, pa.DataType, Callable[[random.Random], Any]]] = [
 ]
 
 
-def test_the_hash_is_that_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_hash_equals_that_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     rng = random.Random(7)
-    made = {name: [value(rng) for _ in range(VALUES)] for name, _, value in TYPES}
+    values_of = {name: [value(rng) for _ in range(VALUES)] for name, _, value in TYPES}
     arrays = {
-        name: pa.array(made[name], pa.int32() if name == "date" else None).cast(kind)
+        name: pa.array(values_of[name], pa.int32() if name == "date" else None).cast(kind)
         if name == "date"
-        else pa.array(made[name], kind)
+        else pa.array(values_of[name], kind)
         for name, kind, _ in TYPES
     }
     pq.write_table(pa.table(arrays), tmp_path / "values.parquet")
-    # one task: the order of the file
+    # One task preserves the order of the file.
     frame = spark.read.parquet(str(tmp_path)).coalesce(1)
     names = [f"xxhash64(`{name}`) AS `{name}`" for name in arrays]
     hashed = frame.selectExpr(*names).toArrow()
-    for name, values in made.items():
+    for name, values in values_of.items():
         data_type = DataType.parse(name)
         assert data_type is not None
         ordinary = [i for i, v in enumerate(values) if v == v]
         ours = hashes_of(edge_of([values[i] for i in ordinary], data_type), data_type)
-        theirs = hashed.column(name).to_pylist()
-        assert ours == [theirs[i] % (1 << 64) for i in ordinary], name
+        spark_hashes = hashed.column(name).to_pylist()
+        assert ours == [spark_hashes[i] % (1 << 64) for i in ordinary], name
 
 
 @pytest.mark.parametrize(
     ("value", "data_type"),
     [(0.1, "float"), (1e300, "float"), (128, "byte"), (2**31, "integer"), (-(2**31) - 1, "date")],
 )
-def test_what_is_no_value_of_the_type_has_no_hash(value: Any, data_type: str) -> None:
+def test_values_of_another_type_have_no_hash(value: Any, data_type: str) -> None:
     kind = DataType.parse(data_type)
     assert kind is not None
     assert hashes_of(np.array([value]), kind) == []
 
 
 def filled(values: set[int], blocks: int) -> Any:
-    """As Spark fills a filter of whole numbers."""
+    """Fill a filter with whole numbers as Spark does."""
     words = np.zeros((blocks, 4), np.uint64)
     for value in values:
         hashed = hash_long(value)
@@ -124,7 +124,7 @@ def filled(values: set[int], blocks: int) -> Any:
     st.lists(st.sets(st.integers(-(2**63), 2**63 - 1), max_size=200) | st.none(), max_size=8),
     st.sets(st.integers(-(2**63), 2**63 - 1), max_size=5),
 )
-def test_a_filter_never_denies_what_it_holds(files: list[set[int] | None], more: set[int]) -> None:
+def test_filter_never_denies_a_member(files: list[set[int] | None], more: set[int]) -> None:
     filters = [
         None if v is None else blooms.folded(filled(v, 64)) if v else np.zeros((0, 4), np.uint64)
         for v in files
@@ -136,18 +136,18 @@ def test_a_filter_never_denies_what_it_holds(files: list[set[int] | None], more:
             assert may or (values is not None and not values & set(options))
 
 
-def test_the_rate_is_what_it_says() -> None:
+def test_false_positive_rate_is_as_configured() -> None:
     rng = random.Random(3)
-    held = {rng.getrandbits(62) for _ in range(5000)}
-    words = blooms.folded(filled(held, blooms.blocks_for(5000)))
+    inserted = {rng.getrandbits(62) for _ in range(5000)}
+    words = blooms.folded(filled(inserted, blooms.blocks_for(5000)))
     members = blooms.BloomMembers.of(blooms.joined([words]), LONG)
     absent = [rng.getrandbits(62) for _ in range(20_000)]
-    wrong = sum(bool(members.may_match(np.array([v]))[0]) for v in absent if v not in held)
+    wrong = sum(bool(members.may_match(np.array([v]))[0]) for v in absent if v not in inserted)
     assert blooms.rate(words) <= blooms.RATE
     assert abs(wrong / len(absent) - blooms.rate(words)) < 0.004
 
 
-def test_many_options_are_not_asked() -> None:
+def test_filter_ignores_long_lists() -> None:
     members = blooms.BloomMembers.of(blooms.joined([np.zeros((0, 4), np.uint64)]), STRING)
     options = pa.array([b"%d" % i for i in range(blooms.MAX_OPTIONS + 1)], pa.large_binary())
     assert members.may_match(options).tolist() == [True]

@@ -1,4 +1,4 @@
-"""An index through its life: built, refreshed, described, damaged, dropped."""
+"""The life of an index: build, refresh, describe, damage and drop."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def bounds(index: OpenIndex, name: str, data_type: str = "long") -> Any:
 
 
 def lowers(index: OpenIndex, name: str = "a", data_type: str = "long") -> Any:
-    found = bounds(index, name, data_type)
-    return None if found.lower is None else found.lower.tolist()
+    of_column = bounds(index, name, data_type)
+    return None if of_column.lower is None else of_column.lower.tolist()
 
 
 class TestBuild:
@@ -67,22 +67,22 @@ class TestBuild:
         assert lowers(opened()) == [1, 3, 5]
         assert opened().num_records.tolist() == [2, 3, 1]
 
-    def test_text_and_absent_columns(self, index: LocalIndex, opened: Any) -> None:
+    def test_bounds_of_text_and_absent_columns(self, index: LocalIndex, opened: Any) -> None:
         index.build()
         assert lowers(opened(), "s", "string") == [b"1", b"3", b"5"]
         absent = bounds(opened(), "d", "decimal(9,2)")
         assert absent.can_be_value.tolist() == [False]
 
-    def test_of_some_columns(self, index: LocalIndex, opened: Any) -> None:
+    def test_selected_columns_alone_have_bounds(self, index: LocalIndex, opened: Any) -> None:
         index.build(columns=["s"])
         assert lowers(opened()) is None
         assert lowers(opened(), "s", "string") is not None
 
-    def test_of_a_column_that_is_not_there(self, index: LocalIndex) -> None:
+    def test_unknown_column_is_an_error_with_a_suggestion(self, index: LocalIndex) -> None:
         with pytest.raises(StatisticsIndexError, match=r"no column sa .*: did you mean"):
             index.build(columns=["sa"])
 
-    def test_of_an_empty_directory(self, tmp_path: Path) -> None:
+    def test_empty_directory_has_an_empty_index(self, tmp_path: Path) -> None:
         (tmp_path / "t").mkdir()
         index = LocalIndex(tmp_path / "t", SCHEMA, tmp_path / "scratch")
         index.build()
@@ -95,14 +95,14 @@ class TestBuild:
         (root / "x=2" / "z.parquet").write_bytes(b"")
         index.build()
         assert opened().num_records.tolist() == [2, 3, -1, -1]
-        found = bounds(opened(), "a")
-        assert found.lower_known.tolist() == [True, True, False, False]
-        assert found.can_be_null.tolist() == [False, True, True, True]
+        of_column = bounds(opened(), "a")
+        assert of_column.lower_known.tolist() == [True, True, False, False]
+        assert of_column.can_be_null.tolist() == [False, True, True, True]
         description = index.describe().to_dict()
         assert description["unreadable_files"] == 2
         assert any("z.parquet" in problem for problem in description["problems"])
 
-    def test_a_file_that_changes_after_the_listing_is_unknown(
+    def test_file_changed_after_the_listing_is_unknown(
         self, index: LocalIndex, root: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         listing = index._list()
@@ -111,20 +111,20 @@ class TestBuild:
         index.build()
         assert opened().num_records.tolist() == [2, 3, -1]
 
-    def test_no_name_ends_in_parquet(self, index: LocalIndex, root: Path) -> None:
+    def test_no_file_name_ends_in_parquet(self, index: LocalIndex, root: Path) -> None:
         index.build()
         written = [path.name for path in (root / "_tamis").rglob("*")]
         assert POINTER in written
         assert not any(name.endswith(".parquet") for name in written)
 
-    def test_under_another_location(self, root: Path, tmp_path: Path) -> None:
+    def test_index_at_another_location(self, root: Path, tmp_path: Path) -> None:
         location = uri_of(tmp_path / "indexes")
         index = LocalIndex(root, SCHEMA, tmp_path / "scratch", location=location)
         index.build()
         assert not (root / "_tamis").exists()
         assert lowers(open_index(index.store(), str(tmp_path / "cache"))) == [1, 3, 5]
 
-    def test_a_directory_that_cannot_be_written(self, tmp_path: Path, root: Path) -> None:
+    def test_unwritable_directory_is_an_error_with_a_fix(self, tmp_path: Path, root: Path) -> None:
         (root / "_tamis").write_text("in the way")
         index = LocalIndex(root, SCHEMA, tmp_path / "scratch")
         with pytest.raises(StatisticsIndexError, match=r"spark\.tamis\.index\.location"):
@@ -132,12 +132,14 @@ class TestBuild:
 
 
 class TestRefresh:
-    def test_reads_only_what_changed(self, index: LocalIndex, root: Path, opened: Any) -> None:
+    def test_refresh_reads_only_changed_files(
+        self, index: LocalIndex, root: Path, opened: Any
+    ) -> None:
         index.build()
         index.read.clear()
-        write(root / "x=1#%" / "b.parquet", [7, 8])  # added, in the middle
+        write(root / "x=1#%" / "b.parquet", [7, 8])  # added, in the middle of the listing
         write(root / "x=2" / "é.parquet", [50, 60])  # rewritten
-        (root / "x=1#%" / "a b.parquet").unlink()  # gone
+        (root / "x=1#%" / "a b.parquet").unlink()  # removed
         index.refresh()
         assert index.read == ["b.parquet", "é.parquet"]
         assert lowers(opened()) == [7, 3, 50]
@@ -157,24 +159,26 @@ class TestRefresh:
             "num_records": [2, 2, 3, 1],
         }
 
-    def test_builds_where_there_is_none(self, index: LocalIndex, opened: Any) -> None:
+    def test_refresh_builds_a_missing_index(self, index: LocalIndex, opened: Any) -> None:
         index.refresh()
         assert lowers(opened()) == [1, 3, 5]
 
-    def test_builds_what_is_damaged(self, index: LocalIndex, root: Path, opened: Any) -> None:
+    def test_refresh_rebuilds_a_damaged_index(
+        self, index: LocalIndex, root: Path, opened: Any
+    ) -> None:
         index.build()
         (root / "_tamis" / POINTER).write_text("{")
         index.refresh()
         assert lowers(opened()) == [1, 3, 5]
 
-    def test_reads_all_again_for_a_new_column(self, index: LocalIndex, opened: Any) -> None:
+    def test_refresh_reads_all_files_for_a_new_column(self, index: LocalIndex, opened: Any) -> None:
         index.schema = spark_schema(a="long")
         index.build()
         index.schema = SCHEMA
         index.refresh()
         assert lowers(opened(), "s", "string") == [b"1", b"3", b"5"]
 
-    def test_keeps_to_the_columns_of_the_build(self, index: LocalIndex, root: Path) -> None:
+    def test_refresh_preserves_the_selected_columns(self, index: LocalIndex, root: Path) -> None:
         index.build(columns=["a"])
         index.read.clear()
         write(root / "new.parquet", [1])
@@ -182,7 +186,7 @@ class TestRefresh:
         assert index.read == ["new.parquet"]
         assert [c["name"] for c in index.describe().to_dict()["columns"]] == ["a"]
 
-    def test_tries_unreadable_files_again(self, index: LocalIndex, root: Path) -> None:
+    def test_refresh_retries_unreadable_files(self, index: LocalIndex, root: Path) -> None:
         broken = root / "x=2" / "broken.parquet"
         broken.write_bytes(b"nothing")
         index.build()
@@ -190,7 +194,9 @@ class TestRefresh:
         index.refresh()
         assert index.read == ["broken.parquet"]
 
-    def test_leaves_a_newer_index_alone(self, index: LocalIndex, root: Path) -> None:
+    def test_refresh_rejects_an_index_of_a_newer_format(
+        self, index: LocalIndex, root: Path
+    ) -> None:
         index.build()
         pointer = root / "_tamis" / POINTER
         pointer.write_text(pointer.read_text().replace('"format": 2', '"format": 99'))
@@ -199,29 +205,34 @@ class TestRefresh:
 
 
 class TestDescribe:
-    def test_counts(self, index: LocalIndex) -> None:
+    def test_description_counts_files_and_rows(self, index: LocalIndex) -> None:
         index.build()
-        found = index.describe().to_dict()
-        assert (found["files"], found["rows"], found["row_groups"]) == (3, 6, 3)
-        assert found["columns"][0] == {
+        description = index.describe().to_dict()
+        assert (description["files"], description["rows"], description["row_groups"]) == (3, 6, 3)
+        assert description["columns"][0] == {
             "name": "a",
             "type": "long",
             "files_with_bounds": 3,
             "files_with_null_count": 3,
             "files_with_nan_count": 0,
         }
-        assert found["staleness"] == {"fresh": 3, "changed": 0, "added": 0, "gone": 0}
+        assert description["staleness"] == {"fresh": 3, "changed": 0, "added": 0, "gone": 0}
 
-    def test_staleness(self, index: LocalIndex, root: Path) -> None:
+    def test_description_counts_stale_files(self, index: LocalIndex, root: Path) -> None:
         index.build()
         write(root / "new.parquet", [1])
         write(root / "x=2" / "é.parquet", [50, 60])
         (root / "x=1#%" / "a b.parquet").unlink()
-        found = index.describe()
-        assert found.to_dict()["staleness"] == {"fresh": 1, "changed": 1, "added": 1, "gone": 1}
-        assert "index refresh" in str(found)
+        description = index.describe()
+        assert description.to_dict()["staleness"] == {
+            "fresh": 1,
+            "changed": 1,
+            "added": 1,
+            "gone": 1,
+        }
+        assert "index refresh" in str(description)
 
-    def test_prints(self, index: LocalIndex) -> None:
+    def test_description_can_be_printed(self, index: LocalIndex) -> None:
         from rich.console import Console
 
         index.build()
@@ -230,24 +241,24 @@ class TestDescribe:
         console.print(index.describe())
         assert "decimal(9,2)" in console.export_text()
 
-    def test_without_an_index(self, index: LocalIndex) -> None:
+    def test_describe_without_an_index_is_an_error(self, index: LocalIndex) -> None:
         with pytest.raises(IndexMissing, match="python -m tamis index build"):
             index.describe()
 
 
 class TestDrop:
-    def test_removes_everything(self, index: LocalIndex, root: Path) -> None:
+    def test_drop_removes_the_directory(self, index: LocalIndex, root: Path) -> None:
         index.build()
         index.drop()
         assert not (root / "_tamis").exists()
 
-    def test_twice(self, index: LocalIndex) -> None:
+    def test_drop_can_be_repeated(self, index: LocalIndex) -> None:
         index.drop()
         index.drop()
 
 
 class TestConcurrency:
-    def test_two_builds_at_once(self, root: Path, tmp_path: Path) -> None:
+    def test_concurrent_builds_leave_a_valid_index(self, root: Path, tmp_path: Path) -> None:
         indexes = [LocalIndex(root, SCHEMA, tmp_path / f"scratch{i}") for i in range(2)]
         failures: list[BaseException] = []
 
@@ -266,7 +277,7 @@ class TestConcurrency:
         assert failures == []
         assert lowers(open_index(indexes[0].store(), str(tmp_path / "cache"))) == [1, 3, 5]
 
-    def test_an_interrupted_build_leaves_the_old_index(
+    def test_interrupted_build_preserves_the_old_index(
         self, index: LocalIndex, root: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         index.build()
@@ -283,7 +294,7 @@ class TestConcurrency:
         assert opened().pointer == before
         assert len(list((root / "_tamis").glob("_2*"))) == 2
 
-    def test_old_generations_go_when_they_are_not_young(
+    def test_old_generations_are_removed(
         self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def generations() -> int:
@@ -291,10 +302,10 @@ class TestConcurrency:
 
         for _ in range(3):
             index.build()
-        assert generations() == 3  # young: perhaps being written
+        assert generations() == 3  # young generations may still be being written
         monkeypatch.setattr(stores, "YOUNG", timedelta(0))
         index.build()
-        assert generations() == 2  # planners may still read the one before
+        assert generations() == 2  # planners may still read the previous one
 
 
 def flip(path: Path, position: int) -> None:
@@ -304,17 +315,17 @@ def flip(path: Path, position: int) -> None:
 
 
 class TestDamage:
-    """Whatever lies on the disk: the index as it was, or a warning; never an error."""
+    """A damaged index is read as it was or causes a warning, but never an error."""
 
     @staticmethod
     def outcome(index: LocalIndex, cache: Path) -> Any:
-        found = Indexes().find(uri_of(index.root), None, {}, str(cache), 0)
-        if isinstance(found, IndexUnusable):
-            return found
-        values = lowers(found), lowers(found, "s", "string")
-        return found.statistics.trouble or values
+        result = Indexes().find(uri_of(index.root), None, {}, str(cache), 0)
+        if isinstance(result, IndexUnusable):
+            return result
+        values = lowers(result), lowers(result, "s", "string")
+        return result.statistics.trouble or values
 
-    def test_every_flipped_byte_is_noticed(
+    def test_every_flipped_byte_is_detected(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
         index.build()
@@ -327,40 +338,47 @@ class TestDamage:
                 continue
             for position in range(0, path.stat().st_size, 23):
                 flip(path, position)
-                found = self.outcome(index, cache)
-                assert isinstance(found, IndexUnusable) or found == good, (path.name, position)
+                result = self.outcome(index, cache)
+                assert isinstance(result, IndexUnusable) or result == good, (
+                    path.name,
+                    position,
+                )
                 flip(path, position)
 
     @pytest.mark.parametrize("keep", [0, 100, -1])
-    def test_truncated(self, index: LocalIndex, root: Path, tmp_path: Path, keep: int) -> None:
+    def test_truncated_file_is_damage(
+        self, index: LocalIndex, root: Path, tmp_path: Path, keep: int
+    ) -> None:
         index.build()
         path = next((root / "_tamis").rglob(hidden(FILES)))
         path.write_bytes(path.read_bytes()[:keep])
-        found = self.outcome(index, tmp_path / "cache")
-        assert isinstance(found, IndexUnusable)
-        assert found.code == "index.damaged"
-        assert "python -m tamis index refresh" in found.text
+        result = self.outcome(index, tmp_path / "cache")
+        assert isinstance(result, IndexUnusable)
+        assert result.code == "index.damaged"
+        assert "python -m tamis index refresh" in result.text
 
-    def test_generation_gone(self, index: LocalIndex, root: Path, tmp_path: Path) -> None:
+    def test_missing_generation_is_damage(
+        self, index: LocalIndex, root: Path, tmp_path: Path
+    ) -> None:
         index.build()
         next((root / "_tamis").rglob(hidden(FILES))).unlink()
         assert self.outcome(index, tmp_path / "cache").code == "index.damaged"
 
-    def test_newer_format(self, index: LocalIndex, root: Path, tmp_path: Path) -> None:
+    def test_newer_format_is_reported(self, index: LocalIndex, root: Path, tmp_path: Path) -> None:
         index.build()
         pointer = root / "_tamis" / POINTER
         pointer.write_text(pointer.read_text().replace('"format": 2', '"format": 99'))
         assert self.outcome(index, tmp_path / "cache").code == "index.newer_format"
 
-    def test_none(self, index: LocalIndex, tmp_path: Path) -> None:
+    def test_missing_index_is_reported(self, index: LocalIndex, tmp_path: Path) -> None:
         assert isinstance(self.outcome(index, tmp_path / "cache"), IndexMissing)
 
-    def test_unknown_storage(self) -> None:
-        found = Indexes().find("dbfs:/mnt/t", None, {}, None, 0)
-        assert isinstance(found, IndexUnusable)
-        assert found.code == "index.storage_unreachable"
+    def test_unknown_storage_is_reported(self) -> None:
+        result = Indexes().find("dbfs:/mnt/t", None, {}, None, 0)
+        assert isinstance(result, IndexUnusable)
+        assert result.code == "index.storage_unreachable"
 
-    def test_the_pointer_is_its_own_inverse(self, index: LocalIndex, root: Path) -> None:
+    def test_pointer_can_be_unsealed(self, index: LocalIndex, root: Path) -> None:
         index.build()
         pointer = unseal((root / "_tamis" / POINTER).read_bytes())
         assert pointer.root == uri_of(root)
@@ -368,7 +386,7 @@ class TestDamage:
 
 
 class TestIndexes:
-    def test_a_new_generation_is_seen_within_a_second(
+    def test_new_generation_is_used_after_one_second(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
         now = [100.0]
@@ -389,9 +407,7 @@ class TestIndexes:
         assert find() is first
         assert find(epoch=1) is not first
 
-    def test_a_damaged_cache_is_made_anew(
-        self, index: LocalIndex, root: Path, tmp_path: Path
-    ) -> None:
+    def test_damaged_cache_is_rebuilt(self, index: LocalIndex, root: Path, tmp_path: Path) -> None:
         index.build()
         cache = tmp_path / "cache"
         assert lowers(open_index(index.store(), str(cache))) == [1, 3, 5]
@@ -401,21 +417,19 @@ class TestIndexes:
             path.write_bytes(b"")
         assert lowers(open_index(index.store(), str(cache))) == [1, 3, 5]
 
-    def test_a_cache_that_others_may_write_to_is_not_used(
-        self, index: LocalIndex, tmp_path: Path
-    ) -> None:
+    def test_world_writable_cache_is_not_used(self, index: LocalIndex, tmp_path: Path) -> None:
         index.build()
         cache = tmp_path / "cache"
         open_index(index.store(), str(cache))
         for folder in cache.rglob("*"):
             folder.chmod(0o777)
-        kept = sorted(cache.rglob("*"))
+        before = sorted(cache.rglob("*"))
         assert lowers(open_index(index.store(), str(cache))) == [1, 3, 5]
-        assert sorted(cache.rglob("*")) == kept
+        assert sorted(cache.rglob("*")) == before
 
 
 class TestColumns:
-    def test_types_are_widened_and_never_narrowed(self, tmp_path: Path) -> None:
+    def test_types_are_widened_but_not_narrowed(self, tmp_path: Path) -> None:
         root = tmp_path / "t"
         root.mkdir()
         pq.write_table(
@@ -431,14 +445,16 @@ class TestColumns:
         assert lowers(opened, "i", "date") is None
         assert lowers(opened, "i", "string") is None
 
-    def test_other_spelling(self, index: LocalIndex, opened: Any) -> None:
+    def test_other_case_of_a_name_depends_on_case_sensitivity(
+        self, index: LocalIndex, opened: Any
+    ) -> None:
         index.build()
         assert lowers(opened(), "A") == [1, 3, 5]
         index.case_sensitive = True
         index.build()
         assert lowers(opened(), "A") is None
 
-    def test_fields_of_structs(self, tmp_path: Path) -> None:
+    def test_struct_fields_have_bounds(self, tmp_path: Path) -> None:
         root = tmp_path / "t"
         root.mkdir()
         pq.write_table(pa.table({"s": [{"x": 1, "y": "b"}, None]}), root / "f.parquet")

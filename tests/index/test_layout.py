@@ -1,4 +1,4 @@
-"""Names in the directory of an index, and indexes of the former layout."""
+"""Names in the index directory, and indexes of the previous layout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def index(root: Path, tmp_path: Path) -> LocalIndex:
 
 @pytest.fixture
 def lowers(index: LocalIndex, tmp_path: Path) -> Callable[[], list[int]]:
-    def found() -> list[int]:
+    def read_lowers() -> list[int]:
         lower = open_index(index.store(), str(tmp_path / "cache")).statistics.bounds(
             Column(("a",), LONG)
         )
@@ -45,11 +45,11 @@ def lowers(index: LocalIndex, tmp_path: Path) -> Callable[[], list[int]]:
         assert lower.lower is not None
         return list(lower.lower.tolist())
 
-    return found
+    return read_lowers
 
 
 def is_hidden(name: str) -> bool:
-    """Spark 4.1's `HadoopFSUtils.shouldFilterOutPathName`."""
+    """Apply Spark 4.1's `HadoopFSUtils.shouldFilterOutPathName`."""
     excluded = (name.startswith("_") and "=" not in name) or name.startswith(".")
     return excluded and not name.startswith(("_common_metadata", "_metadata"))
 
@@ -78,16 +78,16 @@ class TestNames:
 
 
 class TestVisibleLayout:
-    """Format 1, which tamis 0.1 wrote."""
+    """Format 1, as tamis 0.1 wrote it."""
 
-    def test_it_is_read(self, index: LocalIndex, root: Path, lowers: Any) -> None:
+    def test_visible_layout_is_read(self, index: LocalIndex, root: Path, lowers: Any) -> None:
         index.build(**RECORDED)
         to_visible_layout(root)
         assert lowers() == [0, 10, 20]
         assert index.describe().to_dict()["files"] == 3
         assert len(index.describe().recorded) == 3
 
-    def test_a_refresh_reuses_it_and_hides_it(
+    def test_refresh_reuses_and_hides_the_visible_layout(
         self, index: LocalIndex, root: Path, lowers: Any
     ) -> None:
         index.build(**RECORDED)
@@ -101,13 +101,13 @@ class TestVisibleLayout:
         assert lowers() == [0, 10, 20, 30]
         assert [path.name for path in contents(root) if not is_hidden(path.name)] == []
 
-    def test_it_is_dropped(self, index: LocalIndex, root: Path) -> None:
+    def test_visible_layout_is_dropped(self, index: LocalIndex, root: Path) -> None:
         index.build()
         to_visible_layout(root)
         index.drop()
         assert not (root / "_tamis").exists()
 
-    def test_an_older_tamis_that_builds_later_wins(
+    def test_later_build_by_an_older_tamis_takes_precedence(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
         index.build()
@@ -119,7 +119,7 @@ class TestVisibleLayout:
         assert {POINTER, VISIBLE_POINTER} <= {path.name for path in contents(root)}
         assert len(index.describe().recorded) == 3
 
-    def test_an_older_tamis_that_built_before_loses(
+    def test_earlier_build_by_an_older_tamis_is_superseded(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
         index.build()
@@ -130,14 +130,16 @@ class TestVisibleLayout:
         shutil.copytree(first, root / "_tamis", dirs_exist_ok=True)
         assert len(index.describe().recorded) == 3
 
-    def test_damage_of_what_an_older_tamis_wrote_is_ignored(
+    def test_damaged_visible_pointer_is_ignored(
         self, index: LocalIndex, root: Path, lowers: Any
     ) -> None:
         index.build()
         (root / "_tamis" / VISIBLE_POINTER).write_text("{")
         assert lowers() == [0, 10, 20]
 
-    def test_what_an_older_tamis_is_writing_stays(self, index: LocalIndex, root: Path) -> None:
+    def test_unfinished_build_of_an_older_tamis_is_preserved(
+        self, index: LocalIndex, root: Path
+    ) -> None:
         index.build()
         generation = to_visible_layout(root)
         drafted = generation.with_name(generation.name[:-1] + "x")
@@ -146,7 +148,7 @@ class TestVisibleLayout:
         assert not generation.exists()
         assert drafted.exists()
 
-    def test_a_planner_notices_a_build_of_an_older_tamis(
+    def test_planner_reloads_after_a_build_by_an_older_tamis(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
         now = [0.0]
@@ -154,9 +156,9 @@ class TestVisibleLayout:
 
         def generation() -> str:
             now[0] += 2
-            found = indexes.find(uri_of(root), None, {}, str(tmp_path / "cache"), 0)
-            assert isinstance(found, OpenIndex)
-            return found.pointer.generation
+            opened = indexes.find(uri_of(root), None, {}, str(tmp_path / "cache"), 0)
+            assert isinstance(opened, OpenIndex)
+            return opened.pointer.generation
 
         index.build()
         before = generation()

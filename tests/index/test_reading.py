@@ -1,4 +1,4 @@
-"""Which readings get an index, which indexes serve which reading, and what is said of the others."""
+"""Eligible readings, the readings an index serves, and the errors for all others."""
 
 from __future__ import annotations
 
@@ -24,65 +24,69 @@ SCHEMA = spark_schema(a="long")
 CSV = Reading("csv", SCHEMA, spark_schema(), {"sep": ";"}, {"zone": "UTC"}, {"java": "17"})
 
 
-def other(**fields: Any) -> Reading:
+def changed(**fields: Any) -> Reading:
     return msgspec.structs.replace(CSV, **fields)
 
 
 DIFFERENT = [
-    (other(format="json"), "the format was csv and is json"),
-    (other(schema=spark_schema(a="string")), "had a long and have a string"),
-    (other(schema=spark_schema(a="long", b="long")), "had none and have b long"),
-    (other(schema=spark_schema(a={"b": "long"})), "had a long and have a struct"),
-    (other(schema="nonsense"), "the columns had a long and have none"),
-    (other(partitions=spark_schema(p="long")), "the partition columns had none and"),
-    (other(options={}), "option sep was ; and is not set"),
-    (other(options={"sep": "\n"}), r"option sep was ; and is \n"),
-    (other(options={"sep": ";", "quote": "'"}), "option quote was not set and is '"),
-    (other(confs={"zone": "CET"}), "zone was UTC and is CET"),
-    (other(machine={"java": "21"}), "the driver's java was 17 and is 21"),
-    (other(options={str(k): "x" for k in range(5)}), ", and 3 more"),
+    (changed(format="json"), "the format was csv and is json"),
+    (changed(schema=spark_schema(a="string")), "had a long and have a string"),
+    (changed(schema=spark_schema(a="long", b="long")), "had none and have b long"),
+    (changed(schema=spark_schema(a={"b": "long"})), "had a long and have a struct"),
+    (changed(schema="nonsense"), "the columns had a long and have none"),
+    (changed(partitions=spark_schema(p="long")), "the partition columns had none and"),
+    (changed(options={}), "option sep was ; and is not set"),
+    (changed(options={"sep": "\n"}), r"option sep was ; and is \n"),
+    (changed(options={"sep": ";", "quote": "'"}), "option quote was not set and is '"),
+    (changed(confs={"zone": "CET"}), "zone was UTC and is CET"),
+    (changed(machine={"java": "21"}), "the driver's java was 17 and is 21"),
+    (changed(options={str(k): "x" for k in range(5)}), ", and 3 more"),
 ]
 
 
 @pytest.mark.parametrize(("now", "text"), DIFFERENT, ids=[text for _, text in DIFFERENT])
-def test_difference(now: Reading, text: str) -> None:
-    found = difference(CSV, now)
-    assert found is not None
-    assert text in found
+def test_difference_is_described(now: Reading, text: str) -> None:
+    description = difference(CSV, now)
+    assert description is not None
+    assert text in description
 
 
-def test_no_difference() -> None:
+def test_equal_readings_have_no_difference() -> None:
     assert difference(CSV, reading_of(msgspec.json.encode(CSV))) is None
 
 
 REFUSED = [
-    (other(format="org.apache.spark.sql.avro.AvroFileFormat"), "AvroFileFormat"),
-    (other(options={"mode": "failFast"}), "FAILFAST"),
-    (other(format="json", options={"mode": "DROPMALFORMED"}), "DROPMALFORMED"),
-    (other(options={"encoding": "UTF-16LE"}), "UTF-16LE"),
-    (other(options={"charset": "EBCDIC"}), "EBCDIC"),
-    (other(options={"ignoremissingfiles": "TRUE"}), "ignore"),
-    (other(confs={"spark.sql.files.ignoreCorruptFiles": "true"}), "ignore"),
-    (other(format="json", options={"singlevariantcolumn": "v"}), "singleVariantColumn"),
+    (changed(format="org.apache.spark.sql.avro.AvroFileFormat"), "AvroFileFormat"),
+    (changed(options={"mode": "failFast"}), "FAILFAST"),
+    (changed(format="json", options={"mode": "DROPMALFORMED"}), "DROPMALFORMED"),
+    (changed(options={"encoding": "UTF-16LE"}), "UTF-16LE"),
+    (changed(options={"charset": "EBCDIC"}), "EBCDIC"),
+    (changed(options={"ignoremissingfiles": "TRUE"}), "ignore"),
+    (changed(confs={"spark.sql.files.ignoreCorruptFiles": "true"}), "ignore"),
+    (changed(format="json", options={"singlevariantcolumn": "v"}), "singleVariantColumn"),
 ]
 
 
 @pytest.mark.parametrize(("reading", "text"), REFUSED, ids=[text for _, text in REFUSED])
-def test_refused(reading: Reading, text: str) -> None:
-    why = refusal(reading, overlapping=False)
-    assert why is not None
-    assert text in why
+def test_ineligible_readings_are_refused(reading: Reading, text: str) -> None:
+    text_of_refusal = refusal(reading, overlapping=False)
+    assert text_of_refusal is not None
+    assert text in text_of_refusal
 
 
-def test_accepted() -> None:
-    for reading in (CSV, other(format="orc", options={"mode": "FAILFAST"}), other(format="json")):
+def test_eligible_readings_are_accepted() -> None:
+    for reading in (
+        CSV,
+        changed(format="orc", options={"mode": "FAILFAST"}),
+        changed(format="json"),
+    ):
         assert refusal(reading, overlapping=False) is None
         assert refusal(reading, overlapping=True) is not None
-    assert refusal(other(options={"mode": "anything", "encoding": "Utf-8"}), False) is None
+    assert refusal(changed(options={"mode": "anything", "encoding": "Utf-8"}), False) is None
 
 
 @pytest.mark.parametrize(
-    ("of", "expr", "loses"),
+    ("file_format", "expr", "loses"),
     [
         ("csv", Column(("d",), DOUBLE), False),
         ("json", Column(("a",), LONG), True),
@@ -91,15 +95,19 @@ def test_accepted() -> None:
         ("orc", Not(IsNull(Column(("d",), FLOAT))), True),
     ],
 )
-def test_filters_that_lose_rows(of: str, expr: Expr, loses: bool) -> None:
-    assert loses_rows_to(other(format=of), expr) == loses
+def test_filters_that_lose_rows_depend_on_the_format(
+    file_format: str, expr: Expr, loses: bool
+) -> None:
+    assert loses_rows_to(changed(format=file_format), expr) == loses
     off = (
-        "spark.sql.orc.filterPushdown" if of == "orc" else f"spark.sql.{of}.filterPushdown.enabled"
+        "spark.sql.orc.filterPushdown"
+        if file_format == "orc"
+        else f"spark.sql.{file_format}.filterPushdown.enabled"
     )
-    assert not loses_rows_to(other(format=of, confs={off: "false"}), expr)
+    assert not loses_rows_to(changed(format=file_format, confs={off: "false"}), expr)
 
 
-def test_columns_that_are_left_out() -> None:
+def test_ineligible_columns_are_left_out() -> None:
     def field(name: str, kind: Any, **metadata: str) -> dict[str, Any]:
         return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
@@ -122,11 +130,11 @@ def test_columns_that_are_left_out() -> None:
     schema = msgspec.json.encode({"type": "struct", "fields": fields}).decode()
     names = [leaf.name for leaf in row_leaves(schema, CSV, "bad")]
     assert names == ["a", "v", "s.x", "s.c", "t", "n"]
-    of_orc = [leaf.name for leaf in row_leaves(schema, other(format="orc"), None)]
-    assert of_orc == ["a", "v", "s.x", "s.c", "bad"]
+    names_of_orc = [leaf.name for leaf in row_leaves(schema, changed(format="orc"), None)]
+    assert names_of_orc == ["a", "v", "s.x", "s.c", "bad"]
 
 
-class OfRows(LocalIndex):
+class IndexOfReading(LocalIndex):
     """An index that was built for a reading."""
 
     reading: Reading | None = CSV
@@ -136,13 +144,15 @@ class OfRows(LocalIndex):
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> OfRows:
+def index(tmp_path: Path) -> IndexOfReading:
     (tmp_path / "t").mkdir()
     pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "t" / "0.parquet")
-    return OfRows(tmp_path / "t", SCHEMA, tmp_path / "scratch")
+    return IndexOfReading(tmp_path / "t", SCHEMA, tmp_path / "scratch")
 
 
-def asked(index: OfRows, tmp_path: Path, reading: Reading | None, epoch: int) -> ScanInput:
+def open_scan_of(
+    index: IndexOfReading, tmp_path: Path, reading: Reading | None, epoch: int
+) -> ScanInput:
     directory = tmp_path / f"snapshots{epoch}"
     fingerprint, files = write_snapshot(index.root, directory)
     request = PlanRequest(
@@ -158,12 +168,14 @@ def asked(index: OfRows, tmp_path: Path, reading: Reading | None, epoch: int) ->
 
 
 @pytest.mark.parametrize("built", [None, CSV], ids=["of Parquet", "of CSV"])
-def test_who_is_served(index: OfRows, tmp_path: Path, built: Reading | None) -> None:
+def test_index_serves_only_its_own_reading(
+    index: IndexOfReading, tmp_path: Path, built: Reading | None
+) -> None:
     index.reading = built
     index.build()
     outcomes = {}
-    for epoch, now in enumerate((None, CSV, other(format="orc"), other(options={})), 1):
-        scan = asked(index, tmp_path, now, epoch)
+    for epoch, now in enumerate((None, CSV, changed(format="orc"), changed(options={})), 1):
+        scan = open_scan_of(index, tmp_path, now, epoch)
         outcomes[epoch] = (scan.total_records, [each.code for each in scan.warnings])
     if built is None:
         assert outcomes == {1: (2, []), 2: (None, []), 3: (None, []), 4: (None, [])}
@@ -172,19 +184,19 @@ def test_who_is_served(index: OfRows, tmp_path: Path, built: Reading | None) -> 
         assert outcomes == {1: (None, []), 2: (2, []), 3: distrusted, 4: distrusted}
 
 
-def test_a_reading_that_cannot_be_read(index: OfRows, tmp_path: Path) -> None:
-    """No answer is better than one for another reading: the shim then keeps everything."""
+def test_malformed_reading_is_an_error(index: IndexOfReading, tmp_path: Path) -> None:
+    """No answer is better than an answer for another reading. On an error the shim keeps all files."""
     index.build()
     with pytest.raises(ValueError, match="not the description"):
-        asked(index, tmp_path, other(format=5), 1)
+        open_scan_of(index, tmp_path, changed(format=5), 1)
 
 
-def test_refresh_where_the_reading_has_changed(index: OfRows) -> None:
+def test_refresh_rebuilds_after_a_change_of_the_reading(index: IndexOfReading) -> None:
     index.build()
     index.read.clear()
     index.refresh()
     assert index.read == []
-    index.reading = other(options={})
+    index.reading = changed(options={})
     assert index.describe().distrusted == "option sep was ; and is not set"
     index.refresh()
     assert index.read == ["0.parquet"]

@@ -1,4 +1,4 @@
-"""What Spark records of rows: built over real files, and asked by the next query."""
+"""Row statistics recorded by Spark: built over real files, and used by the next query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILES = 8
 
 @pytest.fixture(scope="module")
 def written(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """800 rows in 8 files, clustered by id and by nothing else. ts is INT96, as Spark writes it."""
+    """Write 800 rows to 8 files, clustered by id only. Spark writes ts as INT96."""
     path = str(tmp_path_factory.mktemp("written") / "events")
     session = spark_session.newSession()
     session.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
@@ -52,12 +52,12 @@ def written(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def path(written: str, tmp_path: Path) -> str:
-    """A copy of these files, without an index."""
+    """Return a copy of these files without an index."""
     return shutil.copytree(written, str(tmp_path / "events ünï#1%"))
 
 
 def check(spark: SparkSession, path: str, condition: str) -> int:
-    """The files kept; the rows are those that plain Spark gives."""
+    """Return the number of kept files. Check that the rows equal those of plain Spark."""
     spark.conf.set("spark.tamis.enabled", "false")
     expected = rows(spark.read.parquet(path).where(condition))
     spark.conf.set("spark.tamis.enabled", "true")
@@ -76,7 +76,7 @@ def is_exact(spark: SparkSession, path: str, condition: str) -> bool:
     return all(c["pushdown"] == "exact" for c in scan["conjuncts"])
 
 
-def test_int96_needs_bounds_and_the_reason_says_so(spark: SparkSession, path: str) -> None:
+def test_reason_for_int96_proposes_bounds(spark: SparkSession, path: str) -> None:
     index = tamis.index(spark, path).build()
     condition = "ts < TIMESTAMP '1970-02-01 00:00:00Z'"
     assert check(spark, path, condition) == FILES
@@ -100,7 +100,7 @@ BOUNDS = [
     ("d = 750", 1),
     ("isnan(d)", FILES),
     ("d < 0", 0),
-    ("bin = X'62313530'", 2),  # b0 < b150 < b99
+    ("bin = X'62313530'", 2),  # byte order: b0 < b150 < b99
     ("nothing = 1", 0),
     ("nothing IS NOT NULL", 0),
     ("st.`a b`.`c.d` = 150", 1),
@@ -108,7 +108,7 @@ BOUNDS = [
 ]
 
 
-def test_bounds(spark: SparkSession, path: str) -> None:
+def test_recorded_bounds_prune(spark: SparkSession, path: str) -> None:
     columns = ["ts", "long_text", "wide", "d", "bin", "nothing", "st", "flag", "tiny"]
     tamis.index(spark, path).build(columns=dict.fromkeys(columns, "bounds"))
     for condition, files in BOUNDS:
@@ -128,14 +128,14 @@ MEMBERS = [
 
 
 @pytest.mark.parametrize("kind", ["bloom", "values"])
-def test_members_of_an_unclustered_column(spark: SparkSession, path: str, kind: str) -> None:
+def test_members_prune_by_an_unclustered_column(spark: SparkSession, path: str, kind: str) -> None:
     tamis.index(spark, path).build(columns={"key": kind})
     for condition, most in MEMBERS:
-        # a bloom filter may keep a file more
+        # A bloom filter may keep one more file.
         assert check(spark, path, condition) <= most + (1 if kind == "bloom" else 0), condition
 
 
-def test_value_lists_decide_exactly(spark: SparkSession, path: str) -> None:
+def test_value_lists_make_predicates_exact(spark: SparkSession, path: str) -> None:
     tamis.index(spark, path).build(columns={"kind": "values"})
     assert check(spark, path, "kind = 'buy'") == 2
     assert check(spark, path, "kind NOT IN ('click', 'view')") == 2
@@ -165,7 +165,7 @@ EQUALITIES = [
 
 
 @pytest.mark.parametrize("kind", ["bloom", "values"])
-def test_every_type(spark: SparkSession, path: str, kind: str) -> None:
+def test_members_of_every_type(spark: SparkSession, path: str, kind: str) -> None:
     index = tamis.index(spark, path).build(columns=dict.fromkeys([*ALL, "st"], kind))
     described = index.describe().to_dict()["recorded"]
     assert {entry["files"] for entry in described} == {FILES}
@@ -189,18 +189,20 @@ EXPRESSIONS = [
 ]
 
 
-def test_expressions(spark: SparkSession, path: str) -> None:
+def test_recorded_expressions_prune(spark: SparkSession, path: str) -> None:
     tamis.index(spark, path).build(expressions=[sql for sql, _, _ in EXPRESSIONS])
     for sql, condition, files in EXPRESSIONS:
         assert check(spark, path, condition) == files, sql
-    # spelled in another way, of another alias, below a view
+    # The expression in other letter case, with another alias, and below a view.
     spark.read.parquet(path).createOrReplaceTempView("events")
     frame = spark.sql("SELECT id FROM (SELECT *, UPPER(e.KIND) AS u FROM events e) WHERE u = 'BUY'")
     assert kept(frame) == [2]
     assert not is_exact(spark, path, "soundex(kind) = 'V000' OR id < 5")
 
 
-def test_an_expression_of_other_settings_does_not_match(spark: SparkSession, path: str) -> None:
+def test_expression_recorded_under_other_settings_does_not_match(
+    spark: SparkSession, path: str
+) -> None:
     tamis.index(spark, path).build(expressions=["date_format(ts, 'EEEE HH')"])
     condition = "date_format(ts, 'EEEE HH') = 'nonsense'"
     assert check(spark, path, condition) == 0
@@ -211,11 +213,13 @@ def test_an_expression_of_other_settings_does_not_match(spark: SparkSession, pat
     spark.conf.set("spark.sql.legacy.timeParserPolicy", "CORRECTED")
     assert check(spark, path, condition) == FILES
     spark.conf.unset("spark.sql.legacy.timeParserPolicy")
-    # another pattern, another column
+    # Another pattern, another column.
     assert check(spark, path, "date_format(ts, 'EEEE mm') = 'nonsense'") == FILES
 
 
-def test_refresh_keeps_what_was_asked(spark: SparkSession, path: str, tmp_path: Path) -> None:
+def test_refresh_preserves_the_recorded_parts(
+    spark: SparkSession, path: str, tmp_path: Path
+) -> None:
     index = tamis.index(spark, path).build(
         columns={"ts": "bounds", "key": "bloom", "kind": "values"}, expressions=["upper(kind)"]
     )
@@ -225,8 +229,8 @@ def test_refresh_keeps_what_was_asked(spark: SparkSession, path: str, tmp_path: 
         "id", "timestamp_seconds(86400 * id) AS ts", "id AS key", "'sell' AS kind", "2 AS part"
     )
     more.coalesce(1).write.mode("append").partitionBy("part").parquet(path)
-    gone = sorted(Path(path, "part=0").glob("*.parquet"))[0]
-    gone.unlink()
+    removed = sorted(Path(path, "part=0").glob("*.parquet"))[0]
+    removed.unlink()
     index.refresh()
     after = index.describe().to_dict()["recorded"]
     assert [(e["of"], e["kind"]) for e in after] == [(e["of"], e["kind"]) for e in before]
@@ -244,7 +248,7 @@ def test_refresh_keeps_what_was_asked(spark: SparkSession, path: str, tmp_path: 
     assert check(spark, path, "key = 5") <= 2
 
 
-def test_add_keeps_what_was_asked(spark: SparkSession, path: str, tmp_path: Path) -> None:
+def test_add_preserves_the_recorded_parts(spark: SparkSession, path: str, tmp_path: Path) -> None:
     table = str(tmp_path / "t")
     spark.range(100).selectExpr("id", "id % 7 AS k", "timestamp_seconds(id) AS ts").write.parquet(
         table
@@ -257,7 +261,7 @@ def test_add_keeps_what_was_asked(spark: SparkSession, path: str, tmp_path: Path
     def recorded() -> list[tuple[str, str]]:
         return [(each["of"], each["kind"]) for each in index.describe().to_dict()["recorded"]]
 
-    index.add(columns=["id"])  # there is none: as build
+    index.add(columns=["id"])  # without an index, `add` builds one
     assert columns() == ["id"]
     index.add(columns=["k"])
     assert columns() == ["id", "k"]
@@ -272,7 +276,7 @@ def test_add_keeps_what_was_asked(spark: SparkSession, path: str, tmp_path: Path
     assert len(recorded()) == len(everything) + 1
 
 
-def test_a_changed_file_is_kept_until_refresh(spark: SparkSession, path: str) -> None:
+def test_changed_file_is_kept_until_refresh(spark: SparkSession, path: str) -> None:
     index = tamis.index(spark, path).build(columns={"key": "values"})
     assert check(spark, path, "key = 5000") == 0
     file = sorted(Path(path, "part=1").glob("*.parquet"))[0]
@@ -287,7 +291,7 @@ def test_a_changed_file_is_kept_until_refresh(spark: SparkSession, path: str) ->
     assert check(spark, path, "key = 5001") == 0
 
 
-def test_empty_files_and_files_that_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:
+def test_empty_and_unreadable_files(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "t"
     folder.mkdir()
     for i, values in enumerate([[1, 2], [], [None, None], [3]]):
@@ -331,7 +335,7 @@ def test_old_dates_are_not_recorded(spark: SparkSession, tmp_path: Path) -> None
             assert check(spark, str(folder), "ts = TIMESTAMP '1990-01-01 00:00:00Z'") == 1
 
 
-def test_shifted_int96_is_not_asked(spark: SparkSession, path: str) -> None:
+def test_converted_int96_does_not_prune(spark: SparkSession, path: str) -> None:
     tamis.index(spark, path).build(columns={"ts": "bounds"})
     condition = "ts < TIMESTAMP '1970-02-01 00:00:00Z'"
     assert check(spark, path, condition) == 1
@@ -341,7 +345,7 @@ def test_shifted_int96_is_not_asked(spark: SparkSession, path: str) -> None:
         tamis.index(spark, path).build(columns={"ts": "bounds"})
 
 
-def test_a_view_is_indexed_as_its_files(spark: SparkSession, path: str) -> None:
+def test_view_is_indexed_by_its_files(spark: SparkSession, path: str) -> None:
     spark.read.parquet(path).createOrReplaceTempView("files")
     spark.sql("CREATE TEMP VIEW swapped AS SELECT key AS id, id AS key FROM files WHERE id > 300")
     tamis.index(spark, "swapped").build(columns={"key": "values"})
@@ -370,13 +374,13 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "says"), ERRORS)
-def test_what_cannot_be_recorded(
-    spark: SparkSession, path: str, asked: dict[str, Any], says: str
+@pytest.mark.parametrize(("options", "says"), ERRORS)
+def test_unsupported_requests_are_errors(
+    spark: SparkSession, path: str, options: dict[str, Any], says: str
 ) -> None:
     spark.udf.register("my_udf", lambda x: x, "bigint")
     with pytest.raises(StatisticsIndexError, match=f"(?s){says}"):
-        tamis.index(spark, path).build(**asked)
+        tamis.index(spark, path).build(**options)
     assert not Path(path, "_tamis").exists()
 
 
@@ -391,20 +395,30 @@ def test_char_columns_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     spark.sql("DROP TABLE padded")
 
 
-def test_the_command_line(spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tamis.index.build import jobs
+def test_command_line_builds_and_describes(
+    spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tamis.index.cli import app
 
-    class Borrowed:
-        """The session of the tests, which a command must not stop."""
+    class UnstoppableSession:
+        """The session of the tests, whose stop() has no effect."""
 
         def __getattr__(self, name: str) -> Any:
             return (lambda: None) if name == "stop" else getattr(spark, name)
 
-    monkeypatch.setattr(jobs, "own_session", lambda confs: Borrowed())
+    monkeypatch.setattr(build, "own_session", lambda confs: UnstoppableSession())
     run = CliRunner().invoke
-    asked = ["--bounds", "ts", "--bloom", "key", "--values", "kind", "--expression", "upper(kind)"]
-    built = run(app, ["build", path, *asked])
+    options = [
+        "--bounds",
+        "ts",
+        "--bloom",
+        "key",
+        "--values",
+        "kind",
+        "--expression",
+        "upper(kind)",
+    ]
+    built = run(app, ["build", path, *options])
     assert built.exit_code == 0, built.output
     for line in ("bloom key 8 / 8", "values upper(kind) 8 / 8"):
         assert line in " ".join(built.output.split())

@@ -1,4 +1,4 @@
-"""What was recorded of rows, on the disk: written, mapped, refreshed, damaged."""
+"""Recorded row statistics on disk: written, mapped, refreshed and damaged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA = spark_schema(a="long", s="string")
 A, S = Column(("a",), LONG), Column(("s",), STRING)
 TWICE = Call("Twice", (A,), (), LONG, "key of twice(a)")
 NONE, SOME, ALL = range(3)
-ASKED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "columns": {"a": ["bloom", "values"], "s": ["bounds", "values"]},
     "expressions": ["twice(a)"],
 }
@@ -53,8 +53,8 @@ def index(root: Path, tmp_path: Path) -> LocalIndex:
     return LocalIndex(root, SCHEMA, tmp_path / "scratch")
 
 
-def asked(opened: OpenIndex) -> list[list[int]]:
-    """Verdicts of predicates that need what was recorded, and of one that does not."""
+def verdicts_of(opened: OpenIndex) -> list[list[int]]:
+    """Return the verdicts of predicates that need row statistics, and of one that does not."""
     predicates = [
         Compare(Comparison.EQUAL, A, Literal(8, LONG)),
         In(A, (1, 9, 3)),
@@ -84,15 +84,15 @@ def opened(index: LocalIndex, cache: Path) -> OpenIndex:
     return open_index(index.store(), str(cache))
 
 
-def test_of_every_kind(index: LocalIndex, tmp_path: Path) -> None:
-    index.build(**ASKED)
-    for _ in range(2):  # written to the cache, and mapped
-        assert asked(opened(index, tmp_path / "cache")) == WHOLE
+def test_every_kind_gives_its_verdicts(index: LocalIndex, tmp_path: Path) -> None:
+    index.build(**REQUEST)
+    for _ in range(2):  # first written to the cache, then mapped
+        assert verdicts_of(opened(index, tmp_path / "cache")) == WHOLE
     (tmp_path / "file").write_text("")
-    assert asked(opened(index, tmp_path / "file" / "no cache")) == WHOLE
+    assert verdicts_of(opened(index, tmp_path / "file" / "no cache")) == WHOLE
 
 
-def test_filters_are_mapped(index: LocalIndex, tmp_path: Path) -> None:
+def test_bloom_filters_are_memory_mapped(index: LocalIndex, tmp_path: Path) -> None:
     index.build(columns={"a": "bloom"})
     members = opened(index, tmp_path / "cache").statistics.members(A)
     assert isinstance(members, BloomMembers)
@@ -102,8 +102,8 @@ def test_filters_are_mapped(index: LocalIndex, tmp_path: Path) -> None:
     assert isinstance(base, mmap.mmap)
 
 
-def test_slices_and_selections_agree(index: LocalIndex, tmp_path: Path) -> None:
-    index.build(**ASKED)
+def test_slices_and_selections_give_the_same_verdicts(index: LocalIndex, tmp_path: Path) -> None:
+    index.build(**REQUEST)
     statistics = opened(index, tmp_path / "cache").statistics
     predicate = In(A, (1, 9, 3))
     whole = verdicts(predicate, statistics)
@@ -114,19 +114,21 @@ def test_slices_and_selections_agree(index: LocalIndex, tmp_path: Path) -> None:
     assert verdicts(predicate, some).tolist() == whole[[2, 1]].tolist()
 
 
-def test_refresh_reads_the_rows_that_changed(index: LocalIndex, root: Path, tmp_path: Path) -> None:
-    index.build(**ASKED)
+def test_refresh_reads_rows_of_changed_files_only(
+    index: LocalIndex, root: Path, tmp_path: Path
+) -> None:
+    index.build(**REQUEST)
     index.aggregated.clear()
     write(root / "1.parquet", [5, 5, 5])
     write(root / "15.parquet", [8])
     (root / "0.parquet").unlink()
     index.refresh()
     assert index.aggregated == ["1.parquet", "15.parquet"]
-    found = opened(index, tmp_path / "cache")
+    refreshed = opened(index, tmp_path / "cache")
     eight = Compare(Comparison.EQUAL, A, Literal(8, LONG))
-    assert verdicts(eight, found.statistics).tolist() == [NONE, ALL, NONE, NONE]
+    assert verdicts(eight, refreshed.statistics).tolist() == [NONE, ALL, NONE, NONE]
     twice = Compare(Comparison.EQUAL, TWICE, Literal(10, LONG))
-    assert verdicts(twice, found.statistics).tolist() == [ALL, NONE, NONE, NONE]
+    assert verdicts(twice, refreshed.statistics).tolist() == [ALL, NONE, NONE, NONE]
     again = [e["of"] for e in index.describe().to_dict()["recorded"]]
     assert again == ["a", "a", "s", "s", "twice(a)", "twice(a)"]
     index.aggregated.clear()
@@ -134,9 +136,9 @@ def test_refresh_reads_the_rows_that_changed(index: LocalIndex, root: Path, tmp_
     assert index.aggregated == []
 
 
-def test_refresh_where_the_schema_has_changed(index: LocalIndex, tmp_path: Path) -> None:
-    index.build(**ASKED)
-    index.schema = spark_schema(a="long", t="string")  # s is gone
+def test_refresh_after_a_schema_change_warns(index: LocalIndex, tmp_path: Path) -> None:
+    index.build(**REQUEST)
+    index.schema = spark_schema(a="long", t="string")  # without s
     with pytest.warns(UserWarning, match="should hold s, which the table does not have"):
         index.refresh()
     assert [e["of"] for e in index.describe().to_dict()["recorded"]][:3] == ["a", "a", "twice(a)"]
@@ -144,28 +146,28 @@ def test_refresh_where_the_schema_has_changed(index: LocalIndex, tmp_path: Path)
     assert index.describe().to_dict()["recorded"] == []
 
 
-def test_a_file_that_cannot_be_read(index: LocalIndex, root: Path, tmp_path: Path) -> None:
+def test_unreadable_file_is_unknown(index: LocalIndex, root: Path, tmp_path: Path) -> None:
     (root / "2.parquet").write_bytes(b"PAR1 nothing PAR1")
-    index.build(**ASKED)
-    found = asked(opened(index, tmp_path / "cache"))
-    assert [each[2] for each in found] == [SOME] * len(found)
-    assert [each[:2] for each in found] == [each[:2] for each in WHOLE]
+    index.build(**REQUEST)
+    all_verdicts = verdicts_of(opened(index, tmp_path / "cache"))
+    assert [each[2] for each in all_verdicts] == [SOME] * len(all_verdicts)
+    assert [each[:2] for each in all_verdicts] == [each[:2] for each in WHOLE]
 
 
 class TestDamage:
-    """A recording that is not whole is left out, and the footers count as before."""
+    """A damaged recording is left out. The statistics of the footers remain in use."""
 
     @staticmethod
     def outcome(index: LocalIndex, cache: Path) -> tuple[Any, IndexUnusable | None]:
-        found = Indexes().find(uri_of(index.root), None, {}, str(cache), 0)
-        if isinstance(found, IndexUnusable):
-            return None, found
-        return asked(found), found.statistics.trouble
+        answers = Indexes().find(uri_of(index.root), None, {}, str(cache), 0)
+        if isinstance(answers, IndexUnusable):
+            return None, answers
+        return verdicts_of(answers), answers.statistics.trouble
 
-    def test_every_flipped_byte_is_noticed(
+    def test_every_flipped_byte_is_detected(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
-        index.build(**ASKED)
+        index.build(**REQUEST)
         (tmp_path / "file").write_text("")
         cache = tmp_path / "file" / "no cache"
         recorded_files = [
@@ -184,23 +186,25 @@ class TestDamage:
                 content = bytearray(path.read_bytes())
                 content[position] ^= 0x10
                 path.write_bytes(content)
-                found, trouble = self.outcome(index, cache)
-                # some other column's bytes, or it is noticed; never something else
-                assert found == WHOLE or trouble is not None, (path.name, position)
-                self.is_weaker(found)
+                answers, trouble = self.outcome(index, cache)
+                # A flip within another column has no effect. Every other flip is detected.
+                assert answers == WHOLE or trouble is not None, (path.name, position)
+                self.assert_not_stronger(answers)
                 content[position] ^= 0x10
                 path.write_bytes(content)
         assert self.outcome(index, cache) == (WHOLE, None)
 
     @staticmethod
-    def is_weaker(found: list[list[int]] | None) -> None:
-        for ours, whole in zip(found or [], WHOLE, strict=bool(found)):
-            for one, other in zip(ours, whole, strict=True):
-                assert one in (SOME, other)
+    def assert_not_stronger(answers: list[list[int]] | None) -> None:
+        for ours, whole in zip(answers or [], WHOLE, strict=bool(answers)):
+            for verdict, expected in zip(ours, whole, strict=True):
+                assert verdict in (SOME, expected)
 
     @pytest.mark.parametrize("name", ["recorded.json", "recorded.stats", "0.bits", "1.values"])
-    def test_gone_or_cut(self, index: LocalIndex, root: Path, tmp_path: Path, name: str) -> None:
-        index.build(**ASKED)
+    def test_missing_or_truncated_file_is_reported(
+        self, index: LocalIndex, root: Path, tmp_path: Path, name: str
+    ) -> None:
+        index.build(**REQUEST)
         path = next((root / "_tamis").rglob(hidden(name)))
         content = path.read_bytes()
         for damage in (b"", content[: len(content) // 2], None):
@@ -208,37 +212,37 @@ class TestDamage:
                 path.unlink()
             else:
                 path.write_bytes(damage)
-            found, trouble = self.outcome(index, tmp_path / "cache" / str(damage)[:5])
+            answers, trouble = self.outcome(index, tmp_path / "cache" / str(damage)[:5])
             assert trouble is not None
             assert "python -m tamis index refresh file:" in trouble.text
-            self.is_weaker(found)
-            assert found is not None
-            assert found[0] == [SOME, SOME, NONE, NONE]  # by footers
+            self.assert_not_stronger(answers)
+            assert answers is not None
+            assert answers[0] == [SOME, SOME, NONE, NONE]  # by the bounds of footers
 
-    def test_newer_format(
+    def test_newer_format_is_reported(
         self, index: LocalIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(recorded, "FORMAT", 99)
-            index.build(**ASKED)
-        found, trouble = self.outcome(index, tmp_path / "cache")
+            index.build(**REQUEST)
+        answers, trouble = self.outcome(index, tmp_path / "cache")
         assert trouble is not None
         assert trouble.code == "index.newer_format"
-        assert found is not None
-        assert found[0] == [SOME, SOME, NONE, NONE]  # by footers
+        assert answers is not None
+        assert answers[0] == [SOME, SOME, NONE, NONE]  # by the bounds of footers
 
-    def test_a_damaged_cache_is_made_anew(self, index: LocalIndex, tmp_path: Path) -> None:
-        index.build(**ASKED)
+    def test_damaged_cache_is_rebuilt(self, index: LocalIndex, tmp_path: Path) -> None:
+        index.build(**REQUEST)
         cache = tmp_path / "cache"
-        assert asked(opened(index, cache)) == WHOLE
+        assert verdicts_of(opened(index, cache)) == WHOLE
         for path in [path for path in cache.rglob("*") if path.is_file()]:
             path.write_bytes(b"")
-        assert asked(opened(index, cache)) == WHOLE
+        assert verdicts_of(opened(index, cache)) == WHOLE
 
-    def test_an_interrupted_build_leaves_the_old_recording(
+    def test_interrupted_build_preserves_the_old_recording(
         self, index: LocalIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        index.build(**ASKED)
+        index.build(**REQUEST)
 
         def interrupted(*_: Any) -> None:
             raise KeyboardInterrupt
@@ -247,19 +251,19 @@ class TestDamage:
             patch.setattr(stores.Store, "commit", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 index.build(columns={"a": "bounds"})
-        assert asked(opened(index, tmp_path / "cache")) == WHOLE
+        assert verdicts_of(opened(index, tmp_path / "cache")) == WHOLE
 
-    def test_refresh_of_a_damaged_recording_builds_it_anew(
+    def test_refresh_rebuilds_a_damaged_recording(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
-        index.build(**ASKED)
+        index.build(**REQUEST)
         next((root / "_tamis").rglob("_1.values")).write_bytes(b"")
         index.refresh()
-        assert asked(opened(index, tmp_path / "cache")) == WHOLE
+        assert verdicts_of(opened(index, tmp_path / "cache")) == WHOLE
 
 
-def test_of_another_type_nothing_is_told(index: LocalIndex, tmp_path: Path) -> None:
-    """A column that a query reads as another type may hold other values."""
+def test_members_require_the_recorded_type(index: LocalIndex, tmp_path: Path) -> None:
+    """A column read as another type may have other values."""
     index.build(columns={"a": ["bloom", "values"]})
     statistics = opened(index, tmp_path / "cache").statistics
     from tamis.expr.types import INTEGER

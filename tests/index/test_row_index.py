@@ -1,4 +1,4 @@
-"""The index of ORC, CSV and JSON: built by Spark from rows, and asked as the shim asks."""
+"""The index of ORC, CSV and JSON files: built by Spark from rows, requested as the shim does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import tamis
 from tamis.errors import StatisticsIndexError
 from tamis.index.handle import Index
-from tests.index.asking import Asked, ask
+from tests.index.planner import PlannerAnswer, ask_planner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +38,7 @@ ROWS = [
 
 
 def written(spark: SparkSession, kind: str, path: str) -> str:
-    """100 rows in 4 files by id."""
+    """Write 100 rows to 4 files by id."""
     frame = spark.range(100).selectExpr(*ROWS).repartitionByRange(FILES, "id")
     frame.sortWithinPartitions("id").write.format(kind).save(path)
     return path
@@ -53,7 +53,7 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-# condition, files kept of 4, and whether the rows of those that are kept all pass
+# Condition, kept files out of 4, and whether all rows of the kept files pass.
 CASES: list[tuple[str, int, bool]] = [
     ("id = 30", 1, False),
     ("id >= 50", 2, True),
@@ -75,43 +75,47 @@ CASES: list[tuple[str, int, bool]] = [
 ]
 
 
-def test_hits_and_misses(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+def test_conditions_prune_and_lose_no_row(spark: SparkSession, kind: str, tmp_path: Path) -> None:
     path = written(spark, kind, str(tmp_path / "ev ünï#1%"))
     reader = reader_of(spark, kind)
     tamis.index(spark, path, reader=reader).build()
     frame = reader.load(path)
     for condition, files, all_pass in CASES:
-        found = ask(spark, frame, condition)
-        assert found.warnings == [], condition
-        assert found.kept_files == files, condition
-        assert_no_row_is_lost(frame, condition, found)
-        # JSON keeps its filters, since its parser may lose rows by them
-        assert found.is_exact == (all_pass and (kind != "json" or not files)) or not files, (
+        answer = ask_planner(spark, frame, condition)
+        assert answer.warnings == [], condition
+        assert answer.kept_files == files, condition
+        assert_no_row_is_lost(frame, condition, answer)
+        # JSON keeps its filters, because its parser may lose rows to them.
+        assert answer.is_exact == (all_pass and (kind != "json" or not files)) or not files, (
             condition
         )
 
 
-def assert_no_row_is_lost(frame: Any, condition: str, found: Asked) -> None:
+def assert_no_row_is_lost(frame: Any, condition: str, answer: PlannerAnswer) -> None:
     rows = frame.where(condition).selectExpr("input_file_name()").distinct().collect()
     names = {row[0].rpartition("/")[2] for row in rows}
-    assert names <= set(found.kept), condition
+    assert names <= set(answer.kept), condition
 
 
 @pytest.mark.parametrize(
-    ("kind_of_file", "files"), [("orc", FILES), ("csv", 1), ("json", 1)], ids=["orc", "csv", "json"]
+    ("file_format", "files"), [("orc", FILES), ("csv", 1), ("json", 1)], ids=["orc", "csv", "json"]
 )
-def test_timestamps(spark: SparkSession, kind_of_file: str, files: int, tmp_path: Path) -> None:
-    path = written(spark, kind_of_file, str(tmp_path / "t"))
-    reader = reader_of(spark, kind_of_file)
+def test_timestamps_have_bounds_except_in_orc(
+    spark: SparkSession, file_format: str, files: int, tmp_path: Path
+) -> None:
+    path = written(spark, file_format, str(tmp_path / "t"))
+    reader = reader_of(spark, file_format)
     index = tamis.index(spark, path, reader=reader).build()
-    found = ask(spark, reader.load(path), "at < TIMESTAMP '1970-01-11 00:00:00Z'")
-    assert found.kept_files == files
-    assert_no_row_is_lost(reader.load(path), "at < TIMESTAMP '1970-01-11 00:00:00Z'", found)
+    answer = ask_planner(spark, reader.load(path), "at < TIMESTAMP '1970-01-11 00:00:00Z'")
+    assert answer.kept_files == files
+    assert_no_row_is_lost(reader.load(path), "at < TIMESTAMP '1970-01-11 00:00:00Z'", answer)
     named = {column["name"] for column in index.describe().to_dict()["columns"]}
-    assert ("at" in named) == (kind_of_file != "orc")
+    assert ("at" in named) == (file_format != "orc")
 
 
-def test_what_else_can_be_recorded(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+def test_recorded_members_and_expressions_prune(
+    spark: SparkSession, kind: str, tmp_path: Path
+) -> None:
     path = written(spark, kind, str(tmp_path / "t"))
     reader = reader_of(spark, kind)
     index = tamis.index(spark, path, reader=reader)
@@ -119,10 +123,10 @@ def test_what_else_can_be_recorded(spark: SparkSession, kind: str, tmp_path: Pat
         columns={"price": ["bounds", "bloom"], "kind": "values"}, expressions=["soundex(kind)"]
     )
     frame = reader.load(path)
-    assert ask(spark, frame, "kind IN ('a', 'x')").kept_files == 1
-    assert ask(spark, frame, "kind NOT IN ('a', 'x')").kept_files == 3
-    assert ask(spark, frame, "price = 1.7").kept_files == 0
-    assert ask(spark, frame, "soundex(Kind) = 'B000'").kept_files == 1
+    assert ask_planner(spark, frame, "kind IN ('a', 'x')").kept_files == 1
+    assert ask_planner(spark, frame, "kind NOT IN ('a', 'x')").kept_files == 3
+    assert ask_planner(spark, frame, "price = 1.7").kept_files == 0
+    assert ask_planner(spark, frame, "soundex(Kind) = 'B000'").kept_files == 1
     described = [(e["of"], e["kind"]) for e in index.describe().to_dict()["recorded"]]
     assert described == [
         ("price", "bloom"),
@@ -132,7 +136,7 @@ def test_what_else_can_be_recorded(spark: SparkSession, kind: str, tmp_path: Pat
     ]
 
 
-def test_expressions_over_timestamps_of_orc(spark: SparkSession, tmp_path: Path) -> None:
+def test_timestamps_of_orc_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = written(spark, "orc", str(tmp_path / "t"))
     index = tamis.index(spark, path, reader=reader_of(spark, "orc"))
     with pytest.raises(StatisticsIndexError, match="time zone of the JVM"):
@@ -151,7 +155,9 @@ TABLES = [
 
 
 @pytest.mark.parametrize("create", TABLES, ids=["csv", "json", "orc", "bucketed"])
-def test_tables_know_how_they_are_read(spark: SparkSession, create: str, tmp_path: Path) -> None:
+def test_index_of_a_table_uses_its_reading(
+    spark: SparkSession, create: str, tmp_path: Path
+) -> None:
     location = (tmp_path / "t").as_uri()
     spark.sql("DROP TABLE IF EXISTS t")
     spark.sql(f"{create} LOCATION '{location}'")
@@ -174,19 +180,19 @@ def test_tables_know_how_they_are_read(spark: SparkSession, create: str, tmp_pat
             "code > 'd'",
         )
         for condition in (*conditions, "name = 'n1'", "name > 'n1'"):
-            found = ask(spark, spark.table("t"), condition)
-            assert found.warnings == []
-            assert_no_row_is_lost(spark.table("t"), condition, found)
-        assert ask(spark, spark.table("t"), "id > 100").kept_files == 0
-        # the rows of a bucketed table lie in two files each time
-        assert ask(spark, spark.table("t"), "id = 15").kept_files <= 2
+            answer = ask_planner(spark, spark.table("t"), condition)
+            assert answer.warnings == []
+            assert_no_row_is_lost(spark.table("t"), condition, answer)
+        assert ask_planner(spark, spark.table("t"), "id > 100").kept_files == 0
+        # The rows of a bucketed table lie in two files per insert.
+        assert ask_planner(spark, spark.table("t"), "id = 15").kept_files <= 2
         assert index.describe().to_dict()["rows"] == 30
         assert index.describe().distrusted is None
     finally:
         spark.sql("DROP TABLE IF EXISTS t")
 
 
-# --- how the files are read ---------------------------------------------------------------------
+# --- readings -------------------------------------------------------------------------------------
 
 
 def other_readings(spark: SparkSession) -> list[tuple[str, Any, dict[str, str], str]]:
@@ -206,56 +212,56 @@ def other_readings(spark: SparkSession) -> list[tuple[str, Any, dict[str, str], 
     ]  # fmt: skip
 
 
-def test_another_reading_is_not_served(spark: SparkSession, tmp_path: Path) -> None:
+def test_other_readings_are_not_served(spark: SparkSession, tmp_path: Path) -> None:
     path = written(spark, "csv", str(tmp_path / "t"))
     reader = reader_of(spark, "csv")
     index = tamis.index(spark, path, reader=reader).build()
-    assert ask(spark, reader.load(path), "kind = 'zz'").kept_files == 0
-    for name, other, confs, part in other_readings(spark):
+    assert ask_planner(spark, reader.load(path), "kind = 'zz'").kept_files == 0
+    for name, other_reader, confs, part in other_readings(spark):
         before = {key: spark.conf.get(key, None) for key in confs}
         for key, value in confs.items():
             spark.conf.set(key, value)
-        frame = other.load(path)
-        found = ask(spark, frame, "kind = 'zz'")
-        distrusted = tamis.index(spark, path, reader=other).describe().distrusted
+        frame = other_reader.load(path)
+        answer = ask_planner(spark, frame, "kind = 'zz'")
+        distrusted = tamis.index(spark, path, reader=other_reader).describe().distrusted
         for key, was in before.items():
             spark.conf.unset(key) if was is None else spark.conf.set(key, was)
-        assert found.kept_files == FILES, name
-        assert [code for code, _ in found.warnings] == ["index.other_reading"], name
-        assert part in found.warnings[0][1], (name, found.warnings)
+        assert answer.kept_files == FILES, name
+        assert [code for code, _ in answer.warnings] == ["index.other_reading"], name
+        assert part in answer.warnings[0][1], (name, answer.warnings)
         assert distrusted is not None, name
         assert part in distrusted, name
-    # what was set to its default, spelled in another way, or said of nullability, is the same
+    # A conf set to its default, another letter case and nullability do not change the reading.
     spark.conf.set("spark.sql.csv.filterPushdown.enabled", "true")
     same = reader_of(spark, "csv", SCHEMA.replace("id LONG", "id LONG NOT NULL COMMENT 'x'"))
-    found = ask(spark, same.load(path), "kind = 'zz'")
-    assert found.warnings == []
-    assert found.kept_files == 0
+    answer = ask_planner(spark, same.load(path), "kind = 'zz'")
+    assert answer.warnings == []
+    assert answer.kept_files == 0
     assert index.describe().distrusted is None
 
 
-def test_an_index_of_parquet_beside_it(spark: SparkSession, tmp_path: Path) -> None:
-    """The index of files of another kind is as good as none."""
+def test_index_of_another_format_is_ignored(spark: SparkSession, tmp_path: Path) -> None:
+    """An index of files of another format counts as a missing index."""
     path = str(tmp_path / "t")
     spark.range(10).write.parquet(path)
     tamis.index(spark, path).build()
     spark.range(10).write.mode("append").json(path)
     frame = spark.read.schema("id LONG").json(path)
-    found = ask(spark, frame, "id > 100")
-    assert (found.kept_files, found.warnings) == (found.files, [])
+    answer = ask_planner(spark, frame, "id > 100")
+    assert (answer.kept_files, answer.warnings) == (answer.files, [])
 
 
-def test_secrets_are_not_kept(spark: SparkSession, tmp_path: Path) -> None:
+def test_secrets_are_not_stored(spark: SparkSession, tmp_path: Path) -> None:
     path = written(spark, "csv", str(tmp_path / "t"))
     reader = reader_of(spark, "csv", **{"fs.s3a.secret.key": "hunter2", "comment": "#"})
     index = tamis.index(spark, path, reader=reader).build()
     options = index.describe().to_dict()["options"]
     assert options["fs.s3a.secret.key"].startswith("sha256 ")
     assert options["comment"] == "#"
-    kept = b"".join(p.read_bytes() for p in (tmp_path / "t" / "_tamis").rglob("*") if p.is_file())
-    assert b"hunter2" not in kept
-    other = reader_of(spark, "csv", **{"fs.s3a.secret.key": "hunter3", "comment": "#"})
-    assert ask(spark, other.load(path), "id < 0").warnings != []
+    stored = b"".join(p.read_bytes() for p in (tmp_path / "t" / "_tamis").rglob("*") if p.is_file())
+    assert b"hunter2" not in stored
+    other_reader = reader_of(spark, "csv", **{"fs.s3a.secret.key": "hunter3", "comment": "#"})
+    assert ask_planner(spark, other_reader.load(path), "id < 0").warnings != []
 
 
 REFUSED = [
@@ -266,19 +272,21 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "of", "part"), REFUSED, ids=[each[2] for each in REFUSED])
-def test_what_cannot_be_indexed(
-    spark: SparkSession, options: dict[str, str], of: str, part: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("options", "file_format", "part"), REFUSED, ids=[each[2] for each in REFUSED]
+)
+def test_ineligible_options_are_refused(
+    spark: SparkSession, options: dict[str, str], file_format: str, part: str, tmp_path: Path
 ) -> None:
-    path = written(spark, of, str(tmp_path / "t"))
-    index = tamis.index(spark, path, reader=reader_of(spark, of, **options))
+    path = written(spark, file_format, str(tmp_path / "t"))
+    index = tamis.index(spark, path, reader=reader_of(spark, file_format, **options))
     for attempt in (index.build, index.refresh):
         with pytest.raises(StatisticsIndexError, match=part):
             attempt()
     index.drop()
 
 
-def test_errors_say_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
+def test_errors_state_a_fix(spark: SparkSession, tmp_path: Path) -> None:
     path = written(spark, "csv", str(tmp_path / "t"))
     with pytest.raises(StatisticsIndexError, match=r"reader=spark\.read\.format"):
         tamis.index(spark, path).build()
@@ -305,7 +313,7 @@ BAD = {
         "1,x,2020-01-01\n2,y,2020-01-02,more\n",  # too long
         "1,x,2020-01-01\n2,y,yesterday\n",  # not a date
         '1,x,2020-01-01\n2,"y\nz",2020-01-02\n',  # two lines that are one record
-        "1,x,2020-01-01\n99999999999999999999,y,2020-01-02\n",  # too large
+        "1,x,2020-01-01\n99999999999999999999,y,2020-01-02\n",  # too large a number
     ],
     "json": [
         '{"a":1,"b":"x"}\n{"a":"abc","b":"y"}\n',
@@ -320,34 +328,34 @@ BAD = {
 TEXT = {"csv": "a LONG, b STRING, c DATE", "json": "a LONG, b STRING, c DATE, list ARRAY<INT>"}
 
 
-@pytest.mark.parametrize("of", ["csv", "json"])
+@pytest.mark.parametrize("file_format", ["csv", "json"])
 def test_files_with_a_malformed_record_are_kept(
-    spark: SparkSession, of: str, tmp_path: Path
+    spark: SparkSession, file_format: str, tmp_path: Path
 ) -> None:
     root = tmp_path / "t"
     root.mkdir()
-    (root / "good").write_text(GOOD[of])
-    for k, text in enumerate(BAD[of]):
+    (root / "good").write_text(GOOD[file_format])
+    for k, text in enumerate(BAD[file_format]):
         (root / f"bad{k}").write_text(text)
-    reader = reader_of(spark, of, TEXT[of])
+    reader = reader_of(spark, file_format, TEXT[file_format])
     index = tamis.index(spark, str(root), reader=reader).build()
     described = index.describe()
-    assert described.to_dict()["unreadable_files"] == len(BAD[of])
+    assert described.to_dict()["unreadable_files"] == len(BAD[file_format])
     assert described.to_dict()["rows"] == 2
     assert "records do not parse under the schema" in str(described)
-    found = ask(spark, reader.load(str(root)), "a > 100")
-    assert sorted(found.kept) == [f"bad{k}" for k in range(len(BAD[of]))]
-    assert found.kept_records is None
-    assert not found.is_exact
-    # nor are they read again, until they change
-    assert not read_again(index, spark)
-    (root / "bad0").write_text(GOOD[of])
+    answer = ask_planner(spark, reader.load(str(root)), "a > 100")
+    assert sorted(answer.kept) == [f"bad{k}" for k in range(len(BAD[file_format]))]
+    assert answer.kept_records is None
+    assert not answer.is_exact
+    # They are read again only when they change.
+    assert not refresh_reads_rows(index, spark)
+    (root / "bad0").write_text(GOOD[file_format])
     index.refresh()
-    assert "bad0" not in ask(spark, reader.load(str(root)), "a > 100").kept
+    assert "bad0" not in ask_planner(spark, reader.load(str(root)), "a > 100").kept
 
 
-def read_again(index: Index, spark: SparkSession) -> bool:
-    """Whether a refresh has Spark read rows of anything."""
+def refresh_reads_rows(index: Index, spark: SparkSession) -> bool:
+    """Return whether a refresh starts a Spark job that reads rows."""
     tracker = spark.sparkContext.statusTracker()
     before = len(tracker.getJobIdsForGroup(None))
     spark.sparkContext.setJobGroup("refresh", "refresh")
@@ -359,7 +367,9 @@ def read_again(index: Index, spark: SparkSession) -> bool:
         assert before >= 0
 
 
-def test_a_column_for_malformed_records_of_the_user(spark: SparkSession, tmp_path: Path) -> None:
+def test_column_for_malformed_records_has_no_statistics(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     root = tmp_path / "t"
     root.mkdir()
     (root / "good").write_text(GOOD["csv"])
@@ -368,48 +378,50 @@ def test_a_column_for_malformed_records_of_the_user(spark: SparkSession, tmp_pat
         reader = reader_of(spark, "csv", f"a LONG, b STRING, c DATE, {name} STRING", **options)
         index = tamis.index(spark, str(root), reader=reader).build()
         assert name not in {each["name"] for each in index.describe().to_dict()["columns"]}
-        assert ask(spark, reader.load(str(root)), "a > 100").kept == ["bad"]
-        assert len(ask(spark, reader.load(str(root)), f"{name} IS NOT NULL").kept) == 2
+        assert ask_planner(spark, reader.load(str(root)), "a > 100").kept == ["bad"]
+        assert len(ask_planner(spark, reader.load(str(root)), f"{name} IS NOT NULL").kept) == 2
         with pytest.raises(StatisticsIndexError, match="cannot be analysed"):
             index.build(expressions=[f"upper({name})"])
 
 
-def test_keys_that_repeat(spark: SparkSession, tmp_path: Path) -> None:
-    """Plain Spark loses a row by the filter that it pushes; the filter must stay where it was."""
+def test_repeated_keys_keep_the_filter(spark: SparkSession, tmp_path: Path) -> None:
+    """Plain Spark loses a row to the filter that it pushes, so the filter must stay pushed."""
     root = tmp_path / "t"
     root.mkdir()
     (root / "0").write_text('{"a":1,"a":2}\n{"a":2}\n')
     reader = reader_of(spark, "json", "a LONG, b LONG")
     index = tamis.index(spark, str(root), reader=reader).build()
-    found = ask(spark, reader.load(str(root)), "a = 2")
-    assert (found.kept, found.is_exact) == (["0"], False)
-    assert found.reasons == ["READER_LOSES_ROWS"]
+    answer = ask_planner(spark, reader.load(str(root)), "a = 2")
+    assert (answer.kept, answer.is_exact) == (["0"], False)
+    assert answer.reasons == ["READER_LOSES_ROWS"]
     assert reader.load(str(root)).where("a = 2").count() == 1
     spark.conf.set("spark.sql.json.filterPushdown.enabled", "false")
-    index.refresh()  # another reading: all is built anew
-    found = ask(spark, reader.load(str(root)), "a = 2")
-    assert (found.kept, found.is_exact) == (["0"], True)
+    index.refresh()  # another reading: the index is rebuilt
+    answer = ask_planner(spark, reader.load(str(root)), "a = 2")
+    assert (answer.kept, answer.is_exact) == (["0"], True)
     assert reader.load(str(root)).where("a = 2").count() == 2
 
 
-# --- what changes behind the index ------------------------------------------------------------------
+# --- changes of files -----------------------------------------------------------------------------
 
 
-def test_refresh_and_trust(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+def test_changed_files_are_kept_until_refresh(
+    spark: SparkSession, kind: str, tmp_path: Path
+) -> None:
     path = written(spark, kind, str(tmp_path / "t"))
     reader = reader_of(spark, kind)
     index = tamis.index(spark, path, reader=reader).build(columns={"id": "values"})
     first = sorted(p for p in Path(path).iterdir() if p.name.startswith("part-"))
-    assert not read_again(index, spark)
+    assert not refresh_reads_rows(index, spark)
 
     status = first[0].stat()
     os.utime(first[0], ns=(status.st_atime_ns, status.st_mtime_ns + 10**9))  # changed
-    first[1].unlink()  # gone
+    first[1].unlink()  # removed
     written(spark, kind, str(tmp_path / "more"))
     (added,) = [p for p in (tmp_path / "more").iterdir() if p.name.startswith("part-00003")]
     added.rename(Path(path, f"added-{added.name}"))
-    found = ask(spark, reader.load(path), "id < 0")
-    assert sorted(found.kept) == sorted([first[0].name, f"added-{added.name}"])
+    answer = ask_planner(spark, reader.load(path), "id < 0")
+    assert sorted(answer.kept) == sorted([first[0].name, f"added-{added.name}"])
     staleness = index.describe().to_dict()["staleness"]
     assert staleness == {"fresh": 2, "changed": 1, "added": 1, "gone": 1}
 
@@ -417,53 +429,55 @@ def test_refresh_and_trust(spark: SparkSession, kind: str, tmp_path: Path) -> No
     assert index.describe().to_dict()["staleness"]["fresh"] == FILES
     assert [e["kind"] for e in index.describe().to_dict()["recorded"]] == ["values"]
     frame = reader.load(path)
-    assert ask(spark, frame, "id < 0").kept_files == 0
-    assert ask(spark, frame, "id = 80").kept_files == 2
-    assert ask(spark, frame, "id = 80 AND kind = 'x'").kept_files == 0
+    assert ask_planner(spark, frame, "id < 0").kept_files == 0
+    assert ask_planner(spark, frame, "id = 80").kept_files == 2
+    assert ask_planner(spark, frame, "id = 80 AND kind = 'x'").kept_files == 0
     index.drop()
-    assert ask(spark, frame, "id < 0").kept_files == FILES
+    assert ask_planner(spark, frame, "id < 0").kept_files == FILES
 
 
-def test_a_damaged_description_of_the_reading(spark: SparkSession, tmp_path: Path) -> None:
+def test_damaged_reading_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     path = written(spark, "csv", str(tmp_path / "t"))
     reader = reader_of(spark, "csv")
     index = tamis.index(spark, path, reader=reader).build()
     (file,) = Path(path, "_tamis").rglob("_reading.json")
     file.write_bytes(file.read_bytes().replace(b'"csv"', b'"orc"'))
-    found = ask(spark, reader.load(path), "id < 0")
-    assert found.kept_files == FILES
-    assert [code for code, _ in found.warnings] == ["index.damaged"]
+    answer = ask_planner(spark, reader.load(path), "id < 0")
+    assert answer.kept_files == FILES
+    assert [code for code, _ in answer.warnings] == ["index.damaged"]
     index.refresh()
-    assert ask(spark, reader.load(path), "id < 0").kept_files == 0
+    assert ask_planner(spark, reader.load(path), "id < 0").kept_files == 0
 
 
-def test_dates_of_other_calendars(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+def test_dates_of_other_calendars_are_kept(spark: SparkSession, kind: str, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     dates = spark.sql("SELECT DATE'1400-01-01' AS d, 1 AS a UNION ALL SELECT DATE'2020-01-01', 2")
     dates.coalesce(1).write.format(kind).save(path)
     reader = reader_of(spark, kind, "d DATE, a INT")
     tamis.index(spark, path, reader=reader).build()
     frame = reader.load(path)
-    assert ask(spark, frame, "d > DATE'2021-01-01'").kept_files == 1
-    assert ask(spark, frame, "a > 2").kept_files == 0
+    assert ask_planner(spark, frame, "d > DATE'2021-01-01'").kept_files == 1
+    assert ask_planner(spark, frame, "a > 2").kept_files == 0
 
 
-def test_of_no_files_and_no_rows(spark: SparkSession, kind: str, tmp_path: Path) -> None:
+def test_table_without_rows_keeps_its_files(spark: SparkSession, kind: str, tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     spark.range(10).where("id > 100").write.format(kind).save(path)
     reader = reader_of(spark, kind, "id LONG")
     index = tamis.index(spark, path, reader=reader).build()
-    found = ask(spark, reader.load(path), "id < 0")
-    assert found.kept_files == found.files  # nothing was seen of them
+    answer = ask_planner(spark, reader.load(path), "id < 0")
+    assert answer.kept_files == answer.files  # no row was observed in them
     assert index.describe().to_dict()["rows"] == 0
 
 
-def test_command_line(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_line_builds_from_a_reader(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = written(spark, "csv", str(tmp_path / "t"))
     from tamis.index.cli import app
 
     build = import_module("tamis.index.build.jobs")
-    monkeypatch.setattr(build, "own_session", lambda settings: _Lasting(spark))
+    monkeypatch.setattr(build, "own_session", lambda settings: _UnstoppableSession(spark))
     how = ["--format", "csv", "--schema", SCHEMA, "--option", "sep=,"]
     run = CliRunner().invoke
     built = run(app, ["build", path, *how, "--bloom", "id"])
@@ -477,7 +491,7 @@ def test_command_line(tmp_path: Path, spark: SparkSession, monkeypatch: pytest.M
     assert not Path(path, "_tamis").exists()
 
 
-class _Lasting:
+class _UnstoppableSession:
     """A session that a command cannot stop."""
 
     def __init__(self, spark: SparkSession) -> None:

@@ -1,7 +1,7 @@
-"""What is recorded of ORC, CSV and JSON holds for whatever Spark reads of them, column by column.
+"""Statistics of ORC, CSV and JSON hold for the rows that Spark reads, column by column.
 
-Random rows are written by Spark, and text files are then damaged at random: characters come, go and
-change places. Of a file that the index describes, every set of columns must give the same rows.
+Spark writes random rows. Text files are then damaged at random: characters are inserted, removed
+and moved. For a file that the index describes, every set of columns must give the same rows.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ SCHEMA = (
     "a LONG, s STRING, d DOUBLE, t TIMESTAMP, n DECIMAL(10,2), f BOOLEAN, day DATE, "
     "st STRUCT<x: INT, y: STRING>, l ARRAY<INT>"
 )
-#: CSV holds no structs and no lists.
+#: CSV has no structs and no lists.
 FLAT = SCHEMA.partition(", st ")[0]
-#: As Spark selects them, so that values compare as what the index keeps.
+#: The columns as Spark selects them, so that values compare with those of the index.
 SELECTED = {
     "a": "a",
     "s": "CAST(s AS BINARY)",
@@ -86,15 +86,17 @@ def random_rows(rng: random.Random, count: int) -> list[tuple[Any, ...]]:
 
 def damaged(rng: random.Random, text: str) -> str:
     for _ in range(rng.choice([0, 1, 1, 2])):
-        at = rng.randrange(len(text) + 1)
+        position = rng.randrange(len(text) + 1)
         match rng.randrange(3):
             case 0:
-                text = text[:at] + rng.choice(INSERTED) + text[at:]
+                text = text[:position] + rng.choice(INSERTED) + text[position:]
             case 1:
-                text = text[:at] + text[at + rng.randrange(1, 4) :]
+                text = text[:position] + text[position + rng.randrange(1, 4) :]
             case 2:
-                other = rng.randrange(len(text) + 1)
-                text = text[:at] + text[other : other + rng.randrange(1, 12)] + text[at:]
+                source = rng.randrange(len(text) + 1)
+                text = (
+                    text[:position] + text[source : source + rng.randrange(1, 12)] + text[position:]
+                )
     return text
 
 
@@ -106,11 +108,11 @@ def write(spark: SparkSession, rng: random.Random, kind: str, options: Any, path
     frame.write.format(kind).options(**options).save(str(path))
     if kind == "orc":
         return
-    for file in sorted(path.iterdir()):  # in the order of the partitions: the same in every run
+    for file in sorted(path.iterdir()):  # in partition order, so that every run is the same
         if file.name.startswith("."):
-            file.unlink()  # checksums of what they were
+            file.unlink()  # checksums of the undamaged files
         elif file.name.startswith("part-"):
-            # newlines as they are
+            # Bytes, so that newlines stay as they are.
             file.write_bytes(damaged(rng, file.read_bytes().decode()).encode())
 
 
@@ -127,36 +129,36 @@ def recorded(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def read(frame: DataFrame, columns: list[str]) -> dict[str, list[tuple[Any, ...]]]:
-    found = defaultdict(list)
+    rows_by_file = defaultdict(list)
     selected = [SELECTED[column] for column in columns]
     for file, *values in frame.selectExpr("_metadata.file_name", *selected).collect():
-        found[file].append(tuple(values))
-    return found
+        rows_by_file[file].append(tuple(values))
+    return rows_by_file
 
 
-def check(row: dict[str, Any], column: str, values: list[Any]) -> None:
-    """The statistics of one column of one file against its values."""
+def assert_holds(row: dict[str, Any], column: str, values: list[Any]) -> None:
+    """Compare the statistics of one column of one file with its values."""
     if f"null_count.{column}" not in row or row[f"null_count.{column}"] is None:
         assert column == "t" or row.get(f"min.{column}") is None
         return
     assert values.count(None) == row[f"null_count.{column}"]
-    held = [bytes(v) if isinstance(v, bytearray) else v for v in values if v is not None]
+    present = [bytes(v) if isinstance(v, bytearray) else v for v in values if v is not None]
     if column == "d":
-        assert sum(v != v for v in held) == row["nan_count.d"]
-        held = [v for v in held if v == v]
+        assert sum(v != v for v in present) == row["nan_count.d"]
+        present = [v for v in present if v == v]
     low, high = row.get(f"min.{column}"), row.get(f"max.{column}")
-    if not held:
+    if not present:
         assert low is None
         assert high is None
     elif row.get(f"attained.{column}", True):
-        assert (low, high) == (min(held), max(held))
+        assert (low, high) == (min(present), max(present))
     else:
-        assert low <= min(held)
-        assert max(held) <= high
+        assert low <= min(present)
+        assert max(present) <= high
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_statistics_hold(spark: SparkSession, name: str, tmp_path: Path) -> None:
+def test_statistics_hold_for_the_rows_read(spark: SparkSession, name: str, tmp_path: Path) -> None:
     kind, options = SCENES[name]
     for seed in range(int(os.environ.get("TAMIS_SEED", "1")), 100)[: _rounds()]:
         rng = random.Random(f"{name} {seed}")
@@ -166,20 +168,20 @@ def test_statistics_hold(spark: SparkSession, name: str, tmp_path: Path) -> None
         reader = reader.options(**options)
         tamis.index(spark, str(path), reader=reader).build()
         rows = recorded(path)
-        known = [file for file, row in rows.items() if row["num_records"] is not None]
-        assert len(known) == FILES if kind == "orc" else known
+        described = [file for file, row in rows.items() if row["num_records"] is not None]
+        assert len(described) == FILES if kind == "orc" else described
         columns = [c for c in SELECTED if kind != "csv" or not c.startswith("st")]
         several = [rng.sample(columns, rng.randint(1, len(columns))) for _ in range(4)]
         for subset in [[], *([c] for c in columns), *several]:
             if kind == "orc":
                 vectorized = rng.choice(["true", "false"])
                 spark.conf.set("spark.sql.orc.enableVectorizedReader", vectorized)
-            found = read(reader.load(str(path)), subset)
-            for file in known:
-                assert len(found[file]) == rows[file]["num_records"], (seed, file, subset)
-                for column, values in zip(subset, zip(*found[file], strict=True), strict=False):
+            read_rows = read(reader.load(str(path)), subset)
+            for file in described:
+                assert len(read_rows[file]) == rows[file]["num_records"], (seed, file, subset)
+                for column, values in zip(subset, zip(*read_rows[file], strict=True), strict=False):
                     try:
-                        check(rows[file], column, list(values))
+                        assert_holds(rows[file], column, list(values))
                     except AssertionError as problem:
                         content = (path / file).read_bytes()[:2000]
                         raise AssertionError(f"{seed} {subset} {column} {content!r}") from problem

@@ -1,4 +1,4 @@
-"""What an index is to hold survives an overwrite of its table."""
+"""The specification of an index survives an overwrite of its table."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def write(root: Path, first: int = 0) -> None:
 
 
 def overwrite(root: Path) -> None:
-    """As `df.write.mode("overwrite")`, which deletes the directory first."""
+    """Overwrite as `df.write.mode("overwrite")` does: delete the directory first."""
     shutil.rmtree(root)
     write(root, first=100)
 
 
-def held(index: LocalIndex) -> list[tuple[str, str]]:
+def recorded_parts(index: LocalIndex) -> list[tuple[str, str]]:
     return sorted((entry.name, entry.kind) for entry in index.describe().recorded)
 
 
@@ -77,11 +77,11 @@ def index(root: Path, tmp_path: Path) -> LocalIndex:
 
 
 class TestOverwrite:
-    def test_refresh_restores_what_was_recorded(self, index: LocalIndex, root: Path) -> None:
+    def test_refresh_restores_recorded_parts(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
         overwrite(root)
         index.refresh()
-        assert held(index) == ALL
+        assert recorded_parts(index) == ALL
 
     def test_refresh_restores_the_selected_columns(self, index: LocalIndex, root: Path) -> None:
         index.build(columns=["b"])
@@ -89,40 +89,42 @@ class TestOverwrite:
         index.refresh()
         assert [c["name"] for c in index.describe().to_dict()["columns"]] == ["b"]
 
-    def test_what_was_added_is_restored(self, index: LocalIndex, root: Path) -> None:
+    def test_refresh_restores_added_parts(self, index: LocalIndex, root: Path) -> None:
         index.build(columns={"b": "bounds"})
         index.add(columns={"a": "bloom"})
         overwrite(root)
         index.refresh()
-        assert held(index) == [("a", "bloom"), ("b", "bounds")]
+        assert recorded_parts(index) == [("a", "bloom"), ("b", "bounds")]
 
-    def test_add_restores_the_rest(self, index: LocalIndex, root: Path) -> None:
+    def test_add_restores_the_other_parts(self, index: LocalIndex, root: Path) -> None:
         index.build(columns={"b": "bounds"})
         overwrite(root)
         index.add(columns={"a": "bloom"})
-        assert held(index) == [("a", "bloom"), ("b", "bounds")]
+        assert recorded_parts(index) == [("a", "bloom"), ("b", "bounds")]
 
-    def test_build_replaces_what_was_kept(self, index: LocalIndex, root: Path) -> None:
+    def test_build_replaces_the_specification(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
         index.build(columns={"b": "bounds"})
         overwrite(root)
         index.refresh()
-        assert held(index) == [("b", "bounds")]
+        assert recorded_parts(index) == [("b", "bounds")]
 
-    def test_twice(self, index: LocalIndex, root: Path) -> None:
+    def test_refresh_restores_after_every_overwrite(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
         for _ in range(2):
             overwrite(root)
             index.refresh()
-        assert held(index) == ALL
+        assert recorded_parts(index) == ALL
 
-    def test_drop_forgets(self, index: LocalIndex, root: Path) -> None:
+    def test_drop_removes_the_specification(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
         index.drop()
         index.refresh()
-        assert held(index) == []
+        assert recorded_parts(index) == []
 
-    def test_drop_after_an_overwrite_forgets(self, index: LocalIndex, root: Path) -> None:
+    def test_drop_after_an_overwrite_removes_the_specification(
+        self, index: LocalIndex, root: Path
+    ) -> None:
         index.build(**RICH)
         overwrite(root)
         index.drop()
@@ -130,12 +132,12 @@ class TestOverwrite:
         with pytest.raises(IndexMissing):
             index.describe()
 
-    def test_another_table_keeps_its_own(self, index: LocalIndex, tmp_path: Path) -> None:
+    def test_tables_have_separate_specifications(self, index: LocalIndex, tmp_path: Path) -> None:
         index.build(**RICH)
         write(tmp_path / "other")
         other = LocalIndex(tmp_path / "other", SCHEMA, tmp_path / "scratch2")
         other.refresh()
-        assert held(other) == []
+        assert recorded_parts(other) == []
 
     def test_describe_names_the_command(self, index: LocalIndex, root: Path) -> None:
         index.build()
@@ -143,7 +145,7 @@ class TestOverwrite:
         with pytest.raises(StatisticsIndexError, match=r"overwrite.*python -m tamis index refresh"):
             index.describe()
 
-    def test_queries_warn_with_the_command(
+    def test_query_warning_names_the_command(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
         def find() -> Any:
@@ -151,29 +153,29 @@ class TestOverwrite:
 
         index.build()
         overwrite(root)
-        found = find()
-        assert isinstance(found, IndexUnusable)
-        assert found.code == "index.overwritten"
-        assert f"python -m tamis index refresh {uri_of(root)}" in found.text
+        problem = find()
+        assert isinstance(problem, IndexUnusable)
+        assert problem.code == "index.overwritten"
+        assert f"python -m tamis index refresh {uri_of(root)}" in problem.text
         index.drop()
         assert isinstance(find(), IndexMissing)
 
 
 class TestDamage:
-    def test_a_damaged_pointer(self, index: LocalIndex, root: Path) -> None:
+    def test_damaged_pointer_is_restored(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
         (root / "_tamis" / POINTER).write_text("{")
         index.refresh()
-        assert held(index) == ALL
+        assert recorded_parts(index) == ALL
 
     @pytest.mark.parametrize("name", ["recorded.json", "recorded.stats", "files.stats"])
-    def test_a_damaged_generation(self, index: LocalIndex, root: Path, name: str) -> None:
+    def test_damaged_generation_is_restored(self, index: LocalIndex, root: Path, name: str) -> None:
         index.build(**RICH)
         next((root / "_tamis").rglob(hidden(name))).write_bytes(b"?")
         index.refresh()
-        assert held(index) == ALL
+        assert recorded_parts(index) == ALL
 
-    def test_a_damaged_recording_keeps_the_selected_columns(
+    def test_damaged_generation_preserves_the_selected_columns(
         self, index: LocalIndex, root: Path
     ) -> None:
         index.build(columns=["b"])
@@ -183,24 +185,26 @@ class TestDamage:
         assert [c["name"] for c in index.describe().to_dict()["columns"]] == ["b"]
 
     @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"format": 99}', b"[]"])
-    def test_of_the_specification(self, index: LocalIndex, root: Path, content: bytes) -> None:
+    def test_damaged_specification_restores_nothing(
+        self, index: LocalIndex, root: Path, content: bytes
+    ) -> None:
         index.build(**RICH)
         Path(index._specification().path).write_bytes(content)
         overwrite(root)
         index.refresh()
-        assert held(index) == []
+        assert recorded_parts(index) == []
 
 
 class TestAnotherSchema:
-    def test_columns_that_are_gone_are_named(self, index: LocalIndex, root: Path) -> None:
+    def test_warning_names_missing_columns(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
         overwrite(root)
         index.schema = spark_schema(a="long")
         with pytest.warns(UserWarning, match=r"should hold b, which the table does not have"):
             index.refresh()
-        assert held(index) == [entry for entry in ALL if entry[0] != "b"]
+        assert recorded_parts(index) == [entry for entry in ALL if entry[0] != "b"]
 
-    def test_columns_that_come_back_are_restored(self, index: LocalIndex, root: Path) -> None:
+    def test_columns_that_return_are_restored(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
         overwrite(root)
         index.schema = spark_schema(a="long")
@@ -209,9 +213,9 @@ class TestAnotherSchema:
         overwrite(root)
         index.schema = SCHEMA
         index.refresh()
-        assert held(index) == ALL
+        assert recorded_parts(index) == ALL
 
-    def test_expressions_that_are_not_understood_are_named(
+    def test_warning_names_unparsable_expressions(
         self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         index.build(**RICH)
@@ -223,9 +227,9 @@ class TestAnotherSchema:
         monkeypatch.setattr(index, "_parse", refuse)
         with pytest.warns(UserWarning, match=r"should hold twice\(a\), which"):
             index.refresh()
-        assert held(index) == ALL[:3]
+        assert recorded_parts(index) == ALL[:3]
 
-    def test_where_no_selected_column_is_left_all_are_described(
+    def test_all_columns_are_indexed_if_no_selected_column_is_left(
         self, index: LocalIndex, root: Path
     ) -> None:
         index.build(columns=["b"])
@@ -237,28 +241,28 @@ class TestAnotherSchema:
 
 
 class TestPrecedence:
-    def test_an_index_that_can_be_read_wins(self, index: LocalIndex, root: Path) -> None:
+    def test_readable_index_takes_precedence(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
-        kept = Path(index._specification().path).read_bytes()
+        former = Path(index._specification().path).read_bytes()
         index.build(columns={"b": "bounds"})
-        Path(index._specification().path).write_bytes(kept)
+        Path(index._specification().path).write_bytes(former)
         index.refresh()
-        assert held(index) == [("b", "bounds")]
+        assert recorded_parts(index) == [("b", "bounds")]
         overwrite(root)
         index.refresh()
-        assert held(index) == [("b", "bounds")]
+        assert recorded_parts(index) == [("b", "bounds")]
 
-    def test_an_index_of_another_user_is_kept_by_refresh(
-        self, index: LocalIndex, root: Path
-    ) -> None:
+    def test_refresh_adopts_the_index_of_another_user(self, index: LocalIndex, root: Path) -> None:
         index.build(**RICH)
         index._specification().forget()
         index.refresh()
         overwrite(root)
         index.refresh()
-        assert held(index) == ALL
+        assert recorded_parts(index) == ALL
 
-    def test_concurrent_builds_keep_what_is_in_force(self, root: Path, tmp_path: Path) -> None:
+    def test_concurrent_builds_store_the_specification_in_force(
+        self, root: Path, tmp_path: Path
+    ) -> None:
         requests: list[dict[str, Any]] = [RICH, {"columns": {"b": "bounds"}}]
         indexes = [LocalIndex(root, SCHEMA, tmp_path / f"scratch{k}") for k in range(2)]
         failures: list[BaseException] = []
@@ -276,14 +280,16 @@ class TestPrecedence:
         for thread in threads:
             thread.join()
         assert failures == []
-        in_force = held(indexes[0])
+        in_force = recorded_parts(indexes[0])
         overwrite(root)
         indexes[0].refresh()
-        assert held(indexes[0]) == in_force
+        assert recorded_parts(indexes[0]) == in_force
 
 
 class TestPlaces:
-    def test_at_a_location_it_lies_beside_the_index(self, root: Path, tmp_path: Path) -> None:
+    def test_specification_is_stored_at_the_index_location(
+        self, root: Path, tmp_path: Path
+    ) -> None:
         location = uri_of(tmp_path / "indexes")
         index = LocalIndex(root, SCHEMA, tmp_path / "scratch", location=location)
         index.build(**RICH)
@@ -292,9 +298,9 @@ class TestPlaces:
         assert path.name.startswith("_")
         shutil.rmtree(next(p for p in path.parent.iterdir() if p.is_dir()))
         index.refresh()
-        assert held(index) == ALL
+        assert recorded_parts(index) == ALL
 
-    def test_a_directory_that_cannot_be_written_is_a_warning(
+    def test_unwritable_directory_is_a_warning(
         self, index: LocalIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "file").write_text("")
@@ -303,9 +309,9 @@ class TestPlaces:
             UserWarning, match=r"cannot be written to .*spark\.tamis\.index\.location"
         ):
             index.build(**RICH)
-        assert held(index) == ALL
+        assert recorded_parts(index) == ALL
 
-    def test_an_interrupted_write_leaves_the_former_one(
+    def test_interrupted_write_preserves_the_previous_specification(
         self, index: LocalIndex, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         index.build(**RICH)
@@ -325,22 +331,22 @@ def test_all_specifications_are_listed(tmp_path: Path) -> None:
     for name in ("b", "a"):
         write(tmp_path / name)
         LocalIndex(tmp_path / name, SCHEMA, tmp_path / f"scratch-{name}").build(**RICH)
-    # what is not a specification is left out
+    # Other files are left out.
     (home,) = {Path(SpecificationFile.at(uri_of(tmp_path), None, {}).path).parent}
     (home / "_0123.json").write_text("{")
     (home / "_4567.json").write_text('{"format": 99}')
-    found = [
+    entries = [
         (each.root, dict(each.recorded.columns))
         for each, _ in SpecificationFile.all(None)
         if each.root.startswith(uri_of(tmp_path))
     ]
-    assert [root for root, _ in found] == [uri_of(tmp_path / "a"), uri_of(tmp_path / "b")]
-    assert found[0][1] == {"a": ("bloom", "values"), "b": ("bounds",)}
+    assert [root for root, _ in entries] == [uri_of(tmp_path / "a"), uri_of(tmp_path / "b")]
+    assert entries[0][1] == {"a": ("bloom", "values"), "b": ("bounds",)}
     listed = CliRunner().invoke(app, ["list", "--json"])
-    assert {entry["root"] for entry in json.loads(listed.output)} >= {root for root, _ in found}
+    assert {entry["root"] for entry in json.loads(listed.output)} >= {root for root, _ in entries}
 
 
-def test_a_location_without_an_index_lists_none(tmp_path: Path) -> None:
+def test_location_without_an_index_has_no_entries(tmp_path: Path) -> None:
     assert SpecificationFile.all(tmp_path.as_uri()) == []
     listed = CliRunner().invoke(app, ["list", "--location", tmp_path.as_uri()])
     assert listed.output == "no index at this location\n"

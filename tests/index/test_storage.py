@@ -1,4 +1,4 @@
-"""URIs as Hadoop writes them, and Hadoop settings as pyarrow takes them."""
+"""URIs as Hadoop writes them, and Hadoop settings as pyarrow accepts them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.index.local import uri_of
 @pytest.mark.parametrize(
     "name", ["a b", "c.d", "ünï", "x=1#%", "100%25", "a+b", "q?x", "a:b", "[1]", "日本", "%20"]
 )
-def test_files_of_odd_names_are_found(tmp_path: Path, name: str) -> None:
+def test_files_with_special_characters_are_opened(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"here")
     fs, inside = open_file_system(uri_of(path), {})
@@ -36,31 +36,31 @@ def test_files_of_odd_names_are_found(tmp_path: Path, name: str) -> None:
         ),
     ],
 )
-def test_parts_of_a_uri(uri: str, expected: tuple[str, str, str]) -> None:
+def test_uri_is_split(uri: str, expected: tuple[str, str, str]) -> None:
     assert split_uri(uri) == expected
 
 
-def test_an_unknown_scheme_is_an_error_that_names_it() -> None:
+def test_error_names_an_unknown_scheme() -> None:
     with pytest.raises(StorageUnreachableError, match="pyarrow cannot reach dbfs://"):
         open_file_system("dbfs:/mnt/t", {})
 
 
 class TestSettings:
-    """What the file systems of pyarrow are made with."""
+    """The arguments with which pyarrow's file systems are created."""
 
     @pytest.fixture
-    def made(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-        given: dict[str, Any] = {}
+    def arguments_used(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+        recorded: dict[str, Any] = {}
 
         def remember(*arguments: Any, **options: Any) -> pafs.FileSystem:
-            given.update(options, arguments=arguments)
+            recorded.update(options, arguments=arguments)
             return pafs.LocalFileSystem()
 
         for name in ("S3FileSystem", "HadoopFileSystem", "GcsFileSystem", "AzureFileSystem"):
             monkeypatch.setattr(storage.pafs, name, remember, raising=False)
-        return given
+        return recorded
 
-    def test_s3a(self, made: dict[str, Any]) -> None:
+    def test_settings_of_s3a(self, arguments_used: dict[str, Any]) -> None:
         _, path = open_file_system(
             "s3a://bucket/t/a%20b",
             {
@@ -73,8 +73,8 @@ class TestSettings:
             },
         )
         assert path == "bucket/t/a b"
-        made.pop("arguments")
-        assert made == {
+        arguments_used.pop("arguments")
+        assert arguments_used == {
             "access_key": "own",
             "secret_key": "s",
             "region": "eu-west-1",
@@ -83,28 +83,28 @@ class TestSettings:
             "force_virtual_addressing": False,
         }
 
-    def test_anonymous_s3a(self, made: dict[str, Any]) -> None:
+    def test_settings_of_anonymous_s3a(self, arguments_used: dict[str, Any]) -> None:
         provider = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
         open_file_system("s3a://b/t", {"fs.s3a.aws.credentials.provider": provider})
-        assert made["anonymous"] is True
+        assert arguments_used["anonymous"] is True
 
-    def test_hdfs(self, made: dict[str, Any]) -> None:
+    def test_settings_of_hdfs(self, arguments_used: dict[str, Any]) -> None:
         _, path = open_file_system("hdfs://name:8020/t/x", {"fs.defaultFS": "hdfs://name:8020"})
         assert path == "/t/x"
-        assert made["arguments"] == ("name", 8020)
+        assert arguments_used["arguments"] == ("name", 8020)
 
-    def test_hdfs_with_a_logical_name(self, made: dict[str, Any]) -> None:
+    def test_settings_of_hdfs_with_a_logical_name(self, arguments_used: dict[str, Any]) -> None:
         open_file_system("hdfs://nameservice/t", {})
-        assert made["arguments"] == ("nameservice", 0)
+        assert arguments_used["arguments"] == ("nameservice", 0)
 
-    def test_gs(self, made: dict[str, Any]) -> None:
+    def test_settings_of_gs(self, arguments_used: dict[str, Any]) -> None:
         _, path = open_file_system("gs://b/t", {"fs.gs.auth.type": "UNAUTHENTICATED"})
         assert path == "b/t"
-        assert made["anonymous"] is True
+        assert arguments_used["anonymous"] is True
 
-    def test_abfss(self, made: dict[str, Any]) -> None:
+    def test_settings_of_abfss(self, arguments_used: dict[str, Any]) -> None:
         host = "account.dfs.core.windows.net"
         _, path = open_file_system(f"abfss://box@{host}/t", {f"fs.azure.account.key.{host}": "k"})
         assert path == "box/t"
-        made.pop("arguments")
-        assert made == {"account_name": "account", "account_key": "k"}
+        arguments_used.pop("arguments")
+        assert arguments_used == {"account_name": "account", "account_key": "k"}

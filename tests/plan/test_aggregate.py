@@ -1,4 +1,4 @@
-"""COUNT, MIN and MAX from statistics: with the files that are left they give what all rows give."""
+"""COUNT, MIN and MAX from statistics plus the files left to read equal the results of all rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAN = math.nan
 
 
 class Files(ArrowStatistics):
-    """Statistics of an index, in a table: see `certain_columns`."""
+    """Statistics of an index in a table: see `certain_columns`."""
 
     def __init__(self, table: pa.Table) -> None:
         super().__init__(table)
@@ -39,13 +39,15 @@ class Files(ArrowStatistics):
     def certain(self, column: Column) -> Certain:
         kinds = ("min", "max", "null_count", "nan_count", "attained")
         names = {kind: f"{kind}.{column.path[0]}" for kind in kinds}
-        held = {k: n for k, n in names.items() if n in self.table.column_names}
-        columns = {kind: self.table.column(name).combine_chunks() for kind, name in held.items()}
+        names_present = {k: n for k, n in names.items() if n in self.table.column_names}
+        columns = {
+            kind: self.table.column(name).combine_chunks() for kind, name in names_present.items()
+        }
         records = self.table.column("num_records").combine_chunks()
         return certain_columns(column.type, columns, records)
 
 
-def asked(
+def answer_of(
     statistics: dict[str, Any],
     functions: str,
     matching: list[bool],
@@ -69,7 +71,8 @@ def asked(
 
 ROWS = Aggregate(Function.COUNT, None)
 
-# functions | type | bounds, NULLs, NaN, rows of one file | its contribution; None: it is read
+# Functions | type | bounds, NULLs, NaN, rows of one file | its partial result. None: the file is
+# read.
 ONE_FILE = [
     ("*", LONG, {"num_records": [10]}, (10,)),
     ("*", LONG, {"num_records": [0]}, ()),
@@ -79,7 +82,7 @@ ONE_FILE = [
     ("count", LONG, {"num_records": [10], "null_count.c": [None]}, None),
     ("count", LONG, {"num_records": [10], "null_count.c": [11]}, None),
     ("count", LONG, {"num_records": [10], "null_count.c": [-1]}, None),
-    # more NULLs than the bounds leave room for, and bounds in the wrong order: nothing is believed
+    # More NULLs than the bounds allow, and bounds in the wrong order: the statistics are not used.
     (
         "count",
         LONG,
@@ -98,7 +101,7 @@ ONE_FILE = [
     ("min max", LONG, {"num_records": [9], "null_count.c": [9]}, (None, None)),
     ("min", LONG, {"num_records": [9], "min.c": [8], "max.c": [7]}, None),
     ("min", BOOLEAN, {"num_records": [9], "min.c": [False], "max.c": [True]}, (False,)),
-    # a bound of bytes may be cut short
+    # A bound of bytes may be truncated.
     ("min", STRING, {"num_records": [9], "min.c": ["a"], "max.c": ["b"]}, None),
     (
         "max",
@@ -112,7 +115,7 @@ ONE_FILE = [
         {"num_records": [9], "min.c": ["a"], "max.c": ["b"], "attained.c": [None]},
         None,
     ),
-    # NaN is the greatest value and in no bound; of zeros nobody knows the sign
+    # NaN is the greatest value and is outside the bounds. Bounds do not show the sign of a zero.
     ("max", DOUBLE, {"num_records": [9], "min.c": [1.5], "max.c": [2.5]}, None),
     ("min", DOUBLE, {"num_records": [9], "min.c": [1.5], "max.c": [2.5]}, None),
     (
@@ -134,20 +137,20 @@ ONE_FILE = [
 
 
 @pytest.mark.parametrize(("functions", "data_type", "statistics", "expected"), ONE_FILE)
-def test_one_file(
+def test_partial_result_of_one_file(
     functions: str, data_type: DataType, statistics: dict[str, Any], expected: tuple[Any] | None
 ) -> None:
-    found = asked(statistics, functions, [True], data_type)
+    result = answer_of(statistics, functions, [True], data_type)
     if expected is None:
-        assert (found.covered, found.left.tolist()) == (0, [True])
+        assert (result.covered, result.left.tolist()) == (0, [True])
         return
-    assert (found.covered, found.left.tolist()) == (1, [False])
-    assert [each.values for each in found.partials] == ([expected] if expected else [])
-    # not a row of it may be counted where one may fail the filter
-    assert asked(statistics, functions, [False], data_type).covered == 0
+    assert (result.covered, result.left.tolist()) == (1, [False])
+    assert [each.values for each in result.partials] == ([expected] if expected else [])
+    # No row may be counted if some row may fail the filter.
+    assert answer_of(statistics, functions, [False], data_type).covered == 0
 
 
-# bounds of four files | which match as a whole | MIN reads | MAX reads
+# Bounds of four files | the fully matching ones | the files MIN reads | the files MAX reads.
 SKIPS = [
     ([(0, 9), (5, 99), (1, 9), (-1, 3)], "1000", "0001", "0100"),
     ([(0, 9), (0, 9), (0, 9), (0, 9)], "1000", "0000", "0000"),
@@ -168,46 +171,50 @@ def test_files_that_cannot_improve_are_skipped(
     }
     flags = [each == "1" for each in matching]
     for function, read in (("min", least), ("max", greatest)):
-        found = asked(statistics, function, flags)
-        assert "".join("01"[int(flag)] for flag in found.left) == read
-        # COUNT needs them all
-        both = asked(statistics, f"{function} *", flags)
+        result = answer_of(statistics, function, flags)
+        assert "".join("01"[int(flag)] for flag in result.left) == read
+        # COUNT needs all files.
+        both = answer_of(statistics, f"{function} *", flags)
         assert both.left.tolist() == [not flag for flag in flags]
 
 
-def test_bounds_that_are_no_values_skip_files_that_are_beyond_them() -> None:
+def test_inexact_bounds_skip_files_beyond_them() -> None:
     statistics = {
         "num_records": [5] * 4,
         "min.c": ["a", "c", "e", "z"],
         "max.c": ["b", "d", "f", "zz"],
         "null_count.c": [0, 0, 0, 0],
     }
-    found = asked(statistics, "max", [True, True, True, False], STRING)
-    assert (found.covered, found.skipped, found.left.tolist()) == (0, 2, [False, False, True, True])
-    statistics["null_count.c"][2] = None  # then it may hold nothing but NULL
-    found = asked(statistics, "max", [True, True, True, False], STRING)
-    assert found.left.tolist() == [False, True, True, True]
-    found = asked(statistics, "min", [True] * 4, STRING)
-    assert found.left.tolist() == [True, False, False, False]
+    result = answer_of(statistics, "max", [True, True, True, False], STRING)
+    assert (result.covered, result.skipped, result.left.tolist()) == (
+        0,
+        2,
+        [False, False, True, True],
+    )
+    statistics["null_count.c"][2] = None  # then all of its values may be NULL
+    result = answer_of(statistics, "max", [True, True, True, False], STRING)
+    assert result.left.tolist() == [False, True, True, True]
+    result = answer_of(statistics, "min", [True] * 4, STRING)
+    assert result.left.tolist() == [True, False, False, False]
 
 
-def test_groups_are_of_rows() -> None:
+def test_groups_without_rows_are_left_out() -> None:
     statistics = {"num_records": [10, 0, 5, 7], "min.c": [1, None, 2, 0], "max.c": [1, None, 2, 9]}
-    found = asked(statistics, "* min", [True, True, True, False], keys=[0, 1, 0, 2])
-    assert [(each.key, each.values) for each in found.partials] == [(0, (15, 1))]
-    assert found.left.tolist() == [False, False, False, True]
-    # a file of a group that nobody has seen a row of is read
-    found = asked(statistics, "", [True, True, False, False], keys=[0, 1, 0, 2])
-    assert found.left.tolist() == [False, False, False, True]
-    assert [each.key for each in found.partials] == [0]
+    result = answer_of(statistics, "* min", [True, True, True, False], keys=[0, 1, 0, 2])
+    assert [(each.key, each.values) for each in result.partials] == [(0, (15, 1))]
+    assert result.left.tolist() == [False, False, False, True]
+    # A file of a group without a known row is read.
+    result = answer_of(statistics, "", [True, True, False, False], keys=[0, 1, 0, 2])
+    assert result.left.tolist() == [False, False, False, True]
+    assert [each.key for each in result.partials] == [0]
 
 
-# --- at random ---------------------------------------------------------------------------------
+# --- random files ---------------------------------------------------------------------------------
 
 
 @dataclass
 class RandomFile:
-    rows: list[tuple[Any, bool]]  # value, and whether it passes the filter
+    rows: list[tuple[Any, bool]]  # the value, and whether the row passes the filter
     key: int
 
 
@@ -232,14 +239,14 @@ def _statistics(random: Random, data_type: DataType, files: list[RandomFile]) ->
     unknown = random.choice([0.0, 0.1, 0.4])
     for file in files:
         values = [value for value, _ in file.rows]
-        held = sorted((v for v in values if v is not None and v == v), key=order_key)
-        low, high = (held[0], held[-1]) if held else (None, None)
+        ordered = sorted((v for v in values if v is not None and v == v), key=order_key)
+        low, high = (ordered[0], ordered[-1]) if ordered else (None, None)
         attained = True
-        if data_type.is_text and held and random.random() < 0.5:
+        if data_type.is_text and ordered and random.random() < 0.5:
             below = [v for v in POOLS[data_type][0] if order_key(v) <= order_key(low)]
             above = [v for v in POOLS[data_type][0] if order_key(v) >= order_key(high)]
             low, high, attained = random.choice(below), random.choice(above), False
-        told = {
+        statistics = {
             "num_records": len(values),
             "min.c": low,
             "max.c": high,
@@ -247,37 +254,39 @@ def _statistics(random: Random, data_type: DataType, files: list[RandomFile]) ->
             "nan_count.c": sum(v != v for v in values if v is not None),
             "attained.c": attained,
         }
-        told = {name: None if random.random() < unknown else cell for name, cell in told.items()}
-        # lies that can be seen to be lies
-        low, high = told["min.c"], told["max.c"]
+        statistics = {
+            name: None if random.random() < unknown else cell for name, cell in statistics.items()
+        }
+        # Wrong statistics whose contradiction is visible.
+        low, high = statistics["min.c"], statistics["max.c"]
         if low is not None and high is not None and random.random() < 0.1:
-            told["min.c"], told["max.c"] = high, low
+            statistics["min.c"], statistics["max.c"] = high, low
         if random.random() < 0.05:
-            told["null_count.c"] = len(values) + 1
-        for name, value in told.items():
+            statistics["null_count.c"] = len(values) + 1
+        for name, value in statistics.items():
             cells.setdefault(name, []).append(value)
     kind = POOLS[data_type][1]
     kinds = {"min.c": kind, "max.c": kind, "attained.c": pa.bool_()}
     return pa.table({n: pa.array(v, kinds.get(n, pa.int64())) for n, v in cells.items()})
 
 
-def _of_rows(function: str, values: list[Any]) -> Any:
+def _result_of_rows(function: str, values: list[Any]) -> Any:
     if function == "*":
         return len(values)
-    held = sorted((v for v in values if v is not None), key=order_key)
+    present = sorted((v for v in values if v is not None), key=order_key)
     if function == "count":
-        return len(held)
-    return (held[0] if function == "min" else held[-1]) if held else None
+        return len(present)
+    return (present[0] if function == "min" else present[-1]) if present else None
 
 
-def _together(function: str, left: Any, right: Any) -> Any:
+def _combined(function: str, left: Any, right: Any) -> Any:
     if function in ("*", "count"):
         return left + right
-    return _of_rows(function, [left, right])
+    return _result_of_rows(function, [left, right])
 
 
 @given(st.integers(0, 2**32).map(Random), st.sampled_from(list(POOLS)), st.booleans())
-def test_statistics_and_the_rest_give_what_all_rows_give(
+def test_statistics_plus_remaining_files_equal_all_rows(
     random: Random, data_type: DataType, grouped: bool
 ) -> None:
     files = _random_files(random, data_type)
@@ -290,7 +299,7 @@ def test_statistics_and_the_rest_give_what_all_rows_give(
     column = Column(("c",), data_type)
     records = [-1 if n is None else n for n in table.column("num_records").to_pylist()]
     half = len(files) // 2
-    found = answer(
+    result = answer(
         [ROWS if f == "*" else Aggregate(Function(f), column) for f in functions],
         [
             Segment(slice(0, half), Files(table.slice(0, half))),
@@ -301,7 +310,7 @@ def test_statistics_and_the_rest_give_what_all_rows_give(
         np.array(records, np.int64),
         np.array([f.key for f in files]) if grouped else None,
     )
-    answered = {each.key: each.values for each in found.partials}
+    answered = {each.key: each.values for each in result.partials}
 
     def rows(key: int, flags: list[bool]) -> list[Any]:
         return [
@@ -312,14 +321,14 @@ def test_statistics_and_the_rest_give_what_all_rows_give(
         ]
 
     for key in range(3 if grouped else 1):
-        every, read = rows(key, [True] * len(files)), rows(key, found.left.tolist())
-        # a group is where there is a row
+        every, read = rows(key, [True] * len(files)), rows(key, result.left.tolist())
+        # A group exists only if it has a row.
         assert bool(every) == (key in answered or bool(read)) or not grouped
-        partial = answered.get(key, tuple(_of_rows(f, []) for f in functions))
+        partial = answered.get(key, tuple(_result_of_rows(f, []) for f in functions))
         for function, value in zip(functions, partial, strict=True):
-            rest = _of_rows(function, read)
-            assert _same(_together(function, value, rest), _of_rows(function, every))
-    assert found.covered + found.skipped + int(found.left.sum()) <= len(files)
+            rest = _result_of_rows(function, read)
+            assert _same(_combined(function, value, rest), _result_of_rows(function, every))
+    assert result.covered + result.skipped + int(result.left.sum()) <= len(files)
 
 
 def _same(left: Any, right: Any) -> bool:

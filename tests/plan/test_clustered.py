@@ -1,4 +1,4 @@
-"""How deep the ranges of files lie upon one another."""
+"""Overlap depth of the ranges of files."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ DEPTHS: list[tuple[str, Ranges, float]] = [
 
 
 @pytest.mark.parametrize(("name", "ranges", "expected"), DEPTHS, ids=[each[0] for each in DEPTHS])
-def test_depth(name: str, ranges: Ranges, expected: float) -> None:
+def test_depth_of_ranges(name: str, ranges: Ranges, expected: float) -> None:
     assert depth(ranges) == pytest.approx(expected)
 
 
-# ranges of files, whether single values lie in few of them
+# Ranges of files, and whether single values lie in few of them.
 CLUSTERED: list[tuple[str, Ranges, bool]] = [
     ("two files apart", [(0, 9), (10, 19)], True),
     ("two files that overlap", [(-99, 99), (-98, 98)], False),
@@ -51,30 +51,28 @@ CLUSTERED: list[tuple[str, Ranges, bool]] = [
 
 
 @pytest.mark.parametrize(("name", "ranges", "expected"), CLUSTERED, ids=[c[0] for c in CLUSTERED])
-def test_clustered_files_hold_few_values_in_common(
-    name: str, ranges: Ranges, expected: bool
-) -> None:
+def test_clustered_files_share_few_values(name: str, ranges: Ranges, expected: bool) -> None:
     lower, upper = zip(*ranges, strict=True)
     table = pa.table({"min.c": list(lower), "max.c": list(upper)})
     whole = [Segment(slice(0, len(ranges)), ArrowStatistics(table))]
     assert is_clustered(Column(("c",), LONG), whole, np.ones(len(ranges), np.bool_)) == expected
 
 
-def test_a_file_of_which_nothing_is_known_may_share_values_with_all() -> None:
-    # two that are known and apart meet themselves and the third; that one meets all three
+def test_unknown_file_may_overlap_all_files() -> None:
+    # Two known disjoint files overlap themselves and the third. The third overlaps all three.
     assert depth([(0, 9), (10, 19)], files=3) == pytest.approx((2 + 2 + 3) / 3)
 
 
-def test_strings_have_an_order() -> None:
+def test_depth_of_strings() -> None:
     assert depth([("a", "f"), ("g", "k"), ("e", "h")], data_type=STRING) == pytest.approx(7 / 3)
 
 
-def test_nothing_to_go_by_is_none() -> None:
+def test_depth_without_usable_bounds_is_none() -> None:
     assert depth([(0.5, 1.5)], data_type=DOUBLE) is None
     assert depth([(None, None)]) is None
 
 
-def test_of_many_files_a_sample_is_looked_at() -> None:
-    apart = [(10 * i, 10 * i + 9) for i in range(10_000)]
-    assert depth(apart) == 1.0
+def test_depth_of_many_files_uses_a_sample() -> None:
+    disjoint = [(10 * i, 10 * i + 9) for i in range(10_000)]
+    assert depth(disjoint) == 1.0
     assert depth([(i, 100_000 - i) for i in range(10_000)]) == pytest.approx(10_000, rel=0.001)

@@ -1,4 +1,4 @@
-"""Ranges that follow from a predicate: all values of a small type, and the ends of what is written."""
+"""Ranges implied by a predicate, over all values of a small type and at the limits of constants."""
 
 from __future__ import annotations
 
@@ -77,18 +77,18 @@ EXACT: tuple[Expr, ...] = (
 
 
 @pytest.mark.parametrize("predicate", EXACT, ids=to_sql)
-def test_runs_begin_and_end_with_values_that_pass(predicate: Expr) -> None:
+def test_runs_start_and_end_with_passing_values(predicate: Expr) -> None:
     passing = [each for each in range(-128, 128) if row_value(predicate, {("b",): each}) is True]
     runs = possible_runs(predicate, b)
     if runs is None:
-        # Nothing passes, or no gap is worth a range.
+        # No value passes, or no gap is worth a range.
         gaps = np.diff([-129, *passing, 128])
         assert not passing or gaps.max() < 120, (passing, gaps)
         return
     for each in passing:
         assert any(low <= each <= high for low, high in runs), each
     for low, high in runs:
-        # An overflow at the end of the type may raise, so that it stays possible.
+        # An overflow at the end of the type may raise, so it stays possible.
         assert low in passing or low == -128, runs
         assert high in passing or high in (127, -128), runs
     assert list(runs) == sorted(runs)
@@ -105,29 +105,29 @@ def test_runs_begin_and_end_with_values_that_pass(predicate: Expr) -> None:
     ],
     ids=to_sql,
 )
-def test_no_runs_where_null_may_pass_or_nothing_is_known(predicate: Expr) -> None:
+def test_no_runs_if_null_may_pass_or_the_function_is_unknown(predicate: Expr) -> None:
     assert possible_runs(predicate, b) is None
 
 
 _FIRST, _LAST = -25_567, 2_932_896  # 1900-01-01 and 9999-12-31
 
-#: A function that keeps the number, its type, and the least and the greatest number that is written.
-WRITTEN: list[tuple[str, DataType, DataType, int, int]] = [
+#: A function that preserves the number, its types, and the limits of numbers in filters.
+RANGES_OF_FILTERS: list[tuple[str, DataType, DataType, int, int]] = [
     ("UnixDate", DATE, INTEGER, _FIRST, _LAST),
     ("UnixMicros", TIMESTAMP, LONG, _FIRST * DAY, (_LAST + 1) * DAY - 1),
 ]
 
 
-@pytest.mark.parametrize(("name", "data_type", "result", "least", "greatest"), WRITTEN)
+@pytest.mark.parametrize(("name", "data_type", "result", "least", "greatest"), RANGES_OF_FILTERS)
 @pytest.mark.parametrize("side", [">=", "<="])
-def test_bounds_beyond_what_is_written_are_left_out(
+def test_bounds_outside_the_supported_years_are_left_out(
     side: str, name: str, data_type: DataType, result: DataType, least: int, greatest: int
 ) -> None:
-    of = Call(name, (Column(("c",), data_type),), (), result)
+    call_on_column = Call(name, (Column(("c",), data_type),), (), result)
     for value in (least + 1, least + 50, greatest - 50, greatest - 1, least, greatest):
-        found = implied_ranges([compare(side, of, value, result)])
+        implied = implied_ranges([compare(side, call_on_column, value, result)])
         edge = None if value == (least if side == ">=" else greatest) else value
-        intervals = [(each.lower, each.upper) for each in found[0].intervals] if found else []
+        intervals = [(each.lower, each.upper) for each in implied[0].intervals] if implied else []
         if edge is None:
             assert intervals == []
         elif intervals:
@@ -135,29 +135,29 @@ def test_bounds_beyond_what_is_written_are_left_out(
 
 
 @pytest.mark.parametrize("moved", [-(10**6), 10**6])
-def test_a_bound_outside_of_the_years_is_moved_outward(moved: int) -> None:
+def test_bound_outside_the_supported_years_is_moved_outward(moved: int) -> None:
     day = Column(("d",), DATE)
-    of = Call("UnixDate", (day,), (), INTEGER)
+    call_on_column = Call("UnixDate", (day,), (), INTEGER)
     value = _FIRST + moved if moved < 0 else _LAST + moved
     for op in ("<=", ">="):
-        found = implied_ranges([compare(op, of, value, INTEGER)])
+        implied = implied_ranges([compare(op, call_on_column, value, INTEGER)])
         inside = (op == "<=") == (moved < 0)
-        if inside and found:  # everything that passes is out there
-            (interval,) = found[0].intervals
+        if inside and implied:  # all passing values are outside the supported years
+            (interval,) = implied[0].intervals
             assert (interval.lower, interval.upper) == (
                 (None, _FIRST) if moved < 0 else (_LAST, None)
             )
         else:
-            assert not found
+            assert not implied
 
 
-def test_ends_of_decimals() -> None:
+def test_overflowing_decimals_stay_possible() -> None:
     number = Column(("n",), decimal(4, 1))
-    of = Call("Abs", (number,), (), decimal(4, 1))
-    found = implied_ranges([compare("<=", of, Decimal("2.5"), decimal(4, 1))])
+    absolute = Call("Abs", (number,), (), decimal(4, 1))
+    implied = implied_ranges([compare("<=", absolute, Decimal("2.5"), decimal(4, 1))])
     inside = (Decimal("-2.5"), Decimal("2.5"))
-    # Files were seen to hold more digits than the type says: what overflows stays possible.
-    assert [(each.lower, each.upper) for each in found[0].intervals] == [
+    # Files can have more digits than the type, so overflowing values stay possible.
+    assert [(each.lower, each.upper) for each in implied[0].intervals] == [
         (None, Decimal("-999.9")),
         inside,
     ]
@@ -172,14 +172,16 @@ TYPES = {
 }
 
 
-def held(edge: Any) -> list[Any]:
+def as_list(edge: Any) -> list[Any]:
     return edge.tolist() if isinstance(edge, np.ndarray) else edge.to_pylist()
 
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("missing", ["min", "max", None])
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_edges_of_sort_keys(data_type: DataType, missing: str | None, descending: bool) -> None:
+def test_unknown_edges_of_sort_keys_are_ends_of_the_type(
+    data_type: DataType, missing: str | None, descending: bool
+) -> None:
     arrow, (least, greatest) = TYPES[data_type]
     values = ["a", "b"] if data_type == STRING else [1, 2]
     cells = {
@@ -191,15 +193,15 @@ def test_edges_of_sort_keys(data_type: DataType, missing: str | None, descending
     statistics = ArrowStatistics(pa.table(cells))
     column = Column(("c",), data_type)
     segments = [Segment(slice(0, 2), statistics)]
-    of = key_of_files(SortKey(column, descending, True), [], segments, np.ones(2, np.bool_))
-    assert of is not None
-    spelled: list[Any] = [b"a", b"b"] if data_type == STRING else values
-    low = [least] * 2 if missing == "min" else spelled
-    high = [greatest] * 2 if missing == "max" else spelled
+    keys = key_of_files(SortKey(column, descending, True), [], segments, np.ones(2, np.bool_))
+    assert keys is not None
+    edges: list[Any] = [b"a", b"b"] if data_type == STRING else values
+    low = [least] * 2 if missing == "min" else edges
+    high = [greatest] * 2 if missing == "max" else edges
     near, far = (high, low) if descending else (low, high)
-    assert (held(of.near), held(of.far)) == (near, far)
+    assert (as_list(keys.near), as_list(keys.far)) == (near, far)
     if data_type == WIDE:
-        assert of.near.type == of.far.type == pa.decimal128(38, 2)
+        assert keys.near.type == keys.far.type == pa.decimal128(38, 2)
 
 
 #: A filter, and whether a row passes it whose key is NULL, a value, and NaN.
@@ -215,7 +217,7 @@ GROUPS: list[tuple[str | None, tuple[bool, bool, bool]]] = [
 
 @pytest.mark.parametrize(("filter_", "expected"), GROUPS)
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_groups_of_which_no_row_passes(
+def test_filter_rules_out_groups_of_sort_keys(
     data_type: DataType, filter_: str | None, expected: tuple[bool, bool, bool]
 ) -> None:
     arrow, _ = TYPES[data_type]
@@ -231,35 +233,35 @@ def test_groups_of_which_no_row_passes(
     elif filter_ is not None:
         conjuncts = [compare(filter_, column, middle, data_type)]
     segments = [Segment(slice(0, 1), ArrowStatistics(pa.table(cells)))]
-    of = key_of_files(SortKey(column, False, True), conjuncts, segments, np.ones(1, np.bool_))
-    assert of is not None
-    found = tuple(bool(of.may_be[group][0]) for group in (Group.NULL, Group.VALUE, Group.NAN))
-    assert found == (*expected[:2], expected[2] and data_type == DOUBLE)
+    keys = key_of_files(SortKey(column, False, True), conjuncts, segments, np.ones(1, np.bool_))
+    assert keys is not None
+    flags = tuple(bool(keys.may_be[group][0]) for group in (Group.NULL, Group.VALUE, Group.NAN))
+    assert flags == (*expected[:2], expected[2] and data_type == DOUBLE)
 
 
 @pytest.mark.parametrize("count", [3, 15, 16, 17, 40])
-def test_ranges_of_keys_within_a_filter(count: int) -> None:
-    """Files of 100 values each, ten apart; a filter that cuts the first and the last of them."""
+def test_key_ranges_are_cut_by_the_filter(count: int) -> None:
+    """Files of 100 values each, ten apart. The filter cuts the first and the last file."""
     column = Column(("c",), LONG)
     lows = [110 * each for each in range(count)]
     cells = {"min.c": lows, "max.c": [low + 99 for low in lows]}
     segments = [Segment(slice(0, count), ArrowStatistics(pa.table(cells)))]
     conjuncts = [compare(">=", column, 50, LONG), compare("<=", column, lows[-1] + 20, LONG)]
-    found = key_ranges(column, conjuncts, segments, np.ones(count, np.bool_))
-    assert found is not None
-    assert len(found) == min(count, 16)
-    assert (found[0].lower, found[-1].upper) == (50, lows[-1] + 20)
+    intervals = key_ranges(column, conjuncts, segments, np.ones(count, np.bool_))
+    assert intervals is not None
+    assert len(intervals) == min(count, 16)
+    assert (intervals[0].lower, intervals[-1].upper) == (50, lows[-1] + 20)
     for low in lows:
         for value in (max(low, 50), min(low + 99, lows[-1] + 20)):
-            assert any(each.lower <= value <= each.upper for each in found)  # type: ignore[operator]
-    assert all(one.upper < other.lower for one, other in pairwise(found))  # type: ignore[operator]
+            assert any(each.lower <= value <= each.upper for each in intervals)  # type: ignore[operator]
+    assert all(one.upper < following.lower for one, following in pairwise(intervals))  # type: ignore[operator]
 
 
-def test_timestamps_without_a_zone_are_written_alike() -> None:
+def test_ranges_of_timestamps_without_a_zone() -> None:
     column = Column(("c",), TIMESTAMP_NTZ)
-    of = call("Year", INTEGER, call("Cast", DATE, column))
-    (found,) = implied_ranges([compare("=", of, 1995, INTEGER)])
+    year = call("Year", INTEGER, call("Cast", DATE, column))
+    (implied,) = implied_ranges([compare("=", year, 1995, INTEGER)])
     begin = int(np.datetime64("1995-01-01", "D").astype(int)) * DAY
-    assert [(each.lower, each.upper) for each in found.intervals] == [
+    assert [(each.lower, each.upper) for each in implied.intervals] == [
         (begin, begin + 365 * DAY - 1)
     ]

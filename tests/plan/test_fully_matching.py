@@ -1,4 +1,4 @@
-"""Which conjuncts are ever believed to be true of every row of a file."""
+"""Conjuncts that statistics may prove to be true for every row of a file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ABOVE = Compare(Comparison.GREATER, c, Literal(5, LONG))
 
 
 @pytest.mark.parametrize("conjunct", [ABOVE, Not(ABOVE), And((ABOVE, ABOVE)), In(d, (1.5,), False)])
-def test_plain_conjuncts_are_believed(conjunct: Expr) -> None:
+def test_plain_conjuncts_can_match_fully(conjunct: Expr) -> None:
     assert can_match_fully(conjunct)
 
 
 @pytest.mark.parametrize(
     "conjunct", [ZERO, Not(ZERO), Or((ABOVE, ZERO)), In(d, (-0.0, 1.5), False)]
 )
-def test_what_names_a_floating_zero_is_not(conjunct: Expr) -> None:
-    """Spark's Parquet reader tells -0.0 from 0.0."""
+def test_conjuncts_with_a_floating_zero_cannot_match_fully(conjunct: Expr) -> None:
+    """Spark's Parquet reader distinguishes -0.0 from 0.0."""
     assert not can_match_fully(conjunct)

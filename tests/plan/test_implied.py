@@ -1,4 +1,4 @@
-"""Implied ranges, predicate by predicate."""
+"""Implied ranges by predicate."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ ANSI, LEGACY = {"evalMode": "ANSI"}, {"evalMode": "LEGACY"}
 
 def call(name: str, data_type: DataType, *arguments: Any, **options: Any) -> Call:
     as_expr = {int: INTEGER, str: STRING}
-    given = tuple(Literal(a, as_expr[type(a)]) if type(a) in as_expr else a for a in arguments)
-    return Call(name, given, tuple(options.items()), data_type)
+    operands = tuple(Literal(a, as_expr[type(a)]) if type(a) in as_expr else a for a in arguments)
+    return Call(name, operands, tuple(options.items()), data_type)
 
 
 def eq(left: Expr, value: Any, data_type: DataType = INTEGER, op: str = "=") -> Compare:
@@ -68,7 +68,7 @@ year, month = call("Year", INTEGER, d), call("Month", INTEGER, d)
 MAX = 2**31 - 1
 
 CASES: list[tuple[Expr, list[str]]] = [
-    # dates and times
+    # Dates and times.
     (eq(year, 1995), ["d >= DATE '1995-01-01' AND d <= DATE '1995-12-31'"]),
     (eq(year, 1995, op=">"), ["d >= DATE '1996-01-01'"]),
     (eq(year, 1995, op="<="), ["d <= DATE '1995-12-31'"]),
@@ -90,7 +90,7 @@ CASES: list[tuple[Expr, list[str]]] = [
         eq(zoned("UTC"), 0, DATE),
         ["t >= TIMESTAMP '1970-01-01 00:00:00Z' AND t <= TIMESTAMP '1970-01-01 23:59:59.999999Z'"],
     ),
-    # numbers; what may raise, or wraps around, stays possible
+    # Numbers. Values that may raise or wrap around stay possible.
     (eq(add(i, ANSI), 5), [f"i = 4 OR i >= {MAX}"]),
     (eq(add(i, LEGACY), 5), [f"i = 4 OR i >= {MAX}"]),
     (eq(add(b, ANSI), 5, BYTE), ["b = 4Y OR b >= 127Y"]),
@@ -103,13 +103,13 @@ CASES: list[tuple[Expr, list[str]]] = [
     (eq(call("Coalesce", LONG, n, Literal(0, LONG)), 0, LONG), []),
     (eq(call("Coalesce", LONG, n, Literal(0, LONG)), 7, LONG), ["n = 7L"]),
     (IsNull(year), []),
-    # strings
+    # Strings.
     (eq(call("Substring", STRING, s, 1, 3), "abc", STRING), ["s >= 'abc' AND s < 'abd'"]),
     (eq(call("Substring", STRING, s, 1, 1), "é", STRING), ["s >= 'é' AND s < 'ê'"]),
     (call("Like", BOOLEAN, s, "a_c%", escapeChar="\\"), ["s >= 'a' AND s < 'b'"]),
     (call("StartsWith", BOOLEAN, call("Upper", STRING, s), "AB"), ["s >= 'AB' AND s < 'ac'"]),
     (eq(call("Length", INTEGER, s), 3), []),
-    # what sources take as it is, and what nobody understands
+    # Predicates that sources accept as they are, and unknown functions.
     (eq(d, 5, DATE), []),
     (And((eq(d, 5, DATE), eq(n, 5, LONG, ">"))), []),
     (Or((eq(d, 5, DATE), IsNull(s), In(n, (1, 2))), ), []),
@@ -124,43 +124,43 @@ CASES: list[tuple[Expr, list[str]]] = [
 
 
 @pytest.mark.parametrize(("expr", "expected"), CASES, ids=lambda each: str(each)[:40])
-def test_implied(expr: Expr, expected: list[str]) -> None:
+def test_implied_ranges(expr: Expr, expected: list[str]) -> None:
     assert [to_sql(each) for each in implied(expr)] == expected
 
 
-def test_struct_fields_and_decimals() -> None:
-    (found,) = implied_ranges([eq(call("Cast", LONG, price, **LEGACY), 7, LONG)])
-    assert found.column.path == ("item", "unit price")
-    in_seven = found.intervals[-1]
+def test_implied_range_of_a_decimal_struct_field() -> None:
+    (implied_range,) = implied_ranges([eq(call("Cast", LONG, price, **LEGACY), 7, LONG)])
+    assert implied_range.column.path == ("item", "unit price")
+    in_seven = implied_range.intervals[-1]
     assert [str(in_seven.lower), str(in_seven.upper)] == ["7.00", "7.99"]
 
 
-def test_days_of_a_zone_whose_clock_was_turned() -> None:
-    day = 9_581  # 1996-03-26, and 1996-03-31 is five days later: it had 23 hours in Berlin
-    (found,) = implied_ranges([eq(zoned("Europe/Berlin"), day + 5, DATE)])
-    (interval,) = found.intervals
+def test_day_of_a_clock_change_has_its_true_length() -> None:
+    day = 9_581  # 1996-03-26. 1996-03-31, five days later, had 23 hours in Berlin.
+    (implied_range,) = implied_ranges([eq(zoned("Europe/Berlin"), day + 5, DATE)])
+    (interval,) = implied_range.intervals
     hour = 3_600_000_000
     assert isinstance(interval.lower, int)
     assert isinstance(interval.upper, int)
     assert interval.upper - interval.lower + 1 == 23 * hour
 
 
-def test_conjuncts_together_imply_more() -> None:
-    one, other = eq(year, 1995), eq(month, 3)
-    assert implied_ranges([one, other]) == implied_ranges([And((one, other))])
-    assert implied_ranges([one]) != implied_ranges([one, other])
+def test_conjuncts_imply_more_together() -> None:
+    first, second = eq(year, 1995), eq(month, 3)
+    assert implied_ranges([first, second]) == implied_ranges([And((first, second))])
+    assert implied_ranges([first]) != implied_ranges([first, second])
 
 
-def test_what_a_plain_conjunct_says_is_not_said_again() -> None:
+def test_plain_conjunct_is_not_implied_again() -> None:
     plain = eq(d, 9131, DATE, ">=")
     assert implied_ranges([plain, eq(year, 1990, op=">")]) == ()
-    (found,) = implied_ranges([plain, eq(year, 2000, op="<")])
-    assert to_sql(found.predicate) == "d >= DATE '1995-01-01' AND d <= DATE '1999-12-31'"
+    (implied_range,) = implied_ranges([plain, eq(year, 2000, op="<")])
+    assert to_sql(implied_range.predicate) == "d >= DATE '1995-01-01' AND d <= DATE '1999-12-31'"
 
 
-def test_several_columns() -> None:
-    both = implied_ranges([eq(year, 1995), eq(add(n, LEGACY), 5, LONG)])
-    assert [each.column for each in both] == [d, n]
+def test_implied_ranges_of_several_columns() -> None:
+    implied_by_both = implied_ranges([eq(year, 1995), eq(add(n, LEGACY), 5, LONG)])
+    assert [each.column for each in implied_by_both] == [d, n]
 
 
 def test_long_lists_are_left_out() -> None:

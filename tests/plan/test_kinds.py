@@ -1,4 +1,4 @@
-"""The kinds of statistics that rule out files for a conjunct are told apart."""
+"""The kinds of statistics that rule out files for a conjunct."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ COLUMN = Column(("c",), LONG)
 
 
 @dataclass(frozen=True)
-class Found:
-    """Members of one kind that hold nothing in these files."""
+class SingleKind:
+    """Members of one kind that have no value in the marked files."""
 
     kind: str
     nowhere: tuple[bool, ...]
@@ -38,15 +38,15 @@ class Found:
         return {self.kind: self}
 
     def slice(self, start: int, stop: int) -> Members:
-        return Found(self.kind, self.nowhere[start:stop])
+        return SingleKind(self.kind, self.nowhere[start:stop])
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Members:
-        return Found(self.kind, tuple(np.array(self.nowhere)[ordinals]))
+        return SingleKind(self.kind, tuple(np.array(self.nowhere)[ordinals]))
 
 
 @dataclass(frozen=True)
-class Both(Found):
-    """The same of both kinds; each knows what the other does not."""
+class TwoKinds(SingleKind):
+    """Members of two kinds. Each may rule out files that the other does not."""
 
     other: Members
 
@@ -54,14 +54,14 @@ class Both(Found):
         return super().may_match(options) & self.other.may_match(options)
 
     def parts(self) -> Mapping[str, Members]:
-        return {self.kind: Found(self.kind, self.nowhere), **self.other.parts()}
+        return {self.kind: SingleKind(self.kind, self.nowhere), **self.other.parts()}
 
     def slice(self, start: int, stop: int) -> Members:
-        return Both(self.kind, self.nowhere[start:stop], self.other.slice(start, stop))
+        return TwoKinds(self.kind, self.nowhere[start:stop], self.other.slice(start, stop))
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Members:
-        left = tuple(np.array(self.nowhere)[ordinals])
-        return Both(self.kind, left, self.other.take(ordinals))
+        rest = tuple(np.array(self.nowhere)[ordinals])
+        return TwoKinds(self.kind, rest, self.other.take(ordinals))
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Recorded(Statistics):
     """The example with members of its column."""
 
     whole: Statistics
-    found: Members | None
+    column_members: Members | None
 
     @property
     def num_containers(self) -> int:
@@ -82,13 +82,18 @@ class Recorded(Statistics):
         return self.whole.empty()
 
     def members(self, subject: object) -> Members | None:
-        return self.found
+        return self.column_members
 
     def slice(self, start: int, stop: int) -> Recorded:
-        return Recorded(self.whole.slice(start, stop), self.found and self.found.slice(start, stop))
+        return Recorded(
+            self.whole.slice(start, stop),
+            self.column_members and self.column_members.slice(start, stop),
+        )
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Recorded:
-        return Recorded(self.whole.take(ordinals), self.found and self.found.take(ordinals))
+        return Recorded(
+            self.whole.take(ordinals), self.column_members and self.column_members.take(ordinals)
+        )
 
 
 def equal(value: int) -> Compare:
@@ -102,21 +107,23 @@ ALL_OF = (True, True, True, True)
     ("members", "kinds"),
     [
         (None, ("bounds",)),
-        (Found("bloom", (False,) * 4), ("bounds",)),
-        (Found("bloom", ALL_OF), ("bounds", "bloom")),
-        (Found("values", ALL_OF), ("bounds", "values")),
-        (Both("values", ALL_OF, Found("bloom", ALL_OF)), ("bounds", "values", "bloom")),
-        (Both("values", ALL_OF, Found("bloom", (False,) * 4)), ("bounds", "values")),
-        (Both("values", (False,) * 4, Found("bloom", ALL_OF)), ("bounds", "bloom")),
+        (SingleKind("bloom", (False,) * 4), ("bounds",)),
+        (SingleKind("bloom", ALL_OF), ("bounds", "bloom")),
+        (SingleKind("values", ALL_OF), ("bounds", "values")),
+        (TwoKinds("values", ALL_OF, SingleKind("bloom", ALL_OF)), ("bounds", "values", "bloom")),
+        (TwoKinds("values", ALL_OF, SingleKind("bloom", (False,) * 4)), ("bounds", "values")),
+        (TwoKinds("values", (False,) * 4, SingleKind("bloom", ALL_OF)), ("bounds", "bloom")),
     ],
 )
-def test_kinds_that_decided(members: Members | None, kinds: tuple[str, ...]) -> None:
+def test_effect_names_the_kinds_that_pruned(
+    members: Members | None, kinds: tuple[str, ...]
+) -> None:
     statistics = Recorded(FILES, members)
     (effect,) = effects([equal(6)], [Segment(slice(0, 4), statistics)], 4)
     assert effect.kinds == kinds
 
 
-def test_what_prunes_nothing_has_no_kind() -> None:
+def test_conjunct_that_prunes_nothing_has_no_kind() -> None:
     anything = Compare(Comparison.NOT_EQUAL, COLUMN, Literal(1_000, LONG))
     (effect,) = effects([anything], [Segment(slice(0, 4), FILES)], 4)
     assert effect.kinds == ()

@@ -1,4 +1,4 @@
-"""Enough files for a LIMIT: never fewer rows than asked for, and no file that need not be read."""
+"""Files for a LIMIT: at least the requested rows, and no unnecessary file."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from tamis.plan.goals.limit import enough_files
     st.lists(st.lists(st.integers(0, 11), max_size=6, unique=True), max_size=4),
     st.integers(1, 40),
 )
-def test_enough_and_not_more(records: list[int], blocks: list[list[int]], rows: int) -> None:
-    held = np.array(records, np.int64)
-    matching = [np.array([o for o in block if o < len(held)], np.intp) for block in blocks]
-    found = enough_files(rows, iter(matching), held, len(held))
+def test_chosen_files_suffice_and_are_all_needed(
+    records: list[int], blocks: list[list[int]], rows: int
+) -> None:
+    counts = np.array(records, np.int64)
+    matching = [np.array([o for o in block if o < len(counts)], np.intp) for block in blocks]
+    flags = enough_files(rows, iter(matching), counts, len(counts))
     named = {int(o) for block in matching for o in block}
-    total = sum(held[o] for o in named if held[o] > 0)
-    if found is None:
+    total = sum(counts[o] for o in named if counts[o] > 0)
+    if flags is None:
         assert total < rows
         return
-    chosen = np.flatnonzero(found)
+    chosen = np.flatnonzero(flags)
     assert set(chosen.tolist()) <= named
-    assert held[chosen].sum() >= rows
-    # none of the files is one too many
-    assert all(held[chosen].sum() - held[o] < rows for o in chosen)
+    assert counts[chosen].sum() >= rows
+    # No chosen file is superfluous.
+    assert all(counts[chosen].sum() - counts[o] < rows for o in chosen)
 
 
-def test_no_more_blocks_than_needed() -> None:
+def test_no_further_blocks_are_read_once_rows_suffice() -> None:
     def blocks() -> object:
         yield np.array([0])
         raise AssertionError("the first file was enough")
@@ -38,6 +40,6 @@ def test_no_more_blocks_than_needed() -> None:
     assert enough_files(2, blocks(), np.array([2, 2]), 2) is not None  # type: ignore[arg-type]
 
 
-def test_rows_that_are_not_known() -> None:
+def test_unknown_row_counts_give_no_choice() -> None:
     assert enough_files(1, [np.array([0])], None, 1) is None
     assert enough_files(1, [np.array([0])], np.array([-1]), 1) is None

@@ -1,4 +1,4 @@
-"""Constants with which Spark's Parquet reader loses rows keep the filter, and prune all the same."""
+"""Constants for which Spark's Parquet reader loses rows. The filter is kept, and files are pruned."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def micros(text: str) -> int:
     return days(text) * 86_400_000_000
 
 
-# constant, type, loss
+# Constant, type, loss.
 CONSTANTS: list[tuple[Value, DataType, ReaderLoss | None]] = [
     (0.0, DOUBLE, ReaderLoss.SIGNED_ZERO),
     (-0.0, DOUBLE, ReaderLoss.SIGNED_ZERO),
@@ -81,21 +81,21 @@ def predicates(constant: Value, data_type: DataType) -> list[Expr]:
 
 
 @pytest.mark.parametrize(("constant", "data_type", "loss"), CONSTANTS)
-def test_the_loss_of_a_constant_wherever_it_stands(
+def test_loss_of_a_constant_in_any_position(
     constant: Value, data_type: DataType, loss: ReaderLoss | None
 ) -> None:
     assert {loss_of(each) for each in predicates(constant, data_type)} == {loss}
 
 
 @pytest.mark.parametrize("constant", [1_500, 2_000])
-def test_a_timestamp_finer_than_a_millisecond_is_applied_again(constant: int) -> None:
+def test_filter_below_milliseconds_stays_in_the_residual(constant: int) -> None:
     kind = pa.timestamp("us", "UTC")
-    known = {
+    cells = {
         "min.c": pa.array([0, 3_000], kind),
         "max.c": pa.array([1_000, 4_000], kind),
         "null_count.c": [0, 0],
     }
-    files = ArrowStatistics(pa.table(known))
+    files = ArrowStatistics(pa.table(cells))
     less = Compare(Comparison.LESS, Column(("c",), TIMESTAMP), Literal(constant, TIMESTAMP))
     decision = decide([less], [Segment(slice(0, 2), files)], files=2)
     assert decision.kept.tolist() == [True, False]
@@ -103,7 +103,8 @@ def test_a_timestamp_finer_than_a_millisecond_is_applied_again(constant: int) ->
     assert is_exact == (constant == 2_000)
 
 
-# lower, upper, whether the upper one is open, whether a reader loses values of the interval
+# Lower edge, upper edge, whether the upper edge is open, whether a reader loses values of the
+# interval.
 INTERVALS: list[tuple[Value, Value, DataType, bool, bool]] = [
     (0, 999_999, TIMESTAMP, False, False),
     (0, 999_999, TIMESTAMP, True, True),
@@ -124,7 +125,7 @@ INTERVALS: list[tuple[Value, Value, DataType, bool, bool]] = [
 
 
 @pytest.mark.parametrize(("lower", "upper", "data_type", "is_open", "loses"), INTERVALS)
-def test_intervals_that_a_reader_may_be_given(
+def test_intervals_that_lose_rows_are_detected(
     lower: Value, upper: Value, data_type: DataType, is_open: bool, loses: bool
 ) -> None:
     assert loses_within(lower, upper, data_type, is_open) == loses

@@ -1,4 +1,4 @@
-"""Which row groups are read: against a reader that goes by midpoints, as Spark's do."""
+"""Row groups that are read, compared with a reader that assigns them by midpoint as Spark's do."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SIZE = 1000
 
 def table(bounds: Sequence[tuple[int | None, int | None]], **more: Any) -> ArrowStatistics:
     low, high = ([pair[i] for pair in bounds] for i in (0, 1))
-    known = {"min.c": pa.array(low, pa.int64()), "max.c": pa.array(high, pa.int64())}
-    return ArrowStatistics(pa.table(known | {"null_count.c": [0] * len(bounds)} | more))
+    cells = {"min.c": pa.array(low, pa.int64()), "max.c": pa.array(high, pa.int64())}
+    return ArrowStatistics(pa.table(cells | {"null_count.c": [0] * len(bounds)} | more))
 
 
 class Scan:
-    """Files of row groups of 10 rows each, and 100 bytes one after the other, c in [low, high]."""
+    """Files of consecutive row groups, each with 10 rows, 100 bytes, and c in [low, high]."""
 
     def __init__(self, *files: Sequence[tuple[int, int]]) -> None:
         self.counts = [len(groups) for groups in files]
@@ -69,14 +69,19 @@ class Scan:
             self.files,
             self.groups,
         )
-        found = decide_row_groups(conjuncts, before, segments, [batch])
-        return found or RowGroupDecision(before, row_groups.ByteRanges.none(), 0, 0)
+        row_group_decision = decide_row_groups(conjuncts, before, segments, [batch])
+        return row_group_decision or RowGroupDecision(before, row_groups.ByteRanges.none(), 0, 0)
 
 
 def ranges(decision: RowGroupDecision) -> list[tuple[int, int, int]]:
-    found = decision.ranges
+    byte_ranges = decision.ranges
     return list(
-        zip(found.files.tolist(), found.starts.tolist(), found.lengths.tolist(), strict=True)
+        zip(
+            byte_ranges.files.tolist(),
+            byte_ranges.starts.tolist(),
+            byte_ranges.lengths.tolist(),
+            strict=True,
+        )
     )
 
 
@@ -87,15 +92,17 @@ FOUR = [(0, 9), (10, 19), (20, 29), (30, 39)]
     ("conjuncts", "expected"),
     [
         ([compare("=", c, 25)], [(0, 204, 100)]),
-        # what touches is told as such, each row group by itself
+        # Adjacent row groups stay separate ranges.
         ([compare(">=", c, 12), compare("<=", c, 27)], [(0, 104, 100), (0, 204, 100)]),
         ([is_in(c, 5, 35)], [(0, 4, 100), (0, 304, 100)]),
-        # every row group: the file is read whole
+        # Every row group: the whole file is read.
         ([compare("<>", c, 5)], []),
         ([compare(">=", c, 5), compare("<", c, 39)], []),
     ],
 )
-def test_bytes(conjuncts: list[Expr], expected: list[tuple[int, int, int]]) -> None:
+def test_byte_ranges_of_surviving_row_groups(
+    conjuncts: list[Expr], expected: list[tuple[int, int, int]]
+) -> None:
     decision = Scan(FOUR).decide(*conjuncts)
     assert decision.scan.kept.tolist() == [True]
     assert ranges(decision) == expected
@@ -103,13 +110,13 @@ def test_bytes(conjuncts: list[Expr], expected: list[tuple[int, int, int]]) -> N
     assert decision.dropped == (4 - len(expected) if expected else 0)
 
 
-def test_a_range_goes_on_over_what_lies_between() -> None:
+def test_range_includes_the_bytes_up_to_the_next_row_group() -> None:
     scan = Scan(FOUR)
-    scan.stop = scan.stop - 30  # padding, or a bloom filter
+    scan.stop = scan.stop - 30  # padding or a bloom filter
     assert ranges(scan.decide(is_in(c, 12, 25))) == [(0, 104, 100), (0, 204, 70)]
 
 
-def test_a_file_of_which_no_row_group_survives_is_dropped() -> None:
+def test_file_without_surviving_row_groups_is_dropped() -> None:
     decision = Scan([(0, 3), (7, 9)], [(5, 6), (5, 7)]).decide(is_in(c, 5, 6))
     assert decision.scan.kept.tolist() == [False, True]
     assert ranges(decision) == []
@@ -117,7 +124,7 @@ def test_a_file_of_which_no_row_group_survives_is_dropped() -> None:
     assert decision.scan.conjuncts[0].pushdown is Pushdown.INEXACT
 
 
-def test_files_keep_their_ordinals_apart() -> None:
+def test_ranges_have_the_ordinals_of_their_files() -> None:
     decision = Scan(FOUR, [(40, 49)], FOUR[::-1]).decide(is_in(c, 5, 45))
     assert decision.scan.kept.tolist() == [True, True, True]
     assert ranges(decision) == [(0, 4, 100), (2, 304, 100)]
@@ -129,36 +136,38 @@ def test_files_keep_their_ordinals_apart() -> None:
         ([compare(">=", c, 10), compare("<", c, 30)], [True, True]),
         ([compare(">=", c, 10), compare("<", c, 31)], [True, False]),
         ([compare(">=", c, 10), Opaque("f(c)")], [True, False]),
-        ([is_in(c, 10, 19)], [False]),  # bounds do not say which values there are
-        ([IsNull(c)], [True]),  # of no file at all
+        ([is_in(c, 10, 19)], [False]),  # bounds do not show which values exist
+        ([IsNull(c)], [True]),  # no file is kept
     ],
 )
-def test_what_every_row_group_that_is_read_proves(conjuncts: list[Expr], exact: list[bool]) -> None:
+def test_conjunct_is_exact_if_every_read_row_group_proves_it(
+    conjuncts: list[Expr], exact: list[bool]
+) -> None:
     decision = Scan(FOUR).decide(*conjuncts)
     assert [each.pushdown is Pushdown.EXACT for each in decision.scan.conjuncts] == exact
 
 
-def test_a_file_that_is_read_whole_takes_part_in_the_proof() -> None:
+def test_file_read_whole_counts_in_the_proof() -> None:
     assert Scan(FOUR, [(25, 29)]).decide(compare(">=", c, 20)).scan.conjuncts[0].reason is None
     decision = Scan(FOUR, [(19, 29)]).decide(compare(">=", c, 20))
     assert decision.scan.conjuncts[0].pushdown is Pushdown.INEXACT
 
 
-def test_only_the_row_groups_that_are_read_take_part() -> None:
-    # of the file c is SOME, of each of its row groups ALL
+def test_only_read_row_groups_count_in_the_proof() -> None:
+    # The verdict of the file is SOME, that of each of its row groups is ALL.
     decision = Scan([(1, 1), (100, 100)]).decide(is_in(c, 1, 100))
     assert decision.scan.conjuncts[0].pushdown is Pushdown.EXACT
     assert ranges(decision) == []
 
 
-def _second(name: str, value: int) -> Any:
+def _with_second(name: str, value: int) -> Any:
     def spoil(scan: Scan) -> None:
         getattr(scan, name)[1] = value
 
     return spoil
 
 
-def _group_says(low: int, high: int) -> Any:
+def _with_group_bounds(low: int, high: int) -> Any:
     def spoil(scan: Scan) -> None:
         scan.groups = table([FOUR[0], (low, high), *FOUR[2:]], num_records=[10] * 4)
 
@@ -168,22 +177,22 @@ def _group_says(low: int, high: int) -> Any:
 @pytest.mark.parametrize(
     "spoil",
     [
-        _second("midpoint", -1),
-        _second("midpoint", 103),
-        _second("midpoint", 204),
-        _second("start", 90),
-        _second("start", -5),
-        _second("stop", 205),
-        _second("stop", 104),
-        _second("stop", 1 << 62),
-        _second("records", 11),
-        _second("records", -1),
+        _with_second("midpoint", -1),
+        _with_second("midpoint", 103),
+        _with_second("midpoint", 204),
+        _with_second("start", 90),
+        _with_second("start", -5),
+        _with_second("stop", 205),
+        _with_second("stop", 104),
+        _with_second("stop", 1 << 62),
+        _with_second("records", 11),
+        _with_second("records", -1),
         lambda scan: scan.stop.__setitem__(3, SIZE + 1),
         lambda scan: scan.start.__setitem__(slice(None), scan.start[::-1].copy()),
-        _group_says(100, 109),  # the file says 0 to 39
+        _with_group_bounds(100, 109),  # the file's bounds are 0 to 39
     ],
 )
-def test_what_contradicts_itself_is_read_whole(spoil: Any) -> None:
+def test_file_with_contradictory_row_groups_is_read_whole(spoil: Any) -> None:
     scan = Scan(FOUR)
     spoil(scan)
     decision = scan.decide(compare(">=", c, 20), compare("<", c, 30))
@@ -192,13 +201,13 @@ def test_what_contradicts_itself_is_read_whole(spoil: Any) -> None:
     assert [each.pushdown for each in decision.scan.conjuncts] == ["inexact", "inexact"]
 
 
-def test_the_next_file_is_not_read_whole_for_it() -> None:
+def test_contradictory_file_does_not_affect_the_next_file() -> None:
     scan = Scan(FOUR, FOUR)
     scan.midpoint[1] = -1
     assert ranges(scan.decide(compare("=", c, 25))) == [(1, 204, 100)]
 
 
-def test_row_groups_without_rows_may_lie_anywhere() -> None:
+def test_row_groups_without_rows_may_have_any_extent() -> None:
     scan = Scan([(0, 9), (0, 0), (20, 29), (30, 39)])
     scan.records[1] = 0
     scan.start[1], scan.stop[1], scan.midpoint[1] = 7, 7, -1
@@ -218,15 +227,15 @@ def test_row_groups_without_rows_may_lie_anywhere() -> None:
             scan.files,
             scan.groups,
         )
-        found = decide_row_groups(conjuncts, decide(conjuncts, segments, 1), segments, [batch])
-        assert found is not None
-        return found
+        decision = decide_row_groups(conjuncts, decide(conjuncts, segments, 1), segments, [batch])
+        assert decision is not None
+        return decision
 
     assert ranges(decide_(compare("<", c, 25))) == [(0, 4, 100), (0, 204, 100)]
     assert ranges(decide_(compare("<>", c, 25))) == []
 
 
-def test_nothing_to_look_for() -> None:
+def test_row_group_statistics_are_not_read_if_they_cannot_help() -> None:
     def never() -> Any:
         raise AssertionError("statistics of row groups were asked for")
         yield
@@ -237,17 +246,17 @@ def test_nothing_to_look_for() -> None:
         assert decide_row_groups([conjunct], before, segments, never()) is None
 
 
-def test_gives_up_where_it_does_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_stops_if_it_saves_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_groups, "_TRIAL", 8)
     scan = Scan(*[[(0, 9), (0, 9)]] * 20, [(0, 1), (5, 9)])
     segments = [Segment(slice(0, 21), scan.files)]
     conjunct = compare("<", c, 4)
     before = decide([conjunct], segments, 21)
-    asked = []
+    requested = []
 
     def batches() -> Any:
         for i in range(21):
-            asked.append(i)
+            requested.append(i)
             here = slice(2 * i, 2 * i + 2)
             yield GroupedFiles(
                 np.array([i]),
@@ -264,15 +273,15 @@ def test_gives_up_where_it_does_not_pay(monkeypatch: pytest.MonkeyPatch) -> None
 
     decision = decide_row_groups([conjunct], before, segments, batches())
     assert decision is not None
-    assert len(asked) == 4
+    assert len(requested) == 4
     assert ranges(decision) == []
 
 
-# --- against a reader -----------------------------------------------------------------------------
+# --- comparison with a reader ---------------------------------------------------------------------
 
 
 def _layout(random: Random, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """start, stop, midpoint of row groups, and the size of the file; sometimes wrong."""
+    """Return start, stop and midpoint of row groups, and the size of the file. They may be wrong."""
     edges = sorted(random.sample(range(4, 400), 2 * count))
     start, stop = np.array(edges[::2]), np.array(edges[1::2])
     midpoint = np.array(
@@ -286,16 +295,16 @@ def _layout(random: Random, count: int) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def _is_read(ordinal: int, midpoint: int, decision: RowGroupDecision, random: Random) -> bool:
-    """Whether some task reads the row group; tasks tile what touches, and nothing else."""
+    """Return whether a task reads the row group. Tasks may split only where ranges touch."""
     if not decision.scan.kept[ordinal]:
         return False
-    mine = [(start, start + n) for i, start, n in ranges(decision) if i == ordinal]
-    if not mine:
+    own_ranges = [(start, start + n) for i, start, n in ranges(decision) if i == ordinal]
+    if not own_ranges:
         return True
-    assert all(a < b for a, b in mine)
-    assert all(one[1] <= other[0] for one, other in pairwise(mine))
-    tasks = [mine[0]]
-    for start, stop in mine[1:]:
+    assert all(a < b for a, b in own_ranges)
+    assert all(first[1] <= second[0] for first, second in pairwise(own_ranges))
+    tasks = [own_ranges[0]]
+    for start, stop in own_ranges[1:]:
         if tasks[-1][1] == start and random.random() < 0.5:
             tasks[-1] = (tasks[-1][0], stop)
         else:
@@ -306,7 +315,7 @@ def _is_read(ordinal: int, midpoint: int, decision: RowGroupDecision, random: Ra
 
 
 @given(st.randoms(use_true_random=False))
-def test_every_matching_row_is_read_and_what_is_exact_holds(random: Random) -> None:
+def test_matching_rows_are_read_and_exact_conjuncts_hold(random: Random) -> None:
     case = random_case(random, containers=10)
     counts = []
     while sum(counts) < 10:
@@ -316,20 +325,20 @@ def test_every_matching_row_is_read_and_what_is_exact_holds(random: Random) -> N
         tuple(row for group in case.containers[a : a + n] for row in group)
         for a, n in zip(first, counts, strict=True)
     ]
-    told = generate._random_statistics(random, case.columns, (), tuple(files), False)
+    file_cells = generate._random_statistics(random, case.columns, (), tuple(files), False)
     layouts = [_layout(random, n) for n in counts]
     start, stop, midpoint = (np.concatenate([each[k] for each in layouts]) for k in range(3))
     records = np.array([len(rows) for rows in case.containers])
     if random.random() < 0.1:
         records[random.randrange(10)] += random.choice([-1, 1])
-    file_statistics = ArrowStatistics(told)
+    file_statistics = ArrowStatistics(file_cells)
     groups = ArrowStatistics(case.files, case.partition_spec)
     segments = [Segment(slice(0, len(counts)), file_statistics)]
     conjuncts = [random_predicate(random, case.columns, 1) for _ in range(random.choice([1, 2, 3]))]
     before = decide(conjuncts, segments, len(counts))
-    looked_into = [i for i in range(len(counts)) if before.kept[i] and random.random() < 0.9]
+    opened = [i for i in range(len(counts)) if before.kept[i] and random.random() < 0.9]
     batches = []
-    for some in (looked_into[::2], looked_into[1::2]):
+    for some in (opened[::2], opened[1::2]):
         if not some:
             continue
         rows = np.concatenate([np.arange(first[i], first[i] + counts[i]) for i in some])
@@ -348,17 +357,17 @@ def test_every_matching_row_is_read_and_what_is_exact_holds(random: Random) -> N
                 groups.take(rows),
             )
         )
-    found = decide_row_groups(conjuncts, before, segments, batches)
-    if found is None:
+    decision = decide_row_groups(conjuncts, before, segments, batches)
+    if decision is None:
         return
     exact = [
         conjunct
-        for conjunct, outcome in zip(conjuncts, found.scan.conjuncts, strict=True)
+        for conjunct, outcome in zip(conjuncts, decision.scan.conjuncts, strict=True)
         if outcome.pushdown is Pushdown.EXACT
     ]
     for i, (a, n) in enumerate(zip(first, counts, strict=True)):
         for k in range(a, a + n):
-            is_read = _is_read(i, int(midpoint[k]), found, random)
+            is_read = _is_read(i, int(midpoint[k]), decision, random)
             for row in case.containers[k]:
                 if all(row_value(each, row) is True for each in conjuncts):
                     assert is_read, (conjuncts, row)
@@ -366,8 +375,8 @@ def test_every_matching_row_is_read_and_what_is_exact_holds(random: Random) -> N
                     assert all(row_value(each, row) is True for each in exact), (exact, row)
 
 
-def test_what_rules_out_row_groups_alone_is_inexact() -> None:
-    """Every file holds a NULL, and not every row group: IS NULL was of no use for files."""
+def test_conjunct_that_prunes_only_row_groups_is_inexact() -> None:
+    """Every file has a NULL, but not every row group: IS NULL prunes no file."""
     scan = Scan([(0, 9), (10, 19)], [(0, 9), (10, 19)])
     nulls = [0, 3, 1, 0]
     scan.groups = table(

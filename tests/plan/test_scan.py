@@ -1,4 +1,4 @@
-"""Decisions over segments, against the verdicts of each file."""
+"""Decisions over segments, compared with the verdict of each file."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def test_no_conjunct_keeps_every_file() -> None:
     assert decided().kept.tolist() == [True] * 4
 
 
-def test_conjunct_that_is_full_on_what_is_kept_is_exact() -> None:
+def test_conjunct_true_for_all_kept_files_is_exact() -> None:
     decision = decided(compare("<", c, 20))
     assert decision.kept.tolist() == [True, True, False, False]
     assert decision.conjuncts[0].pushdown is Pushdown.EXACT
     assert decision.conjuncts[0].reason is None
 
 
-def test_exactness_counts_on_the_other_conjuncts() -> None:
-    # 5 cuts the first file, which the other conjunct rules out.
+def test_exactness_depends_on_the_other_conjuncts() -> None:
+    # 5 lies within the first file, which the other conjunct rules out.
     decision = decided(compare(">", c, 5), compare(">=", c, 20))
     assert [each.pushdown for each in decision.conjuncts] == ["exact", "exact"]
 
@@ -78,10 +78,11 @@ def test_boundary_file_makes_a_conjunct_inexact() -> None:
 @pytest.mark.parametrize(
     "predicate", [compare(">=", d, 0.0), compare(">=", d, -0.0), is_in(d, 0.0)]
 )
-def test_floating_zero_is_applied_again(predicate: Expr) -> None:
-    # Parquet takes -0.0 for less than 0.0: without the filter Spark returns rows that it loses.
-    known = {"min.d": [0.0, -1.0], "max.d": [0.0, -1.0], "null_count.d": [0, 0]}
-    files = ArrowStatistics(pa.table(known | {"nan_count.d": [0, 0]}))
+def test_filter_with_a_floating_zero_stays_in_the_residual(predicate: Expr) -> None:
+    # Parquet orders -0.0 before 0.0, so its reader loses rows that Spark without the filter
+    # returns.
+    cells = {"min.d": [0.0, -1.0], "max.d": [0.0, -1.0], "null_count.d": [0, 0]}
+    files = ArrowStatistics(pa.table(cells | {"nan_count.d": [0, 0]}))
     decision = decide([predicate], [Segment(slice(0, 2), files)], files=2)
     assert decision.kept.tolist() == [True, False]
     (outcome,) = decision.conjuncts
@@ -90,51 +91,51 @@ def test_floating_zero_is_applied_again(predicate: Expr) -> None:
     assert outcome.reason.code == "SIGNED_ZERO"
 
 
-def test_unsupported_conjunct_prunes_nothing_and_says_why() -> None:
+def test_unsupported_conjunct_prunes_nothing_and_has_a_reason() -> None:
     decision = decided(Opaque("f(c)"), compare("<", c, 5))
     assert decision.kept.tolist() == [True, False, False, False]
     assert decision.conjuncts[0].pushdown is Pushdown.UNSUPPORTED
     assert decision.conjuncts[0].reason is not None
 
 
-def test_every_conjunct_is_exact_of_no_file() -> None:
+def test_every_conjunct_is_exact_if_no_file_is_kept() -> None:
     decision = decided(compare(">", c, 100), Opaque("f(c)"))
     assert not decision.kept.any()
     assert [each.pushdown for each in decision.conjuncts] == ["exact", "exact"]
 
 
-def test_conjuncts_of_one_column_are_put_together() -> None:
-    # Each alone is true of some row of the last two files, both together of none.
+def test_conjuncts_of_one_column_are_combined() -> None:
+    # Each alone is true for some row of the last two files, both together for none.
     wide = statistics([0, 10, 0], [9, 19, 39])
     conjuncts = [compare("<", c, 13), compare(">", c, 14)]
     decision = decide(conjuncts, [Segment(slice(0, 3), wide)], files=3, detail=True)
     assert not decision.kept.any()
-    # What is said of each conjunct is said of it as it was written.
+    # The outcome of each conjunct refers to the conjunct as written.
     assert [each.pushdown for each in decision.conjuncts] == ["exact", "exact"]
     assert [each.pruned_files for each in decision.conjuncts] == [0, 1]
 
 
-def test_ranges_put_together_leave_the_outcome_of_each_conjunct() -> None:
+def test_combined_ranges_preserve_the_outcome_of_each_conjunct() -> None:
     decision = decided(compare(">=", c, 10), compare("<", c, 35), compare("<>", c, 3), detail=True)
     assert decision.kept.tolist() == [False, True, True, True]
     assert [each.pushdown for each in decision.conjuncts] == ["exact", "inexact", "exact"]
     assert [each.pruned_files for each in decision.conjuncts] == [1, 0, 0]
 
 
-def test_files_without_statistics_are_kept_and_nothing_is_exact() -> None:
+def test_files_without_statistics_are_kept_and_make_conjuncts_inexact() -> None:
     decision = decide([compare("<", c, 20), FALSE], [Segment(slice(0, 4), FILES)], files=5)
     assert decision.kept.tolist() == [False, False, False, False, True]
     assert [each.pushdown for each in decision.conjuncts] == ["inexact", "inexact"]
 
 
-def test_no_segment_at_all() -> None:
+def test_scan_without_segments_keeps_every_file() -> None:
     decision = decide([compare("<", c, 20), TRUE], [], files=2)
     assert decision.kept.tolist() == [True, True]
     assert decision.conjuncts[0].pushdown is Pushdown.UNSUPPORTED
     assert decide([compare("<", c, 20)], [], files=0).conjuncts[0].pushdown is Pushdown.EXACT
 
 
-def test_ordinals_place_the_files() -> None:
+def test_segments_place_files_by_ordinal() -> None:
     segments = [
         Segment(np.array([3, 0]), statistics([0, 10], [9, 19])),
         Segment(np.array([1, 2]), statistics([0, 10], [9, 19])),
@@ -171,9 +172,9 @@ def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:
         assert (outcome.reason is None) == (outcome.pushdown is Pushdown.EXACT)
 
 
-def test_what_follows_from_all_conjuncts_rules_files_out() -> None:
-    # Days since 1970: 9131 is 1995-01-01, 9490 is 1995-12-26 and 9500 is 1996-01-05. The second file
-    # holds days of 1995 and, of another year, perhaps of March; no day of March 1995.
+def test_implied_ranges_of_all_conjuncts_prune() -> None:
+    # Days since 1970: 9131 is 1995-01-01, 9490 is 1995-12-26 and 9500 is 1996-01-05. The second
+    # file may have days of 1995 and days of a March in another year, but no day of March 1995.
     day = Column(("d",), DATE)
     conjuncts = [
         Compare(Comparison.EQUAL, Call(name, (day,), (), INTEGER), Literal(number, INTEGER))
@@ -193,8 +194,8 @@ def test_what_follows_from_all_conjuncts_rules_files_out() -> None:
     assert [each.pushdown for each in together.conjuncts] == ["exact", "inexact"]
 
 
-def test_thousands_of_parts_prune_and_stay() -> None:
-    """Whether they are true of every row is not looked into, unless no file is left."""
+def test_large_disjunctions_prune_and_stay_inexact() -> None:
+    """The planner does not check whether they match every row, unless no file is kept."""
     pairs = [And((compare(">=", c, 5 * k), compare("<", c, 5 * k + 5))) for k in range(-900, 2)]
     decision = decided(Or(tuple(pairs)))
     assert decision.kept.tolist() == [True, False, False, False]
@@ -204,8 +205,8 @@ def test_thousands_of_parts_prune_and_stay() -> None:
     assert below.conjuncts[0].pushdown is Pushdown.EXACT
 
 
-def test_files_without_statistics() -> None:
-    """No row makes it true, but nothing at all is known of the third file; and its fix."""
+def test_false_keeps_files_without_statistics() -> None:
+    """No row satisfies FALSE, but the third file is unknown. A refresh is the fix."""
     never = Literal(False, BOOLEAN)
     some = decide([never], [Segment(slice(0, 2), statistics([0, 10], [9, 19]))], files=3)
     assert some.kept.tolist() == [False, False, True]
@@ -213,7 +214,7 @@ def test_files_without_statistics() -> None:
     assert outcome.pushdown is Pushdown.INEXACT
     assert outcome.reason is not None
     assert outcome.reason.code == "FILES_WITHOUT_STATISTICS"
-    known = Segment(slice(0, 3), statistics([0, 10, 20], [9, 19, 29]))
-    refreshed = decide([never], [known], files=3)
+    all_files = Segment(slice(0, 3), statistics([0, 10, 20], [9, 19, 29]))
+    refreshed = decide([never], [all_files], files=3)
     assert not refreshed.kept.any()
     assert refreshed.conjuncts[0].pushdown is Pushdown.EXACT

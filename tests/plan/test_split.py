@@ -1,4 +1,4 @@
-"""When it pays to scan files that pass a filter as a whole without it."""
+"""When scanning fully matching files without the filter pays off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REGEX = Call("RLike", (COMMENT, Literal("^A.*o", STRING)), (), BOOLEAN)
 DAY_TEXT = Call("DateFormatClass", (Column(("d",), DATE), Literal("yyyy", STRING)), (), STRING)
 IN_1995 = Compare(Comparison.EQUAL, DAY_TEXT, Literal("1995", STRING))
 
-# residual, types of columns that only it needs, columns that come out, whether it may ever pay
+# Residual, types of columns that only it needs, output columns, whether splitting can pay off.
 TABLE: list[tuple[list[Expr], list[str], int, bool]] = [
     ([LATE], [], 1, False),
     ([LATE], ["long"], 1, False),
@@ -31,12 +31,12 @@ TABLE: list[tuple[list[Expr], list[str], int, bool]] = [
 
 
 @pytest.mark.parametrize("line", range(len(TABLE)))
-def test_when_it_pays(line: int) -> None:
+def test_splitting_pays_off_by_residual(line: int) -> None:
     residual, freed, columns, pays = TABLE[line]
     assert (saved_by_splitting(10_000_000, 0, residual, freed, columns) > 0) == pays
 
 
-def test_rows_that_match_save_and_others_cost() -> None:
+def test_matching_rows_save_and_other_rows_cost() -> None:
     def saved(rows: int, others: int) -> float:
         return saved_by_splitting(rows, others, [REGEX], ["string"], 1)
 

@@ -1,4 +1,4 @@
-"""The files of the first rows of an ORDER BY: hits and misses, and against the rows themselves."""
+"""The files of the first rows of an ORDER BY: examples, and random files compared with their rows."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def after(text: str) -> Expr:
     return Compare(Comparison.GREATER, S, Literal(text, STRING))
 
 
-# statistics, key, (descending, nulls first), filters, rows wanted, another key follows, files; None:
-# no place is known
+# Statistics, key, (descending, nulls first), filters, rows wanted, whether another key follows,
+# files. None: no boundary is known.
 TABLE = [
     (CLUSTERED, C, ASC_LAST, [], 1, True, [0, 1]),
     (CLUSTERED, C, ASC_LAST, [], 3, True, [0, 1]),
@@ -108,13 +108,13 @@ TABLE = [
     (CLUSTERED, C, DESC, [], 6, True, [1, 2, 3]),
     (CLUSTERED, C, DESC_FIRST, [], 4, True, [4]),
     (CLUSTERED, C, DESC_FIRST, [], 9, True, [2, 3, 4]),
-    # no NULL passes
+    # No NULL passes.
     (CLUSTERED, C, ASC, [NOT_NULL], 3, True, [0, 1]),
     (CLUSTERED, C, ASC, [above(0)], 3, True, [0, 1]),
     (CLUSTERED, C, ASC, [above(3)], 3, True, [0, 1, 2]),
     (CLUSTERED, C, ASC, [above(3)], 14, True, None),
     (CLUSTERED, C, ASC, [Compare(Comparison.EQUAL, S, Literal("a", STRING))], 1, True, None),
-    # nobody knows how many are NULL: any of them may be, or all
+    # The NULL count is unknown: none, some or all rows may be NULL.
     (NULLS_UNKNOWN, C, ASC, [], 3, True, [0, 1, 2, 3, 4]),
     (NULLS_UNKNOWN, C, ASC_LAST, [], 3, True, [0, 1, 2, 3, 4]),
     (NULLS_UNKNOWN, C, ASC_LAST, [NOT_NULL], 3, True, None),
@@ -124,12 +124,13 @@ TABLE = [
     (SOME_NULLS, C, ASC, [NOT_NULL], 2, True, [0, 1]),
     (SOME_NULLS, C, ASC, [NOT_NULL], 3, True, [0, 1, 2]),
     (SOME_NULLS, C, ASC, [above(0)], 5, True, [0, 1, 2]),
-    # ties stay where another key decides; else enough of them do
+    # Ties stay if another key decides. Otherwise enough of them do.
     (TIES, C, ASC_LAST, [], 4, True, [0, 1, 2, 3]),
     (TIES, C, ASC_LAST, [], 4, False, [2]),
     (TIES, C, DESC, [], 2, False, [4]),
     (TIES, C, DESC, [], 5, False, [2, 4]),
-    # files overlap, but some row has the bound; not in the second, nor in the last, of NULLs alone
+    # Files overlap, but some row has the bound. Not in the second file, nor in the last, which has
+    # NULLs only.
     (ATTAINED, S, ASC_LAST, [], 1, True, [0]),
     (ATTAINED, S, ASC_LAST, [], 2, True, [0, 1, 2]),
     (ATTAINED, S, ASC_LAST, [], 2, False, [0, 1, 2]),
@@ -141,12 +142,12 @@ TABLE = [
     (ATTAINED, S, ASC, [], 6, True, [0, 1, 2, 4]),
     (ATTAINED, S, DESC, [], 1, True, [3]),
     (ATTAINED, S, DESC, [], 2, True, [2, 3]),
-    # bounds may lie outside of the values
+    # Bounds may lie outside of the values.
     (TRUNCATED, S, ASC_LAST, [], 3, True, [0, 1, 4]),
     (TRUNCATED, S, ASC_LAST, [], 6, True, [0, 1, 2, 4]),
     (TRUNCATED, S, DESC, [], 5, True, [3, 4]),
     (TRUNCATED, S, DESC, [], 10, True, [1, 2, 3, 4]),
-    # -0.0 = 0.0; NaN is the greatest value
+    # -0.0 = 0.0. NaN is the greatest value.
     (FLOATS, X, ASC_LAST, [], 3, True, [0, 1]),
     (FLOATS, X, ASC_LAST, [], 6, True, [0, 1]),
     (FLOATS, X, ASC_LAST, [], 11, True, [0, 1, 2, 3]),
@@ -156,14 +157,14 @@ TABLE = [
 
 
 @pytest.mark.parametrize("line", range(len(TABLE)))
-def test_files(line: int) -> None:
+def test_chosen_files(line: int) -> None:
     statistics, expr, (descending, first), conjuncts, rows, more, files = TABLE[line]
     key = SortKey(expr, descending, first, only=not more)
     segments = [Segment(slice(0, 5), statistics)]
-    found = _chosen(
+    chosen = _chosen(
         key, conjuncts, segments, np.array(ROWS), rows, decide(conjuncts, segments, 5).kept
     )
-    assert found == files
+    assert chosen == files
 
 
 def _chosen(
@@ -174,31 +175,31 @@ def _chosen(
     rows: int,
     kept: Any,
 ) -> list[int] | None:
-    of = key_of_files(key, conjuncts, segments, kept)
-    if of is None:
+    keys = key_of_files(key, conjuncts, segments, kept)
+    if keys is None:
         return None
-    matching = matching_files(key, of, conjuncts, segments, kept)
-    last = boundary(rows, key, of, matching, num_records)
+    matching = matching_files(key, keys, conjuncts, segments, kept)
+    last = boundary(rows, key, keys, matching, num_records)
     if last is None:
         return None
-    return list(np.flatnonzero(first_files(key, of, last, kept)).tolist())
+    return list(np.flatnonzero(first_files(key, keys, last, kept)).tolist())
 
 
-def test_a_file_without_statistics_stays() -> None:
+def test_file_without_statistics_is_kept() -> None:
     key = SortKey(C, descending=False, nulls_first=False)
     segments = [Segment(np.array([0, 1, 2, 4]), CLUSTERED.take(np.array([0, 1, 2, 3])))]
     num_records = np.array([3, 3, 5, -1, 5])
     assert _chosen(key, [], segments, num_records, 3, np.ones(5, np.bool_)) == [0, 1, 3]
 
 
-def test_nothing_is_known_of_the_key() -> None:
+def test_unknown_key_gives_no_choice() -> None:
     key = SortKey(Column(("unknown",), LONG), descending=False, nulls_first=False)
     segments = [Segment(slice(0, 5), CLUSTERED)]
     assert key_of_files(key, [], segments, np.ones(5, np.bool_)) is None
 
 
 def _place(key: SortKey, value: Any) -> Any:
-    """Python orders these as the ORDER BY orders rows; ties are equal."""
+    """Return a key that Python orders as the ORDER BY orders rows. Ties are equal."""
     nan = isinstance(value, float) and math.isnan(value)
     group = Group.NULL if value is None else Group.NAN if nan else Group.VALUE
     ordered = _Reversed if key.descending else _Plain
@@ -223,12 +224,12 @@ class _Reversed(_Plain):
         return bool(self.key > other.key)
 
 
-SEEN: Counter[str] = Counter()
+OUTCOMES: Counter[str] = Counter()
 
 
 @settings(max_examples=600, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
-def test_the_first_rows_are_in_the_files(random: Random) -> None:
+def test_first_rows_are_in_the_chosen_files(random: Random) -> None:
     case = random_case(random, containers=random.choice([3, 8]), perfect=random.random() < 0.4)
     column = random.choice(case.columns)
     expr = (random.random() < 0.4 and random_call(random, column)) or column
@@ -246,21 +247,21 @@ def _check(random: Random, case: Case, key: SortKey, conjuncts: list[Expr], rows
     files = len(case.containers)
     statistics = ArrowStatistics(case.files, case.partition_spec)
     segments = [Segment(slice(0, files), statistics)]
-    if random.random() < 0.3:  # two indexes, and a file that none of them knows
-        known = random.sample(range(files), files - 1)
-        cut = random.randint(0, len(known))
+    if random.random() < 0.3:  # two indexes, and a file that is in neither
+        indexed = random.sample(range(files), files - 1)
+        cut = random.randint(0, len(indexed))
         segments = [
             Segment(np.array(part, np.intp), statistics.take(np.array(part, np.intp)))
-            for part in (sorted(known[:cut]), sorted(known[cut:]))
+            for part in (sorted(indexed[:cut]), sorted(indexed[cut:]))
             if part
         ]
     num_records = np.array([len(each) if random.random() < 0.9 else -1 for each in case.containers])
     kept = decide(conjuncts, segments, files).kept
     chosen = _chosen(key, conjuncts, segments, num_records, rows, kept)
     if chosen is None:
-        SEEN["no"] += 1
+        OUTCOMES["no"] += 1
         return
-    SEEN["all" if len(chosen) == kept.sum() else "some"] += 1
+    OUTCOMES["all" if len(chosen) == kept.sum() else "some"] += 1
     passing = [
         (_place(key, row_value(key.expr, row)), ordinal)
         for ordinal, container in enumerate(case.containers)
@@ -277,8 +278,8 @@ def _check(random: Random, case: Case, key: SortKey, conjuncts: list[Expr], rows
 
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
-def test_the_first_rows_are_in_the_files_where_bounds_are_values(random: Random) -> None:
-    """Files that overlap, and bounds that some row has, and others."""
+def test_first_rows_are_in_the_chosen_files_with_exact_bounds(random: Random) -> None:
+    """Files that overlap. The bounds of some are values of rows, those of others are not."""
     letters = "bcdefghijklmnopqrstuvw"
     files = [
         [random.choice([None, *letters]) for _ in range(random.randint(1, 6))] for _ in range(8)
@@ -324,18 +325,18 @@ def test_the_first_rows_are_in_the_files_where_bounds_are_values(random: Random)
         assert all(ordinal in chosen for place, ordinal in passing if not last < place)
 
 
-def test_that_was_a_test() -> None:
-    """Files were skipped often enough in the runs above; else they proved nothing."""
+def test_random_cases_skip_files() -> None:
+    """Check that the random cases skip files often enough to be meaningful."""
     random = Random(3)
-    SEEN.clear()
+    OUTCOMES.clear()
     for _ in range(200):
         case = random_case(random, containers=8, perfect=True)
         key = SortKey(random.choice(case.columns), *random.choice([ASC, DESC]), False)
         _check(random, case, key, [], 3)
-    assert SEEN["some"] > 60
+    assert OUTCOMES["some"] > 60
 
 
-def test_boundaries_as_constants() -> None:
+def test_boundary_becomes_a_constant() -> None:
     assert constant_of_edge(np.int64(5), C) == 5
     assert constant_of_edge(pa.scalar(b"ab", pa.large_binary()), S) == "ab"
     assert constant_of_edge(pa.scalar(b"\xc3", pa.large_binary()), S) is None

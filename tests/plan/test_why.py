@@ -1,4 +1,4 @@
-"""What is said of a conjunct that some files are neither ruled out by nor proven for."""
+"""Reasons for conjuncts that neither rule out nor fully match some files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COARSE = reason("RANGES_OVERLAP", predicate="…", column="…")
 
 
 def table() -> pa.Table:
-    """c is clustered; k, x and s are not. Of x nobody knows where NaN is; s and k have NULLs."""
+    """c is clustered; k, x and s are not. The NaN count of x is unknown. s and k have NULLs."""
     ten = [10 * n for n in range(FILES)]
     columns: dict[str, list[object]] = {
         "num_records": [10] * FILES,
@@ -47,7 +47,7 @@ def call(name: str, *arguments: Expr) -> Call:
 
 text = Literal("b", STRING)
 CASES: list[tuple[Expr, str, str]] = [
-    # conjunct | code | what the sentence or the fix names
+    # Conjunct | code | text that the reason or the fix contains.
     (compare("<", c, 205), "ONLY_AT_THE_EDGE", "in only 1 of the files"),
     (compare("<", k, 50), "RANGES_OVERLAP", "…"),
     (IsNull(k), "RANGES_OVERLAP", "…"),
@@ -57,50 +57,50 @@ CASES: list[tuple[Expr, str, str]] = [
     (Compare(Comparison.EQUAL, call("Reverse", s), text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
     (call("EndsWith", s, text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
     (call("Contains", s, text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
-    # the branch that keeps more files
+    # The branch that keeps more files.
     (Or((compare("=", c, 5), compare("<", k, 50))), "OR_NEEDS_EVERY_BRANCH", "k < 50"),
     (Or((compare("=", k, 50), compare("=", c, 5))), "OR_NEEDS_EVERY_BRANCH", '"k": "bloom"'),
-    # of many branches nobody looks at each
+    # Long disjunctions are not analyzed by branch.
     (Or((compare("=", c, 5), *(compare("<", k, n) for n in range(50)))), "RANGES_OVERLAP", "…"),
-    # no branch is better than the other
+    # Neither branch keeps fewer files than the other.
     (Or((compare("<", k, 50), compare(">", k, 70))), "RANGES_OVERLAP", "…"),
 ]
 
 
 @pytest.mark.parametrize(("conjunct", "code", "names"), CASES)
-def test_reasons(conjunct: Expr, code: str, names: str) -> None:
+def test_reason_names_the_cause(conjunct: Expr, code: str, names: str) -> None:
     segments = [Segment(slice(0, FILES), ArrowStatistics(table()))]
-    why = better_reason(conjunct, COARSE, segments, FILES)
-    assert why is not None
-    assert why.code == code
-    assert names in f"{why.text} {why.fix}"
+    actual = better_reason(conjunct, COARSE, segments, FILES)
+    assert actual is not None
+    assert actual.code == code
+    assert names in f"{actual.text} {actual.fix}"
 
 
 class Indexed(ArrowStatistics):
-    """Of an index, which knows of files whether they are empty."""
+    """Statistics of an index, which records whether a file is empty."""
 
     def empty(self) -> Flags | None:
         return np.zeros(self.num_containers, np.bool_)
 
 
-def test_files_that_the_index_does_not_know() -> None:
+def test_files_outside_the_index_are_named() -> None:
     some = np.arange(0, FILES, 2)
     half = Segment(some, Indexed(table().take(pa.array(some))))
-    why = better_reason(compare(">=", c, 0), COARSE, [half], FILES)
-    assert why is not None
-    assert (why.code, "refresh()" in (why.fix or "")) == ("FILES_WITHOUT_STATISTICS", True)
-    # where most of the files that it knows are mixed as well, that is what counts
+    actual = better_reason(compare(">=", c, 0), COARSE, [half], FILES)
+    assert actual is not None
+    assert (actual.code, "refresh()" in (actual.fix or "")) == ("FILES_WITHOUT_STATISTICS", True)
+    # If most of the indexed files are mixed too, the coarse bounds are the reason.
     coarse = better_reason(compare("<", k, 50), COARSE, [half], FILES)
     assert coarse == COARSE
 
 
 @pytest.mark.parametrize("files", [1, 2, 3, 4, 8])
-def test_of_few_files_none_is_the_edge(files: int) -> None:
+def test_edge_is_not_named_for_few_files(files: int) -> None:
     segments = [Segment(slice(0, files), ArrowStatistics(table().slice(0, files)))]
     assert better_reason(compare("<", k, 50), COARSE, segments, files) == COARSE
 
 
-def test_other_reasons_stay() -> None:
+def test_other_reasons_are_unchanged() -> None:
     segments = [Segment(slice(0, FILES), ArrowStatistics(table()))]
-    for why in (None, reason("SIGNED_ZERO", predicate="x")):
-        assert better_reason(compare("<", c, 205), why, segments, FILES) is why
+    for actual in (None, reason("SIGNED_ZERO", predicate="x")):
+        assert better_reason(compare("<", c, 205), actual, segments, FILES) is actual

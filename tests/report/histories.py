@@ -1,4 +1,4 @@
-"""Histories that were never lived through, for tests of what is made of them."""
+"""Synthetic histories for tests of reports."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tamis.history.schema import rows_to_table
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def conjunct(sql: str, columns: list[str], **told: Any) -> dict[str, Any]:
-    """An inexact one that rules out nothing, of columns that are known; `told` says otherwise."""
+def conjunct(sql: str, columns: list[str], **changes: Any) -> dict[str, Any]:
+    """Return an inexact conjunct that rules out nothing. `changes` overrides its fields."""
     return {
         "sql": sql,
         "pushdown": "inexact",
@@ -23,11 +23,11 @@ def conjunct(sql: str, columns: list[str], **told: Any) -> dict[str, Any]:
         "columns": columns,
         "pruned_files": 0,
         "files_without_bounds": 0,
-    } | told
+    } | changes
 
 
-def scan(number: int = 0, **told: Any) -> dict[str, Any]:
-    """A selective scan of 100 files of 1 MB that reads all of them; `told` says otherwise."""
+def scan(number: int = 0, **changes: Any) -> dict[str, Any]:
+    """Return a selective scan that reads all 100 files of 1 MB. `changes` overrides its fields."""
     return {
         "id": f"scan-{number}",
         "time": START + timedelta(minutes=number),
@@ -51,9 +51,9 @@ def scan(number: int = 0, **told: Any) -> dict[str, Any]:
         "columns": [{"name": "user", "depth": 93.5}],
         "has_index": True,
         "files_without_index": 0,
-    } | told
+    } | changes
 
 
-def lived(*scans: dict[str, Any]) -> pa.Table:
-    """As `tamis.history()` gives it."""
+def history_of(*scans: dict[str, Any]) -> pa.Table:
+    """Return the scans as `tamis.history()` does."""
     return rows_to_table(list(scans))

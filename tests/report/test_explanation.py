@@ -1,4 +1,4 @@
-"""The forms of an explanation: text without a terminal, HTML without a script."""
+"""The forms of an explanation: text without a terminal, HTML without scripts."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ def test_text_has_every_numerator_and_denominator() -> None:
     assert "planned in 3.1 ms: listing 1.0, question 2.0 (planner 1.5, including 0.5" in text
 
 
-def test_text_is_plain_where_nobody_looks() -> None:
+def test_text_without_a_terminal_is_plain() -> None:
     text = str(Explanation(document()))
     assert "\x1b" not in text
-    assert len(text.splitlines()) == 13  # no line is broken, however long
+    assert len(text.splitlines()) == 13  # No line is wrapped, however long.
 
 
-def test_text_has_colours_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_in_a_terminal_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         encoding = "utf-8"
 
@@ -108,7 +108,7 @@ def test_text_has_colours_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert max(map(len, plain.splitlines())) <= 60
 
 
-def test_branches_are_drawn_as_the_output_can_show_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tree_characters_depend_on_the_output_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/null", "w", encoding="ascii") as out:
         monkeypatch.setattr(sys, "stdout", out)
         text = str(Explanation(document()))
@@ -117,13 +117,13 @@ def test_branches_are_drawn_as_the_output_can_show_them(monkeypatch: pytest.Monk
 
 
 class Tags(HTMLParser):
-    """What a browser would see: elements and text."""
+    """Elements and text, as a browser sees them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.opened: list[str] = []
         self.stack: list[str] = []
-        self.said = ""
+        self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.opened.append(tag)
@@ -135,7 +135,7 @@ class Tags(HTMLParser):
         assert self.stack.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.said += data
+        self.text += data
 
 
 @pytest.mark.parametrize(
@@ -161,14 +161,14 @@ def test_html_is_well_formed_escaped_and_without_scripts(shown: dict[str, Any]) 
     known = {"div", "style", "section", "b", "p", "br", "code", "span"}
     assert set(tags.opened) <= known | {"table", "tr", "td", "svg", "rect"}
     for scan in shown["scans"]:
-        assert scan["table"] in tags.said
-        assert NASTY in tags.said
+        assert scan["table"] in tags.text
+        assert NASTY in tags.text
     for alone in shown["left_alone"]:
-        assert alone["table"] in tags.said
-        assert "filter it by <a>" in tags.said
+        assert alone["table"] in tags.text
+        assert "filter it by <a>" in tags.text
 
 
-def test_html_is_for_light_and_for_dark_pages() -> None:
+def test_html_supports_light_and_dark_pages() -> None:
     style = Explanation(document())._repr_html_()
     for page in ("prefers-color-scheme:dark", 'data-jp-theme-light="true"', ".vscode-dark"):
         assert page in style
@@ -177,16 +177,16 @@ def test_html_is_for_light_and_for_dark_pages() -> None:
 def test_bars_show_what_is_read() -> None:
     html = Explanation(document())._repr_html_()
     widths = re.findall(r'class="kept" width="([0-9.]+)"', html)
-    # files and bytes of the scan (never thinner than can be seen), then the conjunct that prunes
+    # Files and bytes of the scan (never too thin to be seen), then the conjunct that prunes.
     assert widths == ["2.0", "2.0", "2.0"]
 
 
-def test_why_not_leaves_out_what_went_well() -> None:
-    told = only_what_did_not(document() | {"left_alone": [LEFT_ALONE]})
-    (scan,) = told["scans"]
+def test_why_not_omits_scans_without_problems() -> None:
+    omitted = only_what_did_not(document() | {"left_alone": [LEFT_ALONE]})
+    (scan,) = omitted["scans"]
     assert [each["sql"] for each in scan["conjuncts"]] == [NASTY]
     assert [each["goal"] for each in scan["goals"]] == ["LIMIT 10"]
-    assert told["left_alone"] == [LEFT_ALONE]
+    assert omitted["left_alone"] == [LEFT_ALONE]
     exact = document(conjuncts=[conjunct("a", "exact")], goals=[])
     assert only_what_did_not(exact)["scans"] == []
     assert str(Explanation(only_what_did_not(exact))) == (
@@ -196,17 +196,17 @@ def test_why_not_leaves_out_what_went_well() -> None:
     assert len(only_what_did_not(failed)["scans"]) == 1
 
 
-def test_a_connect_dataframe_is_told_what_to_use() -> None:
+def test_error_for_a_connect_dataframe_names_the_alternative() -> None:
     from pyspark.sql.connect.dataframe import DataFrame
 
-    frame = DataFrame(object(), object())  # type: ignore[arg-type] # of neither anything is asked
-    for asked in (explain, why_not):
+    frame = DataFrame(object(), object())  # type: ignore[arg-type] # never called
+    for function in (explain, why_not):
         with pytest.raises(TamisError, match="use EXPLAIN"):
-            asked(frame)
+            function(frame)
 
 
 def observed_scan(**more: Any) -> dict[str, Any]:
-    """A scan of two files of ten, decided and not applied."""
+    """Return a scan of two of ten files, decided but not applied."""
     return {
         "table": "t", "files_kept": 2, "files_total": 10, "bytes_kept": 20, "bytes_total": 100,
         "rows_kept": None, "rows_total": None, "planning_ms": 1.0,
@@ -222,7 +222,7 @@ def texts(scan: dict[str, Any]) -> list[str]:
     return [str(explanation), unescape(re.sub("<[^>]*>", "", explanation._repr_html_()))]
 
 
-def test_what_was_only_observed_says_so() -> None:
+def test_observed_scan_is_marked() -> None:
     for text in texts(observed_scan()):
         assert "t: would keep 2 of 10 files, 20 of 100 bytes" in text
         assert "observed, not applied: 10 of 10 files are read" in text
@@ -231,7 +231,7 @@ def test_what_was_only_observed_says_so() -> None:
         assert "read as in plain Spark" not in text
 
 
-def test_the_statistics_that_decided_are_named() -> None:
+def test_deciding_statistics_are_named() -> None:
     for text in texts(observed_scan()):
         assert "prunes 8 of 10 files on its own, by bounds and bloom filters" in text
     for kinds in ([], ["bounds"]):
@@ -240,14 +240,14 @@ def test_the_statistics_that_decided_are_named() -> None:
             assert ", by " not in text
 
 
-def test_conditions_that_are_known_at_run_time_are_listed() -> None:
+def test_run_time_conditions_are_listed() -> None:
     prunes = {"sql": "(ts >= (SELECT …))", "prunes": True}
     filters = {"sql": "(b = (SELECT …))", "prunes": False}
-    told = {"observed": False, "fallback": None, "fallback_reason": None, "files_kept": 10}
-    for text in texts(observed_scan(**told, runtime=[prunes, filters], files_read=None)):
+    changes = {"observed": False, "fallback": None, "fallback_reason": None, "files_kept": 10}
+    for text in texts(observed_scan(**changes, runtime=[prunes, filters], files_read=None)):
         assert "(ts >= (SELECT …))" in text
         assert "and then rules out files" in text
         assert "is applied to the rows" in text
         assert "ran:" not in text
-    for text in texts(observed_scan(**told, runtime=[prunes], files_read=1)):
+    for text in texts(observed_scan(**changes, runtime=[prunes], files_read=1)):
         assert "ran: 1 of 10 files were read after run-time filters" in text

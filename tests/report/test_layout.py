@@ -1,4 +1,4 @@
-"""A sample that is sorted and cut into files, and what the statistics of these say."""
+"""A sample sorted and cut into files, and pruning by the statistics of these files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY = Column(("k",), LONG)
 def laid_out(
     keys: list[int | None], files: int, parts: list[int] | None = None
 ) -> tuple[pa.Table, pa.Table]:
-    """The rows in their order with the piece of each, and the pieces."""
+    """Return the sorted rows, each with its piece, and the pieces."""
     table = pa.table({"k": pa.array(keys, pa.int64())})
     if parts is not None:
         table = table.append_column("p", pa.array(parts, pa.int64()))
@@ -40,7 +40,7 @@ def laid_out(
     st.integers(-60, 60),
     st.booleans(),
 )
-def test_no_piece_with_a_matching_row_is_ruled_out(
+def test_piece_with_a_matching_row_is_kept(
     keys: list[int | None], files: int, value: int, parted: bool
 ) -> None:
     parts = [Random(i).randrange(3) for i in range(len(keys))] if parted else None
@@ -51,7 +51,7 @@ def test_no_piece_with_a_matching_row_is_ruled_out(
         assert {verdicts[i] for i in matching.column("piece").to_pylist()} <= {"some", "all"}
 
 
-def test_values_between_two_pieces_are_in_the_first_of_them() -> None:
+def test_values_between_two_pieces_belong_to_the_first() -> None:
     _, pieces = laid_out(list(range(0, 4000, 10)), 4)
     assert evaluate(compare("=", KEY, 995), pieces).to_pylist() == ["some", "none", "none", "none"]
 
@@ -62,18 +62,18 @@ def test_files_do_not_cross_partitions() -> None:
     assert pieces.column("min.p").to_pylist() == pieces.column("max.p").to_pylist()
     assert (
         pieces.column("max.k").to_pylist()[3] == 998
-    )  # and not what the next partition begins with
+    )  # It excludes the first values of the next partition.
     assert rows.column("piece").to_pylist() == sorted(rows.column("piece").to_pylist())
 
 
 @pytest.mark.parametrize(
     ("rows", "files", "pieces"), [(0, 5, 0), (1, 5, 1), (99, 5, 1), (500, 5, 5), (500, 1, 1)]
 )
-def test_pieces_of_few_rows_are_fewer(rows: int, files: int, pieces: int) -> None:
+def test_few_rows_make_fewer_pieces(rows: int, files: int, pieces: int) -> None:
     assert len(laid_out(list(range(rows)), files)[1]) == pieces
 
 
-def test_every_type_of_column_has_its_statistics() -> None:
+def test_every_column_type_has_statistics() -> None:
     table = pa.table(
         {
             "k": [3, 1, 2],

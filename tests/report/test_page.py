@@ -1,4 +1,4 @@
-"""The page: whole, self-contained, of well-formed HTML, and nothing of the data gets out of hand."""
+"""The HTML page of a report: complete, self-contained, well formed, and with all data escaped."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pytest
 from tamis.history import Log
 from tamis.report.findings import findings
 from tamis.report.page import to_html
-from tests.report.histories import conjunct, lived, scan
+from tests.report.histories import conjunct, history_of, scan
 
 NASTY = "<script>alert('x')</script>\"&amp;`"
 VOID = {"br", "meta", "wbr"}
 
 
 class Strict(HTMLParser):
-    """Refuses what does not nest; collects text, and attributes by name."""
+    """Rejects elements that are not nested; collects text, and attributes by name."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -62,7 +62,7 @@ def parsed(page: str) -> Strict:
 
 
 def many(count: int = 60):
-    """A history with one of everything."""
+    """Yield the scans of a history with every kind of finding."""
     random = Random(7)
     tables = [
         "parquet file:/data/events",
@@ -70,23 +70,23 @@ def many(count: int = 60):
         f"parquet file:/data/{NASTY}",
     ]
     for number in range(count):
-        kept = random.choice([2, 10, 60, 100])
+        files_kept = random.choice([2, 10, 60, 100])
         name = random.choice(["user", "day", f"c{NASTY}"])
-        told = {
+        changes = {
             "table": random.choice(tables),
-            "files_kept": kept,
-            "bytes_kept": kept * 1_000_000,
+            "files_kept": files_kept,
+            "bytes_kept": files_kept * 1_000_000,
             "rows_passed": random.choice([5, 500, 900_000, None]),
             "columns": [{"name": name, "depth": random.choice([1.2, 44.0, None])}],
             "conjuncts": [conjunct(f"({name} = '{NASTY}{number}')", [name], fix=NASTY)],
         }
-        told |= random.choice([{}, {"has_index": False}, {"files_without_index": 100}])
-        yield scan(number, **told)
+        changes |= random.choice([{}, {"has_index": False}, {"files_without_index": 100}])
+        yield scan(number, **changes)
     yield scan(count, fallback="no sidecar", conjuncts=[])
 
 
 def test_page_is_well_formed_and_loads_nothing() -> None:
-    page = to_html(findings(lived(*many())), "/history")
+    page = to_html(findings(history_of(*many())), "/history")
     html = parsed(page)
     assert {"script", "link", "img", "iframe", "object", "form"}.isdisjoint(html.tags)
     assert {"src", "href", "onclick", "onload"}.isdisjoint({name for name, _ in html.attributes})
@@ -97,40 +97,43 @@ def test_page_is_well_formed_and_loads_nothing() -> None:
     assert any("default-src 'none'" in (v or "") for v in values)
 
 
-def test_what_comes_from_data_is_text() -> None:
-    html = parsed(to_html(findings(lived(*many())), f"/history/{NASTY}"))
+def test_data_is_escaped() -> None:
+    html = parsed(to_html(findings(history_of(*many())), f"/history/{NASTY}"))
     text = "".join(html.text)
-    assert text.count(NASTY) > 5  # as it was written, and nothing of it became an element
+    assert text.count(NASTY) > 5  # the text is as written and made no element
     assert "script" not in html.tags
 
 
 @pytest.mark.parametrize(
     "history",
     [
-        lived(),
-        lived(scan()),  # at one moment
-        lived(scan(conjuncts=[], rows_read=None)),
-        lived(scan(files_total=0, files_kept=0, bytes_kept=0, bytes_total=0)),
-        lived(*(scan(n) for n in range(1000))),  # more than there are dots
-        lived(scan(conjuncts=None, columns=None, planning_ms=None, roots=None, goals=None)),
+        history_of(),
+        history_of(scan()),  # all at one moment
+        history_of(scan(conjuncts=[], rows_read=None)),
+        history_of(scan(files_total=0, files_kept=0, bytes_kept=0, bytes_total=0)),
+        history_of(*(scan(n) for n in range(1000))),  # more than the plot has dots
+        history_of(scan(conjuncts=None, columns=None, planning_ms=None, roots=None, goals=None)),
     ],
     ids=["empty", "one", "no filter", "no files", "thousand", "nothing known"],
 )
-def test_odd_histories(history) -> None:
+def test_unusual_histories_make_a_well_formed_page(history) -> None:
     html = parsed(to_html(findings(history), "/history"))
     assert "NaN" not in "".join(v or "" for _, v in html.attributes)
 
 
-def test_empty_history_says_so_and_what_to_do() -> None:
-    text = " ".join("".join(parsed(to_html(findings(lived()), "/h")).text).split())
+def test_page_of_an_empty_history_has_instructions() -> None:
+    text = " ".join("".join(parsed(to_html(findings(history_of()), "/h")).text).split())
     assert "The history in /h is empty" in text
     assert "spark.tamis.history.enabled" in text
 
 
-def test_plot_has_a_dot_a_scan_in_its_place() -> None:
+def test_plot_has_one_dot_per_scan() -> None:
     shares = [100, 50, 0]
     page = to_html(
-        findings(lived(*(scan(n, files_kept=kept) for n, kept in enumerate(shares)))), "/h"
+        findings(
+            history_of(*(scan(n, files_kept=count_kept) for n, count_kept in enumerate(shares)))
+        ),
+        "/h",
     )
     dots = re.findall(r'class="dot" d="M([\d.]+) ([\d.]+)h0"', page)
     assert dots == [("0.0", "100.0"), ("500.0", "50.0"), ("1000.0", "0.0")]
@@ -143,9 +146,9 @@ def command(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_command(tmp_path: Path) -> None:
+def test_command_writes_the_page(tmp_path: Path) -> None:
     folder, page = tmp_path / "history", tmp_path / "page.html"
-    Log(folder).append(lived(*many()))
+    Log(folder).append(history_of(*many()))
     (folder / "notes.txt").write_text("mine")
     done = command("--history", str(folder), "--output", str(page))
     assert (done.returncode, done.stdout) == (0, f"{page}\n")
@@ -156,22 +159,22 @@ def test_command(tmp_path: Path) -> None:
     assert not (tmp_path / "report.html").exists()
 
 
-def test_command_of_some_tables(tmp_path: Path) -> None:
+def test_command_for_selected_tables(tmp_path: Path) -> None:
     folder = tmp_path / "history"
-    Log(folder).append(lived(*(scan(n, table=f"db.t{n % 3}") for n in range(9))))
+    Log(folder).append(history_of(*(scan(n, table=f"db.t{n % 3}") for n in range(9))))
 
-    def told(*tables: str) -> subprocess.CompletedProcess[str]:
+    def table_names(*tables: str) -> subprocess.CompletedProcess[str]:
         words = [word for each in tables for word in ("--table", each)]
         return command("--history", str(folder), "--json", *words)
 
-    assert json.loads(told("t1").stdout)["scans"] == 3
-    assert json.loads(told("b.t1", "t2").stdout)["scans"] == 6
-    none = told("orders", "T1")
+    assert json.loads(table_names("t1").stdout)["scans"] == 3
+    assert json.loads(table_names("b.t1", "t2").stdout)["scans"] == 6
+    none = table_names("orders", "T1")
     assert (none.returncode, none.stdout) == (1, "")
     assert "no table of the history has orders or T1 in its name" in none.stderr
 
 
-def test_command_without_such_a_folder(tmp_path: Path) -> None:
+def test_command_with_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     done = command("--history", str(tmp_path / "nowhere"))
     assert (done.returncode, done.stdout) == (1, "")
     assert "nowhere is not a folder" in done.stderr
@@ -180,10 +183,10 @@ def test_command_without_such_a_folder(tmp_path: Path) -> None:
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
-def test_a_browser_shows_it(tmp_path: Path) -> None:
-    """In a browser where there is one: what it made of the page is what was meant."""
+def test_browser_renders_the_page(tmp_path: Path) -> None:
+    """If a browser is installed, its document must have the elements of the page."""
     page = tmp_path / "page.html"
-    page.write_text(to_html(findings(lived(*many())), "/history"), "utf-8")
+    page.write_text(to_html(findings(history_of(*many())), "/history"), "utf-8")
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         parsed(page.read_text("utf-8"))
@@ -203,26 +206,26 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
 def test_audits_are_shown() -> None:
     passed = {"result": "passed", "files": 4, "text": None}
     wrong = {"result": "disagreement", "files": 2, "text": f"5 rows of {NASTY}"}
-    page = "".join(parsed(to_html(findings(lived(scan(0, audit=passed))), "here")).text)
+    page = "".join(parsed(to_html(findings(history_of(scan(0, audit=passed))), "here")).text)
     assert "1 of 1 audited scan passed; 4 files were read again. No row was missed." in page
-    both = findings(lived(scan(0, audit=passed), scan(1, audit=wrong)))
-    page = "".join(parsed(to_html(both, "here")).text)
+    result = findings(history_of(scan(0, audit=passed), scan(1, audit=wrong)))
+    page = "".join(parsed(to_html(result, "here")).text)
     assert "1 scan with a wrong result." in page
     assert f"5 rows of {NASTY}" in page
-    assert "audited" not in to_html(findings(lived(scan(0))), "here")
+    assert "audited" not in to_html(findings(history_of(scan(0))), "here")
 
 
-def test_what_is_observed_mended_and_opened_is_shown() -> None:
+def test_observed_fixed_and_opened_counts_are_shown() -> None:
     pruned = [conjunct("(user = 9L)", ["user"], pruned_files=98)]
-    found = findings(
-        lived(
+    result = findings(
+        history_of(
             scan(0),
             scan(1, conjuncts=pruned, files_kept=2, observed=True, bytes_read=100_000_000,
                  bytes_kept=2_000_000, fallback="spark.tamis.mode is observe"),
             scan(2, conjuncts=[conjunct("(day = 1)", ["day"])]),
         )
     )  # fmt: skip
-    page = " ".join("".join(parsed(to_html(found, "here")).text).split())
+    page = " ".join("".join(parsed(to_html(result, "here")).text).split())
     assert "1 predicate of earlier scans prunes now and is omitted." in page
     assert "and 99 files opened, in 1 scan" in page
     assert "1 scan only observed: would have read 2.00 MB instead of 100 MB" in page

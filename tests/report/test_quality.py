@@ -1,4 +1,4 @@
-"""Coarse, missing, stale and opaque told apart; what was lost, measured."""
+"""The causes of lost pruning (coarse, missing, stale, opaque), and the measured loss."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 
 from tamis.report.findings import Audits, findings
 from tamis.report.quality import Cause, lost_bytes, lost_files, shape, suspects
-from tests.report.histories import conjunct, lived, scan
+from tests.report.histories import conjunct, history_of, scan
 
 SOME = [conjunct("(user = 5L)", ["user"])]
 
 CAUSES = [
-    # what is different of the scan or its conjunct, the cause
+    # Changes of the scan, changes of its conjunct, the cause.
     ({}, {}, Cause.COARSE),
     ({}, {"files_without_bounds": 49}, Cause.COARSE),
     ({}, {"files_without_bounds": 50}, Cause.MISSING),
@@ -25,21 +25,21 @@ CAUSES = [
     ({}, {"reason": "FUNCTION_NOT_UNDERSTOOD"}, Cause.OPAQUE),
     ({}, {"reason": "COLUMNS_ARE_COMPARED", "files_without_bounds": 100}, Cause.OPAQUE),
     ({"files_without_index": 100}, {"reason": "FUNCTION_NOT_UNDERSTOOD"}, Cause.STALE),
-    # nobody looked: the reason of the decision is all there is
+    # Without details of the conjunct, the reason of the decision decides.
     ({"has_index": None}, {"reason": "NO_STATISTICS", "files_without_bounds": None}, Cause.MISSING),
     ({"has_index": None}, {"reason": "RANGES_OVERLAP", "files_without_bounds": None}, Cause.COARSE),
 ]
 
 
 @pytest.mark.parametrize(("of_scan", "of_conjunct", "cause"), CAUSES)
-def test_cause(of_scan, of_conjunct, cause) -> None:
-    told = scan(conjuncts=[conjunct("(user = 5L)", ["user"], **of_conjunct)], **of_scan)
-    assert [each.cause for each in suspects(told)] == [cause]
+def test_cause_of_a_suspect(of_scan, of_conjunct, cause) -> None:
+    suspect = scan(conjuncts=[conjunct("(user = 5L)", ["user"], **of_conjunct)], **of_scan)
+    assert [each.cause for each in suspects(suspect)] == [cause]
 
 
 NO_SUSPECT = [
     ("most rows pass", {"rows_passed": 500_000}),
-    ("nobody counted rows", {"rows_passed": None}),
+    ("the rows were not counted", {"rows_passed": None}),
     ("nothing was read", {"rows_read": 0, "rows_passed": 0}),
     ("files are pruned", {"files_kept": 80}),
     ("one file cannot be pruned by halves", {"files_total": 1, "files_kept": 1}),
@@ -47,50 +47,50 @@ NO_SUSPECT = [
     ("it is exact", {"conjuncts": [conjunct("(user = 5L)", ["user"], pushdown="exact")]}),
     ("Spark inferred it", {"conjuncts": [conjunct("(user IS NOT NULL)", ["user"])]}),
     ("it prunes", {"conjuncts": [conjunct("(user = 5L)", ["user"], pruned_files=10)]}),
-    ("there is none", {"conjuncts": []}),
-    ("nothing of it is known", {"conjuncts": None}),
+    ("there is no conjunct", {"conjuncts": []}),
+    ("its conjuncts are not recorded", {"conjuncts": None}),
 ]
 
 
-@pytest.mark.parametrize(("why", "told"), NO_SUSPECT)
-def test_no_suspect(why, told) -> None:
-    assert list(suspects(scan(**told))) == []
+@pytest.mark.parametrize(("case", "changes"), NO_SUSPECT)
+def test_scan_without_a_suspect(case, changes) -> None:
+    assert list(suspects(scan(**changes))) == []
 
 
 LOST = [
-    # rows read, rows passed, of 100 MB in 100 files, lost
+    # Rows read, rows passed of 100 MB in 100 files, bytes lost.
     (1000, 1000, 0),
     (1000, 500, 50_000_000),
     (1000, 1, 99_000_000),  # one file is read whole
-    (1000, 0, 100_000_000),  # none has to be
+    (1000, 0, 100_000_000),  # no file has to be read
     (0, 0, None),
     (1000, None, None),
-    (10, 1000, 0),  # counts that cannot be: nothing is made of them
+    (10, 1000, 0),  # impossible counts are not used
     (2_000_000, 1000, 99_000_000),
 ]
 
 
 @pytest.mark.parametrize(("read", "passed", "lost"), LOST)
-def test_lost_bytes(read, passed, lost) -> None:
+def test_lost_bytes_of_a_scan(read, passed, lost) -> None:
     assert lost_bytes(scan(rows_kept=1000, rows_read=read, rows_passed=passed)) == lost
     assert lost_bytes(scan(rows_kept=None, rows_read=read, rows_passed=passed)) == lost
 
 
-def test_what_the_reader_skipped_was_not_read() -> None:
-    """Spark's reader skips row groups by itself, by dictionaries for instance."""
+def test_bytes_skipped_by_the_reader_are_not_lost() -> None:
+    """Spark's reader skips row groups on its own, for example by dictionaries."""
     half = scan(rows_kept=1000, rows_read=500, rows_passed=1)
     assert lost_bytes(half) == 49_000_000
 
 
-def test_predicates_that_differ_in_constants_count_together() -> None:
-    found = findings(lived(*(scan(number) for number in range(3))))
-    (predicate,) = found.predicates
+def test_predicates_with_different_constants_are_grouped() -> None:
+    result = findings(history_of(*(scan(number) for number in range(3))))
+    (predicate,) = result.predicates
     assert (predicate.predicate, predicate.example, predicate.scans) == (
         "(user = ?)",
         "(user = 2L)",
         3,
     )
-    assert predicate.lost_bytes == found.lost_bytes == 3 * 99_000_000
+    assert predicate.lost_bytes == result.lost_bytes == 3 * 99_000_000
     assert (predicate.rows_read, predicate.rows_passed) == (3_000_000, 60)
     assert predicate.fix == "cluster the table by user"
 
@@ -110,7 +110,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("sql", "expected"), SHAPES)
-def test_shape(sql, expected) -> None:
+def test_shape_of_a_predicate(sql, expected) -> None:
     assert shape(sql) == expected
 
 
@@ -122,7 +122,9 @@ def test_fix_of_each_cause() -> None:
     opaque = scan(
         2, conjuncts=[conjunct("(f(c) = 1)", ["c"], reason="FUNCTION_NOT_UNDERSTOOD", fix=None)]
     )
-    fixes = {each.cause: each.fix for each in findings(lived(stale, missing, opaque)).predicates}
+    fixes = {
+        each.cause: each.fix for each in findings(history_of(stale, missing, opaque)).predicates
+    }
     assert fixes == {
         Cause.STALE: "refresh the index: python -m tamis index refresh file:/data/events",
         Cause.MISSING: "record b",
@@ -130,39 +132,47 @@ def test_fix_of_each_cause() -> None:
     }
 
 
-def test_columns_in_order_of_what_was_lost() -> None:
-    both = [conjunct("(a = 1)", ["a"]), conjunct("(b = 1)", ["b"])]
+def test_columns_are_ordered_by_loss() -> None:
+    two_conjuncts = [conjunct("(a = 1)", ["a"]), conjunct("(b = 1)", ["b"])]
     exact = [conjunct("(a = 1)", ["a"], pushdown="exact"), conjunct("(c < 9)", ["c"])]
-    found = findings(
-        lived(
-            scan(0, conjuncts=both, rows_passed=500_000),
-            scan(1, conjuncts=both[1:], rows_passed=500_000),
+    result = findings(
+        history_of(
+            scan(0, conjuncts=two_conjuncts, rows_passed=500_000),
+            scan(1, conjuncts=two_conjuncts[1:], rows_passed=500_000),
             scan(2, conjuncts=exact, rows_passed=900_000),
-            scan(3, conjuncts=both[1:], rows_passed=None),
+            scan(3, conjuncts=two_conjuncts[1:], rows_passed=None),
             scan(4, conjuncts=[conjunct("(f(d) = 1)", ["d"], reason="FUNCTION_NOT_UNDERSTOOD")]),
         )
     )
-    assert [(c.column, c.lost_bytes, c.lost_alone, c.measured, c.scans) for c in found.columns] == [
+    assert [
+        (c.column, c.lost_bytes, c.lost_alone, c.measured, c.scans) for c in result.columns
+    ] == [
         ("b", 100_000_000, 50_000_000, 2, 3),
-        ("a", 50_000_000, 0, 1, 2),  # of scan 2 every row passes it: no order would spare more
+        (
+            "a",
+            50_000_000,
+            0,
+            1,
+            2,
+        ),  # every row passes its predicate in scan 2: no order would save more
         ("c", 10_000_000, 10_000_000, 1, 1),
-        ("d", 0, 0, 0, 1),  # in whatever order, its predicate is not understood
+        ("d", 0, 0, 0, 1),  # no order helps, since its predicate is opaque
     ]
 
 
-def test_depth_is_that_of_the_latest_scan() -> None:
-    found = findings(
-        lived(
+def test_depth_comes_from_the_latest_scan() -> None:
+    result = findings(
+        history_of(
             scan(0, columns=[{"name": "user", "depth": 80.0}]),
             scan(1, columns=[{"name": "user", "depth": 1.5}], files_total=200),
         )
     )
-    assert [(c.depth, c.files_total) for c in found.columns] == [(1.5, 200)]
+    assert [(c.depth, c.files_total) for c in result.columns] == [(1.5, 200)]
 
 
-def test_table_counts() -> None:
-    found = findings(
-        lived(
+def test_counts_of_a_table() -> None:
+    result = findings(
+        history_of(
             scan(0),
             scan(1, conjuncts=[], columns=None),
             scan(2, files_kept=10, bytes_kept=10_000_000),
@@ -170,40 +180,40 @@ def test_table_counts() -> None:
             scan(4, fallback="no sidecar"),
         )
     )
-    (table,) = found.tables
+    (table,) = result.tables
     assert (table.scans, table.unfiltered, table.fallbacks) == (5, 1, 1)
     assert table.bytes_read == 311_000_000
     assert [point.files_kept for point in table.points] == [100, 10, 1, 100]
 
 
-def test_a_scan_with_two_suspects_is_lost_once() -> None:
-    both = [conjunct("(a = 1)", ["a"]), conjunct("(b = 1)", ["b"])]
-    found = findings(lived(scan(0, conjuncts=both)))
-    assert [each.lost_bytes for each in found.predicates] == [99_000_000] * 2
-    assert found.lost_bytes == 99_000_000
+def test_scan_with_two_suspects_counts_once_in_the_total() -> None:
+    two_conjuncts = [conjunct("(a = 1)", ["a"]), conjunct("(b = 1)", ["b"])]
+    result = findings(history_of(scan(0, conjuncts=two_conjuncts)))
+    assert [each.lost_bytes for each in result.predicates] == [99_000_000] * 2
+    assert result.lost_bytes == 99_000_000
 
 
 FILES_LOST = [
-    # what is different of the scan, files that a perfect layout would not have opened
+    # Changes of the scan, and the opened files that a perfect layout would not open.
     ({}, 99),
     ({"rows_passed": 0}, 100),
     ({"rows_passed": 1_000_000}, 0),
-    ({"rows_passed": 10_001}, 98),  # of 10,000 rows a file
+    ({"rows_passed": 10_001}, 98),  # 10,000 rows per file
     ({"rows_read": 8_000, "rows_passed": 8_000}, 99),  # the reader skipped the other rows
-    ({"files_read": 3}, 2),  # run-time filters left out the others
+    ({"files_read": 3}, 2),  # run-time filters left out the other files
     ({"rows_total": None, "rows_passed": 500_000}, 50),
     ({"rows_passed": None}, None),
     ({"observed": True, "files_kept": 2, "rows_kept": 20_000}, 1),
 ]
 
 
-@pytest.mark.parametrize(("told", "lost"), FILES_LOST)
-def test_lost_files(told, lost) -> None:
-    assert lost_files(scan(**told)) == lost
+@pytest.mark.parametrize(("changes", "lost"), FILES_LOST)
+def test_lost_files_of_a_scan(changes, lost) -> None:
+    assert lost_files(scan(**changes)) == lost
 
 
 def test_opening_files_is_a_cost() -> None:
-    """The reader skips nearly all rows of each file, so that hardly a byte is read for nothing."""
+    """The reader skips nearly all rows of each file, so almost no bytes are read needlessly."""
     opened = scan(
         rows_read=8_000,
         rows_passed=8_000,
@@ -218,47 +228,47 @@ def test_opening_files_is_a_cost() -> None:
         table="t",
     )
     read = scan(1, conjuncts=[conjunct("(b = 5L)", ["b"])], table="t")
-    found = findings(lived(opened, read))
-    assert [(c.column, c.lost_bytes, c.lost_files) for c in found.columns] == [
+    result = findings(history_of(opened, read))
+    assert [(c.column, c.lost_bytes, c.lost_files) for c in result.columns] == [
         ("a", 0, 299),
         ("b", 99_000_000, 99),
     ]
 
 
-def test_a_bloom_filter_is_proposed_where_few_files_hold_a_value() -> None:
+def test_bloom_filter_is_proposed_if_few_files_have_the_value() -> None:
     equality = [conjunct("(user = 5L)", ["user"], reason="VALUE_WITHIN_RANGES")]
-    for told, expected in (
+    for changes, expected in (
         ({"rows_passed": 20}, "--bloom user"),
-        ({"rows_passed": 51}, "cluster the table by user"),  # half of the files may hold one
+        ({"rows_passed": 51}, "cluster the table by user"),  # half of the files may have a match
         ({"conjuncts": SOME, "rows_passed": 20}, "cluster the table by user"),  # a range
     ):
-        (predicate,) = findings(lived(scan(**{"conjuncts": equality} | told))).predicates
+        (predicate,) = findings(history_of(scan(**{"conjuncts": equality} | changes))).predicates
         assert expected in predicate.fix
         assert ("bloom" in predicate.fix) == ("bloom" in expected)
 
 
-def test_a_predicate_that_prunes_by_now_is_not_listed() -> None:
+def test_predicate_that_prunes_in_later_scans_is_omitted() -> None:
     before = [scan(number, conjuncts=SOME) for number in range(2)]
-    other = scan(2, conjuncts=[conjunct("(day = 1)", ["day"])])
+    unrelated = scan(2, conjuncts=[conjunct("(day = 1)", ["day"])])
     pruned = [conjunct("(user = 9L)", ["user"], pruned_files=98)]
     now = scan(3, conjuncts=pruned, files_kept=2, files_read=2, bytes_kept=2_000_000)
-    found = findings(lived(*before, other, now))
-    assert [each.predicate for each in found.predicates] == ["(day = ?)"]
-    assert found.mended == 1
-    assert found.lost_bytes == 99_000_000
-    assert {c.column: c.lost_files for c in found.columns} == {"user": 1, "day": 99}
-    # what prunes no more is listed again, with the scans since then
-    again = findings(lived(*before, other, now, scan(4, conjuncts=SOME)))
+    result = findings(history_of(*before, unrelated, now))
+    assert [each.predicate for each in result.predicates] == ["(day = ?)"]
+    assert result.mended == 1
+    assert result.lost_bytes == 99_000_000
+    assert {c.column: c.lost_files for c in result.columns} == {"user": 1, "day": 99}
+    # A predicate that stops pruning is listed again, with the scans since then.
+    again = findings(history_of(*before, unrelated, now, scan(4, conjuncts=SOME)))
     assert [(p.predicate, p.scans) for p in again.predicates] == [
         ("(day = ?)", 1),
         ("(user = ?)", 1),
     ]
-    # and of another table it is another predicate
-    elsewhere = findings(lived(*before, now | {"table": "elsewhere"}))
+    # On another table it is another predicate.
+    elsewhere = findings(history_of(*before, now | {"table": "elsewhere"}))
     assert [each.scans for each in elsewhere.predicates] == [2]
 
 
-def test_observed_scans() -> None:
+def test_observed_scans_are_counted_separately() -> None:
     would = {
         "observed": True,
         "fallback": "spark.tamis.mode is observe",
@@ -266,23 +276,23 @@ def test_observed_scans() -> None:
     }
     prunes = scan(0, files_kept=2, bytes_kept=2_000_000, rows_kept=20_000, **would)
     does_not = scan(1, conjuncts=[conjunct("(day = 1)", ["day"])], **would)
-    found = findings(lived(prunes, does_not))
-    (table,) = found.tables
+    result = findings(history_of(prunes, does_not))
+    (table,) = result.tables
     assert (table.observed, table.fallbacks) == (2, 0)
     assert (table.bytes_read, table.observed_bytes) == (200_000_000, 200_000_000)
     assert table.would_read == 102_000_000
     assert [point.files_kept for point in table.points] == [100, 100]
-    assert [each.predicate for each in found.predicates] == ["(day = ?)"]
+    assert [each.predicate for each in result.predicates] == ["(day = ?)"]
 
 
-def test_audits() -> None:
-    found = findings(
-        lived(
+def test_audits_are_counted() -> None:
+    result = findings(
+        history_of(
             scan(0, audit={"result": "passed", "files": 4, "text": None}),
             scan(1, audit={"result": "disagreement", "files": 2, "text": "5 rows of t"}),
             scan(2, audit={"result": "failed", "files": 0, "text": "gone"}),
             scan(3),
         )
     )
-    assert found.audits == Audits(1, 1, 1, 6, ["5 rows of t"])
-    assert findings(lived(scan(0))).audits == Audits()
+    assert result.audits == Audits(1, 1, 1, 6, ["5 rows of t"])
+    assert findings(history_of(scan(0))).audits == Audits()

@@ -1,4 +1,4 @@
-"""The goal of an aggregate on the wire."""
+"""Aggregate goals on the wire."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = spark_schema(a="long", s="string", b="binary", f="double", d="decimal(9
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Three directories: a is 0 .. 9, 10 .. 19 and, in the last, 20 .. 29 with a NULL."""
+    """Return three directories: a is 0 .. 9, 10 .. 19 and, in the last, 20 .. 29 with a NULL."""
     root = tmp_path / "t"
     for number in range(3):
         values = [*range(number * 10, number * 10 + 10), *([None] if number == 2 else [])]
@@ -46,7 +46,7 @@ def column(name: str, data_type: str) -> dict[str, Any]:
 A, P = column("a", "long"), column("p", "integer")
 
 
-def asked(
+def answer_of(
     root: Path, functions: list[Any], *conjuncts: Any, keys: list[int] | None = None
 ) -> dict[str, Any]:
     directory = root.parent / "snapshot"
@@ -72,8 +72,8 @@ def less(limit: int) -> dict[str, Any]:
 
 
 def test_every_file_is_covered(table: Path) -> None:
-    found = asked(table, [("count", None), ("count", A), ("min", A), ("max", A)])
-    assert found == {
+    result = answer_of(table, [("count", None), ("count", A), ("min", A), ("max", A)])
+    assert result == {
         "kind": "aggregate",
         "files": {"form": "none"},
         "covered": 3,
@@ -82,26 +82,26 @@ def test_every_file_is_covered(table: Path) -> None:
     }
 
 
-def test_a_file_of_which_some_rows_pass_is_read(table: Path) -> None:
-    found = asked(table, [("count", None), ("max", A)], less(15))
-    assert found["files"] == {"form": "ranges", "data": [[1, 2]]}
-    assert (found["covered"], found["groups"]) == (1, [{"key": 0, "values": [10, 9]}])
-    found = asked(table, [("min", A)], less(15))
-    assert (found["files"], found["covered"], found["skipped"]) == ({"form": "none"}, 1, 1)
-    found = asked(table, [("count", None)], less(0))
-    assert (found["files"], found["groups"]) == ({"form": "none"}, [])
+def test_partly_matching_file_is_read(table: Path) -> None:
+    result = answer_of(table, [("count", None), ("max", A)], less(15))
+    assert result["files"] == {"form": "ranges", "data": [[1, 2]]}
+    assert (result["covered"], result["groups"]) == (1, [{"key": 0, "values": [10, 9]}])
+    result = answer_of(table, [("min", A)], less(15))
+    assert (result["files"], result["covered"], result["skipped"]) == ({"form": "none"}, 1, 1)
+    result = answer_of(table, [("count", None)], less(0))
+    assert (result["files"], result["groups"]) == ({"form": "none"}, [])
 
 
-def test_groups_are_the_keys_of_directories(table: Path) -> None:
-    found = asked(table, [("count", A), ("max", P)], keys=[1, 0, 1])
-    groups = sorted(found["groups"], key=lambda group: group["key"])
+def test_groups_have_the_keys_of_directories(table: Path) -> None:
+    result = answer_of(table, [("count", A), ("max", P)], keys=[1, 0, 1])
+    groups = sorted(result["groups"], key=lambda group: group["key"])
     assert groups == [{"key": 0, "values": [10, 1]}, {"key": 1, "values": [20, 2]}]
 
 
-def test_how_constants_travel(table: Path) -> None:
+def test_constants_round_trip_on_the_wire(table: Path) -> None:
     decimal = column("d", "decimal(9,2)")
-    found = asked(table, [("min", decimal), ("max", decimal)])
-    assert found["groups"] == [{"key": 0, "values": ["0.00", "29.00"]}]
+    result = answer_of(table, [("min", decimal), ("max", decimal)])
+    assert result["groups"] == [{"key": 0, "values": ["0.00", "29.00"]}]
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,14 @@ def test_how_constants_travel(table: Path) -> None:
         ("min", None, "AGGREGATE_NOT_UNDERSTOOD"),
     ],
 )
-def test_reasons(table: Path, function: str, argument: Any, code: str) -> None:
-    found = asked(table, [(function, argument), ("count", None)])
-    assert (found["kind"], found["reason"]["code"]) == ("nothing", code)
+def test_unsupported_aggregates_have_a_reason(
+    table: Path, function: str, argument: Any, code: str
+) -> None:
+    result = answer_of(table, [(function, argument), ("count", None)])
+    assert (result["kind"], result["reason"]["code"]) == ("nothing", code)
 
 
-def test_no_file_matches_as_a_whole(table: Path) -> None:
-    other = {"n": "opaque", "sql": "rand() < 0.5", "t": "boolean"}
-    found = asked(table, [("count", None)], other)
-    assert found["reason"]["code"] == "AGGREGATE_NOT_COVERED"
+def test_opaque_filter_covers_no_file(table: Path) -> None:
+    opaque = {"n": "opaque", "sql": "rand() < 0.5", "t": "boolean"}
+    result = answer_of(table, [("count", None)], opaque)
+    assert result["reason"]["code"] == "AGGREGATE_NOT_COVERED"

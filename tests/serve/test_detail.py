@@ -1,4 +1,4 @@
-"""What is answered to the person who asks why: effects of conjuncts, and reasons nobody is shown."""
+"""Details of an answer: effects of conjuncts, and reasons that no output shows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = 4
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """a is 0 .. 9, 10 .. 19, … in four files of their own sizes."""
+    """Return four files of different sizes, where a is 0 .. 9, 10 .. 19, …."""
     root = tmp_path / "t"
     root.mkdir()
     for number in range(FILES):
@@ -32,7 +32,7 @@ def table(tmp_path: Path) -> Path:
     return root
 
 
-def asked(root: Path, conjuncts: list[Any], **more: Any) -> dict[str, Any]:
+def answer_of(root: Path, conjuncts: list[Any], **more: Any) -> dict[str, Any]:
     directory = root.parent / "snapshot"
     fingerprint, files = write_snapshot(root, directory, {})
     request = {
@@ -55,41 +55,44 @@ def a(function: str, limit: int) -> dict[str, Any]:
     return {"n": "call", "f": function, "t": "boolean", "a": [column, literal]}
 
 
-def test_what_each_conjunct_prunes_and_adds(table: Path) -> None:
+def test_files_pruned_and_added_by_each_conjunct(table: Path) -> None:
     sizes = [(table / f"{number}.parquet").stat().st_size for number in range(FILES)]
     conjuncts = [a("GreaterThan", 12), a("GreaterThan", 5), a("LessThan", 12), a("LessThan", 35)]
-    answer = asked(table, conjuncts, detail=True)
-    found = [(each["pruned"], each["added"]) for each in answer["conjuncts"]]
+    answer = answer_of(table, conjuncts, detail=True)
+    effects = [(each["pruned"], each["added"]) for each in answer["conjuncts"]]
 
     def share(*files: int) -> dict[str, int]:
         size = sum(sizes[number] for number in files)
         return {"files": len(files), "bytes": size, "rows": 10 * len(files)}
 
-    assert found == [
+    assert effects == [
         (share(0), share(0)),
         (share(), share()),
-        (share(2, 3), share(1, 2, 3)),  # a > 12 AND a < 12: together more than each alone
+        (
+            share(2, 3),
+            share(1, 2, 3),
+        ),  # a > 12 AND a < 12: both together prune more than each alone.
         (share(), share()),
     ]
     assert answer["kept"]["form"] == "none"
     assert 0 < answer["opening_milliseconds"] <= answer["milliseconds"]
 
 
-def test_many_conjuncts_are_not_looked_at_together(table: Path) -> None:
-    answer = asked(table, [a("LessThan", 39 - i % 3) for i in range(40)], detail=True)
+def test_combined_effects_are_left_out_for_many_conjuncts(table: Path) -> None:
+    answer = answer_of(table, [a("LessThan", 39 - i % 3) for i in range(40)], detail=True)
     looked = [each["added"] is not None for each in answer["conjuncts"]]
     assert looked == [True] * 32 + [False] * 8
 
 
-def test_nobody_asked(table: Path) -> None:
-    (found,) = asked(table, [a("LessThan", 12)])["conjuncts"]
-    assert (found["pruned"], found["added"]) == (None, None)
+def test_effects_are_left_out_without_detail(table: Path) -> None:
+    (conjunct,) = answer_of(table, [a("LessThan", 12)])["conjuncts"]
+    assert (conjunct["pruned"], conjunct["added"]) == (None, None)
 
 
-def test_split_not_needed(table: Path) -> None:
-    """The filter is exact: there is nothing to scan without it. The shim shows no such reason."""
+def test_exact_filter_needs_no_split(table: Path) -> None:
+    """The filter is exact, so no file is scanned without it. The shim does not show this reason."""
     goal = {"kind": "split", "freed": ["string"], "columns": 1, "least": 0}
-    answer = asked(table, [a("LessThan", 20)], goal=goal)
+    answer = answer_of(table, [a("LessThan", 20)], goal=goal)
     assert answer["goal"]["reason"]["code"] == "SPLIT_NOT_NEEDED"
-    other = asked(table, [a("LessThan", 35)], goal=goal)
-    assert other["goal"].get("reason", {}).get("code") != "SPLIT_NOT_NEEDED"
+    inexact = answer_of(table, [a("LessThan", 35)], goal=goal)
+    assert inexact["goal"].get("reason", {}).get("code") != "SPLIT_NOT_NEEDED"

@@ -1,4 +1,4 @@
-"""What is written down of each file: the verdict, who left it out, and cells that say so again."""
+"""The evidence for each file: its verdict, the deciding conjunct, and the cells that prove it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def write(path: Path, values: list[int | None]) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """In two partitions, of which one is NULL, a is 0 .. 9, 10 .. 19, …, and once NULL and none."""
+    """Return two partitions, one of them NULL. a is 0 .. 9, 10 .. 19, …, then only NULL, then no
+    row."""
     root = tmp_path / "t"
     for number in range(4):
         values = list(range(number * 10, number * 10 + 10))
@@ -58,8 +59,8 @@ def literal(value: int, kind: str) -> dict[str, Any]:
     return {"n": "lit", "t": kind, "v": value}
 
 
-def asked(root: Path, conjuncts: list[Any], **more: Any) -> dict[str, Any]:
-    """The answer to the request; and in "table" what was written."""
+def answer_of(root: Path, conjuncts: list[Any], **more: Any) -> dict[str, Any]:
+    """Return the answer to the request, with the written evidence in "table"."""
     directory = root.parent / "snapshot"
     directories = len(list(root.iterdir()))
     partitions = {"p": pa.array([None, 1][:directories], pa.int32())}
@@ -94,7 +95,7 @@ def cells(answer: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def replayed(answer: dict[str, Any], conjuncts: list[Any]) -> list[str]:
-    """The verdicts of whoever has nothing but the cells."""
+    """Return the verdicts that follow from the cells alone."""
     rows = cells(answer)
     names = {name for row in rows for name in row} - {NOT_ALL}
 
@@ -106,9 +107,9 @@ def replayed(answer: dict[str, Any], conjuncts: list[Any]) -> list[str]:
     return evaluate(And(tuple(decode_conjuncts(conjuncts))), files).to_pylist()
 
 
-def test_verdicts_and_who_left_a_file_out(table: Path) -> None:
+def test_evidence_has_verdicts_and_the_deciding_conjunct(table: Path) -> None:
     conjuncts = [a("GreaterThan", 12), a("LessThan", 25)]
-    answer = asked(table, conjuncts)
+    answer = answer_of(table, conjuncts)
     assert answer["rows"] == 6
     assert column(answer, "rows") == [10, 10, 10, 10, 2, 0]
     assert column(answer, "verdict") == ["none", "some", "some", "none", "none", "none"]
@@ -123,86 +124,86 @@ def test_verdicts_and_who_left_a_file_out(table: Path) -> None:
     assert replayed(answer, conjuncts) == column(answer, "verdict")
 
 
-def test_together_where_none_does_alone(table: Path) -> None:
+def test_conjuncts_rule_out_a_file_together(table: Path) -> None:
     conjuncts = [a("LessThan", 2), a("GreaterThan", 7)]
-    answer = asked(table, conjuncts)
+    answer = answer_of(table, conjuncts)
     assert column(answer, "ruled_out")[0] is None
     assert column(answer, "together")[0] == 1
     assert column(answer, "verdict")[0] == "none"
     assert replayed(answer, conjuncts) == column(answer, "verdict")
 
 
-def test_all_rows(table: Path) -> None:
+def test_fully_matching_file_has_verdict_all(table: Path) -> None:
     conjuncts = [a("GreaterThanOrEqual", 10), a("LessThanOrEqual", 29)]
-    assert column(asked(table, conjuncts), "verdict") == ["none", "all", "all", *["none"] * 3]
+    assert column(answer_of(table, conjuncts), "verdict") == ["none", "all", "all", *["none"] * 3]
 
 
-def test_without_conjuncts(table: Path) -> None:
-    answer = asked(table, [])
+def test_verdict_without_conjuncts_is_all(table: Path) -> None:
+    answer = answer_of(table, [])
     assert column(answer, "verdict") == ["all"] * 5 + ["none"]
     assert column(answer, "ruled_out") == [None] * 5 + [-1]
 
 
-def test_a_file_of_which_nothing_is_known(table: Path) -> None:
+def test_unknown_file_has_no_verdict(table: Path) -> None:
     write(table / "p=0" / "0.parquet", [5] * 1000)
-    answer = asked(table, [a("GreaterThan", 12)])
+    answer = answer_of(table, [a("GreaterThan", 12)])
     assert column(answer, "verdict")[:2] == [None, "some"]
     assert column(answer, "rows")[:2] == [None, 10]
     assert cells(answer)[0] == {}
-    # a constant decides all the same, as does a partition
+    # A constant predicate still decides, as does a partition value.
     contradiction = [call("And", a("LessThan", 2), a("GreaterThan", 7))]
-    assert column(asked(table, contradiction), "verdict")[0] == "none"
+    assert column(answer_of(table, contradiction), "verdict")[0] == "none"
 
 
-def test_many_runs(table: Path) -> None:
+def test_many_alternating_files(table: Path) -> None:
     for number in range(100):
         write(table / "p=0" / f"more{number:03d}.parquet", [number])
     index(table).build()
     for number in range(0, 100, 2):
         write(table / "p=0" / f"more{number:03d}.parquet", [number] * 3)
     conjuncts = [a("LessThan", 50)]
-    found = column(asked(table, conjuncts), "verdict")[2:102]
-    assert found == [None if n % 2 == 0 else "all" if n < 50 else "none" for n in range(100)]
-    rows = column(asked(table, conjuncts), "rows")[2:102]
+    verdicts = column(answer_of(table, conjuncts), "verdict")[2:102]
+    assert verdicts == [None if n % 2 == 0 else "all" if n < 50 else "none" for n in range(100)]
+    rows = column(answer_of(table, conjuncts), "rows")[2:102]
     assert rows == [None if n % 2 == 0 else 1 for n in range(100)]
 
 
-def test_no_index_and_partitions(table: Path) -> None:
-    answer = asked(table, [p("EqualTo", 1)], index={"enabled": False})
+def test_partitions_without_an_index(table: Path) -> None:
+    answer = answer_of(table, [p("EqualTo", 1)], index={"enabled": False})
     assert column(answer, "verdict") == ["none"] * 2 + ["all"] * 4
     assert cells(answer)[2] == {"min.p": "1", "max.p": "1", "null_count.p": "0"}
-    # the rows of the first are not counted: that they are all NULL no cell says
+    # The row count of the first file is unknown, so no cell shows that all rows are NULL.
     assert cells(answer)[0] == {NOT_ALL: "true"}
-    assert cells(asked(table, [p("EqualTo", 1)]))[0] == {
+    assert cells(answer_of(table, [p("EqualTo", 1)]))[0] == {
         "num_records": "10",
         "null_count.p": "10",
     }
 
 
-def test_an_opaque_part_names_columns_too(table: Path) -> None:
+def test_columns_of_an_opaque_predicate_are_included(table: Path) -> None:
     opaque = {"n": "opaque", "sql": "f(a)", "cols": [["a"]], "t": "boolean"}
-    answer = asked(table, [opaque])
+    answer = answer_of(table, [opaque])
     assert column(answer, "verdict")[0] == "some"
     assert cells(answer)[0]["min.a"] == "0"
 
 
-def test_a_recorded_list_tells_more_than_cells(table: Path) -> None:
+def test_verdict_by_a_value_list_is_marked(table: Path) -> None:
     write(table / "p=0" / "0.parquet", [0, 9])
     index(table).build(columns={"a": "values"})
-    answer = asked(table, [a("EqualTo", 5)])
+    answer = answer_of(table, [a("EqualTo", 5)])
     assert column(answer, "verdict")[0] == "none"
     assert cells(answer)[0][NOT_ALL] == "true"
     assert NOT_ALL not in cells(answer)[1]
 
 
 @pytest.mark.parametrize("more", [{"id": "../q1"}, {"version": 99}, {"conjuncts": 5}])
-def test_what_cannot_be_answered(table: Path, more: dict[str, Any]) -> None:
-    answer = asked(table, **{"conjuncts": [], **more})
+def test_invalid_request_is_refused(table: Path, more: dict[str, Any]) -> None:
+    answer = answer_of(table, **{"conjuncts": [], **more})
     assert answer["error"]["code"] == "refused"
     assert "table" not in answer
     assert not (table.parent / "q1.evidence.arrow").exists()
 
 
-def test_an_empty_listing(tmp_path: Path) -> None:
+def test_empty_listing_has_no_evidence(tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
-    assert asked(tmp_path / "t", [a("LessThan", 1)])["table"].num_rows == 0
+    assert answer_of(tmp_path / "t", [a("LessThan", 1)])["table"].num_rows == 0

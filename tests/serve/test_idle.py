@@ -1,4 +1,4 @@
-"""Memory is given back once, after the last of some questions."""
+"""The sidecar returns memory to the system once after a burst of questions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def acts() -> list[float]:
 
 @pytest.fixture
 def idle(acts: list[float]) -> Idle:
-    made = Idle(lambda: acts.append(time.monotonic()), seconds=0.2)
-    threading.Thread(target=made.watch, daemon=True).start()
-    return made
+    instance = Idle(lambda: acts.append(time.monotonic()), seconds=0.2)
+    threading.Thread(target=instance.watch, daemon=True).start()
+    return instance
 
 
 def wait_for(acts: list[float], count: int) -> None:
@@ -30,9 +30,9 @@ def wait_for(acts: list[float], count: int) -> None:
         time.sleep(0.01)
 
 
-def test_once_after_a_burst(idle: Idle, acts: list[float]) -> None:
+def test_memory_is_returned_once_after_a_burst(idle: Idle, acts: list[float]) -> None:
     time.sleep(0.3)
-    assert acts == []  # nobody asked
+    assert acts == []  # no question yet
     for _ in range(10):
         idle.asked()
         last = time.monotonic()
@@ -45,7 +45,7 @@ def test_once_after_a_burst(idle: Idle, acts: list[float]) -> None:
     wait_for(acts, 2)
 
 
-def test_questions_are_noticed_also_where_they_fail() -> None:
+def test_failing_questions_count_too() -> None:
     noticed: list[str] = []
     handler = Handler(lambda: noticed.append("asked"))
     assert '"internal_error"' in handler.plan("{") or '"refused"' in handler.plan("{")

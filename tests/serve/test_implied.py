@@ -35,13 +35,13 @@ PRICE = call("Cast", "long", column("price", "decimal(9,2)"), evalMode="ANSI")
 BEGINS = call("Substring", "string", column("s", "string"), literal(1, "integer"), literal(1, "integer"))  # fmt: skip
 
 
-def asked(*conjuncts: Any) -> Any:
+def answer_of(*conjuncts: Any) -> Any:
     request = {"version": VERSION, "id": "q1", "conjuncts": conjuncts}
     return json.loads(Handler().imply(json.dumps(request)))
 
 
 def test_ranges_of_conjuncts() -> None:
-    answer = asked(IN_1995, equal(BEGINS, literal("k", "string")))
+    answer = answer_of(IN_1995, equal(BEGINS, literal("k", "string")))
     assert answer == {
         "id": "q1",
         "version": VERSION,
@@ -55,18 +55,18 @@ def test_ranges_of_conjuncts() -> None:
     }
 
 
-def test_decimals_are_text() -> None:
-    (found,) = asked(equal(PRICE, literal(7, "long")))["implied"]
-    assert found["intervals"][-1] == {"lower": "7.00", "upper": "7.99", "upper_open": False}
+def test_decimals_are_sent_as_text() -> None:
+    (implied,) = answer_of(equal(PRICE, literal(7, "long")))["implied"]
+    assert implied["intervals"][-1] == {"lower": "7.00", "upper": "7.99", "upper_open": False}
 
 
 @pytest.mark.parametrize("conjunct", [{"n": "?"}, None, 7, equal(column("n", "long"), literal(5, "long"))])  # fmt: skip
 def test_nothing_is_implied(conjunct: Any) -> None:
-    assert asked(conjunct)["implied"] == []
+    assert answer_of(conjunct)["implied"] == []
 
 
 @pytest.mark.parametrize("request_", ["", "{", '{"version": 2, "id": "q1"}', '{"version": 1}'])
-def test_a_bad_request_is_a_failure(request_: str) -> None:
+def test_malformed_request_is_a_failure(request_: str) -> None:
     assert "error" in json.loads(Handler().imply(request_))
 
 
@@ -84,7 +84,7 @@ def request_of(partition: str) -> PlanRequest:
     ("pushdown", "partition", "count"),
     [("inexact", "p", 1), ("unsupported", "p", 1), ("exact", "p", 0), ("inexact", "day", 0)],
 )
-def test_of_a_scan_the_residual_counts(pushdown: str, partition: str, count: int) -> None:
+def test_ranges_of_a_scan_come_from_the_residual(pushdown: str, partition: str, count: int) -> None:
     conjuncts = decode_conjuncts([IN_1995])
     ranges = ranges_of_residual(
         request_of(partition), conjuncts, [ConjunctAnswer(pushdown)], found_ranges(conjuncts)
@@ -92,7 +92,7 @@ def test_of_a_scan_the_residual_counts(pushdown: str, partition: str, count: int
     assert len(ranges) == count
 
 
-def test_a_failure_leaves_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_does_not_affect_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(conjuncts: object) -> None:
         raise ValueError("boom")
 

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.index.local import LocalIndex, spark_schema, uri_of
-from tests.serve.test_detail import asked
+from tests.serve.test_detail import answer_of
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Every file may hold any value of a."""
+    """Return files where every file may have any value of a."""
     root = tmp_path / "my tåble"
     for part in ("x=1", "x=2"):
         (root / part).mkdir(parents=True)
@@ -33,30 +33,33 @@ def fix(root: Path, **table: Any) -> str:
     column = {"n": "col", "p": ["a"], "t": "long"}
     five = {"n": "lit", "t": "long", "v": 5}
     conjunct = {"n": "call", "f": "EqualTo", "t": "boolean", "a": [column, five]}
-    answer = asked(root, [conjunct], table={"roots": [uri_of(root)], **table}, detail=True)
+    answer = answer_of(root, [conjunct], table={"roots": [uri_of(root)], **table}, detail=True)
     return str(answer["conjuncts"][0]["reason"]["fix"])
 
 
-def test_a_path_is_named_as_spark_takes_it(indexed: Path) -> None:
+def test_fix_names_a_path_as_spark_accepts_it(indexed: Path) -> None:
     assert f'tamis.index(spark, "file:{indexed}").add(' in fix(indexed)
 
 
-def test_a_path_without_an_index(root: Path) -> None:
-    found = fix(root, name=f"parquet file:{root}")
-    assert found.endswith(f'tamis.index(spark, "file:{root}").build()')
+def test_fix_for_a_path_without_an_index(root: Path) -> None:
+    text_of_fix = fix(root, name=f"parquet file:{root}")
+    assert text_of_fix.endswith(f'tamis.index(spark, "file:{root}").build()')
 
 
-def test_a_table_is_named(indexed: Path) -> None:
-    found = fix(indexed, name="spark_catalog.sales.orders")
-    assert 'tamis.index(spark, "spark_catalog.sales.orders").add(columns={"a": "bloom"})' in found
+def test_fix_names_a_table(indexed: Path) -> None:
+    text_of_fix = fix(indexed, name="spark_catalog.sales.orders")
+    assert (
+        'tamis.index(spark, "spark_catalog.sales.orders").add(columns={"a": "bloom"})'
+        in text_of_fix
+    )
 
 
-def test_a_partition_without_an_index_names_its_table(root: Path) -> None:
+def test_fix_for_a_partition_names_its_table(root: Path) -> None:
     part = root / "x=1"
-    found = fix(root, name=f"parquet file:{part}", roots=[uri_of(part)])
-    assert f'tamis.index(spark, "file:{root}")' in found
+    text_of_fix = fix(root, name=f"parquet file:{part}", roots=[uri_of(part)])
+    assert f'tamis.index(spark, "file:{root}")' in text_of_fix
 
 
-def test_paths_of_several_tables_name_none(root: Path) -> None:
+def test_fix_for_paths_of_several_tables_names_none(root: Path) -> None:
     roots = [uri_of(root), uri_of(root.parent / "other")]
     assert "tamis.index(spark, path)" in fix(root, name=f"parquet file:{root}", roots=roots)

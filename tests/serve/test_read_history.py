@@ -21,14 +21,14 @@ def read(folder: Path, directory: Path) -> dict[str, Any]:
     return answer
 
 
-def test_no_folder(tmp_path: Path) -> None:
+def test_missing_folder_is_an_empty_history(tmp_path: Path) -> None:
     answer = read(tmp_path / "none", tmp_path)
     assert (answer["rows"], answer["table"].num_rows) == (0, 0)
     assert answer["table"].column_names == SCHEMA.names
     assert answer["table"].schema.field("time").type == pa.timestamp("us", "UTC")
 
 
-def test_rows_and_what_is_left_out(tmp_path: Path) -> None:
+def test_rows_and_skipped_files(tmp_path: Path) -> None:
     rows = [{"id": str(n), "time": n, "roots": ["r"], "table": "t"} for n in (2, 1)]
     Log(tmp_path / "h").append(rows_to_table(rows))
     (tmp_path / "h" / "other.txt").write_text("no history")
@@ -39,5 +39,5 @@ def test_rows_and_what_is_left_out(tmp_path: Path) -> None:
     assert "other.txt" in note
 
 
-def test_garbage_is_a_failure(tmp_path: Path) -> None:
+def test_malformed_request_is_a_failure(tmp_path: Path) -> None:
     assert "error" in json.loads(Handler().history("no JSON"))

@@ -1,4 +1,4 @@
-"""Records become rows of the history: in batches, with what statistics say, whatever goes wrong."""
+"""Records become rows of the history: in batches, with statistics, and despite failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def equal(column: str, value: int) -> dict[str, Any]:
 
 
 def snapshot(directory: Path) -> dict[str, Any]:
-    """A listing of 12 files in partitions p = 0 .. 3, as the shim writes it."""
+    """Return a listing of 12 files in partitions p = 0 .. 3, as the shim writes it."""
 
     def write(kind: str, table: pa.Table) -> None:
         with pa.ipc.new_file(snapshot_path(str(directory), "f1", kind), table.schema) as out:
@@ -48,8 +48,8 @@ def snapshot(directory: Path) -> dict[str, Any]:
     return {"fingerprint": "f1", "directory": str(directory), "files": FILES}
 
 
-def record(folder: Path, number: int = 0, **told: Any) -> str:
-    """A scan of p = 1 AND x = 5, of which three files were kept."""
+def record(folder: Path, number: int = 0, **changes: Any) -> str:
+    """Return a scan of p = 1 AND x = 5, of which three files were kept."""
     bits = base64.b64encode((0b111000).to_bytes(2, "little")).decode()
     why = {"code": "NO_STATISTICS", "text": "no statistics", "fix": "build the index"}
     return json.dumps({
@@ -62,7 +62,7 @@ def record(folder: Path, number: int = 0, **told: Any) -> str:
                       {"sql": "(x = 5)", "pushdown": "unsupported", "reason": why}],
         "history": {"location": str(folder), "max_age_days": 90000, "max_megabytes": 64},
         "kept": {"form": "bitmap", "data": bits},
-    } | told)  # fmt: skip
+    } | changes)  # fmt: skip
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def question(tmp_path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_row_of_a_scan(folder: Path, question: dict[str, Any]) -> None:
+def test_scan_becomes_a_row(folder: Path, question: dict[str, Any]) -> None:
     handler = Handler()
     assert handler.record(record(folder, question=question)) == ""
     assert handler.flush() == ""
@@ -97,33 +97,33 @@ def test_row_of_a_scan(folder: Path, question: dict[str, Any]) -> None:
         "no statistics",
         "build the index",
     )
-    # of p each value is in three files; of x nothing is known
+    # Each value of p is in three files. x is unknown.
     assert row["columns"] == [{"name": "p", "depth": 3.0}, {"name": "x", "depth": None}]
     assert (row["has_index"], row["files_without_index"]) == (False, 3)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "changes",
     [{}, {"question": None}, {"kept": None}, {"conjuncts": []}],
-    ids=["not asked", "null", "nothing kept", "of others"],
+    ids=["lost listing", "no question", "nothing kept", "no conjuncts"],
 )
-def test_what_cannot_be_asked_again_is_null(
-    folder: Path, question: dict[str, Any], told: dict[str, Any]
+def test_details_that_cannot_be_computed_are_null(
+    folder: Path, question: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    if told:
-        told = {"question": question} | told
-    else:  # a listing that is gone
+    if changes:
+        changes = {"question": question} | changes
+    else:  # a listing that was removed
         lost = question["snapshot"] | {"fingerprint": "f2"}
-        told = {"question": question | {"snapshot": lost}}
+        changes = {"question": question | {"snapshot": lost}}
     handler = Handler()
-    handler.record(record(folder, **told))
+    handler.record(record(folder, **changes))
     assert handler.flush() == ""
     (row,) = tamis.history(folder).to_pylist()
     assert (row["files_kept"], row["has_index"], row["columns"]) == (3, None, None)
     assert all(c["pruned_files"] is None for c in row["conjuncts"])
 
 
-def test_a_burst_becomes_one_file(folder: Path) -> None:
+def test_burst_of_records_becomes_one_file(folder: Path) -> None:
     recorder = Recorder(seconds=0.3)
     for number in range(20):
         assert recorder.take(record(folder, number)) == ""
@@ -135,16 +135,16 @@ def test_a_burst_becomes_one_file(folder: Path) -> None:
     assert len(tamis.history(folder)) == 20
 
 
-def test_end_writes_what_was_taken(folder: Path) -> None:
+def test_end_writes_pending_records(folder: Path) -> None:
     recorder = Recorder(seconds=3600)
-    recorder.end(30)  # nothing was taken
+    recorder.end(30)  # no record is pending
     assert not folder.exists()
     recorder.take(record(folder))
     recorder.end(30)
     assert len(tamis.history(folder)) == 1
 
 
-def test_one_that_cannot_be_read_does_not_keep_out_others(folder: Path) -> None:
+def test_malformed_record_does_not_affect_others(folder: Path) -> None:
     recorder = Recorder(seconds=3600)
     for text in ("{", json.dumps({"version": 99}), record(folder)):
         recorder.take(text)
@@ -153,10 +153,10 @@ def test_one_that_cannot_be_read_does_not_keep_out_others(folder: Path) -> None:
     assert "spark.tamis.history.enabled=false" in trouble
     assert len(tamis.history(folder)) == 1
     recorder.take(record(folder, 1))
-    assert recorder.flush() == ""  # the trouble is over
+    assert recorder.flush() == ""  # the next batch has no failure
 
 
-def test_a_folder_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     recorder = Recorder(seconds=3600)
@@ -165,18 +165,18 @@ def test_a_folder_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
     assert "cannot be written" in recorder.take(record(blocked / "history", 1))
 
 
-def test_histories_are_kept_apart(tmp_path: Path) -> None:
+def test_histories_are_written_separately(tmp_path: Path) -> None:
     recorder = Recorder(seconds=3600)
     for number in range(4):
         recorder.take(record(tmp_path / f"h{number % 2}", number))
     assert recorder.flush() == ""
-    for which in range(2):
-        found = tamis.history(tmp_path / f"h{which}").column("execution").to_pylist()
-        assert found == [which, which + 2]
+    for parity in range(2):
+        executions = tamis.history(tmp_path / f"h{parity}").column("execution").to_pylist()
+        assert executions == [parity, parity + 2]
 
 
-def test_records_are_taken_while_a_batch_is_written(folder: Path) -> None:
-    """Of too many records the oldest are left out."""
+def test_records_are_accepted_during_a_write(folder: Path) -> None:
+    """The oldest records are dropped if there are too many."""
     recorder = Recorder(seconds=3600)
 
     def take() -> None:
@@ -186,16 +186,16 @@ def test_records_are_taken_while_a_batch_is_written(folder: Path) -> None:
     with recorder._writing:
         taking = threading.Thread(target=take, daemon=True)
         taking.start()
-        taking.join(300)  # for ever, if it waited for the batch
+        taking.join(300)  # would block forever if it waited for the batch
         assert not taking.is_alive()
         assert threading.active_count() < 50
     recorder.flush()
-    found = tamis.history(folder).column("execution").to_pylist()
-    assert found[-1] == 2999
-    assert len(found) <= 1024 + 256
+    executions = tamis.history(folder).column("execution").to_pylist()
+    assert executions[-1] == 2999
+    assert len(executions) <= 1024 + 256
 
 
-def test_an_audit_is_recorded_with_its_scan(folder: Path) -> None:
+def test_audit_is_recorded_with_its_scan(folder: Path) -> None:
     audit = {
         "version": 1, "kind": "audit", "id": "s1", "time": 1_770_000_000_999,
         "history": {"location": str(folder), "max_age_days": 90000, "max_megabytes": 64},

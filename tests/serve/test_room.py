@@ -1,4 +1,4 @@
-"""Deep expressions: there is room for those that are read, and what is deeper is opaque."""
+"""Deep expressions: supported depths do not overflow the stack, and deeper expressions are opaque."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def _choice(levels: int) -> Any:
 
 
 def _logic(levels: int) -> Any:
-    def both(inner: Any, level: int) -> Any:
+    def join(inner: Any, level: int) -> Any:
         name = "Or" if level % 2 else "And"
         return call(name, "boolean", _less(X, 5 + level % 3), inner)
 
-    return reduce(both, range(levels), _less(X, 4))
+    return reduce(join, range(levels), _less(X, 4))
 
 
 def _negated(levels: int) -> Any:
@@ -71,7 +71,7 @@ def _decided(document: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", DEEP)
-def test_there_is_room(name: str) -> None:
+def test_supported_depth_does_not_overflow(name: str) -> None:
     limit, before = sys.getrecursionlimit(), threading.stack_size()
     decision = _decided(DEEP[name])
     assert decision.kept.tolist() in ([True, False], [True, True])
@@ -80,11 +80,11 @@ def test_there_is_room(name: str) -> None:
     assert (sys.getrecursionlimit(), threading.stack_size()) == (limit, before)
 
 
-def test_what_is_deeper_is_opaque() -> None:
+def test_deeper_expressions_are_opaque() -> None:
     (expr,) = decode_conjuncts([_sum(5_000)], DEEPEST)
     assert any(isinstance(node, Opaque) for node in walk(expr))
 
 
-def test_what_is_raised_is_raised() -> None:
+def test_exceptions_are_propagated() -> None:
     with pytest.raises(ZeroDivisionError):
         with_room(100, lambda: 1 // 0)

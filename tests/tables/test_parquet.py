@@ -1,4 +1,4 @@
-"""From a plan request to segments: which statistics stand for which file of the listing."""
+"""From a plan request to segments: which statistics apply to which file of the listing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write(path: Path, *values: int | None) -> None:
 
 
 class Scene:
-    """A table of four files in two partitions, with an index, asked through one `ParquetTables`."""
+    """A table of four files in two partitions, with an index, read through one `ParquetTables`."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.tmp_path = tmp_path
@@ -94,21 +94,21 @@ def scene(tmp_path: Path) -> Scene:
 
 
 def lowers(scan: ScanInput, column: Column = A) -> list[Any]:
-    """The lower bound of every file in listing order; None where it is not known."""
-    found: list[Any] = [None] * sum(s.statistics.num_containers for s in scan.segments)
+    """Return the lower bound of every file in listing order. None if unknown."""
+    result: list[Any] = [None] * sum(s.statistics.num_containers for s in scan.segments)
     for segment in scan.segments:
         size = segment.statistics.num_containers
-        ordinals = np.arange(len(found))[segment.ordinals]
+        ordinals = np.arange(len(result))[segment.ordinals]
         bounds = segment.statistics.bounds(column)
         if bounds.lower is None:
             continue
-        known = bounds.lower_known if bounds.lower_known is not None else np.array([True])
+        known_flags = bounds.lower_known if bounds.lower_known is not None else np.array([True])
         for i, ordinal in enumerate(ordinals):
             at = i if len(bounds.lower) == size else 0
-            if known[at if len(known) == size else 0]:
+            if known_flags[at if len(known_flags) == size else 0]:
                 value = bounds.lower[at]
-                found[ordinal] = value.as_py() if isinstance(value, pa.Scalar) else value.item()
-    return found
+                result[ordinal] = value.as_py() if isinstance(value, pa.Scalar) else value.item()
+    return result
 
 
 def kept(scan: ScanInput, *conjuncts: Expr) -> list[bool]:
@@ -121,7 +121,7 @@ def less(column: Column, value: Any) -> Compare:
 
 
 class TestFreshness:
-    def test_an_unchanged_listing_is_one_segment(self, scene: Scene) -> None:
+    def test_unchanged_listing_is_one_segment(self, scene: Scene) -> None:
         scan = scene.open()
         assert [s.ordinals for s in scan.segments] == [slice(0, 4)]
         assert lowers(scan) == [1, 3, 5, 8]
@@ -129,7 +129,7 @@ class TestFreshness:
         assert scan.records(np.array([True, False, False, True])) == 3
         assert scan.warnings == []
 
-    def test_a_file_that_was_rewritten_is_kept(self, scene: Scene) -> None:
+    def test_rewritten_file_is_kept(self, scene: Scene) -> None:
         write(scene.root / "day=1" / "b.parquet", 100, 200, 300, 400)
         scan = scene.open()
         assert lowers(scan) == [1, None, 5, 8]
@@ -137,18 +137,18 @@ class TestFreshness:
         assert scan.records(np.array([True, False, True, True])) == 6
         assert scan.records(np.array([True, True, False, False])) is None
 
-    def test_a_file_of_the_same_size_and_another_time(self, scene: Scene) -> None:
+    def test_file_with_another_time_is_unknown(self, scene: Scene) -> None:
         import os
 
         os.utime(scene.root / "day=1" / "b.parquet", (1, 1))
         assert lowers(scene.open()) == [1, None, 5, 8]
 
-    def test_files_that_were_added_and_removed(self, scene: Scene) -> None:
+    def test_added_files_are_unknown_and_removed_files_ignored(self, scene: Scene) -> None:
         (scene.root / "day=1" / "a.parquet").unlink()
         write(scene.root / "day=2" / "b.parquet", 7)
         assert lowers(scene.open()) == [3, 5, None, 8]
 
-    def test_many_files_in_many_runs(self, tmp_path: Path) -> None:
+    def test_many_alternating_files_are_matched(self, tmp_path: Path) -> None:
         scene = Scene(tmp_path)
         for i in range(100):
             write(scene.root / "day=1" / f"f{i:03d}.parquet", i)
@@ -158,11 +158,11 @@ class TestFreshness:
         expected = [1, 3, *(i if i % 2 else None for i in range(100)), 5, 8]
         assert lowers(scene.open()) == expected
 
-    def test_another_order(self, scene: Scene) -> None:
+    def test_files_are_matched_in_another_order(self, scene: Scene) -> None:
         files = sorted(scene.root.rglob("*.parquet"), reverse=True)
         assert lowers(scene.open(order=files)) == [8, 5, 3, 1]
 
-    def test_twins_in_size_and_time_are_told_apart_by_name(self, tmp_path: Path) -> None:
+    def test_files_of_equal_size_and_time_are_matched_by_name(self, tmp_path: Path) -> None:
         import os
 
         scene = Scene(tmp_path)
@@ -175,10 +175,10 @@ class TestFreshness:
         write(scene.root / "day=1" / "twin071.parquet", 99)
         os.utime(scene.root / "day=1" / "twin071.parquet", (5, 5))
         expected = [1, 3, *range(7), None, *range(8, 30), 5, 8]
-        found = lowers(scene.open())
-        assert found == expected
+        bounds = lowers(scene.open())
+        assert bounds == expected
 
-    def test_without_an_index_there_are_partition_values(self, tmp_path: Path) -> None:
+    def test_partition_values_are_used_without_an_index(self, tmp_path: Path) -> None:
         scan = Scene(tmp_path).open()
         assert lowers(scan) == [None] * 4
         assert lowers(scan, Column(("day",), DataType("integer"))) == [1, 1, 2, 2]
@@ -186,7 +186,7 @@ class TestFreshness:
         assert scan.total_records is None
         assert scan.records(np.zeros(4, bool)) == 0
 
-    def test_old_matches_are_forgotten(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_old_matches_are_evicted(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         from tamis.tables import parquet
 
         monkeypatch.setattr(parquet, "_MAX_MATCHED_FILES", 10)
@@ -195,34 +195,34 @@ class TestFreshness:
             scene.open()
         assert len(scene.tables._matches) == 1
 
-    def test_switched_off(self, scene: Scene) -> None:
+    def test_disabled_index_is_not_used(self, scene: Scene) -> None:
         assert lowers(scene.open(enabled=False)) == [None] * 4
 
-    def test_a_snapshot_that_is_not_there(self, scene: Scene) -> None:
+    def test_missing_snapshot_is_an_error(self, scene: Scene) -> None:
         request = PlanRequest(1, "1", Snapshot("00", str(scene.tmp_path), 4))
         with pytest.raises(OSError, match="00"):
             scene.tables.open_scan(request)
 
 
 class TestRoots:
-    def test_a_partition_uses_the_index_of_its_table(self, scene: Scene) -> None:
+    def test_partition_uses_the_index_of_its_table(self, scene: Scene) -> None:
         assert lowers(scene.open(root=scene.root / "day=2")) == [5, 8]
 
-    def test_a_file_uses_the_index_of_its_directory(self, scene: Scene) -> None:
+    def test_file_uses_the_index_of_its_directory(self, scene: Scene) -> None:
         file = scene.root / "day=2" / "a.parquet"
         scan = scene.open(root=scene.root / "day=2", roots=[uri_of(file)], order=[file])
         assert lowers(scan) == [5]
 
-    def test_several_roots(self, scene: Scene) -> None:
-        other = scene.tmp_path / "other"
-        write(other / "x.parquet", 50)
-        LocalIndex(other, SCHEMA, scene.tmp_path / "scratch").build()
-        files = [*sorted(scene.root.rglob("*.parquet")), other / "x.parquet"]
-        roots = [uri_of(scene.root), uri_of(other)]
+    def test_each_root_uses_its_index(self, scene: Scene) -> None:
+        second_root = scene.tmp_path / "other"
+        write(second_root / "x.parquet", 50)
+        LocalIndex(second_root, SCHEMA, scene.tmp_path / "scratch").build()
+        files = [*sorted(scene.root.rglob("*.parquet")), second_root / "x.parquet"]
+        roots = [uri_of(scene.root), uri_of(second_root)]
         scan = scene.open(root=scene.tmp_path, roots=roots, order=files)
         assert sorted(x for x in lowers(scan) if x is not None) == [1, 3, 5, 8, 50]
 
-    def test_under_another_location(self, tmp_path: Path) -> None:
+    def test_index_at_another_location(self, tmp_path: Path) -> None:
         scene = Scene(tmp_path)
         scene.index.location = uri_of(tmp_path / "indexes")
         scene.index.build()
@@ -232,9 +232,9 @@ class TestRoots:
 
 class TestPartitions:
     @staticmethod
-    def bounds(tmp_path: Path, kind: str, values: pa.Array, asked: str | None = None) -> Bounds:
+    def bounds(tmp_path: Path, kind: str, values: pa.Array, read_as: str | None = None) -> Bounds:
         scan = Scene(tmp_path).open(partitions={"P": (kind, values)})
-        data_type = DataType.parse(asked or kind)
+        data_type = DataType.parse(read_as or kind)
         assert data_type is not None
         return scan.segments[0].statistics.bounds(Column(("p",), data_type))
 
@@ -256,7 +256,7 @@ class TestPartitions:
             ),
         ],
     )
-    def test_hold_one_value(
+    def test_partition_has_one_value(
         self, tmp_path: Path, kind: str, values: pa.Array, expected: list[Any]
     ) -> None:
         bounds = self.bounds(tmp_path, kind, values)
@@ -266,19 +266,19 @@ class TestPartitions:
         assert not bounds.can_be_null.any()
         assert not bounds.can_be_nan.any()
 
-    def test_null_is_null_in_every_row(self, tmp_path: Path) -> None:
+    def test_null_partition_is_null_in_every_row(self, tmp_path: Path) -> None:
         bounds = self.bounds(tmp_path, "integer", pa.array([None, 2], pa.int32()))
         assert bounds.can_be_null.tolist() == [True, True, False, False]
         assert bounds.can_be_value.tolist() == [False, False, True, True]
 
-    def test_nan_is_nan_in_every_row(self, tmp_path: Path) -> None:
+    def test_nan_partition_is_nan_in_every_row(self, tmp_path: Path) -> None:
         bounds = self.bounds(tmp_path, "double", pa.array([math.nan, 2.0]))
         assert bounds.can_be_nan.tolist() == [True, True, False, False]
         assert bounds.can_be_value.tolist() == [False, False, True, True]
         assert not bounds.can_be_null.any()
 
     @pytest.mark.parametrize(
-        ("kind", "values", "asked"),
+        ("kind", "values", "read_as"),
         [
             ("integer", pa.array([1, 2], pa.int32()), "long"),
             ("integer", pa.array([1, 2], pa.int64()), "integer"),
@@ -286,12 +286,12 @@ class TestPartitions:
             ("timestamp", pa.array([5, 6], pa.timestamp("us")), "timestamp"),
         ],
     )
-    def test_of_another_type_are_unknown(
-        self, tmp_path: Path, kind: str, values: pa.Array, asked: str
+    def test_partition_values_of_another_type_are_unknown(
+        self, tmp_path: Path, kind: str, values: pa.Array, read_as: str
     ) -> None:
-        assert self.bounds(tmp_path, kind, values, asked).lower is None
+        assert self.bounds(tmp_path, kind, values, read_as).lower is None
 
-    def test_that_the_listing_leaves_out_are_unknown(self, scene: Scene) -> None:
+    def test_partition_column_missing_in_the_listing_is_unknown(self, scene: Scene) -> None:
         request = scene.request()
         table = Table("t", request.table.roots, [PartitionColumn("gone", "integer")])
         import msgspec
@@ -300,23 +300,21 @@ class TestPartitions:
         column = Column(("gone",), DataType("integer"))
         assert scan.segments[0].statistics.bounds(column).lower is None
 
-    def test_of_a_type_that_is_not_understood_are_not_taken_from_the_index(
-        self, scene: Scene
-    ) -> None:
+    def test_partition_column_of_an_unsupported_type_hides_the_index(self, scene: Scene) -> None:
         scan = scene.open(partitions={"a": ("interval day to second", pa.array([70, 80]))})
         assert lowers(scan) == [None] * 4
 
-    def test_go_before_the_index(self, scene: Scene) -> None:
+    def test_partition_values_take_precedence_over_the_index(self, scene: Scene) -> None:
         values = pa.array([70, 80])
         scan = scene.open(partitions={"a": ("long", values)})
         assert lowers(scan) == [70, 70, 80, 80]
 
 
 class TestTrouble:
-    """An index that cannot be used is a warning, and never an error."""
+    """An unusable index is a warning, never an error."""
 
     @pytest.mark.parametrize("content", ["", "{", '{"format": 99}'])
-    def test_of_the_pointer(self, scene: Scene, content: str) -> None:
+    def test_damaged_pointer_is_a_warning(self, scene: Scene, content: str) -> None:
         (scene.root / "_tamis" / POINTER).write_text(content)
         scan = scene.open()
         assert lowers(scan) == [None] * 4
@@ -325,7 +323,7 @@ class TestTrouble:
         command = "build" if warning.code == "index.newer_format" else "refresh"
         assert f"python -m tamis index {command} {uri_of(scene.root)}" in warning.text
 
-    def test_of_a_column_is_found_when_it_is_read(self, scene: Scene) -> None:
+    def test_damaged_column_is_reported_when_it_is_read(self, scene: Scene) -> None:
         scan = scene.open()
         assert scan.warnings == []
         data = next((scene.root / "_tamis").rglob("_files.stats"))
@@ -334,7 +332,9 @@ class TestTrouble:
         (warning,) = scan.warnings
         assert warning.code == "index.damaged"
 
-    def test_of_a_column_passes(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_repaired_column_is_used_again(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         from tamis.index.read import columns
 
         scan = scene.open()
@@ -348,33 +348,33 @@ class TestTrouble:
         assert lowers(scan) == [1, 3, 5, 8]
         assert scan.warnings == []
 
-    def test_of_case_sensitivity(self, scene: Scene) -> None:
+    def test_other_case_sensitivity_is_a_warning(self, scene: Scene) -> None:
         scan = scene.open(case_sensitive=True)
         assert lowers(scan) == [None] * 4
         assert [w.code for w in scan.warnings] == ["index.case_sensitivity"]
 
-    def test_of_the_storage(self, scene: Scene) -> None:
+    def test_unreachable_storage_is_a_warning(self, scene: Scene) -> None:
         scan = scene.open(roots=["dbfs:/mnt/t"])
         assert lowers(scan) == [None] * 4
         assert [w.code for w in scan.warnings] == ["index.storage_unreachable"]
 
 
 class TestDecisions:
-    """Together with plan.scan."""
+    """Decisions by plan.scan over the opened segments."""
 
     def test_bounds_prune(self, scene: Scene) -> None:
         assert kept(scene.open(), less(A, 4)) == [True, True, False, False]
 
-    def test_partitions_and_bounds(self, scene: Scene) -> None:
+    def test_partitions_and_bounds_prune_together(self, scene: Scene) -> None:
         day = Column(("day",), DataType("integer"))
         assert kept(scene.open(), less(A, 7), less(day, 2)) == [True, True, False, False]
 
-    def test_null_counts(self, scene: Scene) -> None:
+    def test_null_counts_prune(self, scene: Scene) -> None:
         assert kept(scene.open(), IsNull(A)) == [False, True, False, False]
 
-    def test_with_changed_files(self, scene: Scene) -> None:
+    def test_changed_files_are_kept(self, scene: Scene) -> None:
         write(scene.root / "day=2" / "a.parquet", 1, 1, 1, 1)
         assert kept(scene.open(), less(A, 2)) == [True, False, True, False]
 
-    def test_a_column_of_a_type_that_is_not_the_recorded_one(self, scene: Scene) -> None:
+    def test_column_of_another_type_is_not_pruned(self, scene: Scene) -> None:
         assert kept(scene.open(), less(Column(("a",), BOOLEAN), True)) == [True] * 4

@@ -1,4 +1,4 @@
-"""From a question to byte ranges: real files, and an index of them."""
+"""From a question to byte ranges, with real files and an index of them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tamis.serve.planning import plan
 from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
 
 SCHEMA = spark_schema(a="long", s="string", st={"x": "long"})
-ROWS = 5  # in a row group
+ROWS = 5  # per row group
 
 
 class Scene:
-    """Four files of four row groups, a = 0 .. 79 in order, in two partitions."""
+    """Four files of four row groups in two partitions, a = 0 .. 79 in order."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,7 +55,7 @@ class Scene:
     def ask(
         self, *conjuncts: tuple[str, str, int | str], row_groups: bool = True, epoch: int = 0
     ) -> dict[str, Any]:
-        """The answer to (function, column, value) …"""
+        """Return the answer to conjuncts of (function, column, value)."""
         self.questions += 1
         directory = self.folder / f"snapshots {self.questions}"
         days = sorted(self.root.glob("day=*"))
@@ -110,8 +110,8 @@ def ranges(answer: dict[str, Any]) -> list[tuple[int, int, int]]:
 
 
 def read(scene: Scene, answer: dict[str, Any]) -> list[int]:
-    """The ordinals of the row groups that are read of files in part, 0 to 15."""
-    found = []
+    """Return the ordinals, 0 to 15, of the row groups read from files that are read in part."""
+    ordinals = []
     for number, start, length in ranges(answer):
         metadata = pq.read_metadata(scene.path(number))
         for i in range(metadata.num_row_groups):
@@ -119,8 +119,8 @@ def read(scene: Scene, answer: dict[str, Any]) -> list[int]:
             first = chunks[0].dictionary_page_offset or chunks[0].data_page_offset
             midpoint = first + sum(c.total_compressed_size for c in chunks) // 2
             if start <= midpoint < start + length:
-                found.append(4 * number + i)
-    return found
+                ordinals.append(4 * number + i)
+    return ordinals
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def read(scene: Scene, answer: dict[str, Any]) -> list[int]:
         ([("LessThan", "a", 3), ("EqualTo", "day", 0)], [0]),
     ],
 )
-def test_row_groups_of_real_files(
+def test_row_groups_of_real_files_are_pruned(
     scene: Scene, conjuncts: list[tuple[str, str, int | str]], groups: list[int]
 ) -> None:
     answer = scene.ask(*conjuncts)
@@ -144,11 +144,11 @@ def test_row_groups_of_real_files(
     assert answer["warnings"] == []
 
 
-def test_without_being_asked(scene: Scene) -> None:
+def test_row_groups_are_not_pruned_unless_requested(scene: Scene) -> None:
     answer = scene.ask(("EqualTo", "a", 33), row_groups=False)
     assert answer["row_groups"] is None
     assert answer["kept_records"] == 20
-    # and so nothing is exact that only row groups prove
+    # Conjuncts that only row groups prove are then not exact.
     both = ("GreaterThanOrEqual", "a", 5), ("LessThan", "a", 10)
     assert [c["pushdown"] for c in scene.ask(*both, row_groups=False)["conjuncts"]] == [
         "inexact",
@@ -157,15 +157,15 @@ def test_without_being_asked(scene: Scene) -> None:
     assert [c["pushdown"] for c in scene.ask(*both)["conjuncts"]] == ["exact", "exact"]
 
 
-def test_nothing_is_left_to_look_for(scene: Scene) -> None:
+def test_row_groups_are_not_read_if_files_decide(scene: Scene) -> None:
     assert scene.ask(("LessThan", "a", 20))["row_groups"] is None
 
 
-def test_file_that_was_rewritten_or_added_is_read_whole(scene: Scene) -> None:
+def test_rewritten_and_added_files_are_read_whole(scene: Scene) -> None:
     scene.write(1, row_group_size=10)
     scene.write(4)
     answer = scene.ask(("LessThan", "a", 33))
-    # file 0 whole, since all of it survives; 1 and 4 are not known
+    # File 0 is read whole, since all of it survives. Files 1 and 4 are unknown.
     assert answer["kept"]["data"] == [[0, 2], [4, 5]]
     assert ranges(answer) == []
     assert answer["row_groups"]["total"] is None
@@ -175,7 +175,7 @@ def test_file_that_was_rewritten_or_added_is_read_whole(scene: Scene) -> None:
     assert answer["kept_records"] is None
 
 
-def test_refresh_makes_them_known_again(scene: Scene) -> None:
+def test_refresh_restores_the_ranges(scene: Scene) -> None:
     scene.write(1, row_group_size=10)
     scene.write(4)
     scene.index.refresh()
@@ -196,7 +196,7 @@ def _without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["midpoint", "start"])
-def test_index_of_an_earlier_version_works_for_files(
+def test_index_of_an_earlier_version_prunes_files_only(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     _without(monkeypatch, name)
@@ -207,7 +207,7 @@ def test_index_of_an_earlier_version_works_for_files(
     assert answer["warnings"] == []
 
 
-def test_column_of_which_row_groups_say_nothing(
+def test_column_without_row_group_statistics_prunes_files_only(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _without(monkeypatch, "min.a", "max.a", "null_count.a")
@@ -226,7 +226,7 @@ def _damage(scene: Scene) -> Path:
     return file
 
 
-def test_damaged_row_groups_leave_the_files(scene: Scene) -> None:
+def test_damaged_row_groups_do_not_affect_files(scene: Scene) -> None:
     _damage(scene)
     for _ in range(2):
         answer = scene.ask(("EqualTo", "a", 33))
@@ -235,7 +235,7 @@ def test_damaged_row_groups_leave_the_files(scene: Scene) -> None:
         assert [each["code"] for each in answer["warnings"]] == ["index.damaged"]
 
 
-def test_row_groups_that_are_not_there_leave_the_files(scene: Scene) -> None:
+def test_missing_row_groups_do_not_affect_files(scene: Scene) -> None:
     _damage(scene).unlink()
     answer = scene.ask(("EqualTo", "a", 33))
     assert answer["kept"]["data"] == [[1, 2]]
@@ -243,7 +243,7 @@ def test_row_groups_that_are_not_there_leave_the_files(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("spoil", ["order", "one less"])
-def test_row_groups_of_other_files_are_not_believed(
+def test_row_groups_of_other_files_are_ignored(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, spoil: str
 ) -> None:
     write = Store.write_generation

@@ -1,4 +1,4 @@
-"""What the planner answers of a relation: the snapshot and the request are made as the shim does."""
+"""Requests to the planner with the snapshot and the fields that the shim would send."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ _EPOCHS = count(1_000_000)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """kept: the names of files.  reasons: codes, of the conjuncts that are not exact."""
+class PlannerAnswer:
+    """Answer of the planner.
+
+    `kept` has file names, `reasons` the codes of conjuncts that are not exact.
+    """
 
     files: int
     kept: list[str]
@@ -40,45 +43,49 @@ class Asked:
         return all(each == "exact" for each in self.pushdowns)
 
 
-def ask(spark: SparkSession, frame: DataFrame, condition: str, **more: Any) -> Asked:
+def ask_planner(
+    spark: SparkSession, frame: DataFrame, condition: str, **more: Any
+) -> PlannerAnswer:
     """Ask the planner which files of a relation a filter needs."""
     shim = shim_of(spark)
     assert shim is not None
     with tempfile.TemporaryDirectory() as directory:
-        listed = export_listing(spark, "asked", directory, frame)
-        schema = json.loads(listed["schema"])
-        partitions = json.loads(listed["partition_schema"])
-        both = json.dumps({"type": "struct", "fields": [*schema["fields"], *partitions["fields"]]})
-        document = json.loads(shim.parse(spark._jsparkSession, condition, both))
+        export = export_listing(spark, "asked", directory, frame)
+        schema = json.loads(export["schema"])
+        partitions = json.loads(export["partition_schema"])
+        all_fields = json.dumps(
+            {"type": "struct", "fields": [*schema["fields"], *partitions["fields"]]}
+        )
+        document = json.loads(shim.parse(spark._jsparkSession, condition, all_fields))
         documents = document["a"] if document.get("f") == "And" else [document]
         request = {
             "version": 1,
             "id": "asked",
             "snapshot": {
-                "fingerprint": listed["fingerprint"],
+                "fingerprint": export["fingerprint"],
                 "directory": directory,
-                "files": listed["files"],
+                "files": export["files"],
             },
             "table": {
                 "name": "asked",
-                "roots": listed["roots"],
+                "roots": export["roots"],
                 "partition_columns": [
                     {"name": field["name"], "type": field["type"]} for field in partitions["fields"]
                 ],
-                "case_sensitive": listed["case_sensitive"],
+                "case_sensitive": export["case_sensitive"],
             },
             "index": {"location": index_location(spark), "epoch": next(_EPOCHS)},
             "conjuncts": documents,
             "row_groups": True,
-            "reading": listed.get("reading"),
+            "reading": export.get("reading"),
             **more,
         }
         answer = json.loads(plan(json.dumps(request)))
         assert "error" not in answer, answer
-        flags = decode_kept(_kept(answer["kept"]), listed["files"])
-        uris = open_snapshot(directory, listed["fingerprint"]).files.uris()
-    return Asked(
-        listed["files"],
+        flags = decode_kept(_kept(answer["kept"]), export["files"])
+        uris = open_snapshot(directory, export["fingerprint"]).files.uris()
+    return PlannerAnswer(
+        export["files"],
         [uri.rpartition("/")[2] for uri, is_kept in zip(uris, flags, strict=True) if is_kept],
         answer["kept_records"],
         [each["pushdown"] for each in answer["conjuncts"]],
