@@ -147,6 +147,7 @@ def test_errors_state_a_fix(spark: SparkSession, tmp_path: Path) -> None:
 def test_command_line_builds_describes_and_drops(
     spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from tamis.index.build import jobs
     from tamis.index.cli import app
 
     class UnstoppableSession:
@@ -157,7 +158,7 @@ def test_command_line_builds_describes_and_drops(
 
     confs_of_session: dict[str, str] = {}
     monkeypatch.setattr(
-        build, "own_session", lambda confs: confs_of_session.update(confs) or UnstoppableSession()
+        jobs, "own_session", lambda confs: confs_of_session.update(confs) or UnstoppableSession()
     )
     run = CliRunner().invoke
     built = run(app, ["build", str(table), "--column", "id", "--conf", "spark.x=a=b"])
@@ -183,7 +184,7 @@ def test_executors_need_pyarrow_but_not_tamis(tmp_path: Path) -> None:
     path = tmp_path / "a b.parquet"
     pq.write_table(pa.table({"c": [1, 2]}), path)
     leaves = [Leaf(("c",), "long")]
-    harvest_stream = jobs.harvest.harvest_stream
+    harvest_stream = jobs.executor_job.harvest_stream
     (tmp_path / "job").write_bytes(
         cloudpickle.dumps(lambda stream: harvest_stream(stream, leaves, True, {}))
     )

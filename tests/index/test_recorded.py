@@ -398,6 +398,7 @@ def test_char_columns_are_refused(spark: SparkSession, tmp_path: Path) -> None:
 def test_command_line_builds_and_describes(
     spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from tamis.index.build import jobs
     from tamis.index.cli import app
 
     class UnstoppableSession:
@@ -406,7 +407,7 @@ def test_command_line_builds_and_describes(
         def __getattr__(self, name: str) -> Any:
             return (lambda: None) if name == "stop" else getattr(spark, name)
 
-    monkeypatch.setattr(build, "own_session", lambda confs: UnstoppableSession())
+    monkeypatch.setattr(jobs, "own_session", lambda confs: UnstoppableSession())
     run = CliRunner().invoke
     options = [
         "--bounds",
