@@ -1,4 +1,4 @@
-"""Puts a mutant into the running process: every function of the module gets its changed code."""
+"""Installs a mutant in the running process: the functions of a module get the changed code."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Functions = Mapping[Key, list[FunctionType]]
 
 
 class CannotMutate(Exception):
-    """The change does not fit into the running process."""
+    """The change cannot be installed in the running process."""
 
 
 def live_functions(folder: str) -> dict[Key, list[FunctionType]]:
-    """Every function of the files below a folder: closures, methods and wrapped ones too."""
+    """Return every function of the files below a folder, including closures and methods."""
     found: dict[Key, list[FunctionType]] = {}
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(folder):
@@ -33,7 +33,7 @@ def live_functions(folder: str) -> dict[Key, list[FunctionType]]:
 
 
 def live_caches() -> list[Any]:
-    """Everything that functools.cache has wrapped: what it keeps may come from before a change."""
+    """Return every object wrapped by functools.cache. Its entries may predate a change."""
     return [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper)]
 
 
@@ -45,18 +45,18 @@ def install(
     functions: Functions,
     caches: Sequence[Any] = (),
 ) -> None:
-    """Make the module behave as the changed source says.
+    """Make the module behave like the changed source.
 
     Args:
-        path: the file of the module, as its code objects name it.
-        module: its name.
-        tree: the changed source.
-        function: the qualified name of the changed function; empty: the level of the module.
-        functions: what `live_functions` found.
-        caches: what `live_caches` found.
+            path: The file of the module, as in its code objects.
+            module: The name of the module.
+            tree: The changed source.
+            function: The qualified name of the changed function; empty for the module level.
+            functions: The result of `live_functions`.
+            caches: The result of `live_caches`.
 
     Raises:
-        CannotMutate: a change of a class body, or of what a function closes over.
+            CannotMutate: The change is in a class body or in the closure variables of a function.
     """
     for each in caches:
         each.cache_clear()
@@ -79,9 +79,9 @@ def _codes(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
 
 
 def _again(module: ModuleType, code: CodeType) -> None:
-    """Run the module once more, and put the values that it defines in the place of the old ones.
+    """Run the module once more and replace the values that it defined before.
 
-    Functions and classes stay the objects that they are; other modules get the values too.
+    Functions and classes keep their identity; modules that imported a value get the new one.
     """
     names: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
     exec(code, names)
@@ -101,7 +101,7 @@ def _again(module: ModuleType, code: CodeType) -> None:
             if id(value) in replaced and type(value) not in (int, bool, str, float, type(None)):
                 other.__dict__[name] = replaced[id(value)][1]
             elif (
-                # Small numbers are shared objects: only what was imported by its name.
+                # Small integers are shared objects: replace only names imported from the module.
                 isinstance(value, int | float)
                 and other is not module
                 and type(names.get(name)) is type(value)
@@ -118,7 +118,7 @@ def _imports(other: ModuleType, module: ModuleType, name: str) -> bool:
 
 
 def _register(names: Mapping[str, Any]) -> None:
-    """Rules that a table names go to the registry, as at the start."""
+    """Register the rules of a table again, as the import of the module does."""
     from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES
 
     for taught in names.get("TAUGHT", ()):

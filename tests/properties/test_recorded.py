@@ -29,7 +29,7 @@ from tamis.index.values import UNKNOWN, ValueLists, ValueMembers
 
 @pytest.fixture(scope="module", autouse=True, params=[2, 1 << 16])
 def files_at_once(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Files are asked in blocks: also where these end inside of a table."""
+    """Set the block size, so that blocks also end inside of a table."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(values, "_BLOCK", request.param)
         patch.setattr(blooms, "_FILES_AT_ONCE", request.param)
@@ -48,8 +48,8 @@ def key_of(value: Any) -> Any:
     return ("nan",) if isinstance(value, float) and value != value else value
 
 
-class Held:
-    """Statistics of files whose rows are known, some of which were recorded."""
+class RecordedFiles:
+    """Statistics of files with known rows; the values of some files are recorded."""
 
     def __init__(
         self, kind: str, data_type: DataType, files: list[Rows], known: list[bool]
@@ -115,7 +115,7 @@ class Held:
 
 
 def of_row(expr: Expr, value: Any) -> bool | None:
-    """The predicate over a row in which the column, or the expression, has this value."""
+    """Return the predicate for a row whose column, or expression, has this value."""
     match expr:
         case Not(child=child):
             found = of_row(child, value)
@@ -138,7 +138,7 @@ def of_row(expr: Expr, value: Any) -> bool | None:
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[Held, Expr]:
+def questions(draw: st.DrawFn) -> tuple[RecordedFiles, Expr]:
     data_type = draw(st.sampled_from([DOUBLE, STRING]))
     values = st.sampled_from(POOL[data_type])
     cells = st.one_of(values, values, st.none(), *([st.just(NAN)] if data_type == DOUBLE else []))
@@ -173,11 +173,11 @@ def questions(draw: st.DrawFn) -> tuple[Held, Expr]:
         return Not(made) if draw(st.booleans()) else made
 
     expr = leaf() if draw(st.booleans()) else And((leaf(), leaf()))
-    return Held(kind, data_type, files, known), expr
+    return RecordedFiles(kind, data_type, files, known), expr
 
 
 @given(questions())
-def test_no_verdict_is_wrong(question: tuple[Held, Expr]) -> None:
+def test_no_row_contradicts_a_verdict(question: tuple[RecordedFiles, Expr]) -> None:
     held, expr = question
     for code, rows in zip(verdicts(expr, held), held.files, strict=True):
         found = [of_row(expr, value) for value in rows]
@@ -188,8 +188,8 @@ def test_no_verdict_is_wrong(question: tuple[Held, Expr]) -> None:
 
 
 @given(questions())
-def test_a_list_answers_exactly(question: tuple[Held, Expr]) -> None:
-    """Where the list is known a file is skipped if, and only if, no row matches."""
+def test_verdicts_of_value_lists_are_exact(question: tuple[RecordedFiles, Expr]) -> None:
+    """If the list of a file is known, the file is skipped if and only if no row matches."""
     held, _ = question
     options = POOL[held.data_type][:3]
     expr = In(Column(("x",), held.data_type), tuple(options))
@@ -202,7 +202,9 @@ def test_a_list_answers_exactly(question: tuple[Held, Expr]) -> None:
 
 
 @given(st.lists(st.sets(st.sampled_from("abcdef"), max_size=5) | st.none(), max_size=6), st.data())
-def test_bounds_of_lists(files: list[set[str] | None], data: st.DataObject) -> None:
+def test_bounds_of_value_lists_are_their_least_and_greatest_values(
+    files: list[set[str] | None], data: st.DataObject
+) -> None:
     counts = np.array([UNKNOWN if f is None else len(f) for f in files], np.int64)
     values = edge_of([v for f in files for v in sorted(f or ())], STRING)
     members = ValueMembers.of(ValueLists(counts, values))

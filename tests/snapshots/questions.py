@@ -1,8 +1,7 @@
-"""Random questions about random statistics, each with a name, and what tamis answers today.
+"""Random questions about random statistics, each with a name, and the answers of the current code.
 
-Every question is drawn from a seed of its own: one that is added or taken away leaves the others
-as they are. There is no oracle here. That answers are right is for the other tests to show; these
-say that an answer has changed.
+Every question has its own seed, so adding or removing one does not change the others. There is no
+oracle: other tests check that answers are right, these detect that an answer has changed.
 """
 
 from __future__ import annotations
@@ -89,11 +88,11 @@ from tests.differential.generate import (
 from tests.differential.random_calls import calls_in, random_call, random_test
 from tests.differential.row_sweep import random_container
 from tests.evaluate.test_exact_bounds import EXACT, NEAR, PIECES, SINGLE
-from tests.properties.test_recorded import POOL, Held
+from tests.properties.test_recorded import POOL, RecordedFiles
 from tests.snapshots.spell import digest
-from tests.snapshots.units import UNITS, asked
+from tests.snapshots.units import UNITS, asker
 
-#: Zones whose past is settled; of the future of others people still decide.
+#: Zones with settled rules in the past; governments may still change the future.
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe", "+05:30")
 MODES = ("LEGACY", "LEGACY", "ANSI", "TRY")
 FILES = 12
@@ -101,7 +100,7 @@ FILES = 12
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`group`: questions of one test. `text`: what is asked, for people. `ask`: the answer."""
+    """`group`: the test. `text`: a description for people. `ask`: computes the answer."""
 
     group: str
     text: str
@@ -109,7 +108,7 @@ class Question:
 
 
 def keys(family: str) -> list[str]:
-    """The names of all questions of a family. Those that are None when drawn do not exist."""
+    """Return the names of all questions of a family. Some of them may be None when drawn."""
     if family == "calls":
         return list(_calls())
     if family == "changed_calls":
@@ -119,11 +118,11 @@ def keys(family: str) -> list[str]:
 
 
 def question(family: str, key: str) -> Question | None:
-    """Draw a question from the seed that is its name."""
+    """Draw a question. Its name is the seed."""
     return _DRAW[family](Random(f"{family} {key}"), key)
 
 
-#: How many questions there are of a family.
+#: The number of questions of each family.
 COUNTS = {
     "random_calls": 6_000,
     "columns": 400,
@@ -140,7 +139,7 @@ COUNTS = {
 
 @cache
 def _calls() -> dict[str, tuple[Call, str]]:
-    """The calls of the tables of cases, in every mode."""
+    """Return the calls of the tables of cases, in every mode."""
     found: dict[str, tuple[Call, str]] = {}
     listed: list[Expr] = [each for case in CASES for each in (*case.hits, *case.misses, *case.full)]
     for call in calls_in((*listed, *EXACT, *PIECES, *NEAR, *SINGLE)):
@@ -161,7 +160,7 @@ def _call_of_a_table(random: Random, key: str) -> Question | None:
 
 
 def _changed_call(random: Random, key: str) -> Question | None:
-    """A call of the tables with other constants, types, options or arguments."""
+    """Draw a call of the tables with other constants, types, options or arguments."""
     found = _calls().get(key.partition("#")[0])
     if found is None:
         return None
@@ -184,7 +183,7 @@ _CONSTANTS: dict[DataType, list[Any]] = {
     DOUBLE: [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 10.0, 1e300, math.inf],
     BOOLEAN: [True, False],
 }
-#: Types that take the place of another.
+#: Types that may replace each other.
 _SIBLINGS: tuple[tuple[DataType, ...], ...] = (
     (BYTE, SHORT, INTEGER, LONG),
     (FLOAT, DOUBLE),
@@ -266,7 +265,7 @@ def _random_call(random: Random, _: str) -> Question | None:
 
 
 def _with(random: Random, call: Call, mode: str) -> Call:
-    """The call, and those in it, in a session of another time zone and mode."""
+    """Return the call, and the calls in it, in a session with another time zone and mode."""
     options = dict(call.options)
     if options.get("timeZoneId") == "UTC":
         options["timeZoneId"] = random.choice(ZONES)
@@ -299,7 +298,7 @@ def _of_call(call: Call, statistics: ArrowStatistics) -> Any:
         if type_of(call) == BOOLEAN:
             return truth(call, statistics), raises
         return value(call, statistics), raises
-    except Exception as error:  # which `evaluate` takes for "not known"
+    except Exception as error:  # which `evaluate` treats as unknown
         return type(error).__name__
 
 
@@ -402,7 +401,7 @@ def _of_scan(seed: int, case: Case, conjuncts: Sequence[Expr]) -> Any:
 
 
 def _segments(random: Random, whole: ArrowStatistics) -> list[Segment]:
-    """All files, or some of them twice and others not at all."""
+    """Return all files as one segment, or segments that repeat some files and omit others."""
     if random.random() < 0.6:
         return [Segment(slice(0, FILES), whole)]
     odd = np.arange(1, FILES, 2)
@@ -410,7 +409,7 @@ def _segments(random: Random, whole: ArrowStatistics) -> list[Segment]:
 
 
 def _records(files: pa.Table) -> Any:
-    """Rows of each file, -1 where they are not known."""
+    """Return the number of rows of each file; -1 if unknown."""
     has_counts = "num_records" in files.column_names
     found = count_column(files.column("num_records").combine_chunks()) if has_counts else None
     if found is None:
@@ -436,7 +435,7 @@ def _first(
 
 
 def _row_groups(random: Random, case: Case, conjuncts: Sequence[Expr]) -> Any:
-    """Files of three row groups; what is known of the files is what is known of their first ones."""
+    """Use files of three row groups. The statistics of a file are those of its first one."""
     places = np.arange(0, FILES, 3)
     groups = ArrowStatistics(case.files, case.partition_spec)
     files = groups.take(places)
@@ -470,7 +469,7 @@ def _members(random: Random, _: str) -> Question:
         random.choices(POOL[data_type] + odd, k=random.randrange(6))
         for _ in range(random.randint(1, 6))
     ]
-    held = Held(kind, data_type, files, [random.random() < 0.8 for _ in files])
+    held = RecordedFiles(kind, data_type, files, [random.random() < 0.8 for _ in files])
     predicate = _about_members(random, data_type)
     return Question(kind, to_sql(predicate), partial(_of_members, predicate, held))
 
@@ -497,7 +496,7 @@ def _about_members(random: Random, data_type: DataType) -> Expr:
     return And(parts) if random.random() < 0.7 else Or(parts)
 
 
-def _of_members(predicate: Expr, held: Held) -> Any:
+def _of_members(predicate: Expr, held: RecordedFiles) -> Any:
     segment = Segment(slice(0, held.num_containers), held)
     found = verdicts(predicate, held)
     return {
@@ -509,7 +508,7 @@ def _of_members(predicate: Expr, held: Held) -> Any:
 
 
 _EPOCH = datetime.datetime(1970, 1, 1)
-#: Type of the argument, the function, whether it rises, type of the result.
+#: Type of the argument, the function, whether it is increasing, type of the result.
 _FUNCTIONS: tuple[tuple[DataType, Callable[..., Any], bool, DataType], ...] = (
     (INTEGER, lambda x: None if x is None else x // 10, True, LONG),
     (LONG, lambda x: None if x is None else -x, False, LONG),
@@ -550,7 +549,7 @@ def _of_declared(bound: Expr, statistics: ArrowStatistics) -> Any:
 
 def _unit(_: Random, key: str) -> Question:
     name = list(UNITS)[int(key) % len(UNITS)]
-    return Question(name, f"forty questions about {name}", asked(name, key))
+    return Question(name, f"forty questions about {name}", asker(name, key))
 
 
 _DRAW: dict[str, Callable[[Random, str], Question | None]] = {

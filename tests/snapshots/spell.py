@@ -1,4 +1,4 @@
-"""An answer as text, down to its last digit that every machine computes alike."""
+"""An answer as text, without the last digits, which differ between machines."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import pyarrow as pa
 
 from tamis.evaluate.truth import TruthSet
 
-#: Fields that hold what other fields imply.
+#: Fields whose values follow from other fields.
 _DERIVED = {"keys"}
 
 
 def digest(answer: Any) -> str:
-    """Ten hexadecimal digits of an answer."""
+    """Return ten hexadecimal digits that identify an answer."""
     return hashlib.sha256(spelled(answer).encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def spelled(answer: Any) -> str:
-    """The answer as text, the same on every machine.
+    """Return the answer as text, the same on every machine.
 
     >>> spelled({"kept": np.array([True, False]), "share": 0.1 + 0.2})
     'kept=[True, False], share=0.3'
@@ -65,7 +65,7 @@ def spelled(answer: Any) -> str:
 
 
 def _as_numbers(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Dates and timestamps beyond the years that Python has."""
+    """Return dates and timestamps as numbers: Python lacks some of their years."""
     if pa.types.is_date32(array.type):
         return array.cast(pa.int32())
     return array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array

@@ -30,7 +30,7 @@ from tamis.evaluate.contract import Contract
 from tamis.evaluate.edges import distinct_edges, spread
 from tamis.evaluate.interval import decimal_edge, decimal_parts, interval
 from tamis.evaluate.order import may_be_less, may_be_less_equal, with_keys
-from tamis.evaluate.preimages import _asked
+from tamis.evaluate.preimages import _limits_of
 from tamis.evaluate.python_values import from_python, to_python
 from tamis.evaluate.search import count_at_most, count_less
 from tamis.evaluate.spans import complement, edges_of, may_meet, merged, without
@@ -68,7 +68,7 @@ def _text(random: Random) -> bytes:
 
 
 def _texts(random: Random, count: int, nulls: float = 0.2) -> pa.Array:
-    """Strings with nulls that hide bytes, as part of a longer array."""
+    """Return strings with nulls over hidden bytes, as a slice of a longer array."""
     more = random.choice([0, 0, 2])
     values = [_text(random) for _ in range(count + 2 * more)]
     known = [random.random() >= nulls for _ in values]
@@ -81,7 +81,7 @@ def _texts(random: Random, count: int, nulls: float = 0.2) -> pa.Array:
 
 
 def _ordered(random: Random, count: int) -> tuple[pa.Array, pa.Array]:
-    """Lower and upper edges: often alike, or with a beginning in common."""
+    """Return lower and upper edges, often equal or with a common prefix."""
     low, high = [], []
     for _ in range(count):
         start = _text(random)
@@ -191,15 +191,15 @@ def _preimages(random: Random) -> Any:
     texts = [_text(random).decode("utf-8", "ignore") + random.choice(["", " "]) for _ in range(3)]
     match random.randrange(4):
         case 0:
-            return _asked(In(call, tuple(texts[: random.randint(1, 3)]), random.random() < 0.2))
+            return _limits_of(In(call, tuple(texts[: random.randint(1, 3)]), random.random() < 0.2))
         case 1:
             name, options = random.choice(
                 [("StartsWith", ()), ("Like", (("escapeChar", "\\"),)), ("Like", ())]
             )
             pattern = texts[0] + random.choice(["", "%", "_a"])
-            return _asked(Call(name, (call, Literal(pattern, STRING)), options, BOOLEAN))
+            return _limits_of(Call(name, (call, Literal(pattern, STRING)), options, BOOLEAN))
     sides = (call, Literal(texts[0], STRING))
-    return _asked(
+    return _limits_of(
         Compare(random.choice(list(Comparison)), *(sides if random.random() < 0.7 else sides[::-1]))
     )
 
@@ -276,7 +276,7 @@ def _constants(random: Random) -> Any:
 
 
 def _hashes(random: Random) -> Any:
-    """Strings that are long, and UUIDs, which Iceberg hashes as 16 bytes."""
+    """Use long strings, and UUIDs, which Iceberg hashes as 16 bytes."""
     uuid = "f79c3e09-677c-4bbd-a479-3f349cb785e7"
     texts = random.choices([uuid, uuid.upper(), "a" * 1_000, "a" * 70_000, "", "é", uuid[:-1]], k=3)
     data_type = random.choice([STRING, BINARY])
@@ -374,7 +374,7 @@ UNITS: dict[str, Callable[[Random], Any]] = {
 
 
 def ask(name: str, seed: str) -> list[Any]:
-    """The answers to forty random questions; an error is an answer too."""
+    """Return the answers to forty random questions. An error is an answer too."""
     return [_answer(UNITS[name], Random(f"{seed} {number}")) for number in range(40)]
 
 
@@ -385,6 +385,6 @@ def _answer(unit: Callable[[Random], Any], random: Random) -> Any:
         return type(error).__name__
 
 
-def asked(name: str, seed: str) -> Callable[[], Any]:
-    """The same, to be asked later."""
+def asker(name: str, seed: str) -> Callable[[], Any]:
+    """Return a function that computes `ask(name, seed)`."""
     return partial(ask, name, seed)
