@@ -59,7 +59,7 @@ class Findings:
 Drawn = Mapping[str, Sequence[tuple[Expr, DataType]]]
 
 
-def draw_calls(seed: int, count: int, most: int | None = None) -> Drawn:
+def drawn(seed: int, count: int, most: int | None = None) -> Drawn:
     """Return random calls with the type of their column, by the name of their outermost function.
 
     Args:
@@ -150,7 +150,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20_000)
     options = parser.parse_args()
     checks = wrong = 0
-    for name, calls in draw_calls(options.seed, options.count).items():
+    for name, calls in drawn(options.seed, options.count).items():
         findings = run(options.seed, calls)
         for text in findings.wrong[:8]:
             print(f"{name}: {text}")

@@ -7,11 +7,11 @@ import pytest
 from tamis.evaluate.interpreter import FUNCTIONS
 from tests.cases.tables import CASES
 from tests.differential.random_calls import calls_in
-from tests.differential.row_sweep import draw_calls, run
+from tests.differential.row_sweep import drawn, run
 from tests.differential.wrong_rules import WRONG, Wrong
 
 SEED = 20_261_121
-DRAWN = draw_calls(SEED, 6_000, most=50)
+DRAWN = drawn(SEED, 6_000, most=50)
 
 
 @pytest.mark.parametrize("function", DRAWN)

@@ -1,4 +1,4 @@
-"""Comparing two runs of suites, and what is kept of a run."""
+"""Comparison of two runs of suites, and the stored results of a run."""
 
 from __future__ import annotations
 
@@ -109,16 +109,16 @@ def test_report_names_stale_entries() -> None:
     assert "* S: a" in report(compare(passed, passed, [SHAPE]))
 
 
-def test_failure_of_a_test_on_its_own_is_not_knowledge() -> None:
+def test_failure_of_a_test_on_its_own_counts_as_unknown() -> None:
     known = Known({}, False).with_more({"a": PASSED, "b": FAILED})
     assert known.lacks(["a", "b", "c"]) == ["b", "c"]
 
 
-def test_whole_run_lacks_nothing() -> None:
+def test_run_of_a_whole_suite_leaves_no_test_unknown() -> None:
     assert Known({"a": FAILED}, True).lacks(["a", "b"]) == []
 
 
-def test_knowledge_survives_a_file(tmp_path: Path) -> None:
+def test_known_results_round_trip_through_a_file(tmp_path: Path) -> None:
     file = tmp_path / "off" / "S.json"
     known = Known({"a": Result(State.FAILED, "why", 0.5)}, True)
     known.save(file)
