@@ -1,4 +1,4 @@
-"""What `tamis.explain` takes after planning: the question in detail, and the text."""
+"""The cost of `tamis.explain` after planning: the detailed question, and the text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PREDICATE = (
 
 
 def table(spark: SparkSession, folder: Path) -> list[str]:
-    """The figures as a Markdown table. Milliseconds; the frame is planned before."""
+    """Return the figures as a Markdown table. Milliseconds; the frame is planned before."""
     path = folder / f"files-{SIZE}"
     if not path.exists():
         link_files(path, SIZE)
