@@ -67,8 +67,8 @@ def switch(spark: SparkSession, *, on: bool) -> None:
 def scans(spark: SparkSession, df: DataFrame) -> list[dict[str, Any]]:
     """Return what tamis kept in every scan of a DataFrame."""
     jvm: Any = spark._jvm
-    found: list[dict[str, Any]] = json.loads(jvm.io.tamis.Tamis.explain(df._jdf))["scans"]
-    return found
+    documents: list[dict[str, Any]] = json.loads(jvm.io.tamis.Tamis.explain(df._jdf))["scans"]
+    return documents
 
 
 def native_files(df: DataFrame) -> int:

@@ -25,7 +25,7 @@ def opened(frame: DataFrame) -> int:
         return 0
     (leaf,) = (leaves.apply(i) for i in range(leaves.size()))
     name = str(leaf.getClass().getSimpleName())
-    if name == "LocalTableScanExec":  # Spark itself proves that there is no row
+    if name == "LocalTableScanExec":  # Spark itself proves that no row matches
         return 0
     if name == "BatchScanExec":
         leaf.inputPartitions()

@@ -260,15 +260,15 @@ def _canonical(call: Call) -> Call:
 def expected(call: Call, rows: Rows) -> Expected:
     """Return the exact bounds of a call over all rows."""
     call = _canonical(call)
-    found = [_exact_value(call, row) for row in rows]
-    held = [each for each in found if each is not OVERFLOW]
-    ordinary = [bound(each) for each in held if each is not None and each == each]
+    computed = [_exact_value(call, row) for row in rows]
+    defined = [each for each in computed if each is not OVERFLOW]
+    ordinary = [bound(each) for each in defined if each is not None and each == each]
     return Expected(
         min(ordinary, key=order_key, default=None),
         max(ordinary, key=order_key, default=None),
-        None in held,
-        any(each is not None and each != each for each in held),
-        len(held) < len(found),
+        None in defined,
+        any(each is not None and each != each for each in defined),
+        len(defined) < len(computed),
     )
 
 
@@ -288,8 +288,8 @@ def _exact_value(call: Call, row: Mapping[tuple[str, ...], Any]) -> Any:
             return OVERFLOW if lost else None
         return tried
     if call.type.name == "float":
-        found = call_value(call, arguments)
-        return None if found is None else ctypes.c_float(found).value
+        result = call_value(call, arguments)
+        return None if result is None else ctypes.c_float(result).value
     if not call.type.is_discrete and not call.type.is_decimal:
         return call_value(call, arguments)
     plain = DataType("string")  # a type without a size: nothing is truncated

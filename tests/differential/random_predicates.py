@@ -94,20 +94,20 @@ def _function(rng: random.Random, table: RandomTable, leaf: Leaf) -> str:
     expression = rng.choice(swept_of(leaf.kind.sql))
     same = [other for other in table.leaves if other.kind.sql == leaf.kind.sql]
 
-    def of(x: str) -> str:
+    def function_of(x: str) -> str:
         names = {"x": x, "y": other, "k": small}
         # Do not replace text between quotes.
         return _VARIABLE.sub(lambda match: names.get(match[0], match[0]), expression)
 
     other = rng.choice(same).sql if rng.random() < 0.3 else _value(rng, leaf)
     small = str(rng.randint(-3, 30))
-    call = of(leaf.sql)
+    call = function_of(leaf.sql)
     shape = rng.random()
     if shape < 0.1:
         return f"({call}) IS {rng.choice(['', 'NOT '])}NULL"
     if shape < 0.2:
-        return f"({call}) IN ({of(_value(rng, leaf))}, {of(_value(rng, leaf))})"
-    return f"({call}) {rng.choice(COMPARISONS)} ({of(_value(rng, leaf))})"
+        return f"({call}) IN ({function_of(_value(rng, leaf))}, {function_of(_value(rng, leaf))})"
+    return f"({call}) {rng.choice(COMPARISONS)} ({function_of(_value(rng, leaf))})"
 
 
 def _leaf(rng: random.Random, table: RandomTable) -> str:

@@ -69,10 +69,10 @@ def _floating(value: float, target: DataType) -> float:
     if target.name == "double":
         return value
     try:
-        found: float = struct.unpack("<f", struct.pack("<f", value))[0]
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         return math.copysign(math.inf, value)
-    return found
+    return rounded
 
 
 def _to_decimal(value: Any, target: DataType) -> Decimal | None:
@@ -83,9 +83,11 @@ def _to_decimal(value: Any, target: DataType) -> Decimal | None:
     with localcontext() as context:
         context.prec = 400
         unit = Decimal(1).scaleb(-(target.scale or 0))
-        found = Decimal(value).quantize(unit, ROUND_HALF_UP)
+        rounded = Decimal(value).quantize(unit, ROUND_HALF_UP)
         return (
-            found if abs(found.scaleb(target.scale or 0)) < 10 ** (target.precision or 0) else None
+            rounded
+            if abs(rounded.scaleb(target.scale or 0)) < 10 ** (target.precision or 0)
+            else None
         )
 
 

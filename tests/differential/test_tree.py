@@ -23,7 +23,7 @@ from tests.differential.worlds import random_world
         ("`x AND y` = 1 OR s = 'it\\'s OR'", ["`x AND y` = 1", "s = 'it\\'s OR'"]),
     ],
 )
-def test_operands_of_a_predicate(text: str, parts: list[str]) -> None:
+def test_predicate_text_is_split_into_its_operands(text: str, parts: list[str]) -> None:
     assert operands(text) == parts
 
 

@@ -66,9 +66,9 @@ def size(tree: Tree) -> int:
 
 def smaller(tree: Tree) -> Iterator[Tree]:
     """Yield trees with one reduction applied, largest reductions first."""
-    found = list(_reductions(tree, lambda changed: changed))
+    reductions = list(_reductions(tree, lambda changed: changed))
     total = size(tree)
-    yield from sorted((each for each in found if size(each) < total), key=size)
+    yield from sorted((each for each in reductions if size(each) < total), key=size)
 
 
 def _reductions(tree: Tree, rebuild: Callable[[Tree], Tree]) -> Iterator[Tree]:
@@ -139,7 +139,7 @@ def operands(text: str) -> list[str]:
         return [text[5:-1]]
     while text.startswith("(") and _closing(text, 0) == len(text) - 1:
         text = text[1:-1].strip()
-    found, start, place, between = [], 0, 0, False
+    parts, start, place, between = [], 0, 0, False
     while place < len(text):
         if text[place] in "'`":
             place = _end_of_quoted(text, place)
@@ -153,10 +153,10 @@ def operands(text: str) -> list[str]:
                     if word == " AND " and between:
                         between = False
                     else:
-                        found.append(text[start:place])
+                        parts.append(text[start:place])
                         start = place + len(word)
         place += 1
-    return [*found, text[start:]] if found else []
+    return [*parts, text[start:]] if parts else []
 
 
 def _end_of_quoted(text: str, start: int) -> int:

@@ -23,13 +23,13 @@ class CannotMutate(Exception):
 
 def live_functions(folder: str) -> dict[Key, list[FunctionType]]:
     """Return every function of the files below a folder, including closures and methods."""
-    found: dict[Key, list[FunctionType]] = {}
+    functions: dict[Key, list[FunctionType]] = {}
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(folder):
             code = each.__code__
             key = (code.co_filename, code.co_qualname, code.co_firstlineno)
-            found.setdefault(key, []).append(each)
-    return found
+            functions.setdefault(key, []).append(each)
+    return functions
 
 
 def live_caches() -> list[Any]:

@@ -121,7 +121,7 @@ class _Site:
 
 def mutants_of(file: str, source: str) -> list[Mutant]:
     """Return every mutant of a module, in source order."""
-    found: list[Mutant] = []
+    mutants: list[Mutant] = []
     seen: Counter[tuple[str, str]] = Counter()
     for place, site in enumerate(_sites(ast.parse(source))):
         for variant, change in enumerate(_changes(site)):
@@ -134,8 +134,8 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
             ordinal = seen[site.function, text]
             seen[site.function, text] += 1
             first, last = _lines(site.statement)
-            found.append(Mutant(file, site.function, text, ordinal, first, last, place, variant))
-    return found
+            mutants.append(Mutant(file, site.function, text, ordinal, first, last, place, variant))
+    return mutants
 
 
 def mutated(source: str, mutant: Mutant) -> ast.Module:

@@ -194,20 +194,20 @@ class _Runner:
         return paths
 
     def _trace(self, items: Sequence[Any], files: dict[Path, str], path: Path) -> int:
-        found: dict[str, Any] = {}
+        coverage: dict[str, Any] = {}
         for item, following in zip(items, [*items[1:], None], strict=True):
             with _Lines() as lines:
                 start = time.process_time()
                 passed = _passes(item, following)
                 seconds = time.process_time() - start
             by_file = {file: sorted(each) for file, each in lines.by_file.items() if each}
-            found[item.nodeid] = {
+            coverage[item.nodeid] = {
                 "file": files[item.path],
                 "seconds": seconds,
                 # A test that already fails cannot detect a mutant.
                 "lines": by_file if passed else {},
             }
-        path.write_text(json.dumps(found), "utf-8")
+        path.write_text(json.dumps(coverage), "utf-8")
         return 0
 
     # The mutants.
@@ -280,11 +280,11 @@ class _Runner:
             words = re.findall(r'"([A-Za-z_]{2,})"', line) or ["(?!)"]
             names = re.compile("|".join(words), re.IGNORECASE)
             file, wanted = "evaluate/interpreter.py", frozenset()
-        found = []
+        tests = []
         for name, test in covered.items():
             lines = test.lines.get(file)
             if lines and (not mutant.function or not wanted or wanted & lines):
-                found.append(name)
+                tests.append(name)
         near, far = self.kills[f"{mutant.file}: {mutant.function}"], self.kills[mutant.file]
 
         def cost(name: str) -> tuple[int, int, float]:
@@ -295,7 +295,7 @@ class _Runner:
             share = len(test.lines.get(file, ())) / sum(map(len, test.lines.values()))
             return -min(near[name], 3), -min(far[name], 5), test.seconds / share
 
-        return sorted(found, key=cost)
+        return sorted(tests, key=cost)
 
     def _try(
         self, mutant: Mutant, tests: Sequence[str], functions: live.Functions, writer: int
@@ -441,13 +441,13 @@ def _read_results() -> dict[str, Any]:
     """Return the results of earlier runs whose sources have not changed."""
     _BUILD.mkdir(parents=True, exist_ok=True)
     path, sources = _BUILD / "results.jsonl", _digests()
-    found = {}
+    results = {}
     if path.exists():
         for line in path.read_text("utf-8").splitlines():
             result = json.loads(line)
             if sources.get(result["file"]) == result["source"]:
-                found[result["mutant"]] = result
-    return found
+                results[result["mutant"]] = result
+    return results
 
 
 def _digests() -> dict[str, str]:
@@ -456,10 +456,10 @@ def _digests() -> dict[str, str]:
 
 
 def _digest(*paths: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in paths:
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 if __name__ == "__main__":

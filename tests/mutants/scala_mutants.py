@@ -25,7 +25,7 @@ _JAR = Path("python/tamis/jars/tamis.jar")
 
 @dataclass(frozen=True, slots=True)
 class ScalaMutant:
-    """A text of a file, its replacement, and the tests of which at least one has to fail."""
+    """A text of a file, its replacement, and the tests. At least one of these has to fail."""
 
     name: str
     file: str

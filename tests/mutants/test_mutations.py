@@ -98,11 +98,11 @@ def test_keys_are_unique_and_independent_of_lines() -> None:
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     path = tmp_path / "scratch_of_mutants.py"
     path.write_text(SOURCE, "utf-8")
-    found = ModuleType("scratch_of_mutants")
-    found.__file__ = str(path)
-    exec(compile(SOURCE, str(path), "exec"), found.__dict__)
-    monkeypatch.setitem(sys.modules, found.__name__, found)
-    return found
+    scratch = ModuleType("scratch_of_mutants")
+    scratch.__file__ = str(path)
+    exec(compile(SOURCE, str(path), "exec"), scratch.__dict__)
+    monkeypatch.setitem(sys.modules, scratch.__name__, scratch)
+    return scratch
 
 
 def _install(module: ModuleType, change: str) -> None:

@@ -140,31 +140,31 @@ COUNTS = {
 @cache
 def _calls() -> dict[str, tuple[Call, str]]:
     """Return the calls of the tables of cases, in every mode."""
-    found: dict[str, tuple[Call, str]] = {}
+    calls: dict[str, tuple[Call, str]] = {}
     listed: list[Expr] = [each for case in CASES for each in (*case.hits, *case.misses, *case.full)]
     for call in calls_in((*listed, *EXACT, *PIECES, *NEAR, *SINGLE)):
         columns = [each for each in walk(call) if isinstance(each, Column)]
         if columns and all(each.type in POOLS for each in columns):
             for mode in dict.fromkeys(MODES):
                 text = to_sql(call).encode("unicode_escape").decode()
-                found[f"{text} {columns[0].type} {digest(call)[:4]} {mode}"] = call, mode
-    return found
+                calls[f"{text} {columns[0].type} {digest(call)[:4]} {mode}"] = call, mode
+    return calls
 
 
 def _call_of_a_table(random: Random, key: str) -> Question | None:
-    found = _calls().get(key)
-    if found is None:
+    entry = _calls().get(key)
+    if entry is None:
         return None
-    call, mode = found
+    call, mode = entry
     return _bounds(random, _with(random, call, mode))
 
 
 def _changed_call(random: Random, key: str) -> Question | None:
     """Draw a call of the tables with other constants, types, options or arguments."""
-    found = _calls().get(key.partition("#")[0])
-    if found is None:
+    entry = _calls().get(key.partition("#")[0])
+    if entry is None:
         return None
-    call, mode = found
+    call, mode = entry
     for _ in range(random.choice([1, 1, 2, 3])):
         call = _changed(random, call)
     if not any(isinstance(each, Column) for each in walk(call)):
@@ -333,21 +333,21 @@ def _predicate(random: Random, case: Case) -> Expr:
         case 0:
             return random_limits(random, column, case.columns)
         case 1:
-            found = random_function(random, column)
-            if found is not None:
-                return found
+            predicate = random_function(random, column)
+            if predicate is not None:
+                return predicate
     return random_predicate(random, case.columns)
 
 
 def _of_predicate(case: Case, predicate: Expr) -> Any:
     statistics = ArrowStatistics(case.files, case.partition_spec)
-    found = classify(predicate, Capabilities.of_files(case.files, case.partition_spec))
+    classified = classify(predicate, Capabilities.of_files(case.files, case.partition_spec))
     return {
         "verdicts": verdicts(predicate, statistics),
         "truth": truth(predicate, statistics),
-        "pushdown": found.pushdown,
-        "pushed": None if found.pushed is None else to_sql(found.pushed),
-        "reason": None if found.reason is None else found.reason.code,
+        "pushdown": classified.pushdown,
+        "pushed": None if classified.pushed is None else to_sql(classified.pushed),
+        "reason": None if classified.reason is None else classified.reason.code,
         "ranges": implied_ranges([predicate]),
         "loss": loss_of(predicate),
     }
@@ -411,10 +411,10 @@ def _segments(random: Random, whole: ArrowStatistics) -> list[Segment]:
 def _records(files: pa.Table) -> Any:
     """Return the number of rows of each file; -1 if unknown."""
     has_counts = "num_records" in files.column_names
-    found = count_column(files.column("num_records").combine_chunks()) if has_counts else None
-    if found is None:
+    counted = count_column(files.column("num_records").combine_chunks()) if has_counts else None
+    if counted is None:
         return np.full(FILES, -1)
-    counts, known = found
+    counts, known = counted
     return np.where(known, counts, -1)
 
 
@@ -426,12 +426,17 @@ def _first(
     records: Any,
     k: int,
 ) -> Any:
-    of = key_of_files(key, conjuncts, segments, kept)
-    if of is None:
+    file_keys = key_of_files(key, conjuncts, segments, kept)
+    if file_keys is None:
         return None
-    matching = matching_files(key, of, conjuncts, segments, kept)
-    found = boundary(k, key, of, matching, records)
-    return of, matching, found, None if found is None else first_files(key, of, found, kept)
+    matching = matching_files(key, file_keys, conjuncts, segments, kept)
+    edge = boundary(k, key, file_keys, matching, records)
+    return (
+        file_keys,
+        matching,
+        edge,
+        None if edge is None else first_files(key, file_keys, edge, kept),
+    )
 
 
 def _row_groups(random: Random, case: Case, conjuncts: Sequence[Expr]) -> Any:
@@ -469,9 +474,9 @@ def _members(random: Random, _: str) -> Question:
         random.choices(POOL[data_type] + odd, k=random.randrange(6))
         for _ in range(random.randint(1, 6))
     ]
-    held = RecordedFiles(kind, data_type, files, [random.random() < 0.8 for _ in files])
+    recorded = RecordedFiles(kind, data_type, files, [random.random() < 0.8 for _ in files])
     predicate = _about_members(random, data_type)
-    return Question(kind, to_sql(predicate), partial(_of_members, predicate, held))
+    return Question(kind, to_sql(predicate), partial(_of_members, predicate, recorded))
 
 
 def _about_members(random: Random, data_type: DataType) -> Expr:
@@ -496,14 +501,14 @@ def _about_members(random: Random, data_type: DataType) -> Expr:
     return And(parts) if random.random() < 0.7 else Or(parts)
 
 
-def _of_members(predicate: Expr, held: RecordedFiles) -> Any:
-    segment = Segment(slice(0, held.num_containers), held)
-    found = verdicts(predicate, held)
+def _of_members(predicate: Expr, recorded: RecordedFiles) -> Any:
+    segment = Segment(slice(0, recorded.num_containers), recorded)
+    codes = verdicts(predicate, recorded)
     return {
-        "truth": truth(predicate, held),
-        "verdicts": found,
-        "kinds": deciding_kinds(predicate, [segment], found == 0),
-        "decision": decide([predicate], [segment], held.num_containers, detail=True),
+        "truth": truth(predicate, recorded),
+        "verdicts": codes,
+        "kinds": deciding_kinds(predicate, [segment], codes == 0),
+        "decision": decide([predicate], [segment], recorded.num_containers, detail=True),
     }
 
 

@@ -19,15 +19,15 @@ _FOLDER = Path(__file__).parent
 
 def read(family: str) -> dict[str, dict[str, str]]:
     """Return the digest of the answer to each question, by group."""
-    found: dict[str, dict[str, str]] = {}
+    digests: dict[str, dict[str, str]] = {}
     group: dict[str, str] = {}
     for line in _path(family).read_text("utf-8").splitlines():
         if line.startswith("["):
-            group = found[line[1:-1]] = {}
+            group = digests[line[1:-1]] = {}
         else:
             answer, _, key = line.partition(" ")
             group[key] = answer
-    return found
+    return digests
 
 
 def write(family: str) -> int:

@@ -59,8 +59,8 @@ def spelled(answer: Any) -> str:
         case None | int() | bytes() | Decimal() | datetime.date():
             return repr(answer)
     if is_dataclass(answer) and not isinstance(answer, type):
-        held = [each.name for each in fields(answer) if each.name not in _DERIVED]
-        return f"{type(answer).__name__}({spelled({n: getattr(answer, n) for n in held})})"
+        names = [each.name for each in fields(answer) if each.name not in _DERIVED]
+        return f"{type(answer).__name__}({spelled({n: getattr(answer, n) for n in names})})"
     raise TypeError(f"no text for {type(answer)}")
 
 

@@ -305,9 +305,9 @@ def _of_edges(random: Random) -> Any:
     codes = np.array([random.randrange(4) for _ in range(6)])
     low, high = (spread(values, codes, data_type, is_lower) for is_lower in (True, False))
     bounds = Bounds(data_type, low, high, NO, NO, YES, lower_known=_flags(random, 6))
-    found = [distinct_edges(bounds, name) for name in ("lower", "upper")]
+    edges = [distinct_edges(bounds, name) for name in ("lower", "upper")]
     wide = decimal_edge(_integers(random, 5), _flags(random, 5), decimal(30, 2))
-    return found, interval(bounds), wide, decimal_parts(wide.slice(1))
+    return edges, interval(bounds), wide, decimal_parts(wide.slice(1))
 
 
 def _strings(random: Random) -> Any:

@@ -150,14 +150,16 @@ class Spark:
         """
         if "." in suite:
             return suite
-        found = sorted(
+        classes = sorted(
             ".".join(file.relative_to(directory).with_suffix("").parts)
             for directory in (self.classpath[0], *self.unpacked)
             for file in directory.rglob(f"{suite}.class")
         )
-        if len(found) != 1:
-            raise ValueError(f"{suite}: {' and '.join(found) or 'no such suite'} in {self.version}")
-        return found[0]
+        if len(classes) != 1:
+            raise ValueError(
+                f"{suite}: {' and '.join(classes) or 'no such suite'} in {self.version}"
+            )
+        return classes[0]
 
     def java_classpath(self) -> str:
         """The classpath without tamis, test classes first."""

@@ -50,10 +50,10 @@ class Runner:
     def on(self, group: Group) -> Suites:
         """Run the group with tamis and return the results."""
         suites = dict.fromkeys(group.suites, group.tests)
-        found = self._run(group.name, suites, with_tamis=True)
-        for suite, results in found.items():
+        results_of = self._run(group.name, suites, with_tamis=True)
+        for suite, results in results_of.items():
             Known(results, is_whole=True).save(self._path("on", suite, group.tests))
-        return found
+        return results_of
 
     def kept(self, mode: str, group: Group) -> Suites:
         """Return the results of earlier runs with tamis ("on") or without it ("off")."""
@@ -107,15 +107,15 @@ class Runner:
         print(f"{name}, {mode} tamis: {' '.join(suites)} ...", flush=True)
         started = time.monotonic()
         code = run.start(self.timeout)
-        found = dict(self._read(run, classes.items()))
+        results_of = dict(self._read(run, classes.items()))
         minutes = (time.monotonic() - started) / 60
         ending = "killed after the deadline" if code is None else f"exit code {code}"
-        tests = sum(map(len, found.values()))
+        tests = sum(map(len, results_of.values()))
         print(f"  {tests} tests in {minutes:.1f} minutes, {ending}", flush=True)
         if with_tamis:
             self.indexes += sum(1 for _ in run.indexes.iterdir())
             self.warnings.update(warnings_of_tamis(run.log))
-        return found
+        return results_of
 
     def _read(
         self, run: Run, classes: Iterable[tuple[str, str]]
@@ -145,9 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     off: Suites = {}
     on: Suites = {}
     for group in groups:
-        found = runner.kept("on", group) if options.last else runner.on(group)
-        on |= found
-        off |= runner.kept("off", group) if options.last else runner.off(group, found)
+        results_of = runner.kept("on", group) if options.last else runner.on(group)
+        on |= results_of
+        off |= runner.kept("off", group) if options.last else runner.off(group, results_of)
     comparison = compare(off, on, read_plan_shapes())
     print(f"\nSpark {runner.spark.version}; passed / failed / skipped\n")
     print(report(comparison))

@@ -52,9 +52,9 @@ class SelfIndexingTables(ParquetTables):
     def usable_indexes(
         self, request: PlanRequest, snapshot: Snapshot
     ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
-        found, problems = super().usable_indexes(request, snapshot)
-        if found or problems or request.reading is not None or not request.index.enabled:
-            return found, problems
+        usable, problems = super().usable_indexes(request, snapshot)
+        if usable or problems or request.reading is not None or not request.index.enabled:
+            return usable, problems
         if not 0 < len(snapshot.files) <= MAX_FILES:
             return (), ()
         made = self._index_of(snapshot.files, request.table.case_sensitive)
@@ -176,7 +176,7 @@ def _leaves_of_files(
 
     A build uses the schema of the table, which the sidecar does not receive.
     """
-    found: dict[str, Leaf] = {}
+    merged: dict[str, Leaf] = {}
     for uri in uris:
         try:
             file_system, path = systems.locate(uri)
@@ -186,10 +186,10 @@ def _leaves_of_files(
             continue
         for leaf in leaves:
             name = leaf.name if case_sensitive else leaf.name.lower()
-            known = found.setdefault(name, leaf)
+            known = merged.setdefault(name, leaf)
             if leaf.has_default and not known.has_default:
-                found[name] = Leaf(known.path, known.type, True)
-    return tuple(found.values())
+                merged[name] = Leaf(known.path, known.type, True)
+    return tuple(merged.values())
 
 
 def schema_of(metadata: pq.FileMetaData) -> str:

@@ -96,10 +96,10 @@ def test_selected_tests_are_stored_separately_from_the_whole_suite(tmp_path: Pat
 
 @pytest.mark.parametrize("mode", ["on", "off"])
 def test_results_are_stored_between_runs(tmp_path: Path, mode: str) -> None:
-    found = {"S": {"a": PASSED}, "T": {"c": FAILED}}
-    runner = Recorded(tmp_path, {}, found, full=True)
+    results = {"S": {"a": PASSED}, "T": {"c": FAILED}}
+    runner = Recorded(tmp_path, {}, results, full=True)
     if mode == "on":
         runner.on(GROUP)
     else:
-        runner.off(GROUP, found)
-    assert Recorded(tmp_path, {}, {}).kept(mode, GROUP) == found
+        runner.off(GROUP, results)
+    assert Recorded(tmp_path, {}, {}).kept(mode, GROUP) == results

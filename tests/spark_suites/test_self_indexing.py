@@ -53,14 +53,14 @@ def kept(scan: ScanInput) -> list[bool]:
     """Return the files that `a > 3` keeps, in listing order."""
     predicate = Compare(Comparison.GREATER, A, Literal(3, LONG))
     decision = decide([predicate], scan.segments, 2)
-    found: list[bool] = decision.kept.tolist()
-    return found
+    flags: list[bool] = decision.kept.tolist()
+    return flags
 
 
 def test_table_without_an_index_is_pruned(root: Path, tmp_path: Path) -> None:
-    asked = request(root, tmp_path)
-    assert kept(ParquetTables().open_scan(asked)) == [True, True]
-    assert kept(SelfIndexingTables(tmp_path / "scratch").open_scan(asked)) == [False, True]
+    plan_request = request(root, tmp_path)
+    assert kept(ParquetTables().open_scan(plan_request)) == [True, True]
+    assert kept(SelfIndexingTables(tmp_path / "scratch").open_scan(plan_request)) == [False, True]
 
 
 def test_listing_is_indexed_once(root: Path, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_listing_is_indexed_once(root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["size", "mtime"])
 def test_file_changed_since_the_listing_is_kept(root: Path, tmp_path: Path, change: str) -> None:
-    asked = request(root, tmp_path)
+    plan_request = request(root, tmp_path)
     file = root / "1.parquet"
     status = file.stat()
     if change == "size":
@@ -80,7 +80,7 @@ def test_file_changed_since_the_listing_is_kept(root: Path, tmp_path: Path, chan
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     else:
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns + 10**9))
-    assert kept(SelfIndexingTables(tmp_path / "scratch").open_scan(asked)) == [True, True]
+    assert kept(SelfIndexingTables(tmp_path / "scratch").open_scan(plan_request)) == [True, True]
 
 
 def test_rewritten_file_is_indexed_again(root: Path, tmp_path: Path) -> None:

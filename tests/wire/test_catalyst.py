@@ -162,8 +162,8 @@ def test_depth_is_bounded() -> None:
 
 def test_zones_are_sent_once_for_all_documents_of_a_request() -> None:
     hour = call("Hour", A, data_type="integer", timeZoneId="Asia/Tokyo")
-    told = call("EqualTo", hour, {"n": "lit", "t": "integer", "v": 5})
-    first, second = decode_conjuncts([told | {"zones": {"Asia/Tokyo": "32400;"}}, told])
+    comparison = call("EqualTo", hour, {"n": "lit", "t": "integer", "v": 5})
+    first, second = decode_conjuncts([comparison | {"zones": {"Asia/Tokyo": "32400;"}}, comparison])
     assert first == second
     assert isinstance(first, Compare)
     assert isinstance(first.left, Call)
@@ -186,7 +186,7 @@ def test_calendar_interval_is_accepted_as_constant_but_not_as_result() -> None:
     assert isinstance(decode(call("Add", A, data_type="interval")), Opaque)
 
 
-def test_conjuncts_are_read_separately() -> None:
+def test_conjuncts_are_decoded_independently() -> None:
     assert decode_conjuncts([A, None]) == [a, Opaque("<not understood>")]
     assert decode_conjuncts({"not": "a list"}) == []
 

@@ -41,12 +41,12 @@ def planned_filters(
     plan = json.loads(re.sub(r'(?<="value":)NAN\b', "NaN", text))
     if plan["error"]:
         raise ValueError(plan["error_message"])
-    found = [node["expressions"] for node in _nodes(plan) if node.get("type") == "LOGICAL_FILTER"]
-    if len(found) != 1:
+    filters = [node["expressions"] for node in _nodes(plan) if node.get("type") == "LOGICAL_FILTER"]
+    if len(filters) != 1:
         return None
     names = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
     return {
-        "filters": [_as_column_refs(each) for each in found[0]],
+        "filters": [_as_column_refs(each) for each in filters[0]],
         "column_binding_names_by_index": names,
     }
 

@@ -61,9 +61,11 @@ def expected(version: str, predicate: str) -> list[str]:
 @pytest.mark.parametrize("predicate", CASES)
 @pytest.mark.parametrize("version", PLANNED)
 def test_planned_document_is_read(version: str, predicate: str) -> None:
-    found = PLANNED[version][predicate]
-    assert [to_sql(each) for each in from_duckdb(found)] == expected(version, predicate)
-    assert [to_sql(each) for each in from_duckdb(json.dumps(found))] == expected(version, predicate)
+    planned = PLANNED[version][predicate]
+    assert [to_sql(each) for each in from_duckdb(planned)] == expected(version, predicate)
+    assert [to_sql(each) for each in from_duckdb(json.dumps(planned))] == expected(
+        version, predicate
+    )
 
 
 def test_documents_of_both_forms_exist() -> None:
@@ -273,8 +275,8 @@ def test_schema_supplies_types_and_must_agree_with_the_document(
     score = column(2, "INTEGER") | {"return_type": data_type}
     if data_type is None:
         del score["return_type"]
-    found = read(compare("GREATERTHAN", score, FIVE), schema=pa.schema({"score": schema}))
-    assert found == [sql]
+    conjuncts = read(compare("GREATERTHAN", score, FIVE), schema=pa.schema({"score": schema}))
+    assert conjuncts == [sql]
 
 
 def test_schema_supplies_the_spelling_of_columns() -> None:
@@ -326,7 +328,7 @@ def test_struct_fields_are_understood(name: str, which: Any, returns: str, sql: 
         assert is_opaque(each) if sql is None else to_sql(each) == sql
 
 
-def test_ambiguous_dotted_path() -> None:
+def test_ambiguous_dotted_path_is_opaque() -> None:
     names = ["b.c", "b", "b.x"]
     filters = [column(0, "INTEGER"), column(2, "INTEGER")]
     field = function(

@@ -128,9 +128,11 @@ def test_verdicts_are_sound(name: str, data: st.DataObject) -> None:
     check(compare(kind, place, constant(target, options[0])), truths, files)
 
     equals = [[answer("EQUAL", term, worth(each)) for each in options] for term in terms]
-    found = [True if True in each else None if None in each else False for each in equals]
+    truths_of_in = [True if True in each else None if None in each else False for each in equals]
     check(
-        operator("COMPARE_IN", place, *(constant(target, each) for each in options)), found, files
+        operator("COMPARE_IN", place, *(constant(target, each) for each in options)),
+        truths_of_in,
+        files,
     )
 
 
