@@ -28,7 +28,7 @@ demo: setup ## Run a dozen queries on TPC-H with tamis on and off, and compare
 	@$(PYTHON) -m bench.demo
 
 .PHONY: lint
-lint: setup ## Lint, types, layers, formatting
+lint: setup ## Check lint, types, layers and formatting
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -38,16 +38,16 @@ lint: setup ## Lint, types, layers, formatting
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --doctest-modules
 
 .PHONY: check
-check: lint ## lint, doctests, tests without Spark (under two minutes)
+check: lint ## Run lint, doctests and tests without Spark (under two minutes)
 	$(PYTEST) -m "not spark" -q python/tamis tests
 
 .PHONY: test
-test: lint ## Everything: lint, the tests of the Scala side, the whole of pytest
+test: lint ## Run lint, the Scala tests and all of pytest
 	$(SBT) test </dev/null
 	$(PYTEST) python/tamis tests
 
 .PHONY: differential
-differential: setup ## Compare with Spark on random data and queries, for longer (SEED=1 N=2000)
+differential: setup ## Run longer comparisons with Spark on random data and queries (SEED=1 N=2000)
 	HYPOTHESIS_PROFILE=long $(PYTHON) -m pytest tests/properties tests/differential
 	$(PYTHON) tests/differential/verdicts.py --seed $(or $(SEED),1) --count $(or $(N),2000)00
 	$(PYTHON) tests/differential/queries.py --seed $(or $(SEED),1) --count $(or $(N),2000)
@@ -77,20 +77,20 @@ sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300 ON
 	  $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: mutants
-mutants: $(INSTALLED) ## Make mistakes in the rules, one at a time: do tests notice? (ONLY=evaluate/dates SAMPLE=300 SEED=1)
+mutants: $(INSTALLED) ## Check that tests detect single mistakes in the rules (ONLY=evaluate/dates SAMPLE=300 SEED=1)
 	$(PYTHON) tests/mutants/run.py --seed $(or $(SEED),1) $(if $(ONLY),--only "$(ONLY)") \
 	  $(if $(SAMPLE),--sample $(SAMPLE))
 
 .PHONY: mutants-scala
-mutants-scala: setup ## Drop a guard from each rule of the Scala side: does its test notice? (ONLY=part of a name)
+mutants-scala: setup ## Check that tests detect removed guards in the Scala rules (ONLY=part of a name)
 	$(PYTHON) tests/mutants/scala_mutants.py $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: snapshots
-snapshots: $(INSTALLED) ## Record what the rules answer now, for tests/snapshots to compare with
+snapshots: $(INSTALLED) ## Record the current answers of the rules for tests/snapshots
 	$(PYTHON) -m tests.snapshots.recorded
 
 .PHONY: verdicts
-verdicts: setup ## Show every case of the tables of hits and misses
+verdicts: setup ## Run and show every case of tests/cases
 	$(PYTHON) -m pytest -v tests/cases
 
 .PHONY: test-versions
@@ -103,7 +103,7 @@ spark-suites: setup ## Run Spark's own test suites with tamis: one to two hours 
 	$(PYTHON) -m tests.spark_suites.run $(ONLY) $(if $(FULL),--full) $(ARGS)
 
 .PHONY: bench
-bench: setup ## Measure planning, scans and TPC-H; count files beside the peers (bench/)
+bench: setup ## Measure planning, scans and TPC-H; compare opened files with Iceberg and Delta (bench/)
 	@$(PYTHON) -m bench.planning
 	@$(PYTHON) -m bench.scans
 	@$(PYTHON) -m bench.tpch
@@ -116,12 +116,12 @@ format: setup ## Format Python and Scala sources
 	$(SBT) scalafmtAll sparkSuites/scalafmtAll scalafmtSbt </dev/null
 
 .PHONY: clean
-clean: ## Remove what was built (keeps .venv)
+clean: ## Remove build outputs and caches (keeps .venv)
 	rm -rf build dist target project/target project/project jvm-shim/target python/tamis/jars
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache spark-warehouse
 	find python tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-# A fresh pip, since 25.1 is the first that reads dependency groups.
+# Upgrade pip: 25.1 is the first version that reads dependency groups.
 $(INSTALLED): export TAMIS_JAR := later
 $(INSTALLED): pyproject.toml
 	@if command -v uv >/dev/null; then \
@@ -143,6 +143,6 @@ $(INSTALLED): pyproject.toml
 	fi
 	@touch $@
 
-# The jar is compiled against the pyspark of .venv, hence after it.
+# The jar is compiled against the pyspark of .venv and therefore depends on it.
 $(JAR): $(JAR_SOURCES) | $(INSTALLED)
 	$(SBT) shim/package </dev/null

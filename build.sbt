@@ -1,6 +1,6 @@
 // The Spark extension: Scala and Java sources in jvm-shim/, packed as one jar without dependencies.
-// It is compiled against the jars of an installed pyspark, so that it is built for exactly the Spark
-// that it is tested with; ./sbt finds them.
+// It is compiled against the jars of an installed pyspark, which ./sbt locates, so that it is built
+// for the Spark that it is tested with.
 
 val sparkJars = file(
   sys.props
@@ -8,7 +8,7 @@ val sparkJars = file(
 )
 val python = sys.props.getOrElse("tamis.python", "python3")
 
-// Spark's own Scala, to the patch level: 4.0 has 2.13.16, 4.1 2.13.17, 4.2 and 4.3 2.13.18.
+// The exact Scala version of Spark: 4.0 has 2.13.16, 4.1 2.13.17, 4.2 and 4.3 2.13.18.
 val sparkScalaVersion = {
   val Library = """scala-library-(\d+\.\d+\.\d+)\.jar""".r
   sparkJars
@@ -18,7 +18,7 @@ val sparkScalaVersion = {
     .getOrElse(sys.error(s"no scala-library jar in $sparkJars"))
 }
 
-// The version of Spark in those jars.
+// The Spark version of those jars.
 lazy val sparkVersion = {
   val Core = """spark-core_2\.13-(.+)\.jar""".r
   sparkJars
@@ -28,7 +28,7 @@ lazy val sparkVersion = {
     .getOrElse(sys.error(s"no spark-core jar in $sparkJars"))
 }
 
-// The one place of the version; pyproject.toml reads the same file.
+// The single source of the version; pyproject.toml reads the same file.
 val tamisVersion = {
   val Line = """__version__ = "(.+)"""".r
   IO.readLines(file("python/tamis/_version.py"))
@@ -36,7 +36,7 @@ val tamisVersion = {
     .getOrElse(sys.error("no __version__ in python/tamis/_version.py"))
 }
 
-// What the jar speaks, for who only looks into it (python -m tamis doctor).
+// The wire version of the jar, for tools that only inspect it (python -m tamis doctor).
 val wireVersion = {
   val Line = """  val Version = (\d+)""".r
   val source = file("jvm-shim/src/main/scala/io/tamis/wire/Messages.scala")
@@ -45,7 +45,7 @@ val wireVersion = {
     .getOrElse(sys.error(s"no Version in $source"))
 }
 
-// What Spark needs opened on JDK 17 and newer (org.apache.spark.launcher.JavaModuleOptions).
+// Packages that Spark opens on JDK 17 and newer (org.apache.spark.launcher.JavaModuleOptions).
 val moduleOptions = Seq(
   "java.base/java.lang",
   "java.base/java.lang.invoke",
@@ -95,7 +95,7 @@ lazy val shim = project
     ),
     javacOptions ++= Seq("-encoding", "utf-8", "--release", "17", "-Xlint:all,-processing"),
 
-    // The registries of confs and reasons are Python's files; both sides read the same bytes.
+    // The registries of confs and reasons are the files of Python; both sides read the same ones.
     Compile / resourceGenerators += Def.task {
       val target = (Compile / resourceManaged).value / "io" / "tamis"
       val registries = Seq("conf.json", "reasons.json").map { name =>
@@ -107,12 +107,12 @@ lazy val shim = project
       properties +: registries
     },
 
-    // A fixed name, and a copy inside the Python package, where `python -m tamis jar` finds it.
+    // A fixed name, and a copy inside of the Python package for `python -m tamis jar`.
     Compile / packageBin / artifactPath := target.value / "tamis.jar",
     Compile / packageBin := {
       val jar = (Compile / packageBin).value
       val packaged = file("python/tamis/jars/tamis.jar")
-      // Renamed into place: a running Spark keeps the old file open and whole.
+      // Renamed into place: a running Spark keeps the old file open and intact.
       val fresh = file("python/tamis/jars/tamis.jar.new")
       IO.copyFile(jar, fresh)
       IO.move(fresh, packaged)
@@ -140,7 +140,7 @@ lazy val shim = project
 lazy val writeClasspath = taskKey[File]("Writes the classpath of Spark's own test suites to a file")
 
 // Spark's own test suites with the extension: see tests/spark_suites/README.md. The root project does
-// not aggregate it, so that only `make spark-suites` downloads the test jars.
+// not aggregate it: only `make spark-suites` downloads the test jars.
 lazy val sparkSuites = project
   .in(file("tests/spark_suites"))
   .settings(
@@ -163,7 +163,7 @@ lazy val sparkSuites = project
       ("org.apache.parquet" % "parquet-avro" % "1.16.0").intransitive(),
       ("org.apache.parquet" % "parquet-column" % "1.16.0" classifier "tests").intransitive()
     ),
-    // Classes first, then jars, one path a line. The jars of pyspark are not among them.
+    // Classes first, then jars, one path per line, without the jars of pyspark.
     writeClasspath := {
       val compiled = (Compile / products).value
       val file = target.value.getParentFile / s"classpath-$sparkVersion.txt"

@@ -1,9 +1,9 @@
-"""Build hook: the wheel carries the Spark extension as `tamis/jars/tamis.jar`.
+"""Build hook: the wheel contains the Spark extension as `tamis/jars/tamis.jar`.
 
-The jar is built by ./sbt where it is missing or older than its sources. That needs Java 17 and a
-Python with pyspark: the one that runs this build, to which `dependencies` adds pyspark.
-With TAMIS_JAR=later in the environment nothing is compiled; `make setup` does so, and then makes
-the jar itself.
+./sbt builds the jar if it is missing or older than its sources. That needs Java 17 and a Python
+with pyspark: the one that runs this build, to which `dependencies` adds pyspark. With
+TAMIS_JAR=later in the environment nothing is compiled; `make setup` uses this and then builds the
+jar itself.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SOURCES = (
 
 class ExtensionJarHook(BuildHookInterface[Any]):
     def dependencies(self) -> list[str]:
-        """Asked before the build: pyspark, 450 MB, only where something has to be compiled."""
+        """Return pyspark (450 MB) only if the jar has to be compiled. Called before the build."""
         if not self._needs_jar():
             return []
         pyproject = tomllib.loads((Path(self.root) / "pyproject.toml").read_text("utf-8"))
         return [r for r in pyproject["dependency-groups"]["build"] if r.startswith("pyspark")]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the jar where needed. Raises CalledProcessError when sbt fails."""
+        """Build the jar if necessary. Raise CalledProcessError if sbt fails."""
         if not self._needs_jar():
             return
         subprocess.run(
@@ -48,13 +48,13 @@ class ExtensionJarHook(BuildHookInterface[Any]):
         )
 
     def _needs_jar(self) -> bool:
-        if self.target_name == "sdist":  # sources only: whoever builds from it compiles
+        if self.target_name == "sdist":  # sources only: a build from them compiles the jar
             return False
         return os.environ.get("TAMIS_JAR") != "later" and not is_current(Path(self.root))
 
 
 def is_current(root: Path) -> bool:
-    """Whether the jar exists and is no older than anything that it is made of."""
+    """Return whether the jar exists and is at least as new as all of its sources."""
     jar = root / JAR
     if not jar.is_file():
         return False

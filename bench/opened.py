@@ -1,7 +1,7 @@
-"""Which files are really opened, as the kernel of Linux tells it (inotify).
+"""The files that are really opened, as reported by the Linux kernel (inotify).
 
-Plans and metrics say what a scan was given. That is not what is opened: LIMIT stops early, run-time
-filters come late, and sources count in their own ways. The kernel sees all of them alike.
+Plans and metrics show the files of a scan, not the opened ones: LIMIT stops early, run-time filters
+arrive late, and sources count in different ways. The kernel reports all of them in the same way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EVENT = struct.Struct("iIII")  # descriptor of the watch, kind, cookie, length 
 
 
 class Opened:
-    """A context; after it `files` are the Parquet files under the directories opened meanwhile.
+    """A context. After it, `files` are the Parquet files in the directories that were opened in it.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

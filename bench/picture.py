@@ -1,7 +1,7 @@
-"""`python -m bench.picture`: docs/before_after.svg, the picture of the README, from a run.
+"""`python -m bench.picture`: write docs/before_after.svg, the picture in the README, from a run.
 
-One query on lineitem in 200 files, with tamis off and on in turn; a square is a file, in the order
-of the listing, and it is filled if the file was opened.
+It shows one query on lineitem in 200 files, with tamis off and on in turn. A square is a file, in
+listing order. It is filled if the file was opened.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ text { font: 14px system-ui, sans-serif; fill: #1f2328 }
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one way to run the query opened, of how many files, and how long it took."""
+    """A run of the query: the opened files of all files, and the time."""
 
     who: str
     opened: Sequence[bool]
@@ -77,13 +77,13 @@ def main() -> None:
 
 
 def drawn(sql: str, panels: Sequence[Panel]) -> str:
-    """The picture as SVG, legible on light and on dark pages."""
+    """Return the picture as SVG, legible on light and dark pages."""
     select, where, filters = sql.partition(" WHERE")
-    said = "; ".join(f"{panel.who}: {panel.caption}" for panel in panels)
+    label = "; ".join(f"{panel.who}: {panel.caption}" for panel in panels)
     parts = "\n".join(line for i, panel in enumerate(panels) for line in _panel(panel, i * _PANEL))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_PANEL * len(panels)} {_HEIGHT}" '
-        f'role="img">\n<title>{escape(said)}</title>\n<style>{_STYLE}</style>\n'
+        f'role="img">\n<title>{escape(label)}</title>\n<style>{_STYLE}</style>\n'
         f'<text class="sql" x="2" y="14">{escape(select)}</text>\n'
         f'<text class="sql" x="2" y="31">{escape((where + filters).strip())}</text>\n'
         f"{parts}\n</svg>\n"

@@ -1,4 +1,4 @@
-"""The Spark that a benchmark runs in: this process, two threads, tamis as it is by default."""
+"""The Spark session of a benchmark: this process, two threads, default settings of tamis."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def session(memory: str, confs: dict[str, str] | None = None) -> SparkSession:
-    """`memory`: of the driver, as in 4g."""
+    """Return a session. `memory`: driver memory, such as 4g."""
     from pyspark.sql import SparkSession
 
     import tamis

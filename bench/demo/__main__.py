@@ -1,4 +1,4 @@
-"""Starts the application through spark-submit, as anyone would, and prints what it reports."""
+"""Starts the application through spark-submit, as a user would, and prints its report."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def spark_submit() -> list[str]:
-    """The two confs that turn tamis on; the others fit Spark to a small machine."""
+    """Return the command with the two confs that enable tamis; the others suit a small machine."""
     jar = subprocess.run(
         [sys.executable, "-m", "tamis", "jar"], capture_output=True, text=True, check=True
     )
@@ -75,13 +75,13 @@ def spark_submit() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This environment; the driver's Python is this one, and finds tamis and bench in the tree."""
+    """Return this environment; the driver uses this Python, and tamis and bench of this tree."""
     path = os.pathsep.join([str(REPOSITORY / "python"), str(REPOSITORY)])
     return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
 
 
 def documents(application: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """What the application reports; other lines on its stdout are not ours."""
+    """Yield the documents that the application reports; skip other lines on its stdout."""
     assert application.stdout is not None
     for line in application.stdout:
         if line.startswith("{"):

@@ -1,6 +1,6 @@
 """The application that spark-submit runs: `app.py DATA ROUNDS`.
 
-Writes one JSON document a line to stdout: {"step": …} as it goes on, and for every query
+It writes one JSON document per line to stdout: {"step": …} for progress, and for every query
 {"query", "equal", "scans", "native_files", "seconds_on", "seconds_off"}; last {"warnings": […]}.
 """
 
@@ -23,7 +23,7 @@ from bench.demo.queries import QUERIES, Query
 
 def main(data: Path, rounds: int) -> None:
     spark = SparkSession.builder.appName("tamis demo").getOrCreate()
-    say(step="making the tables")
+    say(step="creating the tables")
     switch(spark, on=False)
     tables.make(spark, data)
     say(step="building the index")
@@ -38,7 +38,7 @@ def main(data: Path, rounds: int) -> None:
 
 
 def run(spark: SparkSession, query: Query, rounds: int) -> dict[str, Any]:
-    """One query, on and off in turn. The first round warms up, and is not timed."""
+    """Run one query with tamis on and off in turn. The first round warms up and is not timed."""
     seconds: dict[bool, list[float]] = {True: [], False: []}
     answers: list[list[tuple[Any, ...]]] = []
     last: dict[bool, DataFrame] = {}
@@ -65,14 +65,14 @@ def switch(spark: SparkSession, *, on: bool) -> None:
 
 
 def scans(spark: SparkSession, df: DataFrame) -> list[dict[str, Any]]:
-    """What tamis kept of every scan of a DataFrame."""
+    """Return what tamis kept in every scan of a DataFrame."""
     jvm: Any = spark._jvm
-    found: list[dict[str, Any]] = json.loads(jvm.io.tamis.Tamis.explain(df._jdf))["scans"]
-    return found
+    documents: list[dict[str, Any]] = json.loads(jvm.io.tamis.Tamis.explain(df._jdf))["scans"]
+    return documents
 
 
 def native_files(df: DataFrame) -> int:
-    """How many files Spark alone opened for a DataFrame that has run."""
+    """Return how many files plain Spark opened for a DataFrame that has run."""
     return sum(
         scan.metrics().apply("numFiles").value()
         for scan in leaves(df._jdf.queryExecution().executedPlan())
@@ -81,7 +81,7 @@ def native_files(df: DataFrame) -> int:
 
 
 def leaves(plan: Any) -> Iterator[Any]:
-    """The scans of a physical plan, also inside the stages of adaptive execution."""
+    """Yield the scans of a physical plan, including those in stages of adaptive execution."""
     name = plan.getClass().getSimpleName()
     if name == "AdaptiveSparkPlanExec":
         yield from leaves(plan.executedPlan())

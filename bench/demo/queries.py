@@ -1,4 +1,4 @@
-"""The queries of the demonstration. Each gives few rows, so that reading takes the time."""
+"""The queries of the demonstration. Each returns few rows, so that reading dominates the time."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`title` says what kind of predicate it shows; `sql` gives the same rows on every run."""
+    """`title` names the kind of predicate; `sql` returns the same rows on every run."""
 
     title: str
     sql: str
 
 
 def _revenue(where: str, table: str = "lineitem") -> str:
-    """SQL that has to read two columns of every row that `where` lets pass."""
+    """Return SQL that reads two columns of every row that satisfies `where`."""
     return f"SELECT count(*), sum(l_extendedprice * l_discount) FROM {table} WHERE {where}"
 
 
@@ -34,7 +34,7 @@ QUERIES = (
         _revenue("l_shipdate < DATE'1992-02-01' OR l_receiptdate > DATE'1998-12-20'"),
     ),
     Query("IS NULL", _revenue("l_comment IS NULL")),
-    # The directories end with the year, so every file that is kept satisfies the whole predicate.
+    # Directories end at year boundaries, so every kept file fully matches.
     Query(
         "a year, exact",
         _revenue(
@@ -65,5 +65,5 @@ QUERIES = (
     ),
     Query("year(date)", _revenue("year(l_shipdate) = 1995")),
     Query("not clustered", _revenue("l_quantity = 25 AND l_shipmode = 'MAIL'")),
-    Query("nobody can", _revenue("l_comment LIKE '%special%'")),
+    Query("cannot prune", _revenue("l_comment LIKE '%special%'")),
 )

@@ -1,4 +1,4 @@
-"""What the demonstration prints."""
+"""The printed output of the demonstration."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Result = dict[str, Any]
 
 
 def command_line(command: Sequence[str], repository: Path) -> str:
-    """The command as someone would type it in the repository."""
+    """Return the command as a user would type it in the repository."""
     words = [word.replace(f"{repository}/", "") for word in command]
     return "[dim]" + shlex.join(words) + "[/]\n"
 
 
 def table(results: Sequence[Result]) -> Table:
-    """Numerator and denominator of every query; fits 80 columns."""
-    made = _plain("TPC-H at scale 1: what is opened, and how long it takes (median of seconds)")
+    """Return numerator and denominator of every query; fits 80 columns."""
+    made = _plain("TPC-H at scale 1: opened files and bytes, and median time in seconds")
     made.add_column("query", no_wrap=True)
     for heading in ("files\nopened", "Spark\nalone", "MB\nopened", "exact", "resi-\ndual"):
         made.add_column(heading, justify="right", no_wrap=True)
@@ -56,8 +56,8 @@ def _sum(scans: Sequence[dict[str, Any]], field: str) -> int:
 
 
 def reasons(results: Sequence[Result]) -> Table:
-    """What stays of the predicates of scans that open every file, each once, and why."""
-    made = _plain("Where every file is opened, and why")
+    """Return why scans that open every file cannot prune, each residual once."""
+    made = _plain("Queries that open every file, and why")
     made.add_column("predicate", ratio=2)
     made.add_column("reason", ratio=3)
     scans = (scan for result in results for scan in result["scans"])
@@ -85,12 +85,12 @@ def _plain(title: str) -> Table:
 
 
 def failures(results: Sequence[Result]) -> list[str]:
-    """What is wrong, in sentences; empty when the demonstration shows what it should."""
-    found = [
+    """Return what is wrong, in sentences; empty if the demonstration succeeded."""
+    problems = [
         f"{r['query']}: the answers with tamis on and off differ."
         for r in results
         if not r["equal"]
     ]
     if all(_sum(r["scans"], "files_kept") == _sum(r["scans"], "files_total") for r in results):
-        found.append("tamis skipped no file at all.")
-    return found
+        problems.append("tamis skipped no file at all.")
+    return problems

@@ -1,4 +1,4 @@
-"""The tables of the demonstration: TPC-H at scale 1, clustered by date, once partitioned too."""
+"""The tables of the demonstration: TPC-H at scale 1, clustered by date, once also partitioned."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TABLES = ("lineitem", "lineitem_by_year", "orders")  # the second is made from the first
+TABLES = ("lineitem", "lineitem_by_year", "orders")  # the second is created from the first
 
-# Table -> how many files, and the column by whose ranges rows are put into them.
+# Table -> how many files, and the column that rows are range-partitioned by.
 CLUSTERED = {"lineitem": (200, "l_shipdate"), "orders": (50, "o_orderdate")}
 
 
 def make(spark: SparkSession, data: Path) -> None:
-    """Write what is missing under `data`, and register every table as a temporary view."""
+    """Write missing tables under `data`, and register every table as a temporary view."""
     for name in TABLES:
         path = data / name
         if not (path / "_SUCCESS").exists():  # Spark's mark of a finished write
@@ -29,7 +29,7 @@ def make(spark: SparkSession, data: Path) -> None:
 
 
 def generate(target: Path, tables: Sequence[str], scale: float = 1) -> Path:
-    """One Parquet file a table, `target`/NAME.parquet, made by the generator if need be."""
+    """Return `target`, with one Parquet file NAME.parquet per table, generated if necessary."""
     if not (target / "done").exists():
         generator = Path(sys.executable).with_name("tpchgen-cli")
         command = [str(generator), "parquet", f"--scale-factor={scale:g}"]
@@ -40,7 +40,7 @@ def generate(target: Path, tables: Sequence[str], scale: float = 1) -> Path:
 
 
 def write_clustered(rows: DataFrame, path: Path, files: int, *columns: str) -> None:
-    """That many files, each of a range of the columns, sorted by them."""
+    """Write this many files, range-partitioned and sorted by the columns."""
     ranged = rows.repartitionByRange(files, *columns)
     ranged.sortWithinPartitions(*columns).write.mode("overwrite").parquet(str(path))
 
@@ -56,12 +56,12 @@ def _write(spark: SparkSession, name: str, data: Path) -> None:
 
 
 def _write_by_year(spark: SparkSession, lineitem: Path, path: Path) -> None:
-    """File by file, without a shuffle: each becomes a file again, or two where a year ends."""
+    """Write by year without a shuffle: each file becomes one file, or two at a year boundary."""
     from pyspark.sql.functions import year
 
     session = spark.newSession()
     session.conf.set("spark.tamis.enabled", "false")
-    # Opening a file counts for as much as a task may read, so that no task gets a second one.
+    # The cost of opening a file equals the limit of a task, so that no task gets a second one.
     session.conf.set("spark.sql.files.maxPartitionBytes", "4MB")
     session.conf.set("spark.sql.files.openCostInBytes", "4MB")
     dated = session.read.parquet(str(lineitem)).withColumn("year", year("l_shipdate"))

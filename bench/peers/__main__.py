@@ -1,4 +1,4 @@
-"""`python -m bench.peers`: print how many files each opens, by predicate and by query.
+"""`python -m bench.peers`: print how many files each system opens, by predicate and by query.
 
 One session, the same files: Spark's own Parquet source with tamis off and on, Iceberg and Delta.
 """
@@ -22,7 +22,7 @@ _PEERS = ("tamis", "Spark", "Iceberg", "Delta")
 
 
 def session(folder: Path) -> SparkSession:
-    """A session with all four; the extension of tamis comes last."""
+    """Return a session with all four; the extension of tamis comes last."""
     confs = {
         **packages.confs(packages.ICEBERG, packages.DELTA),
         **packages.lakes(folder / "iceberg"),

@@ -1,5 +1,5 @@
-"""Files that the plans of filters read. Nothing is run but the count of files that hold rows: no
-method opens fewer, unless it knows more than the files' contents.
+"""Files that the plans of filters read. Only the count of files with matching rows runs: no method
+opens fewer files unless it has more information than the contents of single files.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _WIDTH = 72
 
 
 def opened(frame: DataFrame) -> int:
-    """How many data files the plan of one scan reads, of a V1 file source or of Iceberg."""
+    """Return how many data files the plan of a scan reads, for a V1 file source or Iceberg."""
     plan = frame._jdf.queryExecution().sparkPlan()
     leaves = plan.collectLeaves()
     if leaves.isEmpty():
         return 0
     (leaf,) = (leaves.apply(i) for i in range(leaves.size()))
     name = str(leaf.getClass().getSimpleName())
-    if name == "LocalTableScanExec":  # Spark found out by itself that there is no row
+    if name == "LocalTableScanExec":  # Spark itself proves that no row matches
         return 0
     if name == "BatchScanExec":
         leaf.inputPartitions()
@@ -36,7 +36,7 @@ def opened(frame: DataFrame) -> int:
 
 
 def kept(frame: DataFrame) -> int:
-    """How many files the plan reads with tamis on."""
+    """Return how many files the plan reads with tamis on."""
     scans: list[dict[str, Any]] = json.loads(
         frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf)
     )
@@ -48,7 +48,7 @@ def kept(frame: DataFrame) -> int:
 
 
 def holding(spark: SparkSession, path: Path, predicates: Sequence[str]) -> list[int]:
-    """How many files hold a row of which each predicate is true, in one pass over all rows."""
+    """Return how many files contain a row that satisfies each predicate, in one pass."""
     spark.conf.set("spark.tamis.enabled", "false")
     spark.read.parquet(str(path)).createOrReplaceTempView("every_row")
     flags = [
@@ -62,7 +62,7 @@ def holding(spark: SparkSession, path: Path, predicates: Sequence[str]) -> list[
 
 
 def compare(spark: SparkSession, layout: Layout, sources: Sources) -> Iterator[list[str]]:
-    """One row a predicate: text, files that hold rows, tamis, native, Iceberg, Delta."""
+    """Yield one row per predicate: text, files with rows, tamis, native, Iceberg, Delta."""
     path = sources.path
     for predicate, ideal in zip(
         layout.predicates, holding(spark, path, layout.predicates), strict=True

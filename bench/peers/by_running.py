@@ -1,4 +1,4 @@
-"""Files of lineitem that queries open, each of which is run: what is chosen at run time counts."""
+"""Files of lineitem that queries open. Every query runs, so choices at run time count too."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def compare(spark: SparkSession, queries: Sequence[Query], sources: Sources) -> Iterator[list[str]]:
-    """One row a query: text, ideal, tamis, native, Iceberg, Delta.
+    """Yield one row per query: text, ideal, tamis, native, Iceberg, Delta.
 
-    Raises where the answers are not the same rows.
+    Raises:
+        AssertionError: The answers do not have the same rows.
     """
     from pyspark.sql.functions import input_file_name
 
@@ -43,7 +44,7 @@ def compare(spark: SparkSession, queries: Sequence[Query], sources: Sources) -> 
 def _run(
     spark: SparkSession, query: Query, table: str, sources: Sources, on: bool
 ) -> tuple[object, int]:
-    """The answer, as far as it is the same on every run, and how many files were opened."""
+    """Return the deterministic part of the answer, and the number of opened files."""
     before = {name: spark.conf.get(name) for name in query.confs}
     for name, value in {**query.confs, "spark.tamis.enabled": str(on).lower()}.items():
         spark.conf.set(name, value)
@@ -58,7 +59,7 @@ def _run(
 
 
 def say_warnings(spark: SparkSession) -> None:
-    """Of tamis: where it gave up, the figures are those of plain Spark."""
+    """Print the warnings of tamis: after a fallback, the figures are those of plain Spark."""
     jvm: Any = spark._jvm
     for warning in jvm.io.tamis.Tamis.warnings():
         print(f"warning: {warning}", file=sys.stderr)

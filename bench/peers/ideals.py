@@ -1,8 +1,8 @@
-"""The fewest files that a query has to open, found by reading every row.
+"""The fewest files that a query has to open, determined by reading every row.
 
-Row counts, and least and greatest values of whole files, may be known without opening them; which
-rows a file holds may not. A method that knows more, such as the values of a file beside each other,
-can open fewer for min and max.
+Row counts and the least and greatest values of whole files may be known without opening them; the
+rows of a file may not. A method with more information, such as how values are combined in the rows
+of a file, can open fewer for min and max.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Ideal(ABC):
     @abstractmethod
     def files(self, spark: SparkSession, table: str) -> int:
-        """How many. The table has a column `file` beside those of lineitem; tamis has to be off."""
+        """Return how many. The table is lineitem with a column `file`; tamis has to be off."""
 
 
 def _rows(spark: SparkSession, sql: str) -> list[Any]:
@@ -27,7 +27,7 @@ def _rows(spark: SparkSession, sql: str) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Nothing(Ideal):
-    """What is known of whole files is the answer."""
+    """Facts about whole files give the answer."""
 
     def files(self, spark: SparkSession, table: str) -> int:
         return 0
@@ -35,7 +35,7 @@ class Nothing(Ideal):
 
 @dataclass(frozen=True, slots=True)
 class Holding(Ideal):
-    """All files that hold a row of which this is true: one that counts, has a partner."""
+    """All files with a row that satisfies this condition, such as having a partner."""
 
     where: str
 
@@ -47,7 +47,7 @@ class Holding(Ideal):
 
 @dataclass(frozen=True, slots=True)
 class Boundary(Ideal):
-    """Files that hold rows of which this is true, and other rows."""
+    """Files with rows that satisfy this condition and with other rows."""
 
     where: str
 
@@ -59,7 +59,7 @@ class Boundary(Ideal):
 
 @dataclass(frozen=True, slots=True)
 class Enough(Ideal):
-    """The fewest files that hold so many of the rows of which this is true."""
+    """The fewest files that together contain this many rows that satisfy the condition."""
 
     rows: int
     where: str
@@ -71,7 +71,7 @@ class Enough(Ideal):
 
 @dataclass(frozen=True, slots=True)
 class First(Ideal):
-    """Files with one of the first rows, and of those that tie for the last places the fewest."""
+    """Files with one of the first rows, and the fewest files that tie for the last places."""
 
     rows: int
     order: str
@@ -85,12 +85,12 @@ class First(Ideal):
         sql = (
             f"SELECT place, file, count(*) FROM ({placed}) WHERE place <= {self.rows} GROUP BY ALL"
         )
-        found = _rows(spark, sql)
-        last = max(place for place, _, _ in found)
-        before = {file for place, file, _ in found if place < last}
-        # the place of the first that ties is one more than how many come before
+        ranked = _rows(spark, sql)
+        last = max(place for place, _, _ in ranked)
+        before = {file for place, file, _ in ranked if place < last}
+        # The rank of the first tied row is one more than the number of rows before it.
         missing = self.rows - (last - 1)
-        ties = {file: count for place, file, count in found if place == last}
+        ties = {file: count for place, file, count in ranked if place == last}
         missing -= sum(count for file, count in ties.items() if file in before)
         others = [count for file, count in ties.items() if file not in before]
         return len(before) + _fewest(missing, others)

@@ -1,7 +1,7 @@
 """lineitem in four layouts, and the same files as Iceberg and as Delta tables.
 
-Iceberg takes the files as they lie (add_files). Delta wants its log beside them, so it gets hard
-links of its own, and converts these in place.
+Iceberg adds the existing files (add_files). Delta needs its log next to the files, so it gets hard
+links of its own and converts these in place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`sorted_by`: the columns by whose ranges rows are put into files; none: the demo's."""
+    """`sorted_by`: the columns that rows are range-partitioned by; empty: the demo's layout."""
 
     name: str
     title: str
@@ -41,7 +41,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The same files as a directory, which tamis has an index of, and as tables of the others."""
+    """The same files as a directory with a tamis index, and as tables of the other systems."""
 
     path: Path
     iceberg: str
@@ -76,7 +76,7 @@ _CALENDAR = """
 
 
 def make(spark: SparkSession, demo: Path, folder: Path) -> dict[str, Path]:
-    """Write what is missing; returns the directory of each layout by its name."""
+    """Write missing data. Return the directory of each layout by its name."""
     tables.make(spark, demo)
     places = {}
     for layout in LAYOUTS:
@@ -97,7 +97,7 @@ def sources(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> So
 
 
 def dimensions(spark: SparkSession, demo: Path, folder: Path) -> None:
-    """The views `orders` and `calendar`, with indexes."""
+    """Create the views `orders` and `calendar`, with indexes."""
     calendar = folder / "calendar"
     if not (calendar / "_SUCCESS").exists():
         spark.sql(_CALENDAR).coalesce(1).write.mode("overwrite").parquet(str(calendar))
@@ -107,7 +107,7 @@ def dimensions(spark: SparkSession, demo: Path, folder: Path) -> None:
 
 
 def _to_delta(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> Path:
-    """A Delta table of hard links of the files, with statistics."""
+    """Return a Delta table of hard links of the files, with statistics."""
     target = folder / "delta" / layout.name
     if not (target / "_delta_log" / f"{0:020}.json").exists():  # its first commit
         shutil.rmtree(target, ignore_errors=True)
@@ -123,7 +123,7 @@ def _to_delta(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> 
 
 
 def _to_iceberg(spark: SparkSession, layout: Layout, path: Path) -> str:
-    """An Iceberg table over the very files, with the metrics that it reads from their footers."""
+    """Return an Iceberg table over the same files, with metrics from their footers."""
     schema = spark.read.parquet(str(path)).schema
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
     partitioned = f" PARTITIONED BY ({layout.partitioned_by})" * bool(layout.partitioned_by)

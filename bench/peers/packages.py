@@ -1,4 +1,4 @@
-"""The jars of other sources, fetched from Maven Central by Spark's Ivy client, and their confs."""
+"""The jars of other sources, which Spark's Ivy client downloads from Maven Central, and confs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ AVRO = "org.apache.spark:spark-avro_2.13:4.1.1"
 
 #: The catalog of the Iceberg tables.
 CATALOG = "ice"
-#: What was fetched stays here, and is not fetched again.
+#: Downloads are kept here and not repeated.
 _CACHE = Path(__file__).resolve().parents[2] / "build" / "ivy"
-#: What they depend on and Spark has.
+#: Dependencies that Spark already contains.
 _OF_SPARK = (
     "com.fasterxml.jackson.core",
     "com.fasterxml.jackson.datatype",
@@ -36,7 +36,7 @@ _OF_SPARK = (
 
 
 def confs(*packages: str) -> dict[str, str]:
-    """What a session needs to load them. Where one cannot be fetched it does not start."""
+    """Return the confs that load the packages. A session fails to start if a download fails."""
     return {
         "spark.jars.packages": ",".join(packages),
         "spark.jars.excludes": ",".join(f"{group}:*" for group in _OF_SPARK),
@@ -45,7 +45,7 @@ def confs(*packages: str) -> dict[str, str]:
 
 
 def lakes(warehouse: Path) -> dict[str, str]:
-    """The extensions and catalogs of Iceberg and Delta; Iceberg's tables lie in the warehouse."""
+    """Return the extensions and catalogs of Iceberg and Delta; Iceberg stores in the warehouse."""
     extensions = (
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "io.delta.sql.DeltaSparkSessionExtension",

@@ -1,11 +1,11 @@
-"""Predicates on lineitem by layout: the column that a layout is sorted by stands in each."""
+"""Predicates on lineitem by layout. Each contains the column that the layout is sorted by."""
 
 from __future__ import annotations
 
 from typing import Final
 
 _DAY: Final = "DATE'1995-03-15'"
-#: A key of each of the first thousand orders of the middle of the table.
+#: Keys of the first thousand orders from the middle of the table.
 _KEYS: Final = ", ".join(str(key) for key in range(3_000_000, 3_004_000, 4))
 
 BY_DATE: Final = (

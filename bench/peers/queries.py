@@ -1,7 +1,7 @@
-"""Queries by layout whose files are chosen by more than a filter, each with the ideal.
+"""Queries by layout that choose files by more than a filter, each with its ideal.
 
-`{t}` is lineitem in the layout. Beside it stand `orders`, clustered by o_orderdate, and `calendar`,
-one file with a row a day; both are plain Parquet for all.
+`{t}` is lineitem in the layout. There are also `orders`, clustered by o_orderdate, and `calendar`,
+one file with one row per day; both are plain Parquet for all systems.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SHUFFLED: Final = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`any_rows`: the answer may differ from run to run, as that of LIMIT without ORDER BY may."""
+    """`any_rows`: the answer may differ between runs, as with LIMIT without ORDER BY."""
 
     sql: str
     ideal: Ideal
@@ -41,7 +41,7 @@ def _where(condition: str) -> str:
 
 
 def _first(order: str, where: str = "true", rows: int = 10) -> Query:
-    # only what is ordered by: the rows of equal keys are anybody's choice
+    # Only the sort keys: the other columns of rows with equal keys are arbitrary.
     columns = order.replace(" DESC", "")
     return Query(
         f"SELECT {columns} FROM {{t}}{_where(where)} ORDER BY {order} LIMIT {rows}",
@@ -50,7 +50,7 @@ def _first(order: str, where: str = "true", rows: int = 10) -> Query:
 
 
 def _both(sql: str, holds: str) -> tuple[Query, Query]:
-    """With joins as Spark chooses them, which broadcasts small sides, and with none broadcast."""
+    """Return the query with Spark's choice of joins, which broadcasts small sides, and shuffled."""
     return Query(sql, Holding(holds)), Query(sql, Holding(holds), _SHUFFLED)
 
 

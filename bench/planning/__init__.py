@@ -1,1 +1,1 @@
-"""What planning costs, by the number of files."""
+"""The cost of planning by the number of files."""

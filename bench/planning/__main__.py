@@ -31,14 +31,14 @@ def main() -> None:
     if arguments.part in ("functions", "all"):
         print("\n".join(["", "Functions, CPU milliseconds", "", *functions.table()]))
     if arguments.part in ("row-groups", "all"):
-        found = row_groups.table(arguments.folder.resolve())
-        print("\n".join(["", "Row groups, milliseconds of the planner", "", *found]))
+        rows = row_groups.table(arguments.folder.resolve())
+        print("\n".join(["", "Row groups, milliseconds of the planner", "", *rows]))
     if arguments.part in ("first-touch", "all"):
-        found = first_touch.table(arguments.folder.resolve())
-        print("\n".join(["", "First touch of a column, CPU milliseconds", "", *found]))
+        rows = first_touch.table(arguments.folder.resolve())
+        print("\n".join(["", "First touch of a column, CPU milliseconds", "", *rows]))
     if arguments.part in ("memory", "all"):
-        found = memory.table(arguments.folder.resolve())
-        print("\n".join(["", "Anonymous memory of an index that records much", "", *found]))
+        rows = memory.table(arguments.folder.resolve())
+        print("\n".join(["", "Anonymous memory of an index with row statistics", "", *rows]))
     if arguments.part in ("round-trip", "all"):
         print("\n".join(["", "Round trip, milliseconds", "", *_round_trip(arguments)]))
     if arguments.part in ("explain", "all"):

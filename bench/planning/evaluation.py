@@ -1,9 +1,9 @@
-"""Evaluation alone: from predicates to kept files, over statistics that are resident.
+"""Evaluation alone: from predicates to kept files, over statistics in memory.
 
-CPU time of one thread; the minimum of interleaved rounds, in which every case finds the processor's
-cache full of what the others read; `range again` is the range right after itself. `numpy` is what
-the same range costs when it is written by hand over whole arrays, `pyarrow` the same with
-pyarrow.compute: both without NULLs, truth values or exactness, so they are a floor and not a rival.
+CPU time of one thread, the minimum of interleaved rounds, so that every case finds the processor's
+cache filled by the others; `range again` is the range directly after itself. `numpy` is the same
+range written by hand over whole arrays, `pyarrow` the same with pyarrow.compute: both without
+NULLs, truth values or exactness, as a lower limit.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _compare(name: str, operator: Comparison, value: int) -> Expr:
 
 
 def _range(size: int, name: str = "c0") -> list[Expr]:
-    """One in a hundred of the containers of the clustered column."""
+    """Return a range that matches one in a hundred containers of the clustered column."""
     start = 5 * size
     return [
         _compare(name, Comparison.GREATER_EQUAL, start),
@@ -83,7 +83,7 @@ def _range(size: int, name: str = "c0") -> list[Expr]:
 
 
 def cases(size: int) -> dict[str, Callable[[], object]]:
-    """The measured calls by name."""
+    """Return the measured calls by name."""
     statistics = Resident.random(size)
     segments = [Segment(slice(0, size), statistics)]
     first = statistics.columns["c0"]
@@ -93,7 +93,7 @@ def cases(size: int) -> dict[str, Callable[[], object]]:
     def tamis(conjuncts: list[Expr]) -> Callable[[], object]:
         return lambda: encode_kept(decide(conjuncts, segments, size).kept)
 
-    found: dict[str, Callable[[], object]] = {
+    figures_of: dict[str, Callable[[], object]] = {
         "range": tamis(_range(size)),
         "numpy": lambda: np.packbits((first.upper >= start) & (first.lower < stop)),
         "pyarrow": lambda: pc.and_(pc.greater_equal(upper, start), pc.less(lower, stop)),
@@ -103,17 +103,17 @@ def cases(size: int) -> dict[str, Callable[[], object]]:
         keys = tuple(int(k) for k in rng.integers(0, 10 * size, 1000))
         wide = [_compare(f"c{i}", Comparison.GREATER, size // 2) for i in range(1, COLUMNS - 2)]
         listed: Expr = In(Column(("c9",), LONG), keys, False)
-        found["ten conjuncts"] = tamis([*wide, listed, *_range(size)])
-        found["IN 1000"] = tamis([In(Column(("c0",), LONG), keys, False)])
-    return found
+        figures_of["ten conjuncts"] = tamis([*wide, listed, *_range(size)])
+        figures_of["IN 1000"] = tamis([In(Column(("c0",), LONG), keys, False)])
+    return figures_of
 
 
-#: The conjuncts of the two cases that are about them, and not about containers.
+#: Conjuncts of the cases that measure the number of conjuncts, not of containers.
 CONJUNCTS, FILES, KEYS = 50, 1_000, 100_000
 
 
 def fifty_conjuncts() -> dict[str, Callable[[], object]]:
-    """Ranges and ORs of 25 columns, over a thousand files: classified, evaluated, decided."""
+    """Return cases with ranges and ORs of 25 columns over a thousand files, by stage."""
     rng = np.random.default_rng(3)
     columns, conjuncts = {}, []
     for number in range(CONJUNCTS // 2):
@@ -138,7 +138,7 @@ def fifty_conjuncts() -> dict[str, Callable[[], object]]:
 
 
 def long_lists() -> dict[str, Callable[[], object]]:
-    """A list of 100,000 keys over 100,000 files, from the text of the question on."""
+    """Return cases with a list of 100,000 keys over 100,000 files, including its document."""
     rng = np.random.default_rng(4)
     lower = np.arange(KEYS) * 10
     statistics = Resident({"c0": _bounds(lower, lower + 9)}, KEYS)
@@ -155,34 +155,34 @@ def long_lists() -> dict[str, Callable[[], object]]:
 
 
 def best(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """CPU milliseconds by case, the least of interleaved rounds."""
-    found = dict.fromkeys(calls, float("inf"))
+    """Return CPU milliseconds by case, the minimum of interleaved rounds."""
+    figures_of = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for name, call in calls.items():
             started = time.process_time()
             call()
-            found[name] = min(found[name], time.process_time() - started)
-    return {name: 1000 * seconds for name, seconds in found.items()}
+            figures_of[name] = min(figures_of[name], time.process_time() - started)
+    return {name: 1000 * seconds for name, seconds in figures_of.items()}
 
 
 def measure(size: int) -> dict[str, float]:
-    """CPU milliseconds by case."""
+    """Return CPU milliseconds by case."""
     calls, rounds = cases(size), _ROUNDS if size <= 1_000_000 else 5
     again = best({"range again": calls["range"]}, rounds)
     return best(calls, rounds) | again
 
 
 def table() -> list[str]:
-    """The figures as a Markdown table."""
+    """Return the figures as a Markdown table."""
     names = ["range", "range again", "numpy", "pyarrow", "ten conjuncts", "IN 1000"]
     lines = [
         "| containers | " + " | ".join(names) + " | range / numpy |",
         "|" + "---:|" * (len(names) + 2),
     ]
     for size in SIZES:
-        found = measure(size)
-        cells = [f"{found[name]:.2f}" if name in found else "" for name in names]
-        ratio = found["range"] / found["numpy"]
+        figures_of = measure(size)
+        cells = [f"{figures_of[name]:.2f}" if name in figures_of else "" for name in names]
+        ratio = figures_of["range"] / figures_of["numpy"]
         lines.append(f"| {size:,} | " + " | ".join(cells) + f" | {ratio:.1f} |")
     for title, calls in (
         (f"{CONJUNCTS} conjuncts, {FILES:,} files", fifty_conjuncts()),

@@ -1,4 +1,4 @@
-"""What `tamis.explain` takes after planning: the question in detail, and the text."""
+"""The cost of `tamis.explain` after planning: the detailed question, and the text."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ PREDICATE = (
 
 
 def table(spark: SparkSession, folder: Path) -> list[str]:
-    """The figures as a Markdown table. Milliseconds; the frame is planned before."""
+    """Return the figures as a Markdown table. Milliseconds; the frame is planned before."""
     path = folder / f"files-{SIZE}"
     if not path.exists():
         link_files(path, SIZE)
     write_index(spark, path, folder / "export")
     files = spark.read.schema("id BIGINT, name STRING, v DOUBLE, batch INT").parquet(str(path))
-    asked, text, html = [], [], []
+    document, text, html = [], [], []
     for number in range(_ROUNDS):
         start = 1000 * number
         frame = files.where(PREDICATE.format(start=start, stop=start + SIZE))
@@ -39,14 +39,14 @@ def table(spark: SparkSession, folder: Path) -> list[str]:
         assert str(explanation).count("\n") > 10
         printed = time.perf_counter()
         assert "<svg" in explanation._repr_html_()
-        asked.append(explained - started)
+        document.append(explained - started)
         text.append(printed - explained)
         html.append(time.perf_counter() - printed)
     (scan,) = explanation.to_dict()["scans"]
     assert scan["files_total"] == SIZE
     assert scan["fallback"] is None
     cells = [f"{SIZE:,}", str(len(scan["conjuncts"]))]
-    for seconds in (asked, text, html):
+    for seconds in (document, text, html):
         cells += [f"{1000 * seconds[0]:.0f}", f"{1000 * statistics.median(seconds):.1f}"]
     heads = ["files", "conjuncts", "explain, first", "median", "text, first", "median"]
     heads += ["HTML, first", "median"]

@@ -1,9 +1,9 @@
-"""The first time that a query names a column: its statistics are read and made ready.
+"""The first query on a column: its statistics are read and prepared.
 
-*cold*: the local cache is empty, so the durable form is read, checked and turned into arrays.
+*cold*: the local cache is empty, so the stored form is read, checked and converted to arrays.
 *warm*: another process left the arrays in the local cache, and they are mapped. CPU milliseconds of
-one thread, the minimum of some fresh openings; memory is anonymous, of a process that opened the
-index and touched every column once, cold.
+one thread, the minimum of several new openings. Memory is anonymous memory of a process that opened
+the index cold and touched every column once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ROUNDS = 5
 def write_index(
     folder: Path, size: int, row_groups: int = 1, recording: Parts | None = None
 ) -> Store:
-    """An index of so many files that are not there, ten rows each, clustered by id."""
+    """Return an index of this many files that do not exist, ten rows each, clustered by id."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     root = folder.resolve().as_uri().replace("file://", "file:")
@@ -103,7 +103,7 @@ def write_index(
 
 
 def _row_groups(size: int, count: int) -> dict[str, object]:
-    """So many row groups a file, which share its ids and lie one after the other."""
+    """Return row groups that split the ids of each file into consecutive parts."""
     number = np.arange(size * count)
     part = number % count
     low, high = number // count * 10 + part * 10 // count, number // count * 10 + 9
@@ -129,7 +129,7 @@ def _column(values: object) -> pa.ChunkedArray:
 
 
 def touch(store: Store, cache: Path) -> Iterator[tuple[str, float]]:
-    """CPU milliseconds of opening, and of the first touch of every column."""
+    """Yield CPU milliseconds of opening, and of the first touch of every column."""
     started = time.process_time()
     index = open_index(store, str(cache))
     yield "open", 1000 * (time.process_time() - started)
@@ -150,7 +150,7 @@ def anonymous_mb() -> float:
 
 
 def measure(folder: Path, size: int) -> dict[str, dict[str, float]]:
-    """Milliseconds by column, cold and warm; memory under `memory`."""
+    """Return milliseconds by column, cold and warm; memory under `memory`."""
     store, cache = write_index(folder / f"touch-{size}", size), folder / f"touch-{size}-cache"
     best: dict[str, dict[str, float]] = {"cold": {}, "warm": {}}
     for _ in range(_ROUNDS):
@@ -159,30 +159,30 @@ def measure(folder: Path, size: int) -> dict[str, dict[str, float]]:
             for name, milliseconds in touch(store, cache):
                 best[state][name] = min(best[state].get(name, np.inf), milliseconds)
     command = [sys.executable, "-m", "bench.planning.first_touch", str(folder), str(size)]
-    found = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
-    best["cold"]["memory"] = float(found.stdout)
+    figures = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
+    best["cold"]["memory"] = float(figures.stdout)
     shutil.rmtree(cache, ignore_errors=True)
     return best
 
 
 def table(folder: Path) -> list[str]:
-    """The figures as a Markdown table."""
+    """Return the figures as a Markdown table."""
     names = ["open", *COLUMNS]
     lines = [
         "| files | " + " | ".join(names) + " | memory |",
         "|" + "---:|" * (len(names) + 2),
     ]
     for size in SIZES:
-        found = measure(folder, size)
+        figures = measure(folder, size)
         for state in ("cold", "warm"):
-            cells = [f"{found[state][name]:.1f}" for name in names]
-            memory = f"{found[state]['memory']:.0f} MB" if "memory" in found[state] else ""
+            cells = [f"{figures[state][name]:.1f}" for name in names]
+            memory = f"{figures[state]['memory']:.0f} MB" if "memory" in figures[state] else ""
             lines.append(f"| {size:,} {state} | " + " | ".join(cells) + f" | {memory} |")
     return lines
 
 
 def _main(folder: Path, size: int) -> None:
-    """What a process takes that touches every column, cold: printed in megabytes."""
+    """Print the memory in megabytes of a process that touches every column, cold."""
     cache = folder / f"touch-{size}-cache"
     shutil.rmtree(cache, ignore_errors=True)
     root = (folder / f"touch-{size}").resolve().as_uri().replace("file://", "file:")

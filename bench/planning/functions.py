@@ -1,7 +1,7 @@
-"""Functions alone: what it takes to bound them over statistics that are resident.
+"""Functions alone: the cost of bounding them over statistics in memory.
 
 CPU time of one thread over a million files, the minimum of interleaved rounds, evaluated in blocks
-as a scan does.
+like a scan.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _predicates() -> dict[str, Expr]:
 
 
 def cases(size: int) -> dict[str, Callable[[], object]]:
-    """The measured calls by name."""
+    """Return the measured calls by name."""
     segments = [Segment(slice(0, size), Resident.of(size))]
 
     def decided(predicate: Expr) -> Callable[[], object]:
@@ -131,7 +131,7 @@ def cases(size: int) -> dict[str, Callable[[], object]]:
 
 
 def measure(size: int = SIZE, rounds: int = _ROUNDS) -> dict[str, float]:
-    """CPU milliseconds by case."""
+    """Return CPU milliseconds by case."""
     calls = cases(size)
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
@@ -143,12 +143,12 @@ def measure(size: int = SIZE, rounds: int = _ROUNDS) -> dict[str, float]:
 
 
 def table() -> list[str]:
-    """The figures as a Markdown table."""
-    found = measure()
+    """Return the figures as a Markdown table."""
+    figures = measure()
     return [
         f"| function of {SIZE:,} files | ms |",
         "|---|---:|",
-        *(f"| `{name}` | {milliseconds:.0f} |" for name, milliseconds in found.items()),
+        *(f"| `{name}` | {milliseconds:.0f} |" for name, milliseconds in figures.items()),
     ]
 
 

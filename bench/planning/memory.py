@@ -1,10 +1,10 @@
-"""What an index that records much costs the sidecar: memory of a process that uses all of it.
+"""The memory that an index with row statistics costs in a process that uses all of it.
 
-Bounds of four columns from footers; of two of them bounds, bloom filters and value lists of the
-rows as well; bounds and value lists of one expression. Every value is in one file only, the worst
-that lists can be. The process asks each part once: *cold*, with nothing in the local cache, and
-*warm*, with what the first process left there. Memory is anonymous: *busy*, right after the last
-question, and *idle*, a second later, when the sidecar gives back what it does not need.
+Footer bounds of four columns; for two of these also bounds, bloom filters and value lists from the
+rows; bounds and value lists of one expression. Every value occurs in one file only, the worst case
+for lists. A process uses each part once: *cold*, with an empty local cache, and *warm*, with the
+cache that the first process left. Memory is anonymous: *busy*, directly after the last question,
+and *idle*, a second later, when the sidecar releases what it does not need.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from tamis.index.read.memory import give_back
 from tamis.index.read.reader import open_index
 
 SIZES = (100_000, 1_000_000)
-_VALUES = 10  # of each file
+_VALUES = 10  # per file
 _KEY = "key of upper(name)"
 
 
 def recording(size: int) -> Parts:
-    """What Spark would have aggregated of the rows of these files."""
+    """Return row statistics of these files, in the form that Spark aggregates."""
     numbers = np.arange(size * _VALUES)
     texts = pa.array([f"n{i:09d}".encode() for i in numbers.tolist()], pa.large_binary())
     first, last = pa.array(numbers[::_VALUES]), pa.array(numbers[_VALUES - 1 :: _VALUES])
@@ -69,7 +69,7 @@ def recording(size: int) -> Parts:
 
 
 def use(root: str, cache: Path) -> tuple[float, float, float]:
-    """Asks every part of the index once; CPU seconds, and megabytes, busy and idle."""
+    """Use every part of the index once. Return CPU seconds, and megabytes busy and idle."""
     started = time.process_time()
     index = open_index(Store.at(root, None, {}), str(cache))
     for name, kind in COLUMNS.items():
@@ -92,7 +92,7 @@ def use(root: str, cache: Path) -> tuple[float, float, float]:
 
 
 def table(folder: Path) -> list[str]:
-    """The figures as a Markdown table."""
+    """Return the figures as a Markdown table."""
     lines = ["| files | state | CPU, s | busy | idle |", "|---:|---|---:|---:|---:|"]
     for size in SIZES:
         place, cache = folder / f"memory-{size}", folder / f"memory-{size}-cache"

@@ -1,8 +1,8 @@
-"""The whole round trip: from Spark's rule to the committed list of files, in a running driver.
+"""The whole round trip: from Spark's rule to the final list of files, in a running driver.
 
-`planning` is what the scan node shows: listing look-up, request, py4j, Python, answer, file list.
-Every query has other constants, so that no answer is remembered. `CPU` is that of the whole driver
-and of the sidecar between two plannings, Spark's own optimizer included.
+`planning` is the metric of the scan node: listing look-up, request, py4j, Python, answer, file
+list. Every query has different constants, so that no answer is cached. `CPU` is the time of the
+whole driver, and of the sidecar, between two plannings, including Spark's own optimizer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def _cpu_ms(pid: int) -> float:
-    """User and system time of a process so far, in milliseconds."""
+    """Return user and system time of a process so far, in milliseconds."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return 1000 * (int(fields[11]) + int(fields[12])) / _TICK
 
@@ -46,7 +46,7 @@ def _plan(frame: DataFrame) -> dict[str, object]:
 
 
 def measure(spark: SparkSession, folder: Path, size: int) -> list[str]:
-    """One row of the table, as text cells."""
+    """Return one row of the table, as text cells."""
     table = folder / f"files-{size}"
     if not table.exists():
         link_files(table, size)
@@ -64,7 +64,7 @@ def measure(spark: SparkSession, folder: Path, size: int) -> list[str]:
         start = rng.randrange(0, 10 * size - size // 10)
         before = _cpu_ms(jvm), _cpu_ms(sidecar)
         scan = _plan(frame.where(f"id >= {start} AND id < {start + size // 10}"))
-        if number >= _ROUNDS // 2:  # the first half warms the driver's compiler
+        if number >= _ROUNDS // 2:  # the first half warms up the driver's compiler
             warm.append(float(scan["planning_ms"]))
             cpu += _cpu_ms(jvm) - before[0]
             sidecar_cpu += _cpu_ms(sidecar) - before[1]
@@ -84,7 +84,7 @@ def measure(spark: SparkSession, folder: Path, size: int) -> list[str]:
 
 
 def table(spark: SparkSession, folder: Path, sizes: Sequence[int]) -> list[str]:
-    """The figures as a Markdown table. Times in milliseconds unless they say otherwise."""
+    """Return the figures as a Markdown table. Times are milliseconds unless stated otherwise."""
     heads = ["files", "kept", "Spark lists", "planning, first", "warm, min", "warm, median"]
     heads += ["driver CPU", "sidecar CPU", "sidecar memory"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---:|" * len(heads)]

@@ -1,9 +1,9 @@
-"""What it costs the planner to look into the files that it keeps, beside leaving them whole.
+"""The cost of evaluating row groups in the kept files, compared with keeping whole files.
 
-Four row groups a file, of which a range of ids keeps one file in a hundred, or all of them; the
-range ends inside of a file, so that there is something to look for. Wall-clock milliseconds of one
-question in the planner's process, statistics in the local cache, the minimum of interleaved rounds.
-*first* is the first question that looks at row groups, when nothing of them is in the local cache.
+Four row groups per file. A range of ids keeps one file in a hundred, or all of them; it ends inside
+of a file, so that row groups can be skipped. Wall-clock milliseconds of one question in the
+planner's process, statistics in the local cache, the minimum of interleaved rounds. *first* is the
+first question about row groups, when the local cache has none of their statistics.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _question(folder: Path, root: str, size: int, row_groups: bool, stop: int) -
 
 
 def measure(folder: Path, size: int) -> list[list[str]]:
-    """Rows of the table."""
+    """Return rows of the table."""
     here = folder / f"row-groups-{size}"
     store = write_index(here, size, GROUPS)
     shutil.rmtree(here / "cache", ignore_errors=True)
@@ -105,7 +105,7 @@ def measure(folder: Path, size: int) -> list[list[str]]:
 
 
 def table(folder: Path) -> list[str]:
-    """The figures as a Markdown table."""
+    """Return the figures as a Markdown table."""
     heads = ["files", "kept", "row groups kept", "files only", "row groups too", "ratio"]
     heads += ["answer, bytes", "first"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---:|" * len(heads)]

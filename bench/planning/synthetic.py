@@ -1,7 +1,7 @@
-"""A directory of very many Parquet files that takes little disk, and an index of it.
+"""A directory of a great many Parquet files that uses little disk space, and an index of it.
 
-The files are hard links of a few small ones; the index is written with made-up statistics, as if
-the files were clustered by id. No query is run over them: they are only planned.
+The files are hard links of a few small ones. The index contains invented statistics, as if the
+files were clustered by id. Queries over them are only planned, never run.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tamis.index.read.snapshot import open_snapshot
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LINKS = 50_000  # of one file: file systems allow 65,000
+_LINKS = 50_000  # per file: file systems allow 65,000
 _FILES_A_DIRECTORY = 10_000
 
 
 def link_files(folder: Path, count: int) -> None:
-    """Make `count` files in the folder."""
+    """Create `count` files in the folder."""
     originals = []
     for number in range(-(-count // _LINKS)):
         original = folder.with_name(f"{folder.name}-original-{number}")
@@ -45,7 +45,7 @@ def link_files(folder: Path, count: int) -> None:
 
 
 def write_index(spark: SparkSession, folder: Path, scratch: Path) -> None:
-    """Write an index whose files hold ten ids each, in order of their names."""
+    """Write an index in which each file has ten ids, in order of file names."""
     scratch.mkdir(parents=True, exist_ok=True)
     export = spark._jvm.io.tamis.Tamis.exportListing
     listing = json.loads(export(spark._jsparkSession, str(folder), str(scratch)))

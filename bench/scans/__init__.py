@@ -1,1 +1,1 @@
-"""What a query costs with tamis on, as a ratio to the same query with it off."""
+"""The cost of a query with tamis on, as a ratio to the same query with tamis off."""

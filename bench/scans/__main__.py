@@ -1,8 +1,8 @@
 """`python -m bench.scans`: print the ratios, over the tables of the demonstration.
 
-On and off run in turn in one session, the order drawn anew for every pair; the ratio is that of
-each pair, and its median is quoted. The sink is Spark's `noop` writer, so that all columns of all
-rows are read and nothing is written.
+On and off alternate in one session, in random order within every pair. Each pair gives a ratio; the
+median is reported. The sink is Spark's `noop` writer, so that all columns of all rows are read and
+nothing is written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUERIES = {
     "full scan, all columns": "SELECT * FROM lineitem",
     "full scan, two columns": "SELECT l_orderkey, l_extendedprice FROM lineitem",
     "full scan, partitioned": "SELECT l_orderkey, year FROM lineitem_by_year",
-    "filter that nobody can prune": "SELECT * FROM lineitem WHERE l_quantity = 25",
+    "filter that cannot prune": "SELECT * FROM lineitem WHERE l_quantity = 25",
     "filter true of every file": "SELECT l_orderkey FROM lineitem WHERE l_quantity >= 1 "
     "AND l_discount >= 0 AND l_tax >= 0 AND l_shipdate >= DATE'1990-01-01'",
     "one year of seven": "SELECT * FROM lineitem WHERE l_shipdate >= DATE'1995-01-01' "
@@ -52,7 +52,7 @@ def _run(spark: SparkSession, sql: str, enabled: bool) -> tuple[float, str]:
 
 
 def measure(spark: SparkSession, sql: str, pairs: int) -> tuple[str, float, float, list[float]]:
-    """Files kept, median seconds off and on, and the ratio on / off of every pair."""
+    """Return files kept, median seconds off and on, and the ratio on / off of every pair."""
     rng = random.Random(0)
     times: dict[bool, list[float]] = {False: [], True: []}
     files = ""

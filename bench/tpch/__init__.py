@@ -1,1 +1,1 @@
-"""The queries of TPC-H with tamis on and off: answers, files that are opened, time."""
+"""The queries of TPC-H with tamis on and off: answers, opened files, time."""

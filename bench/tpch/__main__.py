@@ -1,9 +1,9 @@
 """`python -m bench.tpch`: the 22 queries with tamis on and off, as a table in Markdown.
 
-On and off run in turn in one session, after two pairs that warm up; a ratio is that of a pair.
-*planning* is all of Spark's, from the text to the physical plan; *files* those that are opened, of
-all tables, each counted once. Ends with 1 where an answer with tamis differs from that without.
-The texts stand in `queries`, with the parameters that the specification validates by.
+On and off alternate in one session, after two warm-up pairs; each pair gives a ratio. *planning* is
+the whole planning of Spark, from the text to the physical plan; *files* are the opened files of all
+tables, each counted once. The exit code is 1 if an answer with tamis differs from that without. The
+texts are in `queries`, with the validation parameters of the specification.
 """
 
 from __future__ import annotations

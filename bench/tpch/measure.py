@@ -30,7 +30,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Runs in pairs: those of one place followed each other. The first pairs warmed up."""
+    """Runs in pairs: the runs at one position are consecutive. The first pairs are warm-up."""
 
     on: Sequence[Run]
     off: Sequence[Run]
@@ -41,13 +41,13 @@ class Comparison:
 
     @property
     def ratios(self) -> list[float]:
-        """Seconds on / off of each pair that counts, ascending."""
+        """Seconds on / off of each measured pair, ascending."""
         pairs = zip(self.on[_WARM:], self.off[_WARM:], strict=True)
         return sorted(on.seconds / off.seconds for on, off in pairs)
 
     @property
     def cpu_ratio(self) -> float:
-        """Of the whole of what counts, since a run is a few ticks of the clock."""
+        """CPU on / off over all measured pairs: a single run lasts only a few clock ticks."""
         on, off = (sum(run.cpu for run in runs[_WARM:]) for runs in (self.on, self.off))
         return on / off
 
@@ -57,7 +57,7 @@ class Comparison:
 
     @property
     def is_slower(self) -> bool:
-        """By more than 5 %, in the median and in at least three pairs of four."""
+        """Whether the ratio exceeds 1.05 in the median and in at least three of four pairs."""
         return self.ratios[len(self.ratios) // 4] > 1.05
 
     def cells(self) -> list[str]:
@@ -89,7 +89,7 @@ HEADINGS = (
 
 
 def compare(spark: SparkSession, sql: str, places: Sequence[Path], repeats: int) -> Comparison:
-    """The order within a pair is drawn anew for every pair, the same for every query."""
+    """Run the pairs. The order within each pair is random, but the same for every query."""
     rng = random.Random(0)
     runs: dict[bool, list[Run]] = {True: [], False: []}
     for _ in range(_WARM + repeats):
@@ -112,7 +112,7 @@ def _run(spark: SparkSession, sql: str, places: Sequence[Path], on: bool) -> Run
 
 
 def _cpu_seconds(spark: SparkSession) -> float:
-    """Of the driver, which runs the tasks too; that of the sidecar is milliseconds."""
+    """Return the CPU time of the driver, which also runs the tasks; the sidecar's is negligible."""
     driver = spark.sparkContext._gateway.proc.pid  # spark-submit became the driver
     fields = Path(f"/proc/{driver}/stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,7 @@
-"""The tables of TPC-H as Parquet: the facts in many files, the others in one each.
+"""The tables of TPC-H as Parquet: lineitem and orders in many files, the others in one each.
 
-clustered: lineitem by l_shipdate and orders by o_orderdate, as tables lie that grow by the day.
-natural: both as the generator puts them out, which is by order key.
+clustered: lineitem by l_shipdate and orders by o_orderdate, like tables that grow by the day.
+natural: both in the order of the generator, which is by order key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OTHERS: Final = ("customer", "nation", "part", "partsupp", "region", "supplier"
 
 
 def make(spark: SparkSession, folder: Path, scale: float, layout: str) -> list[Path]:
-    """Write what is missing, build the indexes, register the views; returns the directories."""
+    """Write missing data, build the indexes, register the views. Return the directories."""
     generated = generate(folder / "generated", (*CLUSTERED, *_OTHERS), scale)
     places = []
     for name in (*CLUSTERED, *_OTHERS):

@@ -5,8 +5,8 @@
     misses  predicates for which it must not be read
     full    predicates that every row satisfies, so that the filter need not be applied
 
-A table says what tamis must find, so it is run on statistics alone, on real files, and against
-Spark: `to_sql` of its predicates is Spark SQL over the column names used here.
+The tables state what tamis must prove. They run on statistics alone, on real files, and against
+Spark: `to_sql` of a predicate is Spark SQL over the column names used here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.differential.rows import Row, order_key
 
 @dataclass(frozen=True)
 class Case:
-    """`data` is the values of `column` of each row."""
+    """A file with one column. `data` contains the value of `column` in each row."""
 
     column: Column
     data: tuple[Any, ...]
@@ -39,7 +39,7 @@ class Case:
 
     @property
     def files(self) -> pa.Table:
-        """The statistics that a writer would give of these rows: one file."""
+        """The statistics that a writer would record for these rows: one file."""
         return statistics_of(self.column, [self.data])
 
 
@@ -73,7 +73,7 @@ def compare(op: str, column: Column, value: Any) -> Expr:
 
 
 def comparisons(op: str, column: Column, *values: Any) -> tuple[Expr, ...]:
-    """`column op value` for each value, and `value op' column`, which means the same."""
+    """Return `column op value` for each value, and the equivalent `value op' column`."""
     there = [compare(op, column, value) for value in values]
     back = [
         Compare(Comparison(op).swapped, Literal(value, column.type), column) for value in values

@@ -1,4 +1,4 @@
-"""CAST, pair by pair."""
+"""CAST, by source and target type."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def on(call: Call, op: str, text: str) -> Expr:
 
 
 CASES = (
-    # A narrower type: 300 is 44 where it wraps around, NULL where it is tried.
+    # A narrower type: 300 wraps around to 44; TRY_CAST gives NULL.
     Case(
         i,
         data=(300, 310),
@@ -58,14 +58,14 @@ CASES = (
         misses=(is_("=", byte, 43), is_(">", byte, 54), is_("=", try_byte, 44)),
         full=(is_(">=", byte, 44), IsNull(try_byte)),
     ),
-    # From one turn of the type to the next anything may come.
+    # The values cross a wrap-around of the type, so any result is possible.
     Case(
         i, data=(100, 300), hits=(is_("=", byte, -128), IsNull(try_byte), is_("=", try_byte, 127))
     ),
     Case(i, data=(100, 300), misses=(is_("<", try_byte, 100),)),
     Case(i, data=(100, 120), full=(never_null(try_byte), is_(">=", ansi_byte, 100))),
     Case(l, data=(-(1 << 63), (1 << 63) - 1), hits=(is_("=", cast(l, BYTE), 5),)),
-    # Floating numbers saturate, toward zero; NaN is 0, or NULL.
+    # Floating-point numbers saturate and are truncated toward zero; NaN becomes 0, or NULL.
     Case(
         d,
         data=(1e10, 1e12),
@@ -86,7 +86,7 @@ CASES = (
     ),
     Case(d, data=(0.5, 2.5), full=(is_("=", cast(d, BOOLEAN), True),)),
     Case(d, data=(0.0, 2.5), hits=(is_("=", cast(d, BOOLEAN), False),)),
-    # Decimals round half up, and are NULL beyond their digits.
+    # Decimals round half up and become NULL beyond their digits.
     Case(
         n,
         data=(Decimal("1.25"), Decimal("7.24")),
@@ -107,7 +107,7 @@ CASES = (
     Case(d, data=(2.5,), full=(is_("=", cast(d, STRING), "2.5"),)),
     Case(d, data=(2.5, 2.5, NAN), hits=(is_("=", cast(d, STRING), "nan"),)),
     Case(n, data=(Decimal("-0.50"),), full=(is_("=", cast(n, STRING), "-0.50"),)),
-    # Strings: one that is written plainly.
+    # Strings: a single one in plain form.
     Case(
         s,
         data=("17", "17"),
@@ -120,7 +120,7 @@ CASES = (
     ),
     Case(s, data=("1.5",), full=(is_("=", cast(s, decimal(3, 0)), Decimal(2)),)),
     Case(s, data=("T",), full=(is_("=", cast(s, BOOLEAN), True),)),
-    # Dates in text: one, or those of one year, where what is no date is NULL.
+    # Dates as text: a single one, or several of one year, where text that is not a date is NULL.
     Case(
         s,
         data=("2024-01-05", "2024-01-05"),
@@ -135,7 +135,7 @@ CASES = (
     Case(
         s,
         data=("2024-01-05", "2024-01-20"),
-        # "2024-01-1" lies between the two, and so does "2024-01-1x".
+        # "2024-01-1" and "2024-01-1x" both lie between the edges.
         hits=(
             on(date_of, "=", "2024-01-01"),
             IsNull(date_of),
@@ -149,9 +149,9 @@ CASES = (
         hits=(on(date_of, "=", "2024-02-29"),),
         misses=(on(date_of, ">", "2024-02-29"), on(date_of, "<", "2024-01-01")),
     ),
-    # The year 20239 is written between them.
+    # Text with the year 20239 sorts between the edges.
     Case(s, data=("2023-12-31", "2024-01-05"), hits=(is_(">", date_of, 4_000_000),)),
-    # Zones behind the time: a day and more around.
+    # A time zone in the text moves the result by more than a day in either direction.
     Case(
         s,
         data=("2024-01-05", "2024-01-20"),
@@ -174,10 +174,10 @@ CASES = (
     Case(
         ntz, data=(-1, -1), full=(is_("=", cast(ntz, DATE), -1), is_("=", cast(ntz, TIMESTAMP), -1))
     ),
-    # Numbers as moments.
+    # Numbers as timestamps.
     Case(l, data=(-1, 2), misses=(is_("<", cast(l, TIMESTAMP), -1_000_000),)),
     Case(n, data=(Decimal("-1.50"),), full=(is_("=", cast(n, TIMESTAMP), -1_500_000),)),
-    # A text that is not a boolean is NULL, whatever its characters.
+    # Text that is not a boolean is NULL, whatever its characters.
     Case(s, data=("abc", "abc"), hits=(IsNull(cast(s, BOOLEAN)),)),
     Case(s, data=("a", "z"), hits=(is_("=", cast(s, BOOLEAN), True), IsNull(cast(s, BOOLEAN)))),
     Case(

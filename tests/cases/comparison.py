@@ -66,7 +66,7 @@ CASES = (
             *comparisons(">=", i, 3),
         ),
     ),
-    # NULL rows: still a miss where no value matches, and never full but for <=> NULL.
+    # NULL rows: still a miss if no value matches, and full only for <=> NULL.
     Case(
         i,
         data=(3, None),
@@ -84,7 +84,7 @@ CASES = (
         ),
         full=comparisons("<=>", i, None),
     ),
-    # One value in all rows: equality is full.
+    # The same value in all rows: equality is full.
     Case(
         l,
         data=(5, 5),
@@ -140,7 +140,7 @@ CASES = (
         full=(*comparisons("=", d, 0.0), *comparisons(">=", d, 0.0), *comparisons("<=>", d, 0.0)),
         misses=(*comparisons("<", d, 0.0), *comparisons("<>", d, 0.0)),
     ),
-    # 1.1 as a float is 1.10000002384…: the constant is a float, too.
+    # 1.1 as a float is 1.10000002384…: the constant is a float too.
     Case(
         f,
         data=(1.100000023841858,),
@@ -160,7 +160,7 @@ CASES = (
         full=comparisons("=", w, Decimal(10**27)),
         misses=comparisons("=", w, Decimal("1000000000000000000000000000.0000000001")),
     ),
-    # Strings compare as UTF-8 bytes: U+FF5E is before U+1F600, which UTF-16 orders the other way.
+    # Strings compare as UTF-8 bytes: U+FF5E precedes U+1F600, in UTF-16 it follows.
     Case(
         s,
         data=("b", "\uff5e"),
@@ -182,7 +182,7 @@ CASES = (
         ),
         full=(*comparisons(">", s, "customer#", "customer"), *comparisons("<", s, "customer#1")),
     ),
-    # A NUL is a byte like another.
+    # NUL is an ordinary byte.
     Case(s, data=("a\0",), misses=comparisons("=", s, "a"), full=comparisons(">", s, "a")),
     Case(
         x,

@@ -22,7 +22,7 @@ CASES = (
     ),
     # 0! = 1! = 1.
     Case(i, data=(0, 1), misses=(is_("=", factorial, 2),), full=(is_("=", factorial, 1),)),
-    # NULL on both sides of 0 to 20: no proof that every row is above.
+    # NULL on both sides of 0 to 20: nothing proves that every row is above.
     Case(
         i,
         data=(-1, 21),

@@ -1,4 +1,4 @@
-"""Functions, family by family."""
+"""Functions, by family."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JANUARY, JULY, NEXT_YEAR = 19_723, 19_905, 20_089
 
 
 def call(name: str, data_type: DataType, *arguments: Any) -> Call:
-    """A call of columns, calls and constants: whole numbers are INT here."""
+    """Return a call of columns, calls and constants. Integer constants are INT here."""
     return Call(name, tuple(map(_argument, arguments)), _OPTIONS, data_type)
 
 
@@ -50,7 +50,7 @@ def truncated(unit: str) -> Call:
 
 
 CASES = (
-    # Dates: a year is monotone, a month within a year.
+    # Dates: year is monotone, month is monotone within a year.
     Case(
         day,
         data=(JANUARY, JULY),
@@ -79,7 +79,7 @@ CASES = (
         full=(is_(">=", call("DateAdd", DATE, day, 1), 0),),
     ),
     Case(day, data=(None,), misses=(is_("=", year, 1970),), full=(IsNull(year),)),
-    # Before 1970 a moment is rounded down to its day and hour.
+    # Before 1970 a timestamp is rounded down to its day and hour.
     Case(
         ts,
         data=(-1, -1),
@@ -94,7 +94,7 @@ CASES = (
         full=(is_("=", to_date, 5), is_("<=", hour, 6)),
     ),
     Case(ts, data=(DAY - 1, DAY), hits=(is_("=", hour, 5),), misses=(is_("=", hour, 24),)),
-    # Whole numbers: nothing is known where the sum may wrap around.
+    # Integers: nothing is proven if the sum may wrap around.
     Case(
         i,
         data=(3, 7),
@@ -118,7 +118,7 @@ CASES = (
         misses=(is_("=", call("UnaryMinus", LONG, l), 10),),
         full=(is_("<=", call("UnaryMinus", LONG, l), -10),),
     ),
-    # Floating numbers: NaN stays NaN, and is above everything.
+    # Floating-point numbers: NaN stays NaN, and is the greatest value.
     Case(
         d,
         data=(1.0, 3.0),
@@ -141,10 +141,10 @@ CASES = (
         misses=(starts("ac"), starts("b"), is_("=", first_two, "aa"), is_("=", length, 0)),
         full=(starts("ab"), starts(""), is_("=", first_two, "ab"), is_(">=", upper, "AB")),
     ),
-    # One that begins with the prefix, one beyond all of these.
+    # One string begins with the prefix, the other is beyond all strings that do.
     Case(s, data=("a\U0010ffff", "b"), hits=(starts("a"), starts("b")), misses=(starts("c"),)),
     Case(s, data=("\U0010ffff",), full=(starts("\U0010ffff"),), misses=(starts("a"),)),
-    # "a" || "z" is greater than "ab" || "z": a suffix does not keep the order.
+    # "a" || "z" is greater than "ab" || "z": appending a suffix does not preserve the order.
     Case(
         s,
         data=("a", "ab"),
@@ -157,7 +157,7 @@ CASES = (
         misses=(call("EndsWith", BOOLEAN, s, "y"), is_("=", length, 2)),
         full=(call("Contains", BOOLEAN, s, "yx"), is_("=", upper, "XYX"), is_("=", length, 3)),
     ),
-    # Choices.
+    # Conditional functions.
     Case(
         i,
         data=(3, None),
@@ -178,7 +178,7 @@ CASES = (
     Case(
         i,
         data=(3, 4),
-        # The condition is true of every row.
+        # The condition is true for every row.
         full=(is_("=", call("If", INTEGER, is_("<", next_number, 9), 1, 2), 1),),
         misses=(is_("=", call("CaseWhen", INTEGER, is_(">", next_number, 9), 1), 1),),
     ),

@@ -48,7 +48,7 @@ CASES = (
             Not(Or(())),
         ),
     ),
-    # NOT of NULL is NULL: a row that is NULL is no match, and stands against "full".
+    # NOT of NULL is NULL: a NULL row does not match and prevents "full".
     Case(
         i,
         data=(3, None),
@@ -56,7 +56,7 @@ CASES = (
             is_less(5),
             Not(is_less(2)),
             Or((is_less(5), is_null(i))),
-            # Full in truth, but the parts are taken as independent of each other.
+            # In truth full, but the operands are treated as independent.
             Or((is_null(i), is_not_null(i))),
         ),
         misses=(Not(is_less(5)), And((is_less(5), is_less(3)))),

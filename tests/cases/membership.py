@@ -23,7 +23,7 @@ CASES = (
             not_in(i, null=True),
             is_in(i, null=True),
         ),
-        # Every whole number from 3 to 7 is in the list.
+        # Every integer from 3 to 7 is in the list.
         full=(is_in(i, 7, 6, 5, 4, 3), is_in(i, *range(100), null=True), not_in(i, 2, 8)),
     ),
     Case(
@@ -33,14 +33,14 @@ CASES = (
         misses=(is_in(i, 4), not_in(i, 3), not_in(i, 4, null=True)),
     ),
     Case(i, data=(None,), misses=(is_in(i, 3), not_in(i, 3), is_in(i, null=True))),
-    # The whole of the type is more values than 63 bits count.
+    # The whole type has more values than 63 bits can count.
     Case(
         l,
         data=(LEAST, GREATEST),
         hits=(is_in(l, 0), is_in(l, LEAST, GREATEST), not_in(l, LEAST, GREATEST)),
     ),
     Case(l, data=(GREATEST,), full=(is_in(l, GREATEST),), misses=(is_in(l, LEAST, 0),)),
-    # Between two doubles there are others: only a single point is in the list for sure.
+    # Between two doubles there are others: full is only proven for a single value.
     Case(
         d, data=(1.0, 2.0), hits=(is_in(d, 1.0, 2.0), not_in(d, 1.0, 2.0)), misses=(is_in(d, 3.0),)
     ),

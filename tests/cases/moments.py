@@ -63,9 +63,9 @@ CASES = (
         misses=(apart("<", time_since, 40), is_(">", months, 2), is_("<", months_between, 1.0)),
         full=(is_(">=", hours, 960), is_("<=", hours, 1200), is_("<", months_between, 2.0)),
     ),
-    # Toward zero on both sides.
+    # Both differences round toward zero.
     Case(ts, data=(JANUARY * DAY - HOUR + 1, JANUARY * DAY + HOUR - 1), full=(is_("=", hours, 0),)),
-    # Both the last day of their months: a whole number of months, although 29 < 31.
+    # Both are the last day of their month: a whole number of months, although 29 < 31.
     Case(
         ts,
         data=(LEAP_DAY * DAY,),
@@ -74,10 +74,10 @@ CASES = (
     Case(
         ts,
         data=((JANUARY + 29) * DAY, (JANUARY + 30) * DAY + HOUR),
-        # The 30th and the 31st of January both go to the 29th of February.
+        # January 30 and January 31 both become February 29.
         misses=(is_("<", next_month, LEAP_DAY * DAY), is_(">=", next_month, (LEAP_DAY + 1) * DAY)),
     ),
-    # Months first, then days: the 31st of January goes to the 29th of February, then on.
+    # Months are added first: January 31 becomes February 29, then days are added.
     Case(
         day,
         data=(JANUARY + 29, JANUARY + 30),

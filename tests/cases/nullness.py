@@ -12,10 +12,10 @@ CASES = (
     Case(i, data=(None, None), misses=(is_not_null(i),), full=(is_null(i),)),
     # NaN is not NULL.
     Case(d, data=(NAN, NAN), misses=(is_null(d),), full=(is_not_null(d),)),
-    # NULL because the struct is, or because the field is: the leaf counts both.
+    # NULL because the struct or the field is NULL: the leaf counts both.
     Case(field, data=(None, 1), hits=(is_null(field), is_not_null(field))),
     Case(field, data=(1,), misses=(is_null(field),)),
-    # Of a predicate: NULL where a side is.
+    # A predicate is NULL if an operand is NULL.
     Case(i, data=(1, None), hits=(IsNull(compare("<", i, 5)), Not(IsNull(compare("<", i, 5))))),
     Case(
         i,

@@ -40,10 +40,10 @@ CASES = (
         full=(is_("<=", remainder("Remainder", -3.0), 3.0),),
     ),
     Case(d, data=(1.0, NAN), hits=(is_(">", remainder("Remainder", 3.0), 3.0),)),
-    # By zero: NULL, or an error, of which nothing is told.
+    # Division by zero: NULL, or an error, about which statistics claim nothing.
     Case(d, data=(1.0, 2.0), hits=(IsNull(remainder("Remainder", 0.0)),)),
     Case(l, data=(1, 2), hits=(is_("=", ansi("Remainder", l, Literal(0, LONG)), 5),)),
-    # Decimals: 15.50 % 7 is 1.50 as 16.00 % 7 is 2.00.
+    # Decimals: 15.50 % 7 is 1.50 and 16.00 % 7 is 2.00.
     Case(
         n,
         data=(Decimal("15.50"), Decimal("16.00")),
@@ -51,7 +51,7 @@ CASES = (
         full=(is_(">=", by_seven, Decimal("1.50")),),
     ),
     Case(n, data=(Decimal("-1.00"),), full=(is_("=", positive_by_seven, Decimal("6.00")),)),
-    # To tens: 14 to 10, 15 to 20; half to even is bracketed.
+    # Rounding to tens: 14 to 10, 15 to 20; half-even rounding is bracketed.
     Case(
         i,
         data=(14, 26),
@@ -69,7 +69,7 @@ CASES = (
         ),
         misses=(is_("<", rounded("RoundCeil", 1, decimal(9, 1)), Decimal("15.0")),),
     ),
-    # Powers: even ones mirror, fractions are NaN below zero, negative ones fall above it.
+    # Powers: even ones mirror, fractional ones are NaN below zero, negative ones decrease above it.
     Case(
         d,
         data=(-3.0, 2.0),

@@ -1,4 +1,4 @@
-"""Several predicates on one column: each may be true of some row, and all of them of none."""
+"""Conjunctions on one column: some row may satisfy each conjunct, but no row satisfies all."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ CASES = (
             both(compare("<", i, 5), compare(">", i, 10)),
             both(compare("=", i, 2), compare("=", i, 3)),
             both(compare("=", i, 2), compare("<=>", i, 3)),
-            # Whole numbers: there is none between 5 and 6.
+            # Integers: none lies between 5 and 6.
             both(compare(">", i, 5), compare("<", i, 6)),
             both(compare(">=", i, 5), compare("<=", i, 6), not_in(i, 5, 6)),
             both(compare("=", i, 5), compare("<>", i, 5)),
             both(is_in(i, 2, 4), is_in(i, 3, 5)),
             both(is_in(i, 2, 4), compare(">", i, 4)),
             both(is_in(i, 2, 4, null=True), not_in(i, 2, 4)),
-            both(is_in(i, 2, 30), compare(">", i, 2)),  # 30 is left, and not in the file
+            both(is_in(i, 2, 30), compare(">", i, 2)),  # only 30 remains, which is not in the file
             both(is_null(i), compare("<", i, 5)),
             both(is_null(i), is_not_null(i)),
             both(compare(">", i, 5), ANYTHING, compare("<", i, 5)),
@@ -136,7 +136,7 @@ CASES = (
         ),
         misses=(
             both(compare("<", s, "c"), compare(">", s, "é")),
-            # The least string above b is b and one zero character.
+            # The least string above b is b followed by a NUL character.
             both(compare(">", s, "b"), compare("<", s, "b\0")),
             both(compare(">=", s, "b"), compare("<", s, "b")),
             both(compare("<", s, "\uffff"), compare(">=", s, "\U00010000")),

@@ -1,4 +1,4 @@
-"""Every table of cases: each file of this folder that has CASES. Nobody lists them."""
+"""All tables of cases: each module in this folder that has CASES is included automatically."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TABLES: tuple[ModuleType, ...] = tuple(
 
 CASES: tuple[Case, ...] = tuple(case for table in TABLES for case in table.CASES)
 
-#: Catalyst's name of a function -> the function on the values of one row, where a table brings it.
+#: Catalyst's name of a function -> the function on one row, from tables that define it.
 ON_ROWS: Mapping[str, Callable[..., Any]] = {
     name: function for table in TABLES for name, function in getattr(table, "ON_ROWS", {}).items()
 }
 
 
 def swept(expressions: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The expressions to sweep, by the type of x and y, and those that the tables add."""
+    """Return the expressions to sweep by the type of x and y, including those of the tables."""
     return {
         kind: (
             *own,

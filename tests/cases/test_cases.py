@@ -1,4 +1,4 @@
-"""Every table of cases, on statistics alone; and every table against the row interpreter."""
+"""Every table of cases, on statistics alone and against the row interpreter."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def _verdict(case: Case, predicate: Expr) -> int:
 
 
 @pytest.mark.parametrize(("case", "predicate"), _each("hits"))
-def test_hit_is_read(case: Case, predicate: Expr) -> None:
+def test_file_with_a_hit_is_read(case: Case, predicate: Expr) -> None:
     assert _verdict(case, predicate) != NONE
 
 
 @pytest.mark.parametrize(("case", "predicate"), _each("misses"))
-def test_miss_is_not_read(case: Case, predicate: Expr) -> None:
+def test_file_without_a_match_is_not_read(case: Case, predicate: Expr) -> None:
     assert not any(row_value(predicate, row) is True for row in case.rows)
     assert _verdict(case, predicate) == NONE
 
 
 @pytest.mark.parametrize(("case", "predicate"), _each("full"))
-def test_full_match_needs_no_filter(case: Case, predicate: Expr) -> None:
+def test_fully_matching_file_needs_no_filter(case: Case, predicate: Expr) -> None:
     assert all(row_value(predicate, row) is True for row in case.rows)
     assert _verdict(case, predicate) == ALL
 
 
 @given(st.randoms(use_true_random=False))
 def test_no_row_contradicts_a_verdict(random: Random) -> None:
-    """The predicates of the tables over random rows, and over rows of the table itself."""
+    """Evaluate predicates of the tables over random rows, and over rows of the table itself."""
     case = random.choice([case for case in CASES if case.hits or case.misses or case.full])
     predicate = random.choice((*case.hits, *case.misses, *case.full))
     pool = [*case.data, *case.data, *POOLS.get(case.column.type, ([],))[0], None]

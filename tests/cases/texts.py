@@ -35,7 +35,7 @@ def in_(text: Expr, *options: str) -> Expr:
 
 
 CASES = (
-    # All of them contain what all of them begin with.
+    # Every value contains each part of the common prefix.
     Case(
         s,
         data=("Customer#1", "Customer#7"),
@@ -48,7 +48,7 @@ CASES = (
         misses=(contains("d"), like("%b"), like("_b")),
         full=(like("a%c"), like("%b_")),
     ),
-    # What follows the same five characters.
+    # The characters after a common prefix of five characters.
     Case(
         s,
         data=("2024-03-01", "2024-04-30"),
@@ -58,7 +58,7 @@ CASES = (
     Case(s, data=("2023-03-01", "2024-01-30"), hits=(is_("=", month, "12"),)),
     # "é" is one character of two bytes.
     Case(s, data=("éa-b", "éa-c"), hits=(is_("=", call("Substring", STRING, s, 3, 1), "-"),)),
-    # Spaces behind: at least what comes before the first space, at most the upper edge.
+    # Trailing spaces: at least the text before the first space, at most the upper edge.
     Case(
         s,
         data=("ab  ", "ad "),
@@ -76,7 +76,7 @@ CASES = (
         misses=(is_(">", with_m, "azm"), is_("<", with_m, "a")),
     ),
     Case(s, data=("a", "ab"), hits=(is_(">", with_m, "abz"),), misses=(is_(">", with_m, "am"),)),
-    # What all begin with, mapped, up to an i: its case is the locale's.
+    # The mapped common prefix, up to an i: the case of i depends on the locale.
     Case(
         s,
         data=("abcx", "abcz"),
@@ -85,7 +85,7 @@ CASES = (
     ),
     Case(s, data=("Bill", "Bilz"), misses=(is_(">", lower, "bz"), is_(">=", lower, "c"))),
     Case(s, data=("BIll", "BIlz"), hits=(is_(">", lower, "bz"),), misses=(is_(">=", lower, "c"),)),
-    # Of two strings: what may lie between them, in the order of bytes, that has that image.
+    # Two strings: whether a string between them, in byte order, has this image.
     Case(
         s,
         data=("FOB", "MAIL"),
@@ -95,14 +95,14 @@ CASES = (
             is_("=", trim, "FOB"),
             is_("=", ltrim, "GUM"),
             is_("=", rtrim, "GUM"),
-            is_("=", upper, "LAX"),  # LAX or Lax
+            is_("=", upper, "LAX"),  # the image of LAX and Lax
             in_(upper, "AIR", "MAIL"),
             like("m%", lower),
         ),
         misses=(
-            is_("=", upper, "AIR"),  # AIR is less, and air more
+            is_("=", upper, "AIR"),  # AIR is less than both, air is greater
             is_("=", upper, "RAIL"),
-            is_("=", lower, "Fob"),  # no image has capitals
+            is_("=", lower, "Fob"),  # no result of lower has capitals
             is_("=", trim, "AIR"),  # " AIR" is less
             is_("=", trim, "RAIL"),
             is_("=", ltrim, " GUM"),
@@ -123,17 +123,17 @@ CASES = (
             Not(starts("ra", lower)),
         ),
     ),
-    # In the order of bytes "Rail" lies between these.
+    # In byte order "Rail" lies between these.
     Case(s, data=("REG AIR", "SHIP"), hits=(is_("=", upper, "RAIL"), is_("=", lower, "rail"))),
-    # Characters beyond ASCII that have images in ASCII: the long s, the Kelvin sign, sharp s.
+    # Non-ASCII characters with ASCII images: the long s, the Kelvin sign, sharp s.
     Case(s, data=("\u017ff", "\u017fi"), hits=(is_("=", upper, "SH"),)),
     Case(
         s, data=("\u212a", "\u212b"), hits=(is_("=", lower, "k"),), misses=(is_("=", lower, "j"),)
     ),
     Case(s, data=("maR", "ma\u00df"), hits=(is_("=", upper, "MASS"), is_("=", upper, "MAR"))),
-    # "I" and "i" change into letters beyond ASCII in Turkish, and only there.
+    # "I" and "i" have non-ASCII images in Turkish, and only there.
     Case(s, data=("IA", "IB"), hits=(is_(">", lower, "j"),), misses=(is_("=", lower, "j"),)),
-    # Spaces in front: up to four are told apart.
+    # Leading spaces: up to four are distinguished.
     Case(
         s,
         data=("   10", "   42"),
@@ -152,7 +152,7 @@ CASES = (
         hits=(is_("=", rtrim, "MAIL"),),
         misses=(is_("=", rtrim, "MAI"), is_("=", rtrim, "MAIL ")),
     ),
-    # One string is computed.
+    # A single string is computed.
     Case(
         s,
         data=("abab", "abab"),

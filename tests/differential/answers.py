@@ -1,8 +1,8 @@
-"""The answer of a statement with tamis off and on, and what counts as a difference.
+"""Answers of a statement with tamis off and on, and what counts as a difference.
 
-Plain Spark is the oracle. Rows are compared as bags; where the statement sorts, so are its sort keys in
-order; with a LIMIT that ties or a missing ORDER BY leave open, the rows have to be as many, and among
-those of the statement without it.
+Plain Spark is the oracle. Rows are compared as bags; if the statement sorts, the sort keys must
+also be in the same order. If a LIMIT leaves ties or the order open, the number of rows must be
+equal, and all rows must be among those of the statement without LIMIT.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tests.differential.grammar import Statement
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: After that a query is cancelled, and compared with nothing.
+#: After this time a query is cancelled and not compared.
 LONGEST_SECONDS = 30
-#: What a plan may do beyond filters. With all of it off, only files that filters rule out are skipped.
+#: Goals besides filters. If all of them are off, only files that the filters prune are skipped.
 GOALS = [f"spark.tamis.{name}.enabled" for name in
          ("limit", "topK", "joins", "runtimeFilters", "aggregates", "residualSplit")]  # fmt: skip
 
 
 @dataclass
 class Tally:
-    """What a run saw. `kept` and `exact` show that the comparison was of something."""
+    """Counts of one run. `files_kept` and `exact` show that the comparison was not trivial."""
 
     queries: int = 0
     failed: int = 0
@@ -40,14 +40,14 @@ class Tally:
     files_kept: int = 0
     files_total: int = 0
     row_groups_kept: int = 0
-    row_groups_total: int = 0  # of the scans for which they were looked at
+    row_groups_total: int = 0  # of scans that examined row groups
     exact: int = 0
     goals: int = 0
     fallbacks: int = 0
     differences: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
-        """Take in what another run saw."""
+        """Add the counts of another run."""
         for each in fields(self):
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
@@ -58,8 +58,8 @@ class Tally:
             f"{self.row_groups_total} row groups, {self.exact} exact conjuncts, {self.goals} goals, "
             f"{self.fallbacks} fallbacks; "
             f"{self.rows} rows, {self.empty} answers without any, "
-            f"{self.failed} queries failed on both sides, {self.spared} without tamis alone, over a "
-            f"row of a file that filters rule out, {self.cancelled} were cancelled"
+            f"{self.failed} queries failed on both sides, {self.spared} only without tamis, on a row "
+            f"of a pruned file, {self.cancelled} were cancelled"
         )
 
 
@@ -79,21 +79,21 @@ class _Answer:
 
 
 def compare(spark: SparkSession, statement: Statement, tally: Tally) -> Difference | None:
-    """Run the statement with tamis off and on, and say what differs."""
+    """Run the statement with tamis off and on. Return the difference, if any."""
     tally.queries += 1
     off = _run(spark, statement.sql, "false")
-    said = _start_of_warnings(spark)
+    texts = _start_of_warnings(spark)
     on = _run(spark, statement.sql, "true")
-    warnings = _warnings(spark, said)
+    warnings = _warnings(spark, texts)
     if "cancelled" in (off.error, on.error):
         tally.cancelled += 1
         return None
-    found = _difference(spark, statement, off, on, tally)
-    if found is None and warnings:
-        found = Difference("warns", "\n".join(warnings))
+    difference = _difference(spark, statement, off, on, tally)
+    if difference is None and warnings:
+        difference = Difference("warns", "\n".join(warnings))
     if on.frame is not None:
         _count(spark, on.frame, tally)
-    return found
+    return difference
 
 
 def _difference(
@@ -135,14 +135,14 @@ def _differ(
     if not statement.tail.items:
         return True
     whole = _run(spark, statement.whole, "false")
-    # Rows that the LIMIT leaves out may raise an error: then any rows may be the first.
+    # The rows beyond the LIMIT may raise an error without it; then any rows are accepted.
     return whole.rows is not None and bool(Counter(on) - Counter(whole.rows))
 
 
 def _same_bag(off: list[tuple[Any, ...]], on: list[tuple[Any, ...]]) -> bool:
     if Counter(off) == Counter(on):
         return True
-    # Sums of floating numbers depend on the order of rows.
+    # Sums of floating-point numbers depend on the order of rows.
     pairs = zip(sorted(off, key=repr), sorted(on, key=repr), strict=True)
     return all(len(a) == len(b) and all(map(_close, a, b)) for a, b in pairs)
 
@@ -154,7 +154,7 @@ def _close(a: Any, b: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """The value such that equal means equal in SQL, and hashable."""
+    """Convert the value so that values that are equal in SQL are equal in Python and hashable."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0  # -0.0 is 0.0
     if isinstance(value, bytearray):
@@ -180,27 +180,27 @@ def _run(spark: SparkSession, sql: str, enabled: str) -> _Answer:
         frame = _frame(spark, sql)
         return _Answer([_plain(tuple(row)) for row in frame.collect()], frame=frame)
     except Exception as error:  # both sides may fail, in a task or in a broadcast
-        return _Answer(None, "cancelled" if late.is_set() else _told(error))
+        return _Answer(None, "cancelled" if late.is_set() else _message(error))
     finally:
         timer.cancel()
 
 
 def _frame(spark: SparkSession, sql: str) -> DataFrame:
-    """`spark.sql` without arguments, for which PySpark looks up classes of the JVM each time."""
+    """Call `spark.sql` without arguments: with them PySpark looks up JVM classes on each call."""
     from pyspark.sql.classic.dataframe import DataFrame
 
     return DataFrame(spark._jsparkSession.sql(sql), spark)
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error).partition("\nJVM stacktrace")[0][:600] or type(error).__name__
 
 
 def _raises_without_goals(spark: SparkSession, sql: str) -> bool:
-    """Whether the error is back once only filters rule out files.
+    """Return whether the error occurs again with pruning by filters alone.
 
-    Files that the filters of a query rule out raise nothing. What else leaves files out (LIMIT, joins,
-    aggregates) has no such licence.
+    Rows of a file that the filters of a query prune need not raise their errors. Other pruning
+    (LIMIT, joins, aggregates) must not hide an error.
     """
     for name in GOALS:
         spark.conf.set(name, "false")
@@ -211,20 +211,20 @@ def _raises_without_goals(spark: SparkSession, sql: str) -> bool:
             spark.conf.unset(name)
 
 
-#: Parts of warnings that report a failure. Others are right: files changed since they were listed.
+#: Parts of warnings that report a failure. Other warnings are correct: files changed since listing.
 _FAILURES = ("failed", "runs as plain Spark", "could not", "not counted", "wrong")
 
 
 @functools.cache
 def _jvm_functions(jvm: Any) -> dict[str, Any]:
-    """Functions of the extension. To look one up takes as long as planning a small query."""
+    """Return functions of the extension. A lookup takes as long as planning a small query."""
     warnings, tamis = jvm.io.tamis.bridge.Warnings, jvm.io.tamis.Tamis
     return {"over": warnings.over, "all": warnings.all, "warnings": tamis.warnings, "scans": tamis.scans}  # fmt: skip
 
 
 def _start_of_warnings(spark: SparkSession) -> int:
     functions = _jvm_functions(spark._jvm)
-    functions["over"]("")  # so that what was said before is said again
+    functions["over"]("")  # so that warnings are repeated
     return int(functions["all"]().size())
 
 
@@ -232,8 +232,8 @@ def _warnings(spark: SparkSession, start: int) -> list[str]:
     functions = _jvm_functions(spark._jvm)
     if functions["all"]().size() == start:
         return []
-    said = list(functions["warnings"]())[start:]
-    return [text for text in said if any(part in text for part in _FAILURES)]
+    texts = list(functions["warnings"]())[start:]
+    return [text for text in texts if any(part in text for part in _FAILURES)]
 
 
 def _count(spark: SparkSession, frame: DataFrame, tally: Tally) -> None:

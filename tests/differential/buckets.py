@@ -12,7 +12,7 @@ MASK = 0xFFFFFFFF
 
 
 def bucket(value: Any, data_type: DataType, count: int) -> int:
-    """The bucket of a value that is not NULL."""
+    """Return the bucket of a value that is not NULL."""
     return (murmur3(_bytes(value, data_type)) & 0x7FFFFFFF) % count
 
 
@@ -33,17 +33,17 @@ def _bytes(value: Any, data_type: DataType) -> bytes:
 
 
 def murmur3(data: bytes) -> int:
-    """The 32-bit hash for x86, seed 0, as a number without sign."""
-    found = 0
+    """Return the 32-bit hash for x86 with seed 0 as an unsigned number."""
+    hashed = 0
     whole = len(data) // 4 * 4
     for place in range(0, whole, 4):
-        found ^= _scrambled(int.from_bytes(data[place : place + 4], "little"))
-        found = (_rotated(found, 13) * 5 + 0xE6546B64) & MASK
-    found ^= _scrambled(int.from_bytes(data[whole:], "little"))
-    found ^= len(data)
+        hashed ^= _scrambled(int.from_bytes(data[place : place + 4], "little"))
+        hashed = (_rotated(hashed, 13) * 5 + 0xE6546B64) & MASK
+    hashed ^= _scrambled(int.from_bytes(data[whole:], "little"))
+    hashed ^= len(data)
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-        found = ((found ^ (found >> shift)) * factor) & MASK
-    return found ^ (found >> 16)
+        hashed = ((hashed ^ (hashed >> shift)) * factor) & MASK
+    return hashed ^ (hashed >> 16)
 
 
 def _scrambled(word: int) -> int:

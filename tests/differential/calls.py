@@ -1,7 +1,7 @@
-"""Functions on one row, written as plainly as can be: what rows.py knows of calls.
+"""Functions on one row in the plainest form: the oracle of rows.py for calls.
 
-Modes are LEGACY and the zone is UTC. Written apart from tamis.evaluate, and checked against Spark
-by nothing: tests/differential/sweep.py is what compares with Spark.
+Modes are LEGACY and the zone is UTC. The module is independent of tamis.evaluate. It is not
+compared with Spark; tests/differential/sweep.py compares the rules with Spark.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _CYCLE = 146_097  # days in 400 years, after which the calendar repeats itself
 
 
 def call_value(call: Call, arguments: list[Any]) -> Any:
-    """The value of a call; arguments are values, NULL is None."""
+    """Return the value of a call. Arguments are values; NULL is None."""
     if call.name in _OF_NULLS:
         return _OF_NULLS[call.name](*arguments)
     if any(argument is None for argument in arguments):
         return None
-    found = _computed(call, arguments)
-    if not isinstance(found, int) or isinstance(found, bool) or not call.type.is_discrete:
-        return found
+    result = _computed(call, arguments)
+    if not isinstance(result, int) or isinstance(result, bool) or not call.type.is_discrete:
+        return result
     least, greatest = call.type.domain
-    # Spark raises; what is not to be known of such a file, NULL stands for.
-    return found if least <= found <= greatest else None
+    # Spark raises an error. Statistics say nothing about such a file; NULL stands for that.
+    return result if least <= result <= greatest else None
 
 
 def _computed(call: Call, arguments: list[Any]) -> Any:
@@ -53,25 +53,25 @@ def _computed(call: Call, arguments: list[Any]) -> Any:
         return cast_value(arguments[0], source, call.type, str(call.option("evalMode")))
     if call.name in _OF_UNITS:
         return _OF_UNITS[call.name](str(call.option("unit")), *arguments)
-    found = _on_rows()[call.name](*arguments)
-    if call.type.is_decimal and found is not None:
-        digits = abs(found.scaleb(call.type.scale or 0, _WIDE))
-        return None if digits >= 10 ** (call.type.precision or 0) else found
-    if call.type.is_integral and isinstance(found, int):
+    result = _on_rows()[call.name](*arguments)
+    if call.type.is_decimal and result is not None:
+        digits = abs(result.scaleb(call.type.scale or 0, _WIDE))
+        return None if digits >= 10 ** (call.type.precision or 0) else result
+    if call.type.is_integral and isinstance(result, int):
         least, greatest = call.type.domain
-        return (found - least) % (greatest - least + 1) + least
-    return found
+        return (result - least) % (greatest - least + 1) + least
+    return result
 
 
 @cache
 def _on_rows() -> dict[str, Callable[..., Any]]:
-    from tests.cases.tables import ON_ROWS  # which import this file
+    from tests.cases.tables import ON_ROWS  # imported here because they import this module
 
     return {**_FUNCTIONS, **ON_ROWS}
 
 
 def _date(days: int) -> tuple[int, datetime.date]:
-    """How many times 400 years later than a date of the years 1600 to 1999 the day is."""
+    """Return the day as 400-year cycles after a date in the years 1600 to 1999, and that date."""
     first = datetime.date(1600, 1, 1).toordinal()
     cycles, rest = divmod(days + datetime.date(1970, 1, 1).toordinal() - first, _CYCLE)
     return cycles, datetime.date.fromordinal(first + rest)
@@ -100,7 +100,7 @@ def _trunc(days: int, unit: str) -> int:
 def _add_months(days: int, months: int) -> int:
     cycles, date = _date(days)
     year, month = divmod(date.year * 12 + date.month - 1 + months, 12)
-    # Of the same place in a cycle of 400 years.
+    # At the same place in a cycle of 400 years.
     more, year = divmod(year - 1600, 400)
     last = calendar.monthrange(year + 1600, month + 1)[1]
     moved = datetime.date(year + 1600, month + 1, min(date.day, last))
@@ -142,7 +142,7 @@ def _months_between(end: int, start: int, round_off: bool) -> float:
 def _timestamp_diff(unit: str, start: int, end: int) -> int:
     if unit in UNITS:
         return _quotient(end - start, UNITS[unit])
-    # Java: the date before, or after, where the time of day has not been reached.
+    # As in Java: use the day before, or after, if the time of day is not reached.
     if end // DAY > start // DAY and end % DAY < start % DAY:
         end -= DAY
     elif end // DAY < start // DAY and end % DAY > start % DAY:
@@ -160,7 +160,7 @@ def _timestamp_add(unit: str, count: int, moment: int) -> int:
 
 
 def _formatted(moment: int, pattern: str) -> str:
-    """By a pattern of full-width fields, of the years that Python has."""
+    """Format with full-width fields, for the years that Python supports."""
     at = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=moment)
     fields = {"yyyy": f"{at.year:04d}", "MM": f"{at:%m}", "dd": f"{at:%d}"}
     for name, text in {**fields, "HH": f"{at:%H}", "mm": f"{at:%M}", "ss": f"{at:%S}"}.items():
@@ -169,7 +169,7 @@ def _formatted(moment: int, pattern: str) -> str:
 
 
 def _quotient(x: int, y: int) -> int:
-    """Toward zero."""
+    """Divide and round toward zero."""
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
@@ -187,13 +187,13 @@ def _round(x: Any, scale: int, how: str) -> Any:
     with decimal.localcontext() as context:
         context.prec = 400
         unit = decimal.Decimal(1).scaleb(-scale)
-        found = (decimal.Decimal(x) / unit).quantize(decimal.Decimal(1), how) * unit
-        return int(found) if isinstance(x, int) else found
+        result = (decimal.Decimal(x) / unit).quantize(decimal.Decimal(1), how) * unit
+        return int(result) if isinstance(x, int) else result
 
 
 def _to_whole(x: Any, how: Callable[[Any], int]) -> Any:
     if isinstance(x, float) and not math.isfinite(x):
-        return 1 << 70  # no BIGINT
+        return 1 << 70  # not a BIGINT
     return decimal.Decimal(how(x)) if isinstance(x, decimal.Decimal) else how(x)
 
 
@@ -213,7 +213,7 @@ def _logarithm(base: float, x: float) -> float | None:
 
 
 def _total(function: Callable[[float], float]) -> Callable[[float], float]:
-    """As Java has it: infinity where the result is too large, NaN where there is none."""
+    """Compute as Java does: infinity if the result is too large, NaN if there is none."""
 
     def compute(x: float) -> float:
         try:
@@ -229,7 +229,7 @@ def _total(function: Callable[[float], float]) -> Callable[[float], float]:
 def _logarithm_above(
     least: float, function: Callable[[float], float]
 ) -> Callable[[float], float | None]:
-    """NULL at `least` and below, as Spark has it."""
+    """Return NULL at `least` and below, as Spark does."""
     return lambda x: None if x <= least else x if math.isnan(x) else function(x)
 
 
@@ -283,7 +283,7 @@ _OF_UNITS: dict[str, Callable[..., Any]] = {
     "TimestampDiff": _timestamp_diff,
 }
 
-#: Functions that are not NULL where an argument is.
+#: Functions that may be not NULL although an argument is.
 _OF_NULLS: dict[str, Callable[..., Any]] = {
     "Coalesce": lambda *values: next((value for value in values if value is not None), None),
     "If": _case,
@@ -323,7 +323,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "TimestampAddInterval": _add_interval,
     "DateAddInterval": lambda days, by: _add_months(days, by.months) + by.days,
-    "FromUTCTimestamp": lambda moment, zone: moment,  # of UTC, which is drawn
+    "FromUTCTimestamp": lambda moment, zone: moment,  # the only zone that is drawn is UTC
     "ToUTCTimestamp": lambda moment, zone: moment,
     "DateAdd": lambda days, count: days + count,
     "DateSub": lambda days, count: days - count,

@@ -1,4 +1,4 @@
-"""What tamis claims of an expression in every container, and whether a value contradicts it."""
+"""What tamis claims about an expression in every container, and values that contradict it."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ class Claim:
     can_be_value: list[bool]
     says_anything: list[bool]
 
-    def allows(self, ordinal: int, found: Any) -> bool:
-        """Whether a row of the container may have the value."""
-        if found is None:
+    def allows(self, ordinal: int, value: Any) -> bool:
+        """Return whether a row of the container may have the value."""
+        if value is None:
             return self.can_be_null[ordinal]
-        if isinstance(found, float) and found != found:
+        if isinstance(value, float) and value != value:
             return self.can_be_nan[ordinal]
         if not self.can_be_value[ordinal]:
             return False
         lower, upper = self.lower[ordinal], self.upper[ordinal]
-        if isinstance(found, Decimal) and isinstance(lower if lower is not None else upper, int):
-            found = unscaled(found, -int(found.as_tuple().exponent))
-        return (lower is None or lower <= found) and (upper is None or found <= upper)
+        if isinstance(value, Decimal) and isinstance(lower if lower is not None else upper, int):
+            value = unscaled(value, -int(value.as_tuple().exponent))
+        return (lower is None or lower <= value) and (upper is None or value <= upper)
 
-    def describe(self, ordinal: int, found: Any, given: Mapping[str, Any]) -> str:
-        """One line: the value, what it was computed from, and the claim that it contradicts."""
+    def describe(self, ordinal: int, value: Any, given: Mapping[str, Any]) -> str:
+        """Return one line: the value, its inputs, and the claim that it contradicts."""
         return (
-            f"{self.sql} = {found!r} of {dict(given)}, outside of [{self.lower[ordinal]!r}, "
+            f"{self.sql} = {value!r} for {dict(given)}, outside of [{self.lower[ordinal]!r}, "
             f"{self.upper[ordinal]!r}] null={self.can_be_null[ordinal]} "
             f"nan={self.can_be_nan[ordinal]} value={self.can_be_value[ordinal]} ({self.data_type})"
         )
@@ -58,7 +58,7 @@ class Claim:
 def claim_of(
     sql: str, data_type: str, expr: Expr, statistics: Statistics, count: int
 ) -> Claim | None:
-    """The claim of an expression over `count` containers; None: not even its type is known."""
+    """Return the claim of an expression over `count` containers; None if its type is unknown."""
     if data_type == "boolean":
         return _truth_claim(sql, truth(expr, statistics), count)
     bounds = value(expr, statistics)
@@ -66,18 +66,18 @@ def claim_of(
 
 
 def contradictions(claim: Claim, containers: Sequence[int], values: Sequence[Any]) -> list[int]:
-    """The places of values that the claim of their container does not allow."""
+    """Return the positions of values that the claim of their container does not allow."""
     return [
         place
-        for place, (ordinal, found) in enumerate(zip(containers, values, strict=True))
-        if claim.says_anything[ordinal] and not claim.allows(ordinal, found)
+        for place, (ordinal, value) in enumerate(zip(containers, values, strict=True))
+        if claim.says_anything[ordinal] and not claim.allows(ordinal, value)
     ]
 
 
 def statistics_of(
     random: Random, types: Mapping[str, pa.DataType], containers: Sequence[Sequence[Any]]
 ) -> pa.Table:
-    """The statistics of containers of rows, a few cells of them missing."""
+    """Return the statistics of containers of rows, with a few cells missing."""
     table: dict[str, pa.Array] = {"num_records": pa.array([len(rows) for rows in containers])}
     for name, arrow in types.items():
         cells: dict[str, list[Any]] = {"min": [], "max": [], "null_count": [], "nan_count": []}
@@ -98,7 +98,7 @@ def statistics_of(
 
 
 def plain(column: pa.ChunkedArray | pa.Array) -> list[Any]:
-    """Dates and timestamps as numbers: Python has no dates beyond the years 1 to 9999."""
+    """Return dates and timestamps as numbers: Python has no dates outside the years 1 to 9999."""
     data_type = column.type
     if pa.types.is_date32(data_type):
         column = column.cast(pa.int32())
@@ -106,13 +106,13 @@ def plain(column: pa.ChunkedArray | pa.Array) -> list[Any]:
         column = column.cast(pa.int64())
     elif pa.types.is_string(data_type):
         column = column.cast(pa.binary())
-    found: list[Any] = column.to_pylist()
-    return found
+    value: list[Any] = column.to_pylist()
+    return value
 
 
 def _flags(flags: Any, count: int) -> list[bool]:
-    found: list[bool] = np.broadcast_to(flags, (count,)).tolist()
-    return found
+    value: list[bool] = np.broadcast_to(flags, (count,)).tolist()
+    return value
 
 
 def _truth_claim(sql: str, truths: TruthSet, count: int) -> Claim:

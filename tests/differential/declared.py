@@ -1,6 +1,6 @@
-"""User-defined functions for the sweep: Spark computes them in Python, tamis knows their contracts.
+"""User-defined functions for the sweep: Spark computes them in Python, tamis uses their contracts.
 
-None of them raises: Spark computes a Python function for every row, wanted or not.
+None of them raises an error: Spark computes a Python function for every row, needed or not.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ _IN_FORCE: Final = {name: [Declared(contract)] for name, (contract, *_) in FUNCT
 
 
 def register(spark: Any) -> None:
-    """Make the functions known to Spark, after their contracts were tried."""
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not find this file
+    """Register the functions with Spark after their contracts were tested."""
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import this file
     for name, (contract, f, result, _) in FUNCTIONS.items():
         check(contract, f)
         spark.udf.register(name, f, result)
 
 
 def bound(expr: Expr) -> Expr:
-    """The expression, its declared functions known; without haste."""
+    """Bind the declared functions of the expression, without a time limit."""
     return bind(expr, _IN_FORCE, Watch(seconds=600.0))

@@ -1,4 +1,4 @@
-"""Random predicates in DuckDB's SQL, the odd values and the mixed types in front."""
+"""Random predicates in DuckDB's SQL that favor special values and mixed types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A column: its type, SQL of values to fill it with, and of others to compare it with."""
+    """A column: its type, and SQL of its values and of other values to compare it with."""
 
     type: str
     values: list[str]
@@ -126,7 +126,7 @@ _NUMBERS = ["ti", "i", "b", "ub", "h", "f", "g", "n", "w"]
 
 
 def random_predicate(random: Random, depth: int | None = None) -> str:
-    if depth is None:  # small ones too: in large ones a mistake is seldom seen
+    if depth is None:  # often small: large predicates rarely reveal a mistake
         depth = random.choice([0, 1, 3])
     kind = random.random()
     if depth == 0 or (kind < 0.5 and depth > 1):

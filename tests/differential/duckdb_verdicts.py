@@ -2,9 +2,9 @@
 
     python tests/differential/duckdb_verdicts.py --seed 1 --tables 50
 
-DuckDB plans random predicates over a random table, tamis reads the filters of the plan and judges
-containers of rows by statistics that DuckDB computed, and DuckDB counts the rows that satisfy the
-predicate. "none" is wrong if one does, "all" if one does not.
+DuckDB plans random predicates over a random table. tamis reads the filters of the plan and
+evaluates them over containers of rows, with statistics that DuckDB computed. DuckDB then counts the
+rows that satisfy the predicate: "none" is wrong if there is one, "all" if one does not.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ from tests.wire.duckdb.planned import planned_filters, prepare
 CONTAINERS = 12
 PREDICATES = 25
 
-#: What a file tells of a column, where it is not the column itself. A HUGEINT is a decimal, a UUID
-#: its bytes.
-_TOLD = {
+#: Columns with statistics of another expression: a HUGEINT becomes a decimal, a UUID its bytes.
+_STATISTICS_OF = {
     "h": "h::DECIMAL(38,0)",
     "u": "unhex(replace(u::VARCHAR, '-', ''))",
     "x": "s.x",
@@ -85,7 +84,7 @@ class Wrong:
 
 
 def random_table(random: Random, connection: duckdb.DuckDBPyConnection) -> None:
-    """Table t: a container each row is of, and values from pools, few of them in each container."""
+    """Create table t: the container of each row, and values from small per-container pools."""
     connection.execute("DROP TABLE IF EXISTS t")
     columns = ", ".join(f'"{name}" {pool.type}' for name, pool in POOLS.items() if pool.is_column)
     struct = "s STRUCT(x INTEGER, y STRUCT(z VARCHAR))"
@@ -110,23 +109,23 @@ def random_table(random: Random, connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def statistics(random: Random, connection: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Statistics of each container, some columns left out."""
+    """Return the statistics of each container, with some columns omitted."""
     parts = ["count(*) AS num_records"]
     for name in POOLS:
-        value, path = _TOLD.get(name, f'"{name}"'), _NAMES.get(name, name)
+        value, path = _STATISTICS_OF.get(name, f'"{name}"'), _NAMES.get(name, name)
         ordinary = f"FILTER (WHERE NOT isnan({value}))" if name in _FLOATING else ""
-        told = {
+        aggregates = {
             "min": f"min({value}) {ordinary}",
             "max": f"max({value}) {ordinary}",
             "null_count": f"count(*) - count({value})",
         }
         if name in _FLOATING:
-            told["nan_count"] = f"count(*) FILTER (WHERE isnan({value}))"
-        for kind, expression in told.items():
+            aggregates["nan_count"] = f"count(*) FILTER (WHERE isnan({value}))"
+        for kind, expression in aggregates.items():
             if random.random() < 0.95:
                 parts.append(f'{expression} AS "{kind}.{path}"')
-    # A partition by day, where all rows of a container are of one. By arithmetic: to cast such a
-    # time to a date rounds it first, in some versions.
+    # A partition by day if all rows of a container have the same day. Computed with arithmetic: in
+    # some versions a cast of such a timestamp to a date rounds it first.
     parts.append(
         "CASE WHEN count(day) = count(*) AND min(day) = max(day) THEN min(day)::INTEGER END "
         'AS "partition.day"'
@@ -143,7 +142,7 @@ def check(
     predicate: str, connection: duckdb.DuckDBPyConnection, files: pa.Table, counts: Counter[str]
 ) -> Iterator[Wrong]:
     try:
-        # As DuckDB plans them, and as it binds them: with casts of constants still in place.
+        # As DuckDB optimizes them, and as it binds them, with casts of constants still in place.
         documents = [
             planned_filters(connection, "t", predicate, optimize=each) for each in (True, False)
         ]
@@ -155,7 +154,7 @@ def check(
         return
     spec = [PartitionField("tsns", "day", "day")]
     for document, schema in itertools.product(documents, (SCHEMA, None)):
-        if document is None:  # folded away: there is no filter to judge by
+        if document is None:  # folded to a constant: no filter remains
             counts["folded"] += 1
             continue
         expr = And(tuple(from_duckdb(document, schema)))

@@ -1,9 +1,9 @@
-"""What the bounds of a function have to be: the least and the greatest of all its values.
+"""The exact bounds of a function: the least and the greatest of all its values.
 
-A soundness test cannot notice a rule that knows less than it did. Here every value of a small
-container is computed, one at a time, and the claim has to be exactly what they show: the edges are
-attained, NULL and NaN are possible where some row gives them, and nothing is known where some row
-overflows. Of two columns every pair of their values is a row.
+A soundness test cannot detect that a rule has become weaker. Here every value in a small container
+is computed, and the claim must match exactly: the edges are attained, NULL and NaN are possible if
+and only if some row yields them, and nothing is claimed if some row overflows. For two columns,
+every pair of values is a row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 Rows = list[dict[tuple[str, ...], Any]]
 #: The values of one column in one container.
 Values = tuple[Any, ...]
-#: What stands for a row that overflows, or raises.
+#: The value of a row that overflows, or raises an error.
 OVERFLOW = object()
 
 
@@ -49,7 +49,7 @@ def _whole(bits: int) -> Iterator[Values]:
 
 
 def _days() -> Iterator[Values]:
-    """Around the ends of years, months, quarters and weeks, and of centuries and the era."""
+    """Yield days around the ends of years, months, quarters, weeks, centuries and the era."""
     anchors = [-719_162, -366, -365, -141_428, -1, 0, 1, 30, 58, 59, 364, 365, 789]
     for anchor in [*anchors, 19_721, 19_722, 19_781, 19_782, 20_087, 20_088]:
         for count in (1, 2, 8, 32):
@@ -59,7 +59,7 @@ def _days() -> Iterator[Values]:
 
 
 def _moments() -> Iterator[Values]:
-    """Both ends of an interval, and each side of every change of a clock in between."""
+    """Yield both ends of an interval, and both sides of every clock change in between."""
     anchors = [-DAY - 1, -DAY, -1, 0, 1, DAY - 1, 19_781 * DAY, 19_781 * DAY + 5, 59 * DAY - 1]
     for anchor in [*anchors, 364 * DAY, 365 * DAY - 1, 19_782 * DAY + 5 * _HOUR + 7 * _MINUTE]:
         yield (anchor,)
@@ -80,7 +80,7 @@ def _stepped(first: int, step: int, count: int) -> Values:
 
 def _decimals(precision: int, scale: int) -> Iterator[Values]:
     end = 10**precision
-    # What is unscaled beyond 64 bits is not computed with.
+    # The rules do not compute with unscaled values beyond 64 bits.
     ends = (1 - end, end - 3) if precision <= 18 else ()
     for anchor in (*ends, -10_001, -151, -150, -51, -50, -1, 0, 1, 49, 50, 99, 149):
         for count in (1, 2, 5, 60):
@@ -112,7 +112,7 @@ _INTERVALS = (-3 * DAY - 7, -1, 0, 1, DAY, 31 * DAY)
 
 
 def containers_of(data_type: DataType) -> Iterator[Values]:
-    """Sets of values of the type: where it has few enough values, all those between two edges."""
+    """Yield sets of values. Types with few values get all values between two edges."""
     match data_type.name:
         case "boolean":
             yield from ((False,), (True,), (False, True))
@@ -150,7 +150,7 @@ _ARROW = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Containers, each with its rows, and the statistics that a writer would give of them."""
+    """Containers, each with its rows, and the statistics that a writer would record for them."""
 
     rows: list[Rows]
     statistics: Statistics
@@ -158,7 +158,7 @@ class Table:
 
 @cache
 def table_of(columns: tuple[Column, ...]) -> Table:
-    """Every container of one column, with and without NULL and NaN; of two, some pairs of them."""
+    """Return every container of one column, with and without NULL and NaN; some pairs for two."""
     if len(columns) == 1:
         chosen = [(each,) for each in _with_nothing(columns[0].type)]
     else:
@@ -168,7 +168,7 @@ def table_of(columns: tuple[Column, ...]) -> Table:
 
 
 def table_over(columns: tuple[Column, ...], chosen: Sequence[tuple[Values, ...]]) -> Table:
-    """Containers with these values of each column, in every combination."""
+    """Return containers with these values of each column, in every combination."""
     cells: dict[str, Any] = {}
     rows = [
         [
@@ -215,9 +215,9 @@ def _with_nothing(data_type: DataType) -> Iterator[Values]:
 
 
 def _few(data_type: DataType) -> list[Values]:
-    """Some of the containers of a type, for tables of two columns."""
+    """Return some of the containers of a type, for tables of two columns."""
     every = [each for each in containers_of(data_type) if len(each) <= 4]
-    # Sizes take turns by two or three, so that a step of five takes some of each.
+    # Sizes repeat with a period of two or three, so a step of five takes some of each size.
     several = every[::5] if len(every) > 15 else every
     extra: list[Values] = [(None,), (*several[1], None)]
     if data_type.is_floating:
@@ -227,7 +227,7 @@ def _few(data_type: DataType) -> list[Values]:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the rows of a container show."""
+    """The facts that the rows of a container establish."""
 
     lower: Any
     upper: Any
@@ -240,12 +240,12 @@ class Expected:
         return self.lower is not None
 
 
-#: Other names of the units that calls.py knows.
+#: Other names of the units that calls.py implements.
 _UNITS = {"MON": "MM", "YY": "YEAR", "YYYY": "YEAR", "DD": "DAY"}
 
 
 def _canonical(call: Call) -> Call:
-    """The call with the spelling of its unit, or day of the week, that calls.py knows."""
+    """Return the call with the unit, or day of the week, in the spelling of calls.py."""
     if call.name not in ("TruncDate", "TruncTimestamp", "NextDay"):
         return call
     arguments = tuple(
@@ -258,27 +258,27 @@ def _canonical(call: Call) -> Call:
 
 
 def expected(call: Call, rows: Rows) -> Expected:
-    """The values of a call on every row, put together."""
+    """Return the exact bounds of a call over all rows."""
     call = _canonical(call)
-    found = [_exact_value(call, row) for row in rows]
-    held = [each for each in found if each is not OVERFLOW]
-    ordinary = [bound(each) for each in held if each is not None and each == each]
+    computed = [_exact_value(call, row) for row in rows]
+    defined = [each for each in computed if each is not OVERFLOW]
+    ordinary = [bound(each) for each in defined if each is not None and each == each]
     return Expected(
         min(ordinary, key=order_key, default=None),
         max(ordinary, key=order_key, default=None),
-        None in held,
-        any(each is not None and each != each for each in held),
-        len(held) < len(found),
+        None in defined,
+        any(each is not None and each != each for each in defined),
+        len(defined) < len(computed),
     )
 
 
 def bound(value: Any) -> Any:
-    """The value as an edge holds it."""
+    """Return the value as an edge represents it."""
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
 def _exact_value(call: Call, row: Mapping[tuple[str, ...], Any]) -> Any:
-    """The value before it is cut to its type; OVERFLOW where the type has no such value."""
+    """Return the value before truncation to its type; OVERFLOW if the type has no such value."""
     arguments = [row_value(each, row) for each in call.arguments]
     mode = call.option("evalMode")
     if call.name == "Cast":
@@ -288,11 +288,11 @@ def _exact_value(call: Call, row: Mapping[tuple[str, ...], Any]) -> Any:
             return OVERFLOW if lost else None
         return tried
     if call.type.name == "float":
-        found = call_value(call, arguments)
-        return None if found is None else ctypes.c_float(found).value
+        result = call_value(call, arguments)
+        return None if result is None else ctypes.c_float(result).value
     if not call.type.is_discrete and not call.type.is_decimal:
         return call_value(call, arguments)
-    plain = DataType("string")  # a type of no size: nothing is cut
+    plain = DataType("string")  # a type without a size: nothing is truncated
     raw = call_value(replace(call, type=plain), arguments)
     if raw is None and None not in arguments and mode == "ANSI":
         return OVERFLOW
@@ -312,21 +312,21 @@ def _with_mode(call: Call, mode: str) -> tuple[tuple[str, str], ...]:
 
 
 def columns_of(expr: Expr) -> tuple[Column, ...]:
-    """The columns of an expression, each once, in its order."""
+    """Return the columns of an expression without duplicates, in order of appearance."""
     return tuple(dict.fromkeys(each for each in walk(expr) if isinstance(each, Column)))
 
 
 def claim_over(call: Expr, table: Table) -> Claim:
-    """What tamis claims of a call in each container of the table."""
+    """Return the claim about a call in each container of the table."""
     data_type = type_of(call)
     assert data_type is not None
     claim = claim_of(to_sql(call), data_type.name, call, table.statistics, len(table.rows))
-    assert claim is not None, "not even the type is known"
+    assert claim is not None, "the type is unknown"
     return claim
 
 
 def edge_of(edge: Any, call: Call) -> Any:
-    """An edge of a claim as the value that it stands for."""
+    """Convert an edge of a claim to the value that it represents."""
     if call.type.is_decimal and isinstance(edge, int):
         return Decimal(f"{edge}E-{call.type.scale or 0}")
     return edge

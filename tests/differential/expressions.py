@@ -1,6 +1,6 @@
-"""The expressions that are swept, by the kind of x and y; k is a small INT.
+"""The swept expressions, by the type of x and y; k is a small INT.
 
-An expression ends at a semicolon or at the end of its line.
+Expressions are separated by semicolons or line ends.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ANY: Final = _each("""
 
 
 def depends_on_zone(sql: str) -> bool:
-    """Whether it is worth sweeping in more than one time zone."""
+    """Return whether the result depends on the time zone, so that several zones are swept."""
     return sql not in _ANY
 
 

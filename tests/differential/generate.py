@@ -1,7 +1,7 @@
-"""Random columns, containers, statistics and predicates, with the odd values in front.
+"""Random columns, containers, statistics and predicates that favor special values.
 
-Statistics are true of the rows and otherwise as bad as they come: missing cells, missing columns,
-bounds wider than the data, and corruption of every kind that can be recognised as such.
+Statistics are true of the rows but otherwise as poor as possible: missing cells, missing columns,
+bounds wider than the data, and every kind of corruption that the reader can detect.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ Cells: TypeAlias = dict[str, tuple[list[Any], pa.DataType]]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A table of containers: their rows, what is told of them, and the columns to ask about."""
+    """A table of containers: their rows, their statistics, and the columns of predicates."""
 
     columns: tuple[Column, ...]
     containers: tuple[tuple[Row, ...], ...]
@@ -122,7 +122,13 @@ class Case:
 
 
 def random_case(random: Random, containers: int = 12, *, perfect: bool = False) -> Case:
-    """Two or three columns and a table of containers; `perfect`: every statistic, and all right."""
+    """Draw two or three columns and a table of containers.
+
+    Args:
+        random: The source of randomness.
+        containers: How many containers.
+        perfect: Whether all statistics are present and exact.
+    """
     first, second = random.choices(list(POOLS), k=2)
     columns = (Column(("a",), first), Column(("s", "b"), first), Column(("c",), second))
     spec = () if perfect else _random_spec(random, columns)
@@ -174,7 +180,7 @@ def _partition_key(value: Any) -> Any:
 
 
 def partition_value(field: PartitionField, columns: Sequence[Column], row: Row) -> Any:
-    """The reference implementation of Iceberg's transforms, on one row."""
+    """Return the value of Iceberg's transform on one row: the reference implementation."""
     column = next(each for each in columns if ".".join(each.path) == field.source)
     value = row[column.path]
     kind, _, rest = field.transform.partition("[")
@@ -193,7 +199,7 @@ def partition_value(field: PartitionField, columns: Sequence[Column], row: Row) 
             return Decimal(unscaled - unscaled % width).scaleb(-(column.type.scale or 0))
         truncated = value - value % width
         bits = {"byte": 8, "short": 16, "integer": 32, "long": 64}[column.type.name]
-        # It wraps around at the end of the type, as in Java.
+        # Wraps around at the end of the type, as in Java.
         return (truncated + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
     if kind == "hour":
         return _wrapped_to_int(value // (DAY // 24))
@@ -201,13 +207,13 @@ def partition_value(field: PartitionField, columns: Sequence[Column], row: Row) 
     if kind == "day":
         return _wrapped_to_int(days)
     if not -719_162 <= days <= 2_932_896:
-        return None  # beyond what Python's calendar counts: not told
+        return None  # outside of Python's calendar: not recorded
     date = datetime.date(1970, 1, 1) + datetime.timedelta(days=days)
     return date.year - 1970 if kind == "year" else (date.year - 1970) * 12 + date.month - 1
 
 
 def _wrapped_to_int(ordinal: int) -> int | None:
-    """Ordinals are 32-bit numbers: what does not fit is not told."""
+    """Return the ordinal; None if it does not fit 32 bits and so is not recorded."""
     return ordinal if -(1 << 31) <= ordinal < 1 << 31 else None
 
 
@@ -226,13 +232,13 @@ def _random_statistics(
 
     for column in columns:
         name, arrow = ".".join(column.path), POOLS[column.type][1]
-        told = [_statistics_of(random, column, rows, perfect) for rows in containers]
+        recorded = [_statistics_of(random, column, rows, perfect) for rows in containers]
         kinds = {"min": arrow, "max": arrow, "null_count": pa.int64()}
         if column.type.is_floating:
             kinds["nan_count"] = pa.int64()
         for kind, data_type in kinds.items():
             if perfect or random.random() < 0.9:
-                values = [cell(each[kind]) for each in told]
+                values = [cell(each[kind]) for each in recorded]
                 cells[f"{kind}.{name}"] = values, data_type
         for ordinal in range(0 if perfect else len(containers)):
             if random.random() < 0.08:
@@ -256,7 +262,7 @@ def _random_statistics(
 
 
 def _is_shown(cells: Cells, ordinal: int) -> bool:
-    """Whether some statistic shows a row, so that "no rows" is a lie that can be recognised."""
+    """Return whether some statistic proves a row, so that "no rows" is a detectable error."""
     for name, (values, _) in cells.items():
         is_edge, is_count = name.startswith(("min.", "max.")), "_count." in name
         if values[ordinal] is not None and (is_edge or (is_count and values[ordinal] != 0)):
@@ -273,25 +279,25 @@ def _statistics_of(
         (v for v in values if v is not None and not (isinstance(v, float) and math.isnan(v))),
         key=order_key,
     )
-    told: dict[str, Any] = {"min": None, "max": None, "null_count": values.count(None)}
-    told["nan_count"] = nans
+    recorded: dict[str, Any] = {"min": None, "max": None, "null_count": values.count(None)}
+    recorded["nan_count"] = nans
     if ordinary:
-        told["min"], told["max"] = ordinary[0], ordinary[-1]
+        recorded["min"], recorded["max"] = ordinary[0], ordinary[-1]
         if not perfect and random.random() < 0.3:
-            _widen(random, column, told)
-    return told
+            _widen(random, column, recorded)
+    return recorded
 
 
-def _widen(random: Random, column: Column, told: dict[str, Any]) -> None:
-    """Outer bounds that are values of no row: what a writer does that truncates strings."""
+def _widen(random: Random, column: Column, recorded: dict[str, Any]) -> None:
+    """Replace bounds by outer values that no row has, as writers that truncate strings do."""
     pool = [v for v in POOLS[column.type][0] if not (isinstance(v, float) and math.isnan(v))]
-    below = [v for v in pool if order_key(v) <= order_key(told["min"])]
-    above = [v for v in pool if order_key(v) >= order_key(told["max"])]
-    told["min"], told["max"] = random.choice(below), random.choice(above)
+    below = [v for v in pool if order_key(v) <= order_key(recorded["min"])]
+    above = [v for v in pool if order_key(v) >= order_key(recorded["max"])]
+    recorded["min"], recorded["max"] = random.choice(below), random.choice(above)
 
 
 def _corrupt(random: Random, column: Column, cells: Cells, ordinal: int) -> None:
-    """A contradiction that can be seen in the cells themselves."""
+    """Insert a contradiction that the cells themselves reveal."""
     name = ".".join(column.path)
     kinds = ("min", "max", "null_count", "nan_count")
     lists = {kind: cells[f"{kind}.{name}"][0] for kind in kinds if f"{kind}.{name}" in cells}
@@ -335,7 +341,7 @@ def random_predicate(random: Random, columns: Sequence[Column], depth: int = 3) 
 
 
 def random_limits(random: Random, column: Column, columns: Sequence[Column]) -> Expr:
-    """Predicates on one column, all of them to be true, with a choice among more of them or not."""
+    """Draw a conjunction of predicates on one column, which may contain an OR."""
 
     def several(count: int) -> tuple[Expr, ...]:
         return tuple(random_leaf(random, column, columns) for _ in range(count))
@@ -351,9 +357,9 @@ def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Ex
     pool = POOLS[column.type][0]
     kind = random.random()
     if random.random() < 0.4:
-        found = random_function(random, column)
-        if found is not None:
-            return found
+        predicate = random_function(random, column)
+        if predicate is not None:
+            return predicate
     if kind < 0.15:
         return IsNull(column)
     if kind < 0.4:
@@ -374,7 +380,7 @@ def random_leaf(random: Random, column: Column, columns: Sequence[Column]) -> Ex
 
 
 def _pool(data_type: DataType) -> list[Any]:
-    """Values of the type of a function's result, which may be the type of no column."""
+    """Return values for the result type of a function, which may not be a column type."""
     if data_type in POOLS:
         return POOLS[data_type][0]
     if data_type.is_decimal:
@@ -383,7 +389,7 @@ def _pool(data_type: DataType) -> list[Any]:
 
 
 def random_function(random: Random, column: Column) -> Expr | None:
-    """A predicate over a function of the column; None where the type has none."""
+    """Return a predicate over a function of the column; None if the type has no function."""
     if random.random() < 0.3:
         return random_test(random, column)
     call = random_call(random, column)

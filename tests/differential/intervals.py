@@ -1,4 +1,4 @@
-"""Containers of values that lie where functions break: around anchors, at every distance."""
+"""Containers of values around the points where functions break, at many distances."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _day(year: int, month: int, day: int) -> int:
 _DAYS = [_day(year, 1, 1) for year in _YEARS]
 _DAYS += [_day(year, 3, 1) for year in _YEARS] + [_day(year, 12, 29) for year in _YEARS]
 _DAYS += [_day(1582, 10, 5), _day(1582, 10, 15), _day(2011, 12, 30), _day(2024, 2, 29)]
-#: When clocks changed: New York, Berlin, Apia, Monrovia, São Paulo, Havana, Lord Howe, Santiago,
+#: Clock changes in New York, Berlin, Apia, Monrovia, São Paulo, Havana, Lord Howe, Santiago and
 #: Kwajalein (which skipped 1993-08-21).
 _CHANGES = [
     "2024-03-10T07:00:00 2024-11-03T06:00:00 1967-04-30T07:00:00 2050-03-13T07:00:00",
@@ -106,18 +106,18 @@ def _floats(random: Random) -> list[Any]:
         scale = random.choice([1e-16, 1e-9, 0.1, 1.0, 10.0])
         values.append(anchor + random.uniform(-scale, scale) * random.choice([1.0, abs(anchor)]))
     values += random.choice([[], [], [-anchor], [random.choice(_FLOATS)], [math.nan]])
-    # Infinity times zero is NaN; that one is drawn on purpose only.
+    # Infinity times zero is NaN; NaN is only drawn on purpose.
     return [each for each in values if each == each] + [e for e in values[-1:] if e != e]
 
 
 def _floats_32(random: Random) -> list[Any]:
-    found = []
+    values = []
     for each in _floats(random):
         try:
-            found.append(struct.unpack("<f", struct.pack("<f", each))[0])
+            values.append(struct.unpack("<f", struct.pack("<f", each))[0])
         except OverflowError:
-            found.append(math.copysign(math.inf, each))
-    return found
+            values.append(math.copysign(math.inf, each))
+    return values
 
 
 def _decimals(digits: int, scale: int) -> Callable[[Random], list[Any]]:
@@ -177,7 +177,7 @@ def _numerals(random: Random) -> list[Any]:
 
 
 def _day_texts(random: Random) -> list[Any]:
-    """Dates as text: full width, short, with times and zones behind them, and what is no date."""
+    """Dates as text: full width, short, followed by times and zones, and invalid ones."""
     year = random.choice([1, 999, 1582, 1899, 1970, 1999, 2023, 2024, 9999, 12024])
     month, day = random.choice([1, 2, 9, 10, 12]), random.choice([1, 9, 10, 28, 29, 30, 31])
     full = f"{year:04d}-{month:02d}-{day:02d}"
@@ -237,7 +237,7 @@ DRAW: dict[str, Callable[[Random], list[Any]]] = {
 
 
 def random_containers(random: Random, kind: str, count: int) -> list[list[dict[str, Any]]]:
-    """Rows of x and y, of the type, and k, a small whole number; some of them NULL."""
+    """Draw rows of x and y of this type, and k, a small integer; some values are NULL."""
     return [_container(random, kind) for _ in range(count)]
 
 

@@ -1,9 +1,9 @@
-"""Random queries over random tables give the same rows with tamis on and off.
+"""Random queries over random tables return the same rows with tamis on and off.
 
     python tests/differential/queries.py --seed 7 --count 2000
 
-runs for as long as it takes, shrinks what it finds, and prints for each difference a script that shows it.
-The grammar is tests/differential/grammar, the tables are tests/differential/worlds.py.
+The command has no time limit. It shrinks each difference and prints a script that reproduces it.
+The grammar is in tests/differential/grammar, the tables are in tests/differential/worlds.py.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUERIES_PER_WORLD = 60
-#: Settings are drawn anew after so many queries, and tables change after so many.
+#: Number of queries until settings are drawn again, and until tables change.
 QUERIES_PER_SETTINGS = 12
 QUERIES_PER_CHANGE = 20
-#: Differences of one run that are shrunk; the others are only shown.
+#: How many differences of a run are shrunk; the others are only printed.
 SHRUNK = 12
 
 
@@ -56,17 +56,17 @@ def run(
 
     Args:
         spark: A session that has the extension.
-        folder: Where the tables lie.
-        seed: What tables and queries are drawn from.
+        folder: The folder of the tables.
+        seed: The seed of tables and queries.
         count: How many queries.
-        report: Takes what is found, as it is found.
-        shrink_seconds: How long a difference may be shrunk; 0 leaves it as it is.
+        report: Receives each difference as it occurs.
+        shrink_seconds: Time limit for shrinking a difference; 0 disables shrinking.
         first: Number of the first world, to start in the middle of a run.
-        only: Names of the productions that statements start with, all of them if empty.
-        grammar: What draws the statements.
+        only: Names of the productions that statements start with; empty for all.
+        grammar: The class that draws the statements.
 
     Returns:
-        What was seen.
+        The counts and differences of the run.
     """
     tally = Tally()
     number = first
@@ -100,7 +100,7 @@ class _Run:
     label: str
 
     def until(self, stop: int, grammar: Grammar) -> None:
-        """Compare statements until the tally counts that many."""
+        """Compare statements until the tally has counted this many."""
         self.world.set_up(self.spark, self.folder / "tables")
         place = 0
         while self.tally.queries < stop:
@@ -121,31 +121,31 @@ class _Run:
 
     def _compare(self, statement: Statement, place: int) -> None:
         failed = self.tally.failed
-        found = compare(self.spark, statement, self.tally)
+        difference = compare(self.spark, statement, self.tally)
         if self.tally.failed > failed and isinstance(statement.query, Items):
-            # One filter of several raises an error: the others are compared without it.
+            # One of several filters raises an error: compare the others without it.
             for branch in statement.query.items:
                 self._compare(replace(statement, query=branch), place)
-        if found is not None:
-            self._note(statement, found, place)
+        if difference is not None:
+            self._note(statement, difference, place)
 
-    def _note(self, statement: Statement, found: Difference, place: int) -> None:
-        head = f"{found.kind}, seed {self.label}, query {place}"
-        self.report(f"{head}: {statement.sql}\n{found.text}")
+    def _note(self, statement: Statement, difference: Difference, place: int) -> None:
+        head = f"{difference.kind}, seed {self.label}, query {place}"
+        self.report(f"{head}: {statement.sql}\n{difference.text}")
         if self.shrink_seconds > 0 and len(self.tally.differences) < SHRUNK:
             started = time.monotonic()
             shrinker = Shrinker(self.spark, self.folder / "shrunk", self.shrink_seconds)
-            world, statement, found = shrinker.shrink(self.world, statement, found)
+            world, statement, difference = shrinker.shrink(self.world, statement, difference)
             self.report(
-                f"shrunk in {time.monotonic() - started:.0f} s: {statement.sql}\n{found.text}\n"
+                f"shrunk in {time.monotonic() - started:.0f} s: {statement.sql}\n{difference.text}\n"
                 f"---- script\n{world.script(statement.sql)}\n----"
             )
             self.world.set_up(self.spark, self.folder / "tables")
-        self.tally.differences.append(f"{head}: {statement.sql}\n{found.text}")
+        self.tally.differences.append(f"{head}: {statement.sql}\n{difference.text}")
 
 
 def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
-    """A session for many small queries."""
+    """Return a session for many small queries."""
     from pyspark.sql import SparkSession
 
     import tamis
@@ -158,10 +158,10 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-        "-XX:ReservedCodeCacheSize=400m "  # or the JVM sweeps code all the time
+        "-XX:ReservedCodeCacheSize=400m "  # otherwise the JVM sweeps code constantly
         f"-Dderby.system.home={folder}",
         "spark.log.level": "OFF",
-        "spark.sql.maxPlanStringLength": "0",  # plans are described for every execution
+        "spark.sql.maxPlanStringLength": "0",  # Spark formats the plan on every execution
         "spark.sql.debug.maxToStringFields": "0",
         "spark.sql.ui.explainMode": "simple",
         "spark.ui.liveUpdate.period": "-1",
@@ -185,33 +185,33 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
 
 
 def _save_work(spark: SparkSession) -> None:
-    """Spare each job what small queries spend more time on than on rows."""
+    """Avoid work that takes longer than the rows of small queries."""
     context = spark.sparkContext._jsc
-    # Each scan copies Hadoop's configuration and sends it to its tasks: 1,500 defaults that the code
-    # has as well.
+    # Each scan copies Hadoop's configuration and sends it to its tasks: 1,500 defaults, which the
+    # code contains anyway.
     context.hadoopConfiguration().clear()
-    # A job records the stack that it was started from, unless it is given one.
+    # A job records the call stack that started it unless a call site is set.
     context.sc().setLocalProperty("callSite.short", "query")
     context.sc().setLocalProperty("callSite.long", "query")
 
 
 def cpu_seconds(spark: SparkSession) -> float:
-    """Time on processors of the JVM and of this process, which other processes do not lengthen."""
+    """Return the CPU time of the JVM and of this process, independent of other processes."""
     handle = spark._jvm.java.lang.ProcessHandle.current()
     return float(handle.info().totalCpuDuration().get().toMillis()) / 1000 + time.process_time()
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--processes", type=int, default=1, help="seeds from --seed on, one each")
-    parser.add_argument("--shrink", type=float, default=90, help="seconds for each difference")
+    parser.add_argument("--processes", type=int, default=1, help="one seed each, from --seed on")
+    parser.add_argument("--shrink", type=float, default=90, help="seconds per difference")
     parser.add_argument("--first", type=int, default=0, help="number of the first set of tables")
     parser.add_argument("--only", default="", help="productions to start with: join,recursive,…")
-    parser.add_argument("--folder", type=Path, help="keep the tables here")
-    parser.add_argument("--conf", action="append", default=[], help="key=value, of the session")
+    parser.add_argument("--folder", type=Path, help="folder that keeps the tables")
+    parser.add_argument("--conf", action="append", default=[], help="key=value for the session")
     arguments = parser.parse_args()
     if arguments.processes > 1:
         return _spread(arguments.processes, arguments.seed, arguments.count, sys.argv[1:])
@@ -236,7 +236,7 @@ def main() -> int:
 
 
 def _spread(processes: int, seed: int, count: int, given: list[str]) -> int:
-    """Run in several processes, each with a seed of its own and its share of the queries."""
+    """Run several processes, each with its own seed and its share of the queries."""
     share = ["--processes", "1", "--count", str(-(-count // processes)), "--seed"]
     command = [sys.executable, __file__, *given, *share]
     running = [subprocess.Popen([*command, str(seed + n)]) for n in range(processes)]

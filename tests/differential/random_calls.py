@@ -1,8 +1,8 @@
-"""Random calls over a column, nested at times, for the laws that hold of every predicate.
+"""Random calls over a column, sometimes nested, for the laws that hold for every predicate.
 
-One line a function: the type of its argument, its name, the type of its result, and the constants
-that it takes besides. Calls in the tables of cases (tests/cases) are drawn too, so that a function
-with a table needs no line here. The zone is UTC and the mode LEGACY or TRY, which row_value knows.
+One line per function: the type of its argument, its name, the type of its result, and its constant
+arguments. Calls in the tables of cases (tests/cases) are drawn too, so a function with a table
+needs no line here. The zone is UTC, and the mode is LEGACY or TRY, which row_value implements.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DAY = 86_400_000_000
 _WHOLE = (BYTE, SHORT, INTEGER, LONG)
 _NUMBERS = (*_WHOLE, FLOAT, DOUBLE, SHORT_DECIMAL, LONG_DECIMAL)
 
-#: Source -> what it is cast to. (Of a float as a string Java says what the digits are.)
+#: Source -> cast targets. (Java decides the digits of a float as a string, so it is not drawn.)
 _CASTS: dict[DataType, tuple[DataType, ...]] = {
     BOOLEAN: (*_NUMBERS, STRING, TIMESTAMP),
     **dict.fromkeys(_WHOLE, (*_NUMBERS, BOOLEAN, STRING, TIMESTAMP)),
@@ -52,7 +52,7 @@ _CASTS: dict[DataType, tuple[DataType, ...]] = {
     TIMESTAMP_NTZ: (DATE, TIMESTAMP, STRING),
 }
 
-#: Functions that `_one` and `random_test` draw by code of their own.
+#: Functions that `_one` and `random_test` draw with dedicated code.
 _DRAWN_ELSEWHERE = {
     *("Cast", "Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod"),
     *("Concat", "DateDiff", "SubtractDates", "SubtractTimestamps", "TimestampDiff"),
@@ -78,7 +78,7 @@ _PAD = _each([(-1, 0, 2, 5), ("", "x", "éz")])
 _PART = _each([(1, 0, 2, 6, -2), (0, 1, 2, 4)])
 _REPLACED = _each([("", "a", "customer"), ("", "b")])
 
-#: Argument, name, result (None: the same type), constants behind the argument.
+#: Argument, name, result (None: the same type), constants after the argument.
 _FUNCTIONS: tuple[tuple[DataType, str, DataType | None, Constants], ...] = (
     *(
         (DATE, name, INTEGER, _NONE)
@@ -139,7 +139,7 @@ _FUNCTIONS: tuple[tuple[DataType, str, DataType | None, Constants], ...] = (
 
 
 def random_call(random: Random, column: Column) -> Expr | None:
-    """A call whose value can be compared; None where there is none for the type of the column."""
+    """Return a call with a comparable value; None if there is none for the type of the column."""
     call = _one(random, column, column.type)
     while isinstance(call, Call) and random.random() < 0.3:
         outer = _one(random, call, call.type)
@@ -171,26 +171,26 @@ def _one(random: Random, argument: Expr, data_type: DataType) -> Expr | None:
 
 @cache
 def calls_of_tables() -> dict[DataType, tuple[Call, ...]]:
-    """Calls in the tables of cases, by the type of the one column that each is over.
+    """Return the calls in the tables of cases, by the type of their only column.
 
-    Calls of functions that have a line above are left out: the line draws their constants.
+    Calls of functions that have a line above are omitted: the line draws their constants.
     """
-    from tests.cases.tables import CASES  # which import this file
+    from tests.cases.tables import CASES  # imported here because they import this module
 
     listed = {name for _, name, _, _ in _FUNCTIONS} | _DRAWN_ELSEWHERE
-    found: dict[DataType, dict[Call, None]] = {}
+    calls_of: dict[DataType, dict[Call, None]] = {}
     for case in CASES:
         for predicate in (*case.hits, *case.misses, *case.full):
             for call in calls_in(predicate):
                 columns = [each for each in call.arguments if isinstance(each, Column)]
                 nested = any(isinstance(each, Call) for each in call.arguments)
                 if call.name not in listed and len(columns) == 1 and not nested:
-                    found.setdefault(columns[0].type, {})[call] = None
-    return {data_type: tuple(calls) for data_type, calls in found.items()}
+                    calls_of.setdefault(columns[0].type, {})[call] = None
+    return {data_type: tuple(calls) for data_type, calls in calls_of.items()}
 
 
 def calls_in(node: Any) -> Iterator[Call]:
-    """Every call in an expression, the outer ones first."""
+    """Yield every call in an expression, outer calls first."""
     if isinstance(node, Call):
         yield node
     if isinstance(node, tuple):
@@ -202,7 +202,7 @@ def calls_in(node: Any) -> Iterator[Call]:
 
 
 def over(call: Call, argument: Expr) -> Call:
-    """The call over another argument in place of its column."""
+    """Return the call with another argument in place of its column."""
     arguments = (argument if isinstance(each, Column) else each for each in call.arguments)
     return replace(call, arguments=tuple(arguments))
 
@@ -218,7 +218,7 @@ def _call(name: str, data_type: DataType, *arguments: Expr, **options: str) -> C
 
 
 def _of_two(random: Random, argument: Expr, data_type: DataType) -> Expr | None:
-    """Functions of two values of a type, of which one is the argument, on either side."""
+    """Draw functions of two values of a type; the argument is on either side."""
     if data_type.is_integral:
         names = ("Add", "Subtract", "Multiply", "Remainder", "Pmod", "IntegralDivide")
         name = random.choice(names)
@@ -283,7 +283,7 @@ def _of_moments(random: Random, argument: Expr, data_type: DataType) -> Call:
 
 
 def unit_of_truncation(random: Random) -> str:
-    """A unit of date_trunc whose pieces row_value counts from 1970."""
+    """Return a unit of date_trunc that row_value computes from 1970 on."""
     return random.choice(["SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "QUARTER", "YEAR"])
 
 
@@ -297,7 +297,7 @@ def _choice(random: Random, argument: Expr, data_type: DataType) -> Call:
 
 
 def random_test(random: Random, column: Column) -> Expr | None:
-    """A call that is a predicate itself."""
+    """Return a call that is itself a predicate."""
     if column.type == STRING:
         name = random.choice(("StartsWith", "EndsWith", "Contains", "Like"))
         text = random.choice(["", "a", "customer#0", "\U0010ffff", "2024-"])

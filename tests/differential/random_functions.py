@@ -1,4 +1,4 @@
-"""Random predicates over functions of a column, as SQL text: those that imply a range, and others."""
+"""Random predicates over functions of a column as SQL text; some imply a range."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _BY_TYPE = {
 
 
 def function_predicate(rng: random.Random, leaf: Leaf, value: _Value) -> str | None:
-    """A predicate over functions of the leaf; None where the type has none here."""
+    """Return a predicate over functions of the leaf; None if there is none for its type."""
     templates = _BY_TYPE.get(leaf.kind.sql)
     if templates is None:
         return None

@@ -19,7 +19,7 @@ COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<=>"]
 
 
 def literal(value: Any, sql_type: str) -> str:
-    """The value as a SQL literal of the type."""
+    """Return the value as a SQL literal of the type."""
     if value is None:
         return f"CAST(NULL AS {sql_type})"
     if isinstance(value, bool):
@@ -51,7 +51,7 @@ def literal(value: Any, sql_type: str) -> str:
 
 
 def near_edge(rng: random.Random, leaf: Leaf, place: int | None = None) -> str:
-    """The bound of a file in that place, or a value next to it, mostly outside of the file."""
+    """Return the bound of a file at this position or a value next to it, usually outside of it."""
     place = rng.randrange(len(leaf.edges)) if place is None else place
     value, outward = leaf.edges[place], 1 if place % 2 else -1
     if rng.random() < 0.75:
@@ -76,38 +76,38 @@ def _list(rng: random.Random, leaf: Leaf) -> str:
     return ", ".join(values)
 
 
-#: Every swept expression, also those of the tables of cases: a new function is drawn at once.
+#: Every swept expression, including those of the tables of cases: new functions are drawn too.
 _EXPRESSIONS = swept(EXPRESSIONS)
-#: Kinds of sweeps whose expressions fit a column type; of decimals and others the name is the same.
+#: Kinds of sweeps that fit a column type; for decimals and others the name is the same.
 _SWEPT = {"STRING": ("string", "numeral", "day_text"), "DECIMAL": ("decimal",)}
 _VARIABLE = re.compile(r"'(?:[^'\\]|\\.)*'|\b[xyk]\b")
 
 
 def swept_of(sql_type: str) -> list[str]:
-    """The swept expressions over x of a column type."""
+    """Return the swept expressions over x of a column type."""
     name = sql_type.partition("(")[0]
     return [each for kind in _SWEPT.get(name, (name.lower(),)) for each in _EXPRESSIONS[kind]]
 
 
 def _function(rng: random.Random, table: RandomTable, leaf: Leaf) -> str:
-    """A swept function of the column against the same function of a constant."""
+    """Compare a swept function of the column with the same function of a constant."""
     expression = rng.choice(swept_of(leaf.kind.sql))
     same = [other for other in table.leaves if other.kind.sql == leaf.kind.sql]
 
-    def of(x: str) -> str:
+    def function_of(x: str) -> str:
         names = {"x": x, "y": other, "k": small}
-        # Not what stands between quotes.
+        # Do not replace text between quotes.
         return _VARIABLE.sub(lambda match: names.get(match[0], match[0]), expression)
 
     other = rng.choice(same).sql if rng.random() < 0.3 else _value(rng, leaf)
     small = str(rng.randint(-3, 30))
-    call = of(leaf.sql)
+    call = function_of(leaf.sql)
     shape = rng.random()
     if shape < 0.1:
         return f"({call}) IS {rng.choice(['', 'NOT '])}NULL"
     if shape < 0.2:
-        return f"({call}) IN ({of(_value(rng, leaf))}, {of(_value(rng, leaf))})"
-    return f"({call}) {rng.choice(COMPARISONS)} ({of(_value(rng, leaf))})"
+        return f"({call}) IN ({function_of(_value(rng, leaf))}, {function_of(_value(rng, leaf))})"
+    return f"({call}) {rng.choice(COMPARISONS)} ({function_of(_value(rng, leaf))})"
 
 
 def _leaf(rng: random.Random, table: RandomTable) -> str:
@@ -135,7 +135,7 @@ def _leaf(rng: random.Random, table: RandomTable) -> str:
     same = [other for other in table.leaves if other.kind.sql == leaf.kind.sql]
     if shape < 0.88:
         return f"{leaf.sql} {rng.choice(COMPARISONS)} {rng.choice(same).sql}"
-    # what only the engine can evaluate
+    # Predicates that only the engine can evaluate.
     return rng.choice(
         [
             f"hash({leaf.sql}) % 3 = 0",
@@ -148,7 +148,7 @@ def _leaf(rng: random.Random, table: RandomTable) -> str:
 
 
 def _limits(rng: random.Random, table: RandomTable) -> str:
-    """Several comparisons of one column, all of them to be true, or one of two pairs of them."""
+    """Combine several comparisons of one column with AND, or with an OR inside of the AND."""
     leaf = rng.choice(table.leaves)
 
     def one() -> str:
@@ -164,11 +164,11 @@ def _limits(rng: random.Random, table: RandomTable) -> str:
 
 
 def edge_predicate(rng: random.Random, table: RandomTable) -> str:
-    """A column against the least or the greatest value of a file, or a value next to it."""
+    """Compare a column with the least or greatest value of a file, or a value next to it."""
     leaves = [leaf for leaf in table.leaves if leaf.edges]
     if not leaves:
         return f"{table.leaves[0].sql} IS NOT NULL"
-    # Files hold timestamps in several units.
+    # Files store timestamps in several units.
     leaf = rng.choices(leaves, [3 if each.kind.sql == "TIMESTAMP" else 1 for each in leaves])[0]
     place = rng.randrange(len(leaf.edges))
     comparison = rng.choice(["<", "<=", "<>"] if place % 2 else [">", ">=", "<>"])
@@ -178,17 +178,17 @@ def edge_predicate(rng: random.Random, table: RandomTable) -> str:
 
 
 def conjunction(rng: random.Random, table: RandomTable) -> str:
-    """One or two predicates over functions of columns, both of which have to hold."""
-    found = [
+    """Return one or two predicates over functions of columns, joined with AND."""
+    predicates = [
         function_predicate(rng, leaf, _value) if rng.random() < 0.7 else _function(rng, table, leaf)
         for leaf in rng.choices(table.leaves, k=2)
     ]
-    parts = [f"({each})" for each in found if each is not None]
+    parts = [f"({each})" for each in predicates if each is not None]
     return " AND ".join(parts) if parts else predicate(rng, table)
 
 
 def predicate(rng: random.Random, table: RandomTable, depth: int = 3) -> str:
-    """A predicate of AND, OR and NOT over comparisons of the table's columns."""
+    """Return a predicate of AND, OR and NOT over comparisons of the table's columns."""
     shape = rng.random()
     if shape > 0.85:
         return _limits(rng, table)

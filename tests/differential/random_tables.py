@@ -1,10 +1,10 @@
-"""Random Parquet tables where engines tend to differ: odd names, odd values, odd files.
+"""Random Parquet tables where engines tend to differ: unusual names, values and files.
 
-Every table has a column `_row`, which numbers its rows, a key `k` whose values occur in the other
-tables as well, and `p`, a row number to start from again. The other columns are random.
+Every table has a column `_row` with the number of the row, a key `k` with values that the other
+tables share, and `p`, a row number that restarts. The other columns are random.
 
-The files of a table follow a layout (clustered, sorted, random, one file, tiny files). Older files may
-lack a column, hold it in a narrower type, or hold a column that the table has no more.
+The files of a table have a layout (clustered, sorted, random, one file, tiny files). Older files
+may lack a column, store it in a narrower type, or have a column that the table has dropped.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Leaf:
 
 @dataclass(frozen=True)
 class File:
-    """A Parquet file: its path below the folder of the table, its rows, how it is written."""
+    """A Parquet file: its path in the folder of the table, its rows, and writer options."""
 
     path: str
     data: pa.Table
     options: tuple[tuple[str, Any], ...]
 
     def write(self, folder: Path) -> None:
-        """Write the file below the folder of its table."""
+        """Write the file to the folder of its table."""
         target = folder / self.path
         target.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(self.data, target, **dict(self.options))
@@ -63,7 +63,7 @@ class File:
 
 @dataclass(frozen=True)
 class RandomTable:
-    """A table: the files it starts with, and others that may be added or put in place of them."""
+    """A table: its initial files, and files that are added or that replace others."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -76,17 +76,17 @@ class RandomTable:
 
     @property
     def ddl(self) -> str:
-        """The columns, as CREATE TABLE lists them."""
+        """The columns as CREATE TABLE lists them."""
         return ", ".join(f"{name} {sql}" for name, sql in self.columns)
 
 
 def quoted(name: str) -> str:
-    """The name as SQL writes it."""
+    """Quote the name for SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _key(number: int) -> Callable[[random.Random, float], Any]:
-    """Keys from -2 to 41, the same in every table; `number` of 100 are far out."""
+    """Return keys from -2 to 41, as in every table; `number` per 100 are far outside."""
 
     def value(rng: random.Random, position: float) -> int:
         if rng.random() * 100 < number:
@@ -111,7 +111,7 @@ def _key_kind(rng: random.Random) -> Kind:
     )
 
 
-#: Most tables lie in order, so that files are ruled out: what keeps all files shows no mistake.
+#: Most layouts are ordered, so that files are pruned: otherwise a mistake has no effect.
 LAYOUTS = (*["clustered"] * 5, "sorted", "sorted", "mixed", "mixed", "random", "single", "tiny")
 
 
@@ -141,7 +141,7 @@ class _Writer:
         self.can_narrow = rng.random() < 0.3
 
     def file(self, number: int, size: int) -> File:
-        """The next file; its rows are numbered from where the last one ended."""
+        """Return the next file. Row numbers continue those of the previous file."""
         rng = self.rng
         position = min(number / self.count, 1.0)
         clustered = self.layout not in ("random", "mixed") or rng.random() < 0.6
@@ -150,7 +150,7 @@ class _Writer:
         }
         for name, kind in self.columns.items():
             if name not in ("k", "p") and number and rng.random() < 0.08:
-                continue  # an older file, from before the column was added
+                continue  # a file older than the column
             arrays[name] = self._narrowed(kind, self._values(name, kind, size, position, clustered))
         if self.nested and not (number and rng.random() < 0.1):
             children = {
@@ -187,7 +187,7 @@ class _Writer:
             made.append(None if rng.random() < nulls else value)
         if self.millis and kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):
             made = [v and v - v % 1000 for v in made]
-        present = [v for v in made if v is not None and v == v]  # no NaN: it has no order
+        present = [v for v in made if v is not None and v == v]  # without NaN, which has no order
         self.samples[key] += present[:8]
         self.edges[key] += [min(present), max(present)] if present else []
         array = pa.array(made, kind.arrow)
@@ -196,7 +196,7 @@ class _Writer:
         return array
 
     def _narrowed(self, kind: Kind, array: pa.Array) -> pa.Array:
-        """The values in the type that the column had before it was widened, where they fit."""
+        """Return the values in the type before the column was widened, if they fit."""
         narrow = {"BIGINT": pa.int32(), "INT": pa.int16(), "DOUBLE": pa.float32()}.get(kind.sql)
         if not self.can_narrow or narrow is None or self.rng.random() < 0.6:
             return array
@@ -230,7 +230,7 @@ class _Writer:
 
     @staticmethod
     def _fits_int96(items: list[tuple[str, pa.Array]]) -> bool:
-        """INT96 is written through nanoseconds, which end in 1677 and 2262."""
+        """Return whether the values fit INT96: it is written through nanoseconds, 1677 to 2262."""
         for _, array in items:
             if pa.types.is_timestamp(array.type):
                 try:
@@ -243,12 +243,12 @@ class _Writer:
 
 
 def make(rng: random.Random, name: str) -> RandomTable:
-    """A random table."""
+    """Return a random table."""
     names = rng.sample(NAMES, rng.randint(1, 4))
     columns = {"k": _key_kind(rng), "p": Kind("BIGINT", pa.int64(), integer(8))}
     moments = [
         kind for kind in KINDS if kind.sql == "TIMESTAMP"
-    ] * 5  # they are written in many ways
+    ] * 5  # these types are written in many ways
     columns |= {n: rng.choice([*KINDS, *moments]) for n in names if n != "k"}
     nested = {f"s{i}": rng.choice(KINDS) for i in range(rng.choice([0, 0, 1, 2]))}
     struct = "c" if "c.d" in names and rng.random() < 0.5 else "st"
@@ -281,7 +281,7 @@ def make(rng: random.Random, name: str) -> RandomTable:
 
 
 def _sizes(rng: random.Random, layout: str) -> list[int]:
-    """How many rows each file has."""
+    """Return the number of rows of each file."""
     if layout == "single":
         return [rng.choice([1, 20, 60])]
     if layout == "tiny":

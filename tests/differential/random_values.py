@@ -1,4 +1,4 @@
-"""Types of columns and random values of them, where engines tend to differ."""
+"""Column types, and random values of them where engines tend to differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-decimal.getcontext().prec = 80  # or 38 digits are rounded
+decimal.getcontext().prec = 80  # otherwise 38 digits are rounded
 EPOCH = datetime.datetime(1970, 1, 1)
 EPOCH_UTC = EPOCH.replace(tzinfo=datetime.UTC)
 
@@ -27,7 +27,7 @@ class Kind:
 
 
 def integer(bits: int) -> Callable[[random.Random, float], int]:
-    """Values of so many bits."""
+    """Return a generator of values with this many bits."""
     limit = 2 ** (bits - 1)
 
     def value(rng: random.Random, position: float) -> int:
@@ -64,7 +64,7 @@ WORDS = ["", "a", "A", "ab", "abc", "b", "ba", "ä", "é", "é", "z", "zz", "\uf
 
 def _string(rng: random.Random, position: float) -> str:
     if rng.random() < 0.5:
-        # Words of one kind lie together, or no file would hold dates alone.
+        # Each file gets words of one kind, so that some files contain only dates.
         return WORDS[int(position * (len(WORDS) - 1))] if rng.random() < 0.7 else rng.choice(WORDS)
     return chr(97 + int(position * 25)) * rng.randint(1, 3) + rng.choice(WORDS)
 
@@ -81,7 +81,7 @@ def _date(rng: random.Random, position: float) -> datetime.date:
 
 
 def _moment(rng: random.Random, position: float) -> int:
-    """Microseconds since 1970, before and after."""
+    """Return microseconds since 1970, possibly negative."""
     if rng.random() < 0.01:
         return rng.choice([0, -1, 1, -62135596800000000, 253402300799999999, -2208988800000000 - 1])
     day = 86400 * 10**6
@@ -108,8 +108,8 @@ KINDS = [
 
 
 def near(rng: random.Random, value: Any, kind: Kind, sign: int) -> Any:
-    """The value below (sign -1) or above (1) by a unit of the type, or by less than a file holds."""
-    if kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):  # files may hold milliseconds
+    """Return the next value below (sign -1) or above (1), or one that a file cannot represent."""
+    if kind.sql in ("TIMESTAMP", "TIMESTAMP_NTZ"):  # files may store milliseconds
         moved = value + sign * rng.choice([1, 500, 999, 1000])
         return moved if _moment_fits(moved) else value
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""CAST on one row, in LEGACY mode and UTC, written as plainly as can be."""
+"""CAST on one row, in LEGACY mode and UTC, in the plainest form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECOND = 1_000_000
 
 
 def cast_value(value: Any, source: DataType, target: DataType, mode: str = "LEGACY") -> Any:
-    """The value under another type; None where it has none."""
+    """Return the value in another type; None if it has none."""
     if value is None or source == target:
         return value
     if target.name == "string":
@@ -69,10 +69,10 @@ def _floating(value: float, target: DataType) -> float:
     if target.name == "double":
         return value
     try:
-        found: float = struct.unpack("<f", struct.pack("<f", value))[0]
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         return math.copysign(math.inf, value)
-    return found
+    return rounded
 
 
 def _to_decimal(value: Any, target: DataType) -> Decimal | None:
@@ -83,9 +83,12 @@ def _to_decimal(value: Any, target: DataType) -> Decimal | None:
     with localcontext() as context:
         context.prec = 400
         unit = Decimal(1).scaleb(-(target.scale or 0))
-        found = Decimal(value).quantize(unit, ROUND_HALF_UP) + 0  # Java has no negative zero
+        # Java has no negative zero.
+        rounded = Decimal(value).quantize(unit, ROUND_HALF_UP) + 0
         return (
-            found if abs(found.scaleb(target.scale or 0)) < 10 ** (target.precision or 0) else None
+            rounded
+            if abs(rounded.scaleb(target.scale or 0)) < 10 ** (target.precision or 0)
+            else None
         )
 
 
@@ -108,7 +111,7 @@ def _to_text(value: Any, source: DataType) -> str:
         return "true" if value else "false"
     if source.name == "date":
         if not -719_162 <= value < 2_932_897:
-            return "+10000-01-01"  # beyond Python's years: nothing is told of these
+            return "+10000-01-01"  # outside of Python's years: no statistics exist
         return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=value))
     if source.name in ("timestamp", "timestamp_ntz"):
         if not -(719_162 * DAY) <= value < 2_932_897 * DAY:
@@ -124,7 +127,7 @@ _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) ?")
 
 
 def _from_text(text: str, target: DataType) -> Any:
-    """Of plain texts, which are those that are drawn; of all others NULL."""
+    """Cast plain text, the only kind that is drawn; other text gives NULL."""
     if target.name == "boolean":
         small = text.strip().lower()
         known = small in ("t", "true", "y", "yes", "1", "f", "false", "n", "no", "0")

@@ -1,10 +1,10 @@
-"""Sweep bounds of random calls over random rows, against the row functions of this folder.
+"""Sweep the bounds of random calls over random rows, against the row functions of this folder.
 
     python tests/differential/row_sweep.py --seed 1 --count 20000
 
-The sweep without Spark: every value that tests/differential/calls.py computes of a row lies within
-the bounds of its container. Calls come from random_calls.py, and so from every table of cases.
-Exit status 1 if anything was wrong.
+The sweep without Spark: every value that tests/differential/calls.py computes for a row must lie
+within the bounds of its container. Calls come from random_calls.py, which includes every table of
+cases. The exit status is 1 if a value is outside.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tests.differential.rows import row_value
 CONTAINERS, ROWS = 24, 3
 _WIDE = Context(prec=400)
 _PATH = ("a",)
-#: Types whose values are those of a kind of tests/differential/intervals.py.
+#: Types that use the values of a kind of tests/differential/intervals.py.
 _KINDS = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"} | {
     name: name for name in ("float", "double", "date", "timestamp", "timestamp_ntz", "string")
 }
@@ -49,7 +49,7 @@ _KINDS = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "big
 
 @dataclass(slots=True)
 class Findings:
-    """What a sweep of rows found."""
+    """The results of a sweep over rows."""
 
     wrong: list[str] = field(default_factory=list)
     checks: int = 0
@@ -60,28 +60,28 @@ Drawn = Mapping[str, Sequence[tuple[Expr, DataType]]]
 
 
 def drawn(seed: int, count: int, most: int | None = None) -> Drawn:
-    """Random calls by the name of their outermost function, with the type of their column.
+    """Return random calls with the type of their column, by the name of their outermost function.
 
     Args:
-        seed: decides the calls.
-        count: how many to draw, besides those of the tables of cases.
-        most: how many to keep of each function.
+        seed: The seed of the calls.
+        count: How many calls to draw in addition to those of the tables of cases.
+        most: How many calls to keep for each function.
     """
     random = Random(seed)
-    found: dict[str, list[tuple[Expr, DataType]]] = {}
+    calls_of: dict[str, list[tuple[Expr, DataType]]] = {}
     for call, data_type in _calls_of_tables():
-        found.setdefault(call.name, []).append((call, data_type))
+        calls_of.setdefault(call.name, []).append((call, data_type))
     for _ in range(count):
         data_type = random.choice(list(POOLS))
         draw = random_test if random.random() < 0.15 else random_call
         expr = draw(random, Column(_PATH, data_type))
         if isinstance(expr, Call):
-            found.setdefault(expr.name, []).append((expr, data_type))
-    return {name: calls[:most] for name, calls in sorted(found.items())}
+            calls_of.setdefault(expr.name, []).append((expr, data_type))
+    return {name: calls[:most] for name, calls in sorted(calls_of.items())}
 
 
 def run(seed: int, calls: Sequence[tuple[Expr, DataType]]) -> Findings:
-    """Compare the bounds of calls with their values on random rows, which the seed decides."""
+    """Compare the bounds of calls with their values on random rows. The seed decides the rows."""
     random = Random(seed)
     findings = Findings()
     for call, data_type in calls:
@@ -97,8 +97,8 @@ def _calls_of_tables() -> Iterator[tuple[Call, DataType]]:
 
 
 def check(random: Random, call: Expr, data_type: DataType, findings: Findings) -> None:
-    """Compare the claims of a call over column `a` with its values on the rows of containers."""
-    # Alone a container takes other paths than beside others.
+    """Compare the claims about a call over column `a` with its values on the rows."""
+    # A single container may take another path than one of several.
     count = random.choice([1, CONTAINERS, CONTAINERS])
     containers = [random_container(random, data_type) for _ in range(count)]
     named = [[{"a": row[_PATH]} for row in rows] for rows in containers]
@@ -124,17 +124,17 @@ def check(random: Random, call: Expr, data_type: DataType, findings: Findings) -
         findings.wrong.append(claim.describe(places[place], values[place], given))
 
 
-def _as_bound(found: Any, data_type: DataType) -> Any:
-    """The value as bounds and Arrow hold it: strings as bytes, decimals with all their digits."""
-    if isinstance(found, str):
-        return found.encode("utf-8", "surrogatepass")
-    if isinstance(found, Decimal):
-        return found.quantize(Decimal(1).scaleb(-(data_type.scale or 0)), context=_WIDE)
-    return found
+def _as_bound(calls_of: Any, data_type: DataType) -> Any:
+    """Convert the value to the form of bounds: strings as bytes, decimals with all digits."""
+    if isinstance(calls_of, str):
+        return calls_of.encode("utf-8", "surrogatepass")
+    if isinstance(calls_of, Decimal):
+        return calls_of.quantize(Decimal(1).scaleb(-(data_type.scale or 0)), context=_WIDE)
+    return calls_of
 
 
 def random_container(random: Random, data_type: DataType) -> list[dict[tuple[str, ...], Any]]:
-    """Rows of a column `a`, often around the values where functions break."""
+    """Return rows of a column `a`, often near values where functions break."""
     kind = _KINDS.get(data_type.name)
     if kind is not None and random.random() < 0.6:
         values = DRAW[kind](random)

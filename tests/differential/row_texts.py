@@ -22,14 +22,14 @@ def _padded(text: str, length: int, pad: str, left: bool) -> str:
 
 
 def like(text: str, pattern: str) -> bool:
-    """LIKE with the escape character that Spark has unless a query names another."""
+    """Evaluate LIKE with Spark's default escape character."""
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     expression = "".join({"%": ".*", "_": "."}.get(each, re.escape(each[-1])) for each in parts)
     return re.fullmatch(expression, text, re.DOTALL) is not None
 
 
 def rlike(text: str, pattern: str) -> bool:
-    """RLIKE, for patterns that mean the same in Java and in Python."""
+    """Evaluate RLIKE for patterns with the same meaning in Java and in Python."""
     return re.search(pattern, text) is not None
 
 

@@ -1,7 +1,7 @@
-"""Spark's semantics of a predicate on one row, written as plainly as can be: the oracle.
+"""Spark's semantics of a predicate on one row, in the plainest form: the oracle.
 
-Values are the plain Python values of literals. NaN is the greatest value and equals itself, -0.0
-equals 0.0, strings compare as UTF-8 bytes, and NULL is None.
+Values are the Python values of literals. NaN is the greatest value and equals itself, -0.0 equals
+0.0, strings compare as UTF-8 bytes, and NULL is None.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Row = Mapping[tuple[str, ...], Any]
 
 
 def row_value(expr: Expr, row: Row) -> Any:
-    """The value of an expression on a row; True, False or None for a predicate."""
+    """Return the value of an expression on a row; True, False or None for a predicate."""
     match expr:
         case Literal(value=float(value), type=data_type) if data_type.name == "float":
             return ctypes.c_float(value).value
@@ -63,7 +63,7 @@ def row_value(expr: Expr, row: Row) -> Any:
         case Within():
             return _within(expr, row[expr.value.path])
         case Opaque(sql=sql):
-            # Anything: a truth value that depends on the row in no way that statistics know.
+            # Any value that statistics cannot predict from the row.
             return (True, False, None)[zlib.crc32(repr((sql, sorted(row.items()))).encode()) % 3]
         case Call(arguments=arguments):
             return call_value(expr, [row_value(argument, row) for argument in arguments])

@@ -1,5 +1,5 @@
-"""Makes a difference small: removes clauses, joins, columns, conjuncts, settings, steps, files and rows
-for as long as the answers still differ in the same way."""
+"""Shrinks a difference: removes clauses, joins, columns, conjuncts, settings, steps, files and rows
+while the answers still differ in the same way."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Shrinker:
     """Shrinks one difference after the other in a session.
 
     Attributes:
-        folder: Where tables are made again.
-        seconds: How long one difference may take.
+        folder: Where tables are created again.
+        seconds: Time limit for one difference.
     """
 
     spark: SparkSession
@@ -35,47 +35,47 @@ class Shrinker:
     seconds: float = 90
 
     def shrink(
-        self, world: World, statement: Statement, found: Difference
+        self, world: World, statement: Statement, difference: Difference
     ) -> tuple[World, Statement, Difference]:
-        """The smallest world and statement found that differ in that way."""
+        """Return the smallest world and statement that still show this kind of difference."""
         self.deadline = time.monotonic() + self.seconds
-        again = self._in_new_world(world, statement, found)
+        again = self._in_new_world(world, statement, difference)
         if again is None:
-            return world, statement, found
-        statement = self._statement(statement, found, self.seconds / 2)
-        world = self._world(world, statement, found)
+            return world, statement, difference
+        statement = self._statement(statement, difference, self.seconds / 2)
+        world = self._world(world, statement, difference)
         world.set_up(self.spark, self.folder)
-        statement = self._statement(statement, found, self.seconds)
+        statement = self._statement(statement, difference, self.seconds)
         last = compare(self.spark, statement, Tally())
-        return world, statement, last or found
+        return world, statement, last or difference
 
-    def _differs(self, statement: Statement, found: Difference) -> Difference | None:
+    def _differs(self, statement: Statement, difference: Difference) -> Difference | None:
         again = compare(self.spark, statement, Tally())
-        return again if again is not None and again.kind == found.kind else None
+        return again if again is not None and again.kind == difference.kind else None
 
     def _in_new_world(
-        self, world: World, statement: Statement, found: Difference
+        self, world: World, statement: Statement, difference: Difference
     ) -> Difference | None:
         try:
             world.set_up(self.spark, self.folder)
-        except Exception:  # a step that needs one that was removed
+        except Exception:  # a step that depends on a removed one
             return None
-        return self._differs(statement, found)
+        return self._differs(statement, difference)
 
-    def _statement(self, statement: Statement, found: Difference, seconds: float) -> Statement:
+    def _statement(self, statement: Statement, difference: Difference, seconds: float) -> Statement:
         stop = min(self.deadline, time.monotonic() + seconds)
         return _descend(
             statement,
             _smaller_statements,
-            lambda each: self._differs(each, found) is not None,
+            lambda each: self._differs(each, difference) is not None,
             stop,
         )
 
-    def _world(self, world: World, statement: Statement, found: Difference) -> World:
+    def _world(self, world: World, statement: Statement, difference: Difference) -> World:
         return _descend(
             world,
             lambda each: _smaller_worlds(each, statement),
-            lambda each: self._in_new_world(each, statement, found) is not None,
+            lambda each: self._in_new_world(each, statement, difference) is not None,
             self.deadline,
         )
 
@@ -86,7 +86,7 @@ def _descend(
     holds: Callable[[Thing], bool],
     deadline: float,
 ) -> Thing:
-    """Take the first reduction that holds, again and again."""
+    """Repeatedly take the first reduction that keeps the difference, until the deadline."""
     current, tried = start, {str(start)}
     progress = True
     while progress:
@@ -132,7 +132,7 @@ def _smaller_worlds(world: World, statement: Statement) -> Iterator[World]:
 
 
 def _fewer(items: tuple[Thing, ...]) -> Iterator[tuple[Thing, ...]]:
-    """Nothing, either half, all but one."""
+    """Yield nothing, either half, and all but one."""
     if items:
         yield ()
     if len(items) > 3:

@@ -2,14 +2,14 @@
 
     make sweep SEED=1 N=400        (or: python tests/differential/sweep.py --seed 1 --containers 400)
 
-For each type, N containers of a dozen values each: year ends, days on which clocks change, the ends
-of types, NaN, signed zeros, characters beyond the surrogates. Their statistics go to tamis, which
-bounds each expression of `EXPRESSIONS` in each container; their rows go to Spark, which computes
-it, with ANSI mode off and on and in several time zones. Each value must lie within the bounds, NULL
-and NaN must have been allowed for, and in a container of which anything is claimed no row may
-raise. Prints counter-examples, then the expressions and the functions of which nothing was ever
-claimed: a sweep of bounds that are never known would prove nothing. Exit status 1 if anything was
-wrong. tests/differential/test_sweep.py is the small run that `make test` includes.
+Each type gets N containers of a dozen values: year ends, days of clock changes, the ends of types,
+NaN, signed zeros, characters beyond the surrogates. tamis gets their statistics and bounds each
+expression of `EXPRESSIONS` in each container. Spark gets the rows and computes the expressions,
+with ANSI mode off and on and in several time zones. Each value must lie within the bounds, NULL and NaN
+must have been allowed, and no row may raise an error in a container with a claim. The command
+prints counter-examples, then the expressions and the functions that never had a claim: a sweep of bounds
+that are never known proves nothing. The exit status is 1 if anything was wrong.
+tests/differential/test_sweep.py is the small run in `make test`.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from tests.differential.expressions import ZONES, depends_on_zone
 from tests.differential.intervals import ARROW, SQL, random_containers
 from tests.differential.random_calls import calls_in
 
-#: Kind of x and y -> expressions: those of expressions.py, of the tables of cases, and of
-#: declared functions.
+#: Kind of x and y -> expressions from expressions.py, from the tables of cases, and over declared
+#: functions.
 EXPRESSIONS = {kind: (*sqls, *declared.SWEEP.get(kind, ())) for kind, sqls in swept(OWN).items()}
 _ZONED = ("date", "timestamp", "timestamp_ntz", "day_text")
 _EXPRESSIONS_A_JOB = 40
@@ -66,17 +66,17 @@ class Run:
 
 @dataclass(slots=True)
 class Findings:
-    """What a sweep found."""
+    """The results of a sweep."""
 
     wrong: list[str] = field(default_factory=list)
     checks: int = 0
-    #: (kind, SQL) -> in how many containers anything was claimed.
+    #: (kind, SQL) -> the number of containers with a claim.
     claimed: Counter[tuple[str, str]] = field(default_factory=Counter)
-    #: Catalyst's names of the functions in expressions of which anything was claimed.
+    #: Catalyst names of the functions in expressions with a claim.
     functions: set[str] = field(default_factory=set)
 
     def never_claimed(self, expressions: Mapping[str, Sequence[str]]) -> list[str]:
-        """Expressions of whose value nothing was ever known."""
+        """Return the expressions that never had a claim."""
         return [
             f"{sql} ({kind})"
             for kind, sqls in expressions.items()
@@ -85,19 +85,19 @@ class Findings:
         ]
 
     def missing_functions(self) -> list[str]:
-        """Functions that tamis has a rule for and that no expression put to the test."""
+        """Return functions that have a rule but that no expression with a claim contains."""
         return sorted({*FUNCTIONS, *PREDICATES} - self.functions)
 
 
 class NotInThisMode(Exception):
-    """ANSI mode does not allow the cast at all."""
+    """ANSI mode does not allow the cast."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--containers", type=int, default=300)
-    parser.add_argument("--only", help="a part of the expressions to sweep")
+    parser.add_argument("--only", help="text that the expressions must contain")
     parser.add_argument("--kinds", nargs="*", choices=list(EXPRESSIONS), default=list(EXPRESSIONS))
     parser.add_argument("--zones", nargs="*", choices=ZONES, default=list(ZONES))
     options = parser.parse_args()
@@ -111,24 +111,24 @@ def main() -> int:
     )
     if options.only is None:
         for text in findings.never_claimed(chosen):
-            print(f"nothing was ever claimed of {text}")
+            print(f"no claim was ever made about {text}")
         if options.kinds == list(EXPRESSIONS):
-            print(f"functions that were not tried: {', '.join(findings.missing_functions())}")
+            print(f"functions without any claim: {', '.join(findings.missing_functions())}")
     print(f"seed {options.seed}: {findings.checks} values checked, {len(findings.wrong)} wrong")
     return 1 if findings.wrong else 0
 
 
 def every_run(seed: int) -> Iterator[Run]:
-    """Both ANSI modes of every type, and every time zone where one matters."""
+    """Yield both ANSI modes of every type, and every time zone for types that depend on it."""
     for kind in EXPRESSIONS:
         for ordinal, zone in enumerate(ZONES if kind in _ZONED else ZONES[:1]):
-            # ANSI mode does not change how zones are applied: alternate there.
+            # ANSI mode does not affect time zones, so the other zones alternate between both modes.
             for ansi in (False, True) if ordinal == 0 else ((seed + ordinal) % 2 == 0,):
                 yield Run(kind, zone, ansi)
 
 
 def few_runs(seed: int, zones: int = 1) -> Iterator[Run]:
-    """Both ANSI modes of every type, and some time zones, which the seed chooses."""
+    """Yield both ANSI modes of every type, and some time zones, which the seed chooses."""
     random = Random(f"zones {seed}")
     chosen = {kind: {ZONES[0], *random.sample(ZONES[1:], zones)} for kind in _ZONED}
     return (run for run in every_run(seed) if run.zone in chosen.get(run.kind, ZONES[:1]))
@@ -145,14 +145,14 @@ def sweep(
     """Compare claims with values that Spark computes.
 
     Args:
-        spark: a session with tamis loaded. Its settings are changed.
-        seed: decides the containers.
-        containers: how many for each run, of a dozen rows each.
-        runs: the types, time zones and ANSI modes.
+        spark: A session with tamis loaded. Its settings are changed.
+        seed: The seed of the containers.
+        containers: How many containers for each run, of a dozen rows each.
+        runs: The types, time zones and ANSI modes.
         expressions: SQL over x, y and k, by type.
-        report: takes lines of progress.
+        report: Receives lines of progress.
     """
-    # PySpark logs each cast that ANSI mode does not allow, and these are expected.
+    # PySpark logs each cast that ANSI mode does not allow. These are expected.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     _prepare(spark)
     findings = Findings()
@@ -172,10 +172,10 @@ def sweep(
                 containers,
                 findings,
             )
-            found = findings.wrong[before[0] :]
-            for text in found[:_SHOWN]:
+            mistakes = findings.wrong[before[0] :]
+            for text in mistakes[:_SHOWN]:
                 report(f"WRONG {text}")
-            report(f"{run}: {findings.checks - before[1]} values, {len(found)} wrong")
+            report(f"{run}: {findings.checks - before[1]} values, {len(mistakes)} wrong")
     return findings
 
 
@@ -223,15 +223,15 @@ def _sweep(
             rows = _rows(types, containers, claims)
             path = f"{folder}/{start}.parquet"
             pq.write_table(rows, path)
-            found, checks = _compare(spark, run.kind, path, claims, rows)
-            findings.wrong += [f"{run}: {text}" for text in found]
+            mistakes, checks = _compare(spark, run.kind, path, claims, rows)
+            findings.wrong += [f"{run}: {text}" for text in mistakes]
             findings.checks += checks
 
 
 def _parsed(spark: Any, kind: str, sqls: Sequence[str]) -> dict[str, tuple[str, Expr | None]]:
-    """Type and expression of each SQL text that this ANSI mode allows.
+    """Return the type and expression of each SQL text that this ANSI mode allows.
 
-    All of them go through Spark at once, and one by one where that fails.
+    Spark parses all of them at once, and one by one if that fails.
     """
     schema = _schema(kind)
     columns = (f"CAST(NULL AS {t}) AS {n}" for n, t in _columns(kind).items())
@@ -266,12 +266,12 @@ def _parsed_together(
             raise NotInThisMode from error
         raise
     types = [each.dataType.simpleString() for each in fields]
-    # Beside a column, and not as the predicate itself: there Spark lets false stand for NULL.
+    # Compare with a column: in a predicate of its own, Spark may replace NULL with false.
     equations = " AND ".join(f"(({sql}) = r{n})" for n, sql in enumerate(sqls))
     results = ", ".join(f"r{n} {data_type}" for n, data_type in enumerate(types))
     parsed = tamis.parse(spark, equations, f"{schema}, {results}")
     parts = parsed.parts if isinstance(parsed, And) else (parsed,)
-    found: dict[str, Expr] = {}
+    mistakes: dict[str, Expr] = {}
     for part in parts:
         part = declared.bound(part)
         sides = [part.left, part.right] if isinstance(part, Compare) else []
@@ -279,12 +279,12 @@ def _parsed_together(
         if len(results_in) != 1:
             break
         (other,) = [each for each in sides if each is not results_in[0]]
-        found[results_in[0].path[0]] = other
-    if len(parts) != len(sqls) or len(found) != len(sqls):
+        mistakes[results_in[0].path[0]] = other
+    if len(parts) != len(sqls) or len(mistakes) != len(sqls):
         if len(sqls) > 1:
-            raise ValueError("these expressions do not stay apart")
+            raise ValueError("Spark merges some of these expressions")
         return {sqls[0]: (types[0], None)}
-    return {sql: (types[n], found[f"r{n}"]) for n, sql in enumerate(sqls)}
+    return {sql: (types[n], mistakes[f"r{n}"]) for n, sql in enumerate(sqls)}
 
 
 def _rows(
@@ -307,7 +307,7 @@ def _rows(
 
 
 def _read(spark: Any, path: str, kind: str) -> Any:
-    # With a schema Spark starts no job to find one.
+    # With a schema, Spark does not start a job to infer it.
     return spark.read.schema(f"c INT, m BIGINT, {_schema(kind)}").parquet(path)
 
 
@@ -344,7 +344,7 @@ def _raised(
     rows: pa.Table,
     error: Exception,
 ) -> tuple[list[str], int]:
-    """Which expression raised, in a container that was claimed not to: halve until there is one."""
+    """Find the expression that raised an error in a container with a claim, by bisection."""
     if len(claims) > 1:
         wrong: list[str] = []
         checks = 0
@@ -354,9 +354,9 @@ def _raised(
             single = rows.set_column(place, "m", pa.array(mask, pa.int64()))
             own = path.replace(".parquet", "-one.parquet")
             pq.write_table(single, own)
-            found = _compare(spark, kind, own, [claim], single)
-            wrong += found[0]
-            checks += found[1]
+            mistakes = _compare(spark, kind, own, [claim], single)
+            wrong += mistakes[0]
+            checks += mistakes[1]
         return wrong, checks
     (claim,) = claims
     kept = rows.filter(pa.array([bool(each) for each in rows.column("m").to_pylist()]))

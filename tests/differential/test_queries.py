@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 SEED, COUNT = 116, 45
-#: The methods of the grammar, without those that all of them share.
+#: The methods of the grammar, without those of the common base class.
 PRODUCTIONS = {
     name
     for subject in Grammar.__mro__
@@ -28,7 +28,7 @@ PRODUCTIONS = {
 }
 
 
-def test_no_query_differs(spark: SparkSession, tmp_path: Path) -> None:
+def test_random_queries_return_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     used: set[str] = set()
 
     class Recorded(Grammar):
@@ -39,9 +39,9 @@ def test_no_query_differs(spark: SparkSession, tmp_path: Path) -> None:
     tally = run(spark, tmp_path, seed=SEED, count=COUNT, grammar=Recorded)
     assert tally.differences == []
     assert tally.queries >= COUNT
-    # Another grammar may need another seed, or more queries, for all of its productions.
+    # After a change of the grammar, another seed or more queries may be needed to use everything.
     assert used >= PRODUCTIONS
-    # A comparison of nothing would prove nothing.
+    # A comparison without pruning proves nothing.
     assert tally.fallbacks == 0
     assert tally.exact > 0
     assert tally.goals > 0
@@ -50,8 +50,10 @@ def test_no_query_differs(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(
-    "CI" in os.environ, reason="a change is judged by the same queries as its parent"
+    "CI" in os.environ, reason="CI compares a change and its parent with the same queries"
 )
-def test_no_query_of_a_new_seed_differs(spark: SparkSession, tmp_path: Path) -> None:
+def test_random_queries_of_a_new_seed_return_the_same_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     tally = run(spark, tmp_path, seed=int(time.time()), count=20)
-    assert tally.differences == []  # each names its seed
+    assert tally.differences == []  # each difference names its seed

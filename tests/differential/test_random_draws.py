@@ -1,4 +1,4 @@
-"""Random predicates and calls come from the registries: a new function is drawn without a line."""
+"""Random predicates and calls draw from the registries: new functions need no extra line."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.differential.random_values import KINDS
 
 
 def _table(sql_type: str) -> RandomTable:
-    """Of a table only the columns count here."""
+    """Return a table with one column x, without files."""
     (kind,) = [kind for kind in KINDS if kind.sql == sql_type]
     rng = random.Random(1)
     samples = tuple(kind.value(rng, position / 10) for position in range(10))
     return cast("RandomTable", SimpleNamespace(leaves=(Leaf("x", kind, samples),)))
 
 
-def test_swept_expressions_of_tables_of_cases_are_drawn() -> None:
+def test_swept_expressions_of_case_tables_are_drawn() -> None:
     for table in TABLES:
         for kind, expressions in getattr(table, "SWEEP", {}).items():
             names = [each.sql for each in KINDS if each.sql.partition("(")[0].lower() == kind]
@@ -34,7 +34,7 @@ def test_swept_expressions_of_tables_of_cases_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("draw", [predicate, conjunction])
-def test_a_function_with_a_table_is_in_random_predicates(draw: object) -> None:
+def test_random_predicates_contain_functions_with_a_case_table(draw: object) -> None:
     rng, table = random.Random(20_261_121), _table("INT")
     assert callable(draw)
     assert any("factorial(" in draw(rng, table) for _ in range(4000))
@@ -46,7 +46,7 @@ def test_every_column_type_has_swept_functions(kind: object) -> None:
     assert len(swept_of(sql)) > 5
 
 
-def test_a_function_with_a_table_is_in_random_calls() -> None:
+def test_random_calls_contain_functions_with_a_case_table() -> None:
     rng, column = random.Random(1), Column(("c",), INTEGER)
     drawn = {
         call.name
@@ -57,7 +57,7 @@ def test_a_function_with_a_table_is_in_random_calls() -> None:
     assert "Factorial" in drawn
 
 
-def test_calls_of_tables_are_by_the_type_of_their_column() -> None:
+def test_calls_of_case_tables_are_grouped_by_column_type() -> None:
     types: set[DataType | None] = {type_of(case.column) for case in CASES}
     assert set(calls_of_tables()) <= types
     for data_type, calls in calls_of_tables().items():

@@ -1,4 +1,4 @@
-"""The sweep without Spark, as part of `make check`; and wrong rules, which it has to report."""
+"""The sweep without Spark, as part of `make check`; it has to report wrong rules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ DRAWN = drawn(SEED, 6_000, most=50)
 
 
 @pytest.mark.parametrize("function", DRAWN)
-def test_no_value_lies_outside_its_bounds(function: str) -> None:
+def test_values_lie_within_their_bounds(function: str) -> None:
     findings = run(SEED, DRAWN[function])
     assert findings.wrong == []
-    assert function in findings.functions, "nothing was ever claimed"
+    assert function in findings.functions, "no claim was ever made"
 
 
-def test_every_function_of_a_table_of_cases_is_drawn() -> None:
+def test_every_function_of_a_case_table_is_drawn() -> None:
     of_tables = {
         call.name
         for case in CASES
@@ -32,6 +32,6 @@ def test_every_function_of_a_table_of_cases_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.mistake)
-def test_a_wrong_rule_is_reported(wrong: Wrong, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_rule_is_reported(wrong: Wrong, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FUNCTIONS, wrong.function, wrong.rule)
     assert run(SEED, DRAWN[wrong.function]).wrong

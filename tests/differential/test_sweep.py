@@ -1,8 +1,8 @@
 """The small run of the sweep against Spark; `make sweep` is the large one.
 
-Both ANSI modes of every type, and one time zone besides UTC: about three thousand values of each
-expression. SWEEP_SEED chooses the containers. Without it, they are the same on every run of CI and
-new ones elsewhere; a failure names the seed.
+Both ANSI modes of every type, and one time zone besides UTC: about three thousand values for each
+expression. SWEEP_SEED chooses the containers. Without it, CI always uses the same containers, and
+other runs use new ones. A failure names the seed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CONTAINERS = 100
 _FIXED = 20_261_121
 
-#: Functions that no SQL becomes in the tested version of Spark.
+#: Functions that no SQL produces in the tested version of Spark.
 _NOT_IN_SQL = {
     "TimeAdd",  # Spark 4.0
     "KnownNotNull",  # around arguments of Scala functions
@@ -35,18 +35,18 @@ def _seed() -> int:
     return int(os.environ.get("SWEEP_SEED") or fixed)
 
 
-def test_no_value_that_spark_computes_lies_outside_its_bounds(spark: SparkSession) -> None:
+def test_values_that_spark_computes_lie_within_their_bounds(spark: SparkSession) -> None:
     seed = _seed()
     print(f"SWEEP_SEED={seed}")
     findings = sweep(spark, seed, CONTAINERS, few_runs(seed), EXPRESSIONS, print)
     assert findings.wrong == [], f"SWEEP_SEED={seed}"
-    # Every function with a rule is in an expression of which something was claimed.
+    # Every function with a rule occurs in an expression with a claim.
     assert set(findings.missing_functions()) <= _NOT_IN_SQL, f"SWEEP_SEED={seed}"
     assert findings.checks > 1_000_000
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.mistake)
-def test_a_wrong_rule_is_reported(
+def test_wrong_rule_is_reported(
     wrong: Wrong, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = [run for run in few_runs(_FIXED, zones=0) if run.kind in wrong.sweep and not run.ansi]

@@ -1,4 +1,4 @@
-"""Shrinking removes what a difference does not need."""
+"""Shrinking removes the parts that a difference does not need."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.differential.worlds import random_world
         ("`x AND y` = 1 OR s = 'it\\'s OR'", ["`x AND y` = 1", "s = 'it\\'s OR'"]),
     ],
 )
-def test_operands_of_a_predicate(text: str, parts: list[str]) -> None:
+def test_predicate_text_is_split_into_its_operands(text: str, parts: list[str]) -> None:
     assert operands(text) == parts
 
 
 def _shrunk(tree: Tree, needed: tuple[str, ...]) -> str:
-    """The smallest tree whose text still has all of these."""
+    """Return the smallest tree whose text still contains all of these."""
     progress = True
     while progress:
         progress = False
@@ -39,7 +39,7 @@ def _shrunk(tree: Tree, needed: tuple[str, ...]) -> str:
     return str(tree)
 
 
-def test_shrinking_keeps_what_is_needed_and_little_else() -> None:
+def test_shrinking_keeps_only_the_needed_parts() -> None:
     inner = node("query", "SELECT a FROM t", Items(" WHERE ", " AND ", (
         node("pred", "a = 1"), node("pred", "(b = 2 OR c = 3)"))))  # fmt: skip
     tree = node("query", Items("SELECT ", ", ", (node("item", "a"), node("item", "bb")), 1), " FROM (",
@@ -56,14 +56,14 @@ def test_reductions_are_smaller() -> None:
         assert all(size(each) < size(tree) for each in smaller(tree))
 
 
-def test_a_seed_draws_the_same_world_and_statements() -> None:
-    def drawn() -> tuple[str, list[str]]:
+def test_same_seed_draws_the_same_world_and_statements() -> None:
+    def draw() -> tuple[str, list[str]]:
         rng = random.Random("7/0")
         world = random_world(rng, 0)
         grammar = Grammar(rng, world.tables)
         return world.script(""), [grammar.statement().sql for _ in range(50)]
 
-    assert drawn() == drawn()
+    assert draw() == draw()
 
 
 def test_statements_use_every_production() -> None:

@@ -1,8 +1,8 @@
 """Derivation trees of SQL text, and the smaller trees that shrinking tries.
 
 A statement is generated as a tree instead of text, so that a part of it can be removed without
-parsing SQL. A reduction may produce a statement that does not analyse, or that has lost the
-difference: whoever shrinks runs the statement, and keeps only what still differs.
+parsing SQL. A reduction may produce a statement that does not pass analysis or does not show the
+difference. The shrinker therefore runs each statement and keeps it only if it still differs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Node:
     """A piece of SQL.
 
     Attributes:
-        sort: What may stand in its place: "query", "rel", "pred", or a family of types.
+        sort: What may replace it: "query", "rel", "pred", or a family of types.
         parts: Text and subtrees, in the order of the text.
         simpler: Texts that may replace the whole node.
     """
@@ -32,7 +32,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list or an optional clause: any element may be removed, down to `least` of them."""
+    """A list or an optional clause: elements may be removed down to `least` of them."""
 
     prefix: str
     separator: str
@@ -50,25 +50,25 @@ Tree = Node | Items
 
 
 def node(sort: str, *parts: Tree | str, simpler: tuple[str, ...] = ()) -> Node:
-    """A node of these parts."""
+    """Return a node of these parts."""
     return Node(sort, parts, simpler)
 
 
 def optional(text: str) -> Items:
-    """A clause that shrinking may leave out."""
+    """Return a clause that shrinking may remove."""
     return Items("", "", (Node("clause", (text,)),))
 
 
 def size(tree: Tree) -> int:
-    """How much SQL a tree is; every reduction makes it smaller."""
+    """Return the amount of SQL in a tree. Every reduction makes it smaller."""
     return len(str(tree))
 
 
 def smaller(tree: Tree) -> Iterator[Tree]:
-    """Trees with one reduction made, those that remove most first."""
-    found = list(_reductions(tree, lambda changed: changed))
+    """Yield trees with one reduction applied, largest reductions first."""
+    reductions = list(_reductions(tree, lambda changed: changed))
     total = size(tree)
-    yield from sorted((each for each in found if size(each) < total), key=size)
+    yield from sorted((each for each in reductions if size(each) < total), key=size)
 
 
 def _reductions(tree: Tree, rebuild: Callable[[Tree], Tree]) -> Iterator[Tree]:
@@ -91,14 +91,14 @@ def _below(tree: Tree) -> tuple[Tree | str, ...]:
 
 
 def _with_below(tree: Tree, place: int, changed: Tree) -> Tree:
-    """The tree with something else in that place."""
+    """Return the tree with another part at this position."""
     if isinstance(tree, Items):
         return replace(tree, items=(*tree.items[:place], changed, *tree.items[place + 1 :]))
     return replace(tree, parts=(*tree.parts[:place], changed, *tree.parts[place + 1 :]))
 
 
 def _replacements(tree: Node) -> Iterator[Tree]:
-    """What may stand in place of the node."""
+    """Yield the possible replacements of the node."""
     for text in tree.simpler:
         yield Node(tree.sort, (text,))
     if tree.sort == "pred":
@@ -133,13 +133,13 @@ def _descendants(tree: Tree) -> Iterator[Node]:
 
 
 def operands(text: str) -> list[str]:
-    """The operands of AND, OR and NOT at the top of a predicate that is given as text."""
+    """Return the operands of AND, OR and NOT at the top of a predicate in text form."""
     text = text.strip()
     if text.startswith("NOT (") and _closing(text, 4) == len(text) - 1:
         return [text[5:-1]]
     while text.startswith("(") and _closing(text, 0) == len(text) - 1:
         text = text[1:-1].strip()
-    found, start, place, between = [], 0, 0, False
+    parts, start, place, between = [], 0, 0, False
     while place < len(text):
         if text[place] in "'`":
             place = _end_of_quoted(text, place)
@@ -153,10 +153,10 @@ def operands(text: str) -> list[str]:
                     if word == " AND " and between:
                         between = False
                     else:
-                        found.append(text[start:place])
+                        parts.append(text[start:place])
                         start = place + len(word)
         place += 1
-    return [*found, text[start:]] if found else []
+    return [*parts, text[start:]] if parts else []
 
 
 def _end_of_quoted(text: str, start: int) -> int:
@@ -167,7 +167,7 @@ def _end_of_quoted(text: str, start: int) -> int:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the parenthesis that opens at `start` closes; the end of the text if nowhere."""
+    """Return where the parenthesis at `start` closes; the end of the text if it does not."""
     depth, place = 0, start
     while place < len(text):
         if text[place] in "'`":

@@ -2,9 +2,9 @@
 
     python tests/differential/verdicts.py --seed 1 --count 100000
 
-A verdict of a file is wrong if it is "none" and a row satisfies the predicate, or "all" and a row
-does not. Prints what was found wrong, then how often each verdict was given: a check that only ever
-sees "some" would prove nothing. Exit status 1 if anything was wrong.
+A verdict about a file is wrong if it is "none" and a row satisfies the predicate, or "all" and a
+row does not. The command prints wrong verdicts, then the number of verdicts of each kind: a check that
+only ever gives "some" proves nothing. The exit status is 1 if a verdict was wrong.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Wrong:
     def __str__(self) -> str:
         # As text: Python has no dates before the year 1.
         columns = self.case.files.slice(self.ordinal, 1).columns
-        told = {
+        cells = {
             name: column.cast(pa.string()).to_pylist()[0]
             if "binary" not in str(column.type)
             else column.to_pylist()[0]
             for name, column in zip(self.case.files.column_names, columns, strict=True)
         }
         rows = [dict(row) for row in self.case.containers[self.ordinal]]
-        return f"{self.verdict}: {to_sql(self.predicate)}\n  rows {rows}\n  statistics {told}"
+        return f"{self.verdict}: {to_sql(self.predicate)}\n  rows {rows}\n  statistics {cells}"
 
 
 def check(predicate: Expr, case: Case, counts: Counter[str]) -> Iterator[Wrong]:

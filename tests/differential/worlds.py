@@ -1,6 +1,6 @@
-"""Sets of tables that queries run over: how they come to be, as steps that can be replayed.
+"""Sets of tables for queries, and the steps that create them and can be replayed.
 
-Each step is a line or two of Python, which is run here and printed in the script that reproduces a
+Each step is a line or two of Python. It runs here and is printed in the script that reproduces a
 difference. Files are the exception: they are written from memory here and from literals there.
 """
 
@@ -20,8 +20,8 @@ from tests.differential.random_tables import File, RandomTable, make
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Settings that are drawn at random, and the values they are drawn from. Codegen is compiled for every
-#: new plan, and each task costs milliseconds: few worlds have codegen, or many tasks.
+#: Random settings and their values. Spark compiles code for every new plan, and each task costs
+#: milliseconds, so few worlds have codegen, or many tasks.
 SETTINGS: dict[str, list[str]] = {
     "spark.sql.session.timeZone": ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"],
     "spark.sql.ansi.enabled": ["true", "false"],
@@ -61,11 +61,11 @@ EXPRESSIONS = {
 
 @dataclass(frozen=True)
 class Step:
-    """Something that happens to a table.
+    """A change of a table.
 
     Attributes:
         table: Name of the table.
-        code: Python that does it; `spark`, `tamis` and `folder` (a Path) are known there.
+        code: Python that makes the change; it can use `spark`, `tamis` and `folder` (a Path).
         needed: Whether no query runs without it.
     """
 
@@ -74,19 +74,19 @@ class Step:
     needed: bool = False
 
     def run(self, spark: SparkSession, folder: Path) -> None:
-        """Do it."""
+        """Run the step."""
         import tamis
 
         exec(self.code, {"spark": spark, "tamis": tamis, "folder": folder, "Path": Path})
 
     def script(self) -> str:
-        """The lines of a script that do it."""
+        """Return the lines of a script that run the step."""
         return self.code
 
 
 @dataclass(frozen=True)
 class Put(Step):
-    """Write a file, or put another in its place."""
+    """A step that writes a file, or replaces one."""
 
     file: File = field(kw_only=True)
 
@@ -95,7 +95,7 @@ class Put(Step):
         self.file.write(folder / self.table)
 
     def script(self) -> str:
-        """The file as literals."""
+        """Return the lines of a script that write the file from literals."""
         columns = ", ".join(
             f"{name!r}: {_array(column.combine_chunks())}"
             for name, column in zip(
@@ -177,14 +177,14 @@ for enabled in ("false", "true"):
 
 @dataclass(frozen=True)
 class World:
-    """Tables, what happens to them before the query, and the settings of the session."""
+    """Tables, their steps before the query, and the settings of the session."""
 
     tables: tuple[RandomTable, ...]
     steps: tuple[Step, ...]
     settings: tuple[tuple[str, str], ...]
 
     def set_up(self, spark: SparkSession, folder: Path) -> None:
-        """Make the tables and take every step. What stood there before is removed."""
+        """Create the tables and run every step. Existing tables and files are removed first."""
         shutil.rmtree(folder, ignore_errors=True)
         self.tear_down(spark)
         self.configure(spark)
@@ -199,7 +199,7 @@ class World:
             spark.sql(f"DROP TABLE IF EXISTS {table.name}")
 
     def configure(self, spark: SparkSession) -> None:
-        """Apply the settings; those that are not drawn have the session's own value."""
+        """Apply the settings; others get the value of the session."""
         given = dict(self.settings)
         for name in SETTINGS:
             if name in given:
@@ -208,14 +208,14 @@ class World:
                 spark.conf.unset(name)
 
     def script(self, statement: str) -> str:
-        """A script that needs nothing else and shows both answers."""
+        """Return a self-contained script that prints both answers."""
         settings = [f"spark.conf.set({name!r}, {value!r})" for name, value in self.settings]
         steps = [step.script() for step in self.steps]
         return "\n".join([_OPENING, *settings, *steps, f'statement = r"""{statement}"""', _CLOSING])
 
 
 def settings(rng: random.Random, world: World | None = None) -> tuple[tuple[str, str], ...]:
-    """Values of all settings; those of the world where an index holds for one value only."""
+    """Draw all settings; keep those of the world that its index depends on."""
     drawn = {name: rng.choice(values) for name, values in SETTINGS.items()}
     if world is not None:
         drawn["spark.sql.caseSensitive"] = dict(world.settings)["spark.sql.caseSensitive"]
@@ -223,7 +223,7 @@ def settings(rng: random.Random, world: World | None = None) -> tuple[tuple[str,
 
 
 def random_world(rng: random.Random, number: int) -> World:
-    """Two or three tables, in the state of index that chance gives them."""
+    """Return two or three tables with indexes in random states."""
     tables = tuple(make(rng, f"{letter}{number}") for letter in "tuv"[: rng.choice([2, 3, 3])])
     steps: list[Step] = []
     for table in tables:
@@ -234,7 +234,7 @@ def random_world(rng: random.Random, number: int) -> World:
 
 
 def _placed(rng: random.Random, table: RandomTable) -> list[Step]:
-    """The table of the catalog, in the format that chance gives it, and its index."""
+    """Return the table in the catalog, in a random format, with its index."""
     name = table.name
     create = Step(name, created(table), True)
     where = rng.random()
@@ -249,12 +249,12 @@ def _placed(rng: random.Random, table: RandomTable) -> list[Step]:
 
 
 def view_of(table: RandomTable) -> str:
-    """The name of a view over some rows of the table."""
+    """Return the name of a view over some rows of the table."""
     return f"{table.name}_view"
 
 
 def _view(rng: random.Random, table: RandomTable) -> Step:
-    """The view, at times cached: until the table is refreshed, queries read what the cache holds."""
+    """Create the view, sometimes cached: until a refresh, queries read the cached rows."""
     where = f"_row % 7 <> 3 AND _row >= {rng.randint(-1, 10)}"
     text = f"CREATE TEMPORARY VIEW {view_of(table)} AS SELECT * FROM {table.name} WHERE {where}"
     code = f"spark.sql({text!r})"
@@ -264,7 +264,7 @@ def _view(rng: random.Random, table: RandomTable) -> Step:
 
 
 def created(table: RandomTable, folder: str = "", buckets: str = "") -> str:
-    """CREATE TABLE over the files; `buckets` is what it says of them."""
+    """Return CREATE TABLE over the files; `buckets` is its bucketing clause."""
     partitioned = f"PARTITIONED BY ({table.partition})" if table.partition else ""
     text = f"CREATE TABLE {table.name} ({table.ddl}) USING parquet {partitioned} {buckets}"
     path = f"folder / {(folder or table.name)!r}"
@@ -275,7 +275,7 @@ def created(table: RandomTable, folder: str = "", buckets: str = "") -> str:
 
 
 def _viewed(table: RandomTable) -> str:
-    """A temporary view over the path instead of a table of the catalog."""
+    """Return a temporary view over the path instead of a catalog table."""
     path = f"str(folder / {table.name!r})"
     return (
         f"spark.read.schema({table.ddl!r}).parquet({path}).createOrReplaceTempView({table.name!r})"
@@ -283,7 +283,7 @@ def _viewed(table: RandomTable) -> str:
 
 
 def _copied(rng: random.Random, table: RandomTable) -> str:
-    """A copy in a format that tamis does not scan, but adds filters to; often with an index."""
+    """Return a copy in a format that tamis adds filters to but does not scan, often indexed."""
     flat = all("BINARY" not in leaf.kind.sql and "." not in leaf.sql for leaf in table.leaves)
     kind = rng.choice(["orc", "orc", "csv", "json"]) if flat else "orc"
     path = f"str(folder / '{table.name}-copy')"
@@ -302,7 +302,7 @@ except Exception as problem:  # not every format takes every name, type and valu
 
 
 def _bucketed(rng: random.Random, table: RandomTable) -> str:
-    """A bucketed copy in place of the table: Spark scans it, and tamis lists its files."""
+    """Return a bucketed copy that replaces the table: Spark scans it, tamis lists its files."""
     names = [leaf.sql for leaf in table.leaves if "." not in leaf.sql and leaf.sql != "part"]
     column = rng.choice([*names, "`k`", "`_row`"]).strip("`")
     if "." in column or "`" in column:
@@ -329,26 +329,28 @@ spark.conf.set("spark.tamis.enabled", "true")
 
 
 def indexed(rng: random.Random, table: RandomTable, where: str = "") -> list[Step]:
-    """No index, one of footers, one of some columns, or a rich one; later files make it stale."""
+    """Draw no index, a footer index, a partial or a rich one. Later files make it stale."""
     where = where or repr(table.name)
     kind = rng.choice(["none", "footers", "footers", "footers", "footers", "partial", "rich"])
     if kind == "none":
         return []
-    asked = "" if kind == "footers" else _recorded(rng, table, 0.3 if kind == "partial" else 0.8)
+    arguments = (
+        "" if kind == "footers" else _recorded(rng, table, 0.3 if kind == "partial" else 0.8)
+    )
     code = f"tamis.index(spark, {where}).build()"
-    if where != repr(table.name):  # not every list of sources reads a path as files
+    if where != repr(table.name):  # some lists of sources do not accept paths
         code = f"try:\n    {code}\nexcept tamis.TamisError:\n    pass"
-    elif asked:
+    elif arguments:
         code = f"""\
 try:
-    tamis.index(spark, {where}).build({asked})
+    tamis.index(spark, {where}).build({arguments})
 except tamis.TamisError:  # an expression that raises, a date out of the range of a calendar
     tamis.index(spark, {where}).build()"""
     return [Step(table.name, code)]
 
 
 def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
-    """What an index records of the rows, as arguments of `build`."""
+    """Return what an index records about the rows, as arguments of `build`."""
     columns: dict[str, list[str]] = {}
     expressions: list[str] = []
     for leaf in table.leaves:
@@ -357,7 +359,7 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
         if rng.random() < share:
             kinds = rng.sample(["bounds", "bloom", "values"], rng.randint(1, 3))
             columns[leaf.sql.replace("`", "")] = kinds
-        # random predicates use this one themselves
+        # Random predicates use these expressions too.
         for text in ["hash({}) % 3", *EXPRESSIONS.get(leaf.kind.sql, [])]:
             if rng.random() < share / 3:
                 expressions.append(text.replace("{}", leaf.sql))
@@ -365,7 +367,7 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
 
 
 def changes(rng: random.Random, world: World) -> list[Step]:
-    """Something that happens to one of the tables between two queries."""
+    """Return a change of one of the tables between two queries."""
     table = rng.choice(world.tables)
     name, folder = table.name, f"folder / {table.name!r}"
     spare, old = rng.choice(table.spare), rng.choice(table.files)

@@ -1,4 +1,4 @@
-"""Rules with one mistake each, which the nets have to report: what a slip in a new rule looks like."""
+"""Rules with one typical mistake each, which the sweeps have to report."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tamis.evaluate.statistics import Statistics
 from tamis.expr.nodes import Call
 
 _MICROS = 1_000_000
-# The true rules, before any test puts another one in their place.
+# The correct rules, before a test replaces them.
 _TRUE = dict(FUNCTIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A rule with a mistake, the function that it is for, and SQL that shows it, by type."""
+    """A rule with a mistake, the function that it is for, and SQL that reveals it, by type."""
 
     mistake: str
     function: str
@@ -66,11 +66,11 @@ def _without_nan(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def _without_proof_of_range(call: Call, statistics: Statistics) -> Bounds | None:
-    """x + n as if it never left the type: `proven` left out."""
-    found = numbers(call, statistics, 2)
-    if found is None or not call.type.is_integral:
+    """x + n without the check that it stays in its type: `proven` omitted."""
+    operands = numbers(call, statistics, 2)
+    if operands is None or not call.type.is_integral:
         return _TRUE["Add"](call, statistics)
-    x, y = found
+    x, y = operands
     return result(call.type, x.lower + y.lower, x.upper + y.upper, x, y, proven=YES)
 
 

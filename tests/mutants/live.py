@@ -1,4 +1,4 @@
-"""Puts a mutant into the running process: every function of the module gets its changed code."""
+"""Installs a mutant in the running process: the functions of a module get the changed code."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _PLAIN = (int, float, str, bytes, tuple, type(None))
 
 
 class CannotMutate(Exception):
-    """The change does not fit into the running process."""
+    """The change cannot be installed in the running process."""
 
 
 def live_functions(folder: str) -> dict[Key, list[FunctionType]]:
-    """Every function of the files below a folder: closures, methods and wrapped ones too."""
-    found: dict[Key, list[FunctionType]] = {}
+    """Return every function of the files below a folder, including closures and methods."""
+    functions: dict[Key, list[FunctionType]] = {}
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename.startswith(folder):
             code = each.__code__
             key = (code.co_filename, code.co_qualname, code.co_firstlineno)
-            found.setdefault(key, []).append(each)
-    return found
+            functions.setdefault(key, []).append(each)
+    return functions
 
 
 def live_caches() -> list[Any]:
-    """Everything that functools.cache has wrapped: what it keeps may come from before a change."""
+    """Return every object wrapped by functools.cache. Its entries may predate a change."""
     return [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper)]
 
 
@@ -46,18 +46,18 @@ def install(
     functions: Functions,
     caches: Sequence[Any] = (),
 ) -> None:
-    """Make the module behave as the changed source says.
+    """Make the module behave like the changed source.
 
     Args:
-        path: the file of the module, as its code objects name it.
-        module: its name.
-        tree: the changed source.
-        function: the qualified name of the changed function; empty: the level of the module.
-        functions: what `live_functions` found.
-        caches: what `live_caches` found.
+            path: The file of the module, as in its code objects.
+            module: The name of the module.
+            tree: The changed source.
+            function: The qualified name of the changed function; empty for the module level.
+            functions: The result of `live_functions`.
+            caches: The result of `live_caches`.
 
     Raises:
-        CannotMutate: a change of a class body, or of what a function closes over.
+            CannotMutate: The change is in a class body or in the closure variables of a function.
     """
     for each in caches:
         each.cache_clear()
@@ -80,9 +80,9 @@ def _codes(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
 
 
 def _again(module: ModuleType, code: CodeType) -> None:
-    """Run the module once more, and put the values that it defines in the place of the old ones.
+    """Run the module once more and replace the values that it defined before.
 
-    Functions and classes stay the objects that they are; other modules get the values too.
+    Functions and classes keep their identity; modules that imported a value get the new one.
     """
     names: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
     exec(code, names)
@@ -104,7 +104,7 @@ def _again(module: ModuleType, code: CodeType) -> None:
             if id(value) in replaced and type(value) not in (int, bool, str, float, type(None)):
                 other.__dict__[name] = replaced[id(value)][1]
             elif (
-                # Small numbers are shared objects: only what was imported by its name.
+                # Small integers are shared objects: replace only names imported from the module.
                 isinstance(value, int | float)
                 and other is not module
                 and type(names.get(name)) is type(value)
@@ -131,7 +131,7 @@ def _imports(other: ModuleType, module: ModuleType, name: str) -> bool:
 
 
 def _register(names: Mapping[str, Any]) -> None:
-    """Rules that a table names go to the registry, as at the start."""
+    """Register the rules of a table again, as the import of the module does."""
     from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES
 
     for entry in names.get("ENTRIES", ()):

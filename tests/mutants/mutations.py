@@ -1,17 +1,18 @@
-"""Small mistakes that a rule may have, found in the syntax tree of a module.
+"""Small mistakes that a rule may have, derived from the syntax tree of a module.
 
-Each is one change of one node: a comparison that includes its edge or does not, an edge one off, a
-flag turned over, a mask left out, AND for OR, a guard dropped, the lower bound for the upper one.
+Each mutant changes one node: a comparison includes or excludes its edge, a constant is off by one,
+a flag is inverted, a mask is removed, AND becomes OR, a guard is removed, or the lower bound
+replaces the upper one.
 
-What proves nothing is not changed:
+Code that proves nothing is not changed:
 
-- text for people: messages of exceptions, f-strings, and the functions of `_OF_TEXT`;
-- limits of effort (`_EFFORT`): how much is looked at before the answer is "unknown", and in pieces
-  of what size. Any number is sound, and which one is best is for measurements to say. So is
-  whether the limit itself is within the effort, and a guard that gives up beyond it;
+- text for users: messages of exceptions, f-strings, and the functions of `_OF_TEXT`;
+- limits of effort (`_EFFORT`): how much is examined before the answer is "unknown", and the size of
+  blocks. Every limit is sound; benchmarks choose it. Comparisons with such a limit and guards
+  that give up beyond it are not changed either;
 - checks and hints of Python and numpy (`_HINTS`): `strict=` of zip, `copy=`, `zero_copy_only=`;
-- whether a margin itself is inside (`_MARGINS`): a margin is far from where anything overflows, so
-  that a value more or less is proven as well. Guards that use it are dropped all the same.
+- whether a margin itself is included (`_MARGINS`): a margin is far from any overflow, so a value at
+  the margin is proven either way. Guards that use a margin are removed like others.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
     ast.LShift: ast.RShift,
 }
-#: Names that stand for each other's opposite.
+#: Pairs of names with opposite meanings.
 _NAMES = {
     "minimum": "maximum",
     "maximum": "minimum",
@@ -65,11 +66,11 @@ _OF_TEXT = {"to_markdown", "_line", "__repr__", "_say_refuted", "_warn"}
 _EFFORT = re.compile(
     r"most|_?(MOST|LONGEST|LONG_LIST|FEW|WIDTH|WIDE|ROUNDS|PER_CUT|PER_OCTAVE|BLOCK|SAMPLE|PAYS|MAX_RANGES|WORTH|TRIAL|GATHER|GRACE)[A-Z_]*"
 )
-#: Keywords that change no value.
+#: Keywords that do not affect values.
 _HINTS = {"strict", "copy", "zero_copy_only"}
-#: Names of distances that leave room to spare.
+#: Names of margins: distances that stay far from an overflow.
 _MARGINS = {"SAFE", "_SAFE", "_LAST_DAY", "_MARGIN", "margin"}
-#: Masks: as the value of a keyword they are left out.
+#: Masks: as the value of a keyword they are replaced by these constants.
 _MASKS = {
     **dict.fromkeys(("can_be_null", "can_be_nan", "can_be_value", "nulls", "only_null"), False),
     **dict.fromkeys(("proven", "safe", "exact", "tight"), True),
@@ -83,7 +84,7 @@ class Mutant:
     """One change of a module.
 
     `function` is the qualified name of the innermost function, empty at the level of the module.
-    `place` and `variant` find the change again in the tree of the same source.
+        `place` and `variant` locate the change in the tree of the same source.
     """
 
     file: str
@@ -97,7 +98,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """What names the mutant also after lines above it have changed."""
+        """The key of the mutant, which does not depend on line numbers."""
         again = f" (#{self.ordinal + 1})" if self.ordinal else ""
         return f"{self.file}: {self.function or 'module'}: {self.change}{again}"
 
@@ -119,8 +120,8 @@ class _Site:
 
 
 def mutants_of(file: str, source: str) -> list[Mutant]:
-    """Every mutant of a module, in the order of its source."""
-    found: list[Mutant] = []
+    """Return every mutant of a module, in source order."""
+    mutants: list[Mutant] = []
     seen: Counter[tuple[str, str]] = Counter()
     for place, site in enumerate(_sites(ast.parse(source))):
         for variant, change in enumerate(_changes(site)):
@@ -133,12 +134,12 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
             ordinal = seen[site.function, text]
             seen[site.function, text] += 1
             first, last = _lines(site.statement)
-            found.append(Mutant(file, site.function, text, ordinal, first, last, place, variant))
-    return found
+            mutants.append(Mutant(file, site.function, text, ordinal, first, last, place, variant))
+    return mutants
 
 
 def mutated(source: str, mutant: Mutant) -> ast.Module:
-    """The tree of the module with the change in it; lines stay where they are."""
+    """Return the tree of the module with the change; line numbers stay the same."""
     tree = ast.parse(source)
     for place, site in enumerate(_sites(tree)):
         if place == mutant.place:
@@ -150,7 +151,7 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
 
 
 def _lines(statement: ast.stmt | ast.expr) -> tuple[int, int]:
-    """Of a compound statement the head only."""
+    """Return the lines of a statement; for a compound statement only its head."""
     body = getattr(statement, "body", None)
     last = statement.end_lineno or statement.lineno
     if isinstance(body, list) and body:
@@ -171,7 +172,7 @@ def _text(node: ast.AST) -> str:
 class _Scope:
     names: tuple[str, ...] = ()
     function: str = ""
-    #: The innermost one, or the line of a table of the module.
+    #: The innermost statement, or the line of a table of the module.
     statement: ast.stmt | ast.expr | None = field(default=None)
 
 
@@ -202,7 +203,7 @@ def _within(node: ast.AST, scope: _Scope) -> Iterator[_Site]:
 
 
 def _is_line(node: ast.AST, child: ast.AST) -> bool:
-    """Whether it is a line of a table: one of several calls in a tuple."""
+    """Return whether the node is a line of a table: one of several calls in a tuple."""
     return isinstance(node, ast.Tuple) and isinstance(child, ast.Call)
 
 
@@ -217,7 +218,7 @@ def _entered(node: ast.AST, scope: _Scope) -> _Scope:
 
 
 def _skipped(node: ast.AST) -> tuple[str, ...]:
-    """Fields that say nothing about values."""
+    """Return the fields that do not affect values."""
     if isinstance(node, ast.FunctionDef):
         return ("args", "decorator_list", "returns")
     if isinstance(node, ast.ClassDef):
@@ -238,7 +239,7 @@ def _is_skipped(node: ast.AST) -> bool:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [each.id for each in targets if isinstance(each, ast.Name)]
         return any(name == "__all__" or _EFFORT.fullmatch(name) for name in names)
-    # TypeAlias = Callable[[Any], …] and its like.
+    # Type aliases such as Callable[[Any], …].
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
@@ -285,7 +286,7 @@ def _is_order(op: ast.cmpop) -> bool:
 
 
 def _has_room(node: ast.AST) -> bool:
-    """Whether a margin or a limit of effort is compared: one more or less is as good."""
+    """Return whether a margin or a limit of effort is compared: off by one is equally correct."""
     return bool(_names(node) & _MARGINS) or _is_effort(node)
 
 
@@ -318,7 +319,7 @@ def _operator_changed(node: ast.AST) -> ast.AST:
 
 
 def _dropped(node: ast.AST) -> ast.AST:
-    """The test is still computed, since it may assign names."""
+    """Drop a guard. Its test is still evaluated because it may assign names."""
     assert isinstance(node, ast.If)
     test = ast.BoolOp(ast.And(), [node.test, ast.Constant(False)])
     return ast.If(test, node.body, node.orelse)
@@ -335,17 +336,17 @@ def _edge_changed(node: ast.AST) -> ast.AST:
 
 
 def _is_called(site: _Site) -> bool:
-    """As in text.lower()."""
+    """Return whether the name is called, as in text.lower()."""
     return isinstance(site.parent, ast.Call) and site.name == "func"
 
 
 def _is_index(site: _Site) -> bool:
-    """As in parts[0]: another index is another program, not a slip at an edge."""
+    """Return whether it is an index, as in parts[0]. Another index is not an edge error."""
     return isinstance(site.parent, ast.Subscript) and site.name == "slice"
 
 
 def _is_type(node: ast.BinOp) -> bool:
-    """As in isinstance(x, int | str), and names joined to an f-string or a list of classes."""
+    """Return whether | joins types, as in isinstance(x, int | str), or names of classes."""
     return any(
         isinstance(side, ast.Constant) and (side.value is None or isinstance(side.value, str))
         for side in (node.left, node.right)

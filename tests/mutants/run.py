@@ -1,19 +1,19 @@
-"""Makes small mistakes in the rules, one at a time, and asks the tests without Spark to notice.
+"""Makes one small mistake at a time in the rules and checks that the tests without Spark fail.
 
-    make mutants                                    every module, what is not known yet
-    make mutants ONLY=evaluate/functions/temporal/dates.py             one module, or one folder
-    make mutants SAMPLE=300 SEED=7                  some of them
+    make mutants                                    every module; known results are not repeated
+    make mutants ONLY=plan/scan.py                  one module, or one folder
+    make mutants SAMPLE=300 SEED=7                  a random sample
 
-The tests are collected once; each mutant is a forked process in which the functions of the changed
-module get their changed code, and the tests that run its lines are run until one fails: those that
-killed others of the same function or module first, then the fastest and most specific. What is found is kept in
-build/mutants/results.jsonl, so that a run that was stopped goes on from there. A survivor is
-either listed in tests/mutants/equivalent.toml with the reason why no test can tell it from the
-original, or a test is missing. Exit status 1 if fewer than 95 % are killed, not counting listed
-ones, or if a listed one was killed.
+The tests are collected once. Each mutant is a forked process in which the functions of the changed
+module get their changed code. The process runs the tests that reach the changed lines until one
+fails: first those that killed other mutants of the same function or module, then the fastest and
+most specific ones. Results are kept in build/mutants/results.jsonl, and a stopped run resumes from
+there. For a survivor, either add a test, or list it in tests/mutants/equivalent.toml with the
+reason why no test can distinguish it from the original. The exit status is 1 if fewer than 95 % of
+the unlisted mutants are killed, or if a listed one is killed.
 
-Why no library: mutmut 3 collects the tests again for each mutant (10 s here) and changes neither
-decorated functions nor tables of a module; cosmic-ray starts a process for each.
+No library is used: mutmut 3 collects the tests again for each mutant (10 s here) and does not
+change decorated functions or tables of a module; cosmic-ray starts a process for each mutant.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from tests.mutants.mutations import Mutant, mutants_of, mutated
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "tamis"
 FOLDERS = ("evaluate", "plan", "classify", "files")
-#: What explains or estimates, and proves nothing.
+#: Modules that explain or estimate and prove nothing.
 NO_PROOF = {
     "evaluate/example.py",
     "evaluate/functions/function_entry.py",
@@ -73,13 +73,13 @@ TESTS = (
 )
 GOAL = 0.95
 _BUILD = ROOT / "build" / "mutants"
-_SECONDS = 10  # of CPU, beyond what the tests take: a mutant may loop for ever
+_SECONDS = 10  # of CPU, in addition to the tests' own time: a mutant may loop forever
 _KILLED, _SURVIVED, _IMPOSSIBLE = 1, 0, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A test: how long it takes, and the lines that it runs, by file."""
+    """The run time of a test and the lines that it runs, by file."""
 
     seconds: float
     lines: dict[str, frozenset[int]]
@@ -87,15 +87,15 @@ class Covered:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", default="", help="files that begin so, such as evaluate/dates")
-    parser.add_argument("--sample", type=int, help="this many, chosen by the seed")
+    parser.add_argument("--only", default="", help="prefix of the files, such as evaluate/dates")
+    parser.add_argument("--sample", type=int, help="number of mutants, chosen by the seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=8.0, help="seconds of tests for a mutant")
-    parser.add_argument("--again", action="store_true", help="try survivors that are known again")
-    parser.add_argument("--examples", type=int, default=100, help="of each property")
-    parser.add_argument("--tests", nargs="*", default=TESTS, help="files and folders of tests")
-    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
+    parser.add_argument("--budget", type=float, default=8.0, help="seconds of tests per mutant")
+    parser.add_argument("--again", action="store_true", help="test known survivors again")
+    parser.add_argument("--examples", type=int, default=100, help="examples per property test")
+    parser.add_argument("--tests", nargs="*", default=TESTS, help="test files and folders")
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after this many minutes")
     options = parser.parse_args()
     runner = _Runner(options)
     arguments = ["-q", "-m", "not spark", "--doctest-modules", "-p", "no:cacheprovider"]
@@ -107,7 +107,7 @@ def main() -> int:
 
 
 def all_mutants(only: str = "") -> Iterator[Mutant]:
-    """The mutants of the pruning and proof code."""
+    """Yield the mutants of the pruning and proof code."""
     for folder in FOLDERS:
         for path in sorted((PACKAGE / folder).rglob("*.py")):
             file = path.relative_to(PACKAGE).as_posix()
@@ -116,13 +116,13 @@ def all_mutants(only: str = "") -> Iterator[Mutant]:
 
 
 def equivalents() -> dict[str, str]:
-    """Key of a mutant -> why no test can tell it from the original."""
+    """Return the key of each listed mutant and why no test can distinguish it."""
     with (Path(__file__).parent / "equivalent.toml").open("rb") as file:
         return {each["mutant"]: each["reason"] for each in tomllib.load(file).get("mutants", [])}
 
 
 class _Runner:
-    """A plugin of pytest that takes the place of its loop over tests."""
+    """A pytest plugin that replaces the loop over tests."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
@@ -136,7 +136,7 @@ class _Runner:
     def pytest_configure(self) -> None:
         from hypothesis import Phase, settings
 
-        # A failure is enough: no shorter example, and nothing kept.
+        # A failure is enough: do not shrink examples and do not store them.
         settings.register_profile(
             "mutants",
             settings.get_profile("ci"),
@@ -152,10 +152,10 @@ class _Runner:
         self.status = self._run(covered)
         return True
 
-    # What each test runs.
+    # Which lines each test runs.
 
     def _coverage(self) -> dict[str, Covered]:
-        """Kept for as long as neither the package nor the file of the test changes."""
+        """Return the coverage of each test, cached while package and test are unchanged."""
         _BUILD.mkdir(parents=True, exist_ok=True)
         package = _digest(*sorted(PACKAGE.rglob("*.py")))
         path = _BUILD / f"coverage-{package}-{self.options.examples}.json"
@@ -167,7 +167,7 @@ class _Runner:
             if tests.get(name, {}).get("file") != files[item.path]
         ]
         if missing:
-            print(f"running {len(missing)} tests to see which lines each of them runs", flush=True)
+            print(f"running {len(missing)} tests to record the lines that they run", flush=True)
             for more in self._trace_together(missing, files):
                 tests |= json.loads(more.read_text("utf-8"))
             path.write_text(json.dumps(tests), "utf-8")
@@ -180,7 +180,7 @@ class _Runner:
         }
 
     def _trace_together(self, items: Sequence[Any], files: dict[Path, str]) -> list[Path]:
-        """In several processes, which take turns by item: slow ones stand together in files."""
+        """Trace tests in several processes. Items alternate because slow tests share files."""
         count = 2 * self.options.processes
         paths = [_BUILD / f"coverage-part-{number}.json" for number in range(count)]
         children = []
@@ -194,20 +194,20 @@ class _Runner:
         return paths
 
     def _trace(self, items: Sequence[Any], files: dict[Path, str], path: Path) -> int:
-        found: dict[str, Any] = {}
+        coverage: dict[str, Any] = {}
         for item, following in zip(items, [*items[1:], None], strict=True):
             with _Lines() as lines:
                 start = time.process_time()
                 passed = _passes(item, following)
                 seconds = time.process_time() - start
             by_file = {file: sorted(each) for file, each in lines.by_file.items() if each}
-            found[item.nodeid] = {
+            coverage[item.nodeid] = {
                 "file": files[item.path],
                 "seconds": seconds,
-                # A test that fails already shows nothing.
+                # A test that already fails cannot detect a mutant.
                 "lines": by_file if passed else {},
             }
-        path.write_text(json.dumps(found), "utf-8")
+        path.write_text(json.dumps(coverage), "utf-8")
         return 0
 
     # The mutants.
@@ -222,7 +222,7 @@ class _Runner:
         for result in results.values():
             self._count(result)
         open_ones = [each for each in mutants if self._is_open(each, results)]
-        print(f"{len(mutants)} mutants, {len(open_ones)} of them not known yet")
+        print(f"{len(mutants)} mutants, {len(open_ones)} of them without a result")
         functions, self.caches = live.live_functions(str(PACKAGE)), live.live_caches()
         gc.collect()
         gc.freeze()  # so that a collection in a child copies no pages
@@ -269,7 +269,7 @@ class _Runner:
         return pid, reader
 
     def _tests_of(self, mutant: Mutant, covered: dict[str, Covered]) -> list[str]:
-        """Those that run the changed statement; of a table of the module, any of its lines."""
+        """Return the tests that run the changed statement; for a table, any of its lines."""
         wanted = frozenset(range(mutant.line, mutant.last_line + 1))
         file = mutant.file
         names = re.compile("(?!)")
@@ -277,26 +277,26 @@ class _Runner:
             # An entry, which the interpreter looks up.
             lines = (PACKAGE / mutant.file).read_text("utf-8").splitlines()
             line = "\n".join(lines[mutant.line - 1 : mutant.last_line])
-            # Tests that name the function, which their ids do by its class or in SQL.
+            # Tests whose ids contain the function: its class name, or its SQL name.
             words = re.findall(r'"([A-Za-z_]{2,})"', line) or ["(?!)"]
             names = re.compile("|".join(words), re.IGNORECASE)
             file, wanted = "evaluate/interpreter.py", frozenset()
-        found = []
+        tests = []
         for name, test in covered.items():
             lines = test.lines.get(file)
             if lines and (not mutant.function or not wanted or wanted & lines):
-                found.append(name)
+                tests.append(name)
         near, far = self.kills[f"{mutant.file}: {mutant.function}"], self.kills[mutant.file]
 
         def cost(name: str) -> tuple[int, int, float]:
-            """Known killers of the function, then of the file; then what is fast and specific."""
+            """Sort killers of the function first, then of the file, then fast specific tests."""
             test = covered[name]
             if names.search(name):
                 return -9, 0, test.seconds
             share = len(test.lines.get(file, ())) / sum(map(len, test.lines.values()))
             return -min(near[name], 3), -min(far[name], 5), test.seconds / share
 
-        return sorted(found, key=cost)
+        return sorted(tests, key=cost)
 
     def _try(
         self, mutant: Mutant, tests: Sequence[str], functions: live.Functions, writer: int
@@ -319,7 +319,7 @@ class _Runner:
         except live.CannotMutate:
             return _IMPOSSIBLE
         except Exception:
-            # The module does not even load.
+            # The module fails to load.
             os.write(writer, b"import")
             return _KILLED
         items = [self.items[name] for name in tests]
@@ -345,7 +345,7 @@ class _Runner:
             "function": mutant.function,
             "source": source,
             "line": mutant.line,
-            # A process that was ended looped, or took more memory than there is.
+            # A killed process looped or ran out of memory.
             "status": name.get(code, "killed"),
             "by": by or (str(code) if code not in name else ""),
         }
@@ -359,7 +359,7 @@ class _Runner:
 
 
 def report(mutants: Sequence[Mutant], results: dict[str, Any], listed: dict[str, str]) -> int:
-    """Print what became of the mutants; 1 if too many live."""
+    """Print the outcome of the mutants. Return 1 if too many survive."""
     tried = [each for each in mutants if each.key in results]
     status = {each.key: results[each.key]["status"] for each in tried}
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -384,7 +384,7 @@ def report(mutants: Sequence[Mutant], results: dict[str, Any], listed: dict[str,
 
 
 class _Lines:
-    """Which lines of the package run within the block."""
+    """Records which lines of the package run within the block."""
 
     def __init__(self) -> None:
         self.by_file: defaultdict[str, set[int]] = defaultdict(set)
@@ -427,7 +427,7 @@ def _passes(item: Any, following: Any) -> bool:
 
 
 def _quietly(work: Any) -> None:
-    """The rest of a forked process; it does not return."""
+    """Do the rest of a forked process. Does not return."""
     status = 2
     with suppress(BaseException):
         null = os.open(os.devnull, os.O_RDWR)
@@ -439,16 +439,16 @@ def _quietly(work: Any) -> None:
 
 
 def _read_results() -> dict[str, Any]:
-    """What earlier runs found of sources that are still the same."""
+    """Return the results of earlier runs whose sources have not changed."""
     _BUILD.mkdir(parents=True, exist_ok=True)
     path, sources = _BUILD / "results.jsonl", _digests()
-    found = {}
+    results = {}
     if path.exists():
         for line in path.read_text("utf-8").splitlines():
             result = json.loads(line)
             if sources.get(result["file"]) == result["source"]:
-                found[result["mutant"]] = result
-    return found
+                results[result["mutant"]] = result
+    return results
 
 
 def _digests() -> dict[str, str]:
@@ -457,10 +457,10 @@ def _digests() -> dict[str, str]:
 
 
 def _digest(*paths: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in paths:
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 if __name__ == "__main__":

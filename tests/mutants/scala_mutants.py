@@ -1,9 +1,9 @@
 """Puts each mistake of tests/mutants/scala.toml into a copy of the tree; its test has to fail.
 
     make mutants-scala                 all of them: one to two minutes each
-    make mutants-scala ONLY="a LIMIT"  those with this in their name
+    make mutants-scala ONLY="a LIMIT"  those whose name contains this text
 
-Exit status 1 if a mistake was not noticed, or if its text is not in the file any more.
+The exit status is 1 if no test detects a mistake, or if the file does not contain its text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JAR = Path("python/tamis/jars/tamis.jar")
 
 @dataclass(frozen=True, slots=True)
 class ScalaMutant:
-    """A piece of a file, what stands there instead, and the tests of which one has to fail."""
+    """A text of a file, its replacement, and the tests. At least one of these has to fail."""
 
     name: str
     file: str
@@ -34,17 +34,17 @@ class ScalaMutant:
     test: str
 
     def mutated(self, root: Path) -> str:
-        """The file with the mistake. ValueError: its text is not there, or not once."""
+        """Return the file with the mistake; raise ValueError unless its text occurs once."""
         source = (root / SOURCES / self.file).read_text("utf-8")
         if source.count(self.text) != 1:
             raise ValueError(
-                f"{self.file} has the text of {self.name!r} {source.count(self.text)} times"
+                f"{self.file} contains the text of {self.name!r} {source.count(self.text)} times"
             )
         return source.replace(self.text, self.replacement)
 
 
 def scala_mutants() -> list[ScalaMutant]:
-    """Every mistake of the list."""
+    """Return every mistake of the list."""
     with (Path(__file__).parent / "scala.toml").open("rb") as file:
         return [ScalaMutant(**each) for each in tomllib.load(file)["mutants"]]
 
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def _copy() -> None:
-    """Tracked files, and what sbt has compiled already, in a folder of their own."""
+    """Copy the tracked files and the compiled classes to a separate folder."""
     _COPY.mkdir(parents=True, exist_ok=True)
     names = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True

@@ -1,4 +1,4 @@
-"""The tool that makes mutants: what it changes, and that the change reaches functions that run."""
+"""Tests of the mutation tool: what it changes, and that changes reach functions in use."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _changes(source: str) -> set[str]:
         ("LAST = 20", "`20` -> `21`"),
     ],
 )
-def test_change_is_made(source: str, change: str) -> None:
+def test_mutants_include_the_change(source: str, change: str) -> None:
     assert change in _changes(source)
 
 
@@ -85,17 +85,17 @@ def test_change_is_made(source: str, change: str) -> None:
         "def f(x, y): return zip(x, y, strict=True)",
     ],
 )
-def test_what_says_nothing_about_values_is_left_alone(source: str) -> None:
+def test_code_that_computes_no_values_has_no_mutants(source: str) -> None:
     assert _changes(source) == set()
 
 
-def test_every_mutant_compiles_and_differs() -> None:
+def test_every_mutant_compiles_and_differs_from_the_source() -> None:
     plain = compile(SOURCE, "a.py", "exec")
     for mutant in mutants_of("a.py", SOURCE):
         assert compile(mutated(SOURCE, mutant), "a.py", "exec") != plain, mutant
 
 
-def test_keys_are_unique_and_do_not_depend_on_lines() -> None:
+def test_keys_are_unique_and_independent_of_lines() -> None:
     keys = [mutant.key for mutant in mutants_of("a.py", SOURCE)]
     assert len(set(keys)) == len(keys)
     assert keys == [mutant.key for mutant in mutants_of("a.py", "\n\n" + SOURCE)]
@@ -105,11 +105,11 @@ def test_keys_are_unique_and_do_not_depend_on_lines() -> None:
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     path = tmp_path / "scratch_of_mutants.py"
     path.write_text(SOURCE, "utf-8")
-    found = ModuleType("scratch_of_mutants")
-    found.__file__ = str(path)
-    monkeypatch.setitem(sys.modules, found.__name__, found)
-    exec(compile(SOURCE, str(path), "exec"), found.__dict__)
-    return found
+    scratch = ModuleType("scratch_of_mutants")
+    scratch.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, scratch.__name__, scratch)
+    exec(compile(SOURCE, str(path), "exec"), scratch.__dict__)
+    return scratch
 
 
 def _install(module: ModuleType, change: str) -> None:
@@ -119,7 +119,7 @@ def _install(module: ModuleType, change: str) -> None:
     install(path, module.__name__, mutated(SOURCE, mutant), mutant.function, functions)
 
 
-def test_change_reaches_functions_that_were_made_before(module: ModuleType) -> None:
+def test_change_reaches_existing_functions(module: ModuleType) -> None:
     made, alias = module.maker(3), module.inner
     assert made(3)
     _install(module, "`x <= limit` -> `x < limit`")
@@ -128,7 +128,7 @@ def test_change_reaches_functions_that_were_made_before(module: ModuleType) -> N
     assert alias is module.inner
 
 
-def test_change_of_a_constant_reaches_the_module(module: ModuleType) -> None:
+def test_changed_constant_reaches_the_module(module: ModuleType) -> None:
     _install(module, "`20` -> `21`")
     assert module.LAST == 21
 

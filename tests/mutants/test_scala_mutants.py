@@ -1,4 +1,4 @@
-"""The list of mistakes in the rules of the Scala side fits the sources; it is run by hand."""
+"""The list of mistakes in the Scala rules fits the sources. `make mutants-scala` runs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.mutants.scala_mutants import SOURCES, ScalaMutant, scala_mutants
 
 MUTANTS = scala_mutants()
-#: Rules that leave out files or rows: each has a mistake in the list.
+#: Rules that leave out files or rows. Each has at least one mistake in the list.
 RULES = (
     *("KeyLineage", "KeyRange", "JoinKeys", "PruneForLimit", "PruneForTopK", "ScanBelow"),
     *("PlainConjuncts", "StatisticsAggregate", "AggregateRewrite", "PruneAtRunTime"),
@@ -18,11 +18,11 @@ RULES = (
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_the_text_is_in_the_file_once(mutant: ScalaMutant, repository: Path) -> None:
+def test_text_occurs_exactly_once_in_the_file(mutant: ScalaMutant, repository: Path) -> None:
     assert mutant.mutated(repository) != (repository / SOURCES / mutant.file).read_text("utf-8")
     assert all((repository / each).exists() for each in mutant.test.split())
 
 
-def test_every_rule_has_a_mistake() -> None:
+def test_every_rule_has_a_mutant() -> None:
     assert {f"rules/{rule}.scala" for rule in RULES} <= {mutant.file for mutant in MUTANTS}
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)

@@ -1,4 +1,4 @@
-"""Laws of the three-way contract, for every predicate and every set of capabilities."""
+"""Laws of classification, for every predicate and every set of capabilities."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def random_capabilities(random: Random, case: Case) -> Capabilities:
 
 
 def with_opaque(random: Random, case: Case) -> Expr:
-    """A predicate with parts that only the engine understands."""
+    """Return a predicate with parts that only the engine understands."""
     parts = [random_predicate(random, case.columns, 2) for _ in range(3)]
     opaque = Opaque(random.choice(["f(a)", "g(a)"]), (case.columns[0].path,))
     first = And((parts[0], opaque)) if random.random() < 0.7 else Or((parts[0], opaque))
@@ -37,25 +37,25 @@ def with_opaque(random: Random, case: Case) -> Expr:
 
 
 @given(randoms)
-def test_what_is_pushed_is_implied(random: Random) -> None:
+def test_pushed_predicate_is_implied_by_the_filter(random: Random) -> None:
     case = random_case(random, containers=4)
     predicate = with_opaque(random, case)
-    found = classify(predicate, random_capabilities(random, case))
-    assert (found.pushed is None) == (found.pushdown is Pushdown.UNSUPPORTED)
-    assert (found.residual is None) == (found.pushdown is Pushdown.EXACT)
-    if found.pushed is None:
+    classified = classify(predicate, random_capabilities(random, case))
+    assert (classified.pushed is None) == (classified.pushdown is Pushdown.UNSUPPORTED)
+    assert (classified.residual is None) == (classified.pushdown is Pushdown.EXACT)
+    if classified.pushed is None:
         return
     for row in (row for rows in case.containers for row in rows):
         if row_value(predicate, row) is True:
-            assert row_value(found.pushed, row) is True, (predicate, found.pushed, row)
-    # What is pushed rules out no more files than the predicate itself.
+            assert row_value(classified.pushed, row) is True, (predicate, classified.pushed, row)
+    # The pushed predicate prunes no more files than the predicate itself.
     statistics = ArrowStatistics(case.files, case.partition_spec)
-    weaker, whole = verdicts(found.pushed, statistics), verdicts(predicate, statistics)
+    weaker, whole = verdicts(classified.pushed, statistics), verdicts(predicate, statistics)
     assert (whole[weaker == NONE] == NONE).all()
 
 
 @given(randoms)
-def test_composition_is_no_stronger_than_its_parts(random: Random) -> None:
+def test_and_or_not_keep_the_pushdown_of_their_parts(random: Random) -> None:
     case = random_case(random, containers=1)
     capabilities = random_capabilities(random, case)
     parts = tuple(random_predicate(random, case.columns, 1) for _ in range(2))
@@ -64,7 +64,7 @@ def test_composition_is_no_stronger_than_its_parts(random: Random) -> None:
     either = classify(Or(parts), capabilities)
     if all(pushdown is Pushdown.EXACT for pushdown in each):
         assert both.pushdown is either.pushdown is Pushdown.EXACT
-    is_trivial = TRUE in map(simplify, parts)  # `true AND x` is x: nothing is pushed with it
+    is_trivial = TRUE in map(simplify, parts)  # `true AND x` is x: TRUE contributes nothing to push
     if not is_trivial and any(pushdown is not Pushdown.UNSUPPORTED for pushdown in each):
         assert both.pushdown is not Pushdown.UNSUPPORTED
     twice = classify(Not(Not(And(parts))), capabilities)
@@ -72,12 +72,12 @@ def test_composition_is_no_stronger_than_its_parts(random: Random) -> None:
 
 
 @given(randoms)
-def test_branch_that_is_not_understood_is_anything(random: Random) -> None:
-    """(a AND f(x)) OR b rules out what a OR b does, and never proves more than b does."""
+def test_opaque_conjunct_in_a_branch_may_be_true_or_false(random: Random) -> None:
+    """(a AND f(x)) OR b prunes the files that a OR b prunes, and never proves more than b."""
     case = random_case(random, containers=6)
     a, b = (random_predicate(random, case.columns, 1) for _ in range(2))
     hidden = Or((And((a, Opaque("f(a)"))), b))
     statistics = ArrowStatistics(case.files, case.partition_spec)
-    told, plain, second = (verdicts(each, statistics) for each in (hidden, Or((a, b)), b))
-    assert ((told == NONE) == (plain == NONE)).all()
-    assert (second[told == ALL] == ALL).all()
+    of_hidden, plain, second = (verdicts(each, statistics) for each in (hidden, Or((a, b)), b))
+    assert ((of_hidden == NONE) == (plain == NONE)).all()
+    assert (second[of_hidden == ALL] == ALL).all()

@@ -1,4 +1,4 @@
-"""A row of which a predicate is true passes every range that the predicate implies."""
+"""A row that satisfies a predicate lies in every range that the predicate implies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ randoms = st.randoms(use_true_random=False)
 
 
 @given(randoms)
-def test_true_rows_pass(random: Random) -> None:
+def test_matching_rows_lie_in_the_implied_ranges(random: Random) -> None:
     case = random_case(random, containers=3)
     rows = [row for container in case.containers for row in container]
     conjuncts = [random_predicate(random, case.columns) for _ in range(random.choice([1, 1, 2]))]
@@ -27,13 +27,13 @@ def test_true_rows_pass(random: Random) -> None:
 
 
 @given(randoms)
-def test_true_rows_pass_functions(random: Random) -> None:
-    """Functions of one column, alone or with another predicate: of these most imply something."""
+def test_matching_rows_lie_in_the_ranges_implied_by_functions(random: Random) -> None:
+    """Draw functions of one column, alone or with another predicate. Most imply a range."""
     case = random_case(random, containers=3)
     rows = [row for container in case.containers for row in container]
     column = random.choice(case.columns)
-    found = [random_function(random, column), random_function(random, column)]
-    conjuncts = [each for each in found if each is not None]
+    functions = [random_function(random, column), random_function(random, column)]
+    conjuncts = [each for each in functions if each is not None]
     _check(conjuncts[: random.choice([1, 2])], rows)
 
 
@@ -45,7 +45,7 @@ def _check(conjuncts: list[Expr], rows: list[Row]) -> None:
 
 
 def _around(implied: ImpliedRange, rows: list[Row]) -> Iterator[Row]:
-    """Rows whose value lies at an edge of the range, next to it, anywhere, and NULL."""
+    """Yield rows whose value is at an edge of the range, next to it, anywhere, or NULL."""
     values: list[Value] = [None, *POOLS[implied.column.type][0]]
     for interval in implied.intervals:
         for edge in (interval.lower, interval.upper):
@@ -71,7 +71,7 @@ def _near(edge: Value, data_type: DataType) -> list[Value]:
 
 
 @given(randoms)
-def test_ranges_are_of_columns_that_are_read(random: Random) -> None:
+def test_implied_ranges_are_over_columns_of_the_predicate(random: Random) -> None:
     case = random_case(random, containers=1)
     predicate = random_predicate(random, case.columns)
     for implied in implied_ranges([predicate]):

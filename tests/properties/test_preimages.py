@@ -1,4 +1,4 @@
-"""Preimages of strings: no string is missing, and of plain text hardly one is there too many."""
+"""Preimages of strings: complete for every string, and nearly exact for plain ASCII text."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def spans() -> st.SearchStrategy[Span]:
     )
 
 
-def holds(found: Spans, text: bytes) -> bool:
-    return any(low <= text and (high is None or text < high) for low, high in found)
+def holds(preimage: Spans, text: bytes) -> bool:
+    return any(low <= text and (high is None or text < high) for low, high in preimage)
 
 
 @given(st.lists(spans(), max_size=4), spans(), texts)
-def test_spans_are_sets(several: list[Span], removed: Span, text: str) -> None:
+def test_spans_behave_like_sets(several: list[Span], removed: Span, text: str) -> None:
     encoded = text.encode()
     union = merged(several)
     assert holds(union, encoded) == any(holds((span,), encoded) for span in several)
@@ -48,7 +48,7 @@ def test_spans_are_sets(several: list[Span], removed: Span, text: str) -> None:
 
 
 @given(st.lists(spans(), max_size=4), texts, texts, st.booleans())
-def test_a_container_is_met_where_a_span_is(
+def test_container_may_match_exactly_if_it_overlaps_a_span(
     several: list[Span], one: str, other: str, is_open: bool
 ) -> None:
     low, high = sorted((one.encode(), other.encode()))
@@ -64,14 +64,16 @@ def test_a_container_is_met_where_a_span_is(
 
 
 @given(st.booleans(), spans(), texts, st.integers(8, 200))
-def test_no_string_is_missing(to_upper: bool, span: Span, text: str, most: int) -> None:
-    """Python's mapping is that of the root locale."""
+def test_preimage_contains_every_matching_string(
+    to_upper: bool, span: Span, text: str, most: int
+) -> None:
+    """Compare with Python's mapping, which is that of the root locale."""
     image = text.upper() if to_upper else text.lower()
     if holds((span,), image.encode()):
         assert holds(case_preimage(to_upper, span, most), text.encode())
 
 
-#: Strings in the order of bytes; what lies between two of them is known, but for longer ones.
+#: Strings in byte order: all strings between two of them, except longer ones.
 UNIVERSE = sorted("".join(each) for size in range(4) for each in product("abAB z", repeat=size))
 FUNCTIONS = ("Upper", "Lower", "StringTrim", "StringTrimLeft", "StringTrimRight")
 
@@ -83,10 +85,10 @@ FUNCTIONS = ("Upper", "Lower", "StringTrim", "StringTrimLeft", "StringTrimRight"
     plain,
     plain,
 )
-def test_verdicts_are_those_of_what_may_lie_between(
+def test_verdicts_agree_with_all_strings_between_the_edges(
     names: list[str], op: Comparison, constant: str, one: str, other: str
 ) -> None:
-    """Sound for all strings between the edges; tight for equality: some such string is a match."""
+    """Check soundness for all strings between the edges, and for equality also tightness."""
     low, high = sorted((one, other))
     subject: Expr = s
     for name in names:
@@ -103,7 +105,7 @@ def test_verdicts_are_those_of_what_may_lie_between(
 
 
 @given(plain, plain, plain, st.integers(1, 3))
-def test_beginnings(constant: str, one: str, other: str, count: int) -> None:
+def test_verdicts_of_prefixes_are_sound(constant: str, one: str, other: str, count: int) -> None:
     low, high = sorted((one, other))
     arguments = (Call("Upper", (s,), (), STRING), Literal(1, INTEGER), Literal(count, INTEGER))
     predicate = Compare(
@@ -129,7 +131,7 @@ _SPACED = sorted(
     }
 )
 _ENDS = sorted("".join(each) for size in range(4) for each in product("aB ", repeat=size))[::2]
-#: A function, and constants whose preimage is exact.
+#: Functions and constants whose preimage is exact.
 EXACT: list[tuple[str, tuple[str, ...]]] = [
     ("StringTrim", ("aB",)),
     ("StringTrimLeft", ("a", "aB")),
@@ -154,5 +156,5 @@ def test_verdicts_are_exact(name: str, constants: tuple[str, ...], op: str) -> N
                 between = [truths[text] for text in _SPACED if low <= text <= high]
                 expected = 0 if not any(between) else 2 if all(between) else 1
                 if op in ("<=", ">") and code == 1:
-                    continue  # its complement begins right above the constant
+                    continue  # the complement of the preimage begins right above the constant
                 assert code == expected, (name, op, constant, low, high)

@@ -28,7 +28,7 @@ from tamis.index.read.row_statistics import _Together
 
 @pytest.fixture(scope="module", autouse=True, params=[2, 1 << 16])
 def files_at_once(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Files are asked in blocks: also where these end inside of a table."""
+    """Set the block size, so that blocks also end inside of a table."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(values, "_BLOCK", request.param)
         patch.setattr(blooms, "_FILES_AT_ONCE", request.param)
@@ -47,23 +47,26 @@ def key_of(value: Any) -> Any:
     return ("nan",) if isinstance(value, float) and value != value else value
 
 
-class Held(Statistics):
-    """Statistics of files whose rows are known, some of which were recorded."""
+class RecordedFiles(Statistics):
+    """Statistics of files with known rows; the values of some files are recorded."""
 
     def __init__(
         self, kind: str, data_type: DataType, files: list[Rows], known: list[bool]
     ) -> None:
         self.files, self.data_type = files, data_type
-        held = [sorted({v for v in rows if v is not None and v == v}) for rows in files]
+        values = [sorted({v for v in rows if v is not None and v == v}) for rows in files]
         self.lists = ValueMembers.of(
             ValueLists(
-                np.array([len(v) if k else UNKNOWN for v, k in zip(held, known, strict=True)]),
-                edge_of([x for v, k in zip(held, known, strict=True) if k for x in v], data_type),
+                np.array([len(v) if k else UNKNOWN for v, k in zip(values, known, strict=True)]),
+                edge_of([x for v, k in zip(values, known, strict=True) if k for x in v], data_type),
             )
         )
         self.filters = blooms.BloomMembers.of(
             blooms.joined(
-                [self._filter(v) if k else None for v, k in zip(held, reversed(known), strict=True)]
+                [
+                    self._filter(v) if k else None
+                    for v, k in zip(values, reversed(known), strict=True)
+                ]
             ),
             data_type,
         )
@@ -72,8 +75,8 @@ class Held(Statistics):
         nans = [sum(v is not None and v != v for v in rows) for rows in files]
         self.recorded = column_bounds(
             data_type,
-            self._edge([v[0] if v and k else None for v, k in zip(held, known, strict=True)]),
-            self._edge([v[-1] if v and k else None for v, k in zip(held, known, strict=True)]),
+            self._edge([v[0] if v and k else None for v, k in zip(values, known, strict=True)]),
+            self._edge([v[-1] if v and k else None for v, k in zip(values, known, strict=True)]),
             pa.array([c if k else None for c, k in zip(count, known, strict=True)], pa.int64()),
             pa.array([c if k else None for c, k in zip(nans, known, strict=True)], pa.int64()),
             pa.array([len(rows) for rows in files], pa.int64()),
@@ -82,11 +85,11 @@ class Held(Statistics):
     def _edge(self, values: list[Any]) -> pa.Array:
         return pa.array(values, pa.float64() if self.data_type == DOUBLE else pa.string())
 
-    def _filter(self, held: list[Any]) -> Any:
+    def _filter(self, values: list[Any]) -> Any:
         words = np.zeros((4, 4), np.uint64)
-        for hashed in hashes_of(edge_of(held, self.data_type), self.data_type):
+        for hashed in hashes_of(edge_of(values, self.data_type), self.data_type):
             words[(hashed >> 40) & 3] |= blooms._bits(hashed)
-        return words if held else words[:0]
+        return words if values else words[:0]
 
     @property
     def num_containers(self) -> int:
@@ -108,11 +111,11 @@ class Held(Statistics):
 
 
 def of_row(expr: Expr, value: Any) -> bool | None:
-    """The predicate over a row in which the column, or the expression, has this value."""
+    """Return the predicate for a row whose column, or expression, has this value."""
     match expr:
         case Not(child=child):
-            found = of_row(child, value)
-            return None if found is None else not found
+            operand = of_row(child, value)
+            return None if operand is None else not operand
         case And(parts=parts):
             found_parts = [of_row(part, value) for part in parts]
             return False if False in found_parts else None if None in found_parts else True
@@ -131,7 +134,7 @@ def of_row(expr: Expr, value: Any) -> bool | None:
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[Held, Expr]:
+def questions(draw: st.DrawFn) -> tuple[RecordedFiles, Expr]:
     data_type = draw(st.sampled_from([DOUBLE, STRING]))
     values = st.sampled_from(POOL[data_type])
     cells = st.one_of(values, values, st.none(), *([st.just(NAN)] if data_type == DOUBLE else []))
@@ -166,45 +169,47 @@ def questions(draw: st.DrawFn) -> tuple[Held, Expr]:
         return Not(made) if draw(st.booleans()) else made
 
     expr = leaf() if draw(st.booleans()) else And((leaf(), leaf()))
-    return Held(kind, data_type, files, known), expr
+    return RecordedFiles(kind, data_type, files, known), expr
 
 
 @given(questions())
-def test_no_verdict_is_wrong(question: tuple[Held, Expr]) -> None:
-    held, expr = question
-    for code, rows in zip(verdicts(expr, held), held.files, strict=True):
-        found = [of_row(expr, value) for value in rows]
+def test_no_row_contradicts_a_verdict(question: tuple[RecordedFiles, Expr]) -> None:
+    recorded, expr = question
+    for code, rows in zip(verdicts(expr, recorded), recorded.files, strict=True):
+        answers = [of_row(expr, value) for value in rows]
         if code == 0:
-            assert True not in found, (Verdict.NONE, rows, expr)
+            assert True not in answers, (Verdict.NONE, rows, expr)
         if code == 2:
-            assert all(each is True for each in found), (Verdict.ALL, rows, expr)
+            assert all(each is True for each in answers), (Verdict.ALL, rows, expr)
 
 
 @given(questions())
-def test_a_list_answers_exactly(question: tuple[Held, Expr]) -> None:
-    """Where the list is known a file is skipped if, and only if, no row matches."""
-    held, _ = question
-    options = POOL[held.data_type][:3]
-    expr = In(Column(("x",), held.data_type), tuple(options))
-    held.kind = "values"
-    codes = verdicts(expr, held)
-    for code, rows, count in zip(codes, held.files, held.lists.counts, strict=True):
+def test_verdicts_of_value_lists_are_exact(question: tuple[RecordedFiles, Expr]) -> None:
+    """If the list of a file is known, the file is skipped if and only if no row matches."""
+    recorded, _ = question
+    options = POOL[recorded.data_type][:3]
+    expr = In(Column(("x",), recorded.data_type), tuple(options))
+    recorded.kind = "values"
+    codes = verdicts(expr, recorded)
+    for code, rows, count in zip(codes, recorded.files, recorded.lists.counts, strict=True):
         if count == UNKNOWN or not rows:
             continue
         assert (code == 0) == (not any(v in options for v in rows))
 
 
 @given(st.lists(st.sets(st.sampled_from("abcdef"), max_size=5) | st.none(), max_size=6), st.data())
-def test_bounds_of_lists(files: list[set[str] | None], data: st.DataObject) -> None:
+def test_bounds_of_value_lists_are_their_least_and_greatest_values(
+    files: list[set[str] | None], data: st.DataObject
+) -> None:
     counts = np.array([UNKNOWN if f is None else len(f) for f in files], np.int64)
     values = edge_of([v for f in files for v in sorted(f or ())], STRING)
     members = ValueMembers.of(ValueLists(counts, values))
     bounds = members.bounds(STRING)
-    for i, held in enumerate(files):
+    for i, file_values in enumerate(files):
         low = None if bounds.lower is None else bounds.lower[i].as_py()
         high = None if bounds.upper is None else bounds.upper[i].as_py()
-        assert low == (min(held).encode() if held else None)
-        assert high == (max(held).encode() if held else None)
+        assert low == (min(file_values).encode() if file_values else None)
+        assert high == (max(file_values).encode() if file_values else None)
     order = np.array(data.draw(st.permutations(range(len(files)))), np.intp)
     options = edge_of(["a", "b"], STRING)
     whole = members.may_match(options)

@@ -38,8 +38,8 @@ def test_no_row_contradicts_a_verdict(random: Random) -> None:
 
 
 @given(randoms)
-def test_evaluation_does_not_fail_inside(random: Random) -> None:
-    """`evaluate` answers "some" to any failure: here a failure shows."""
+def test_evaluation_raises_no_hidden_error(random: Random) -> None:
+    """`evaluate` answers "some" if evaluation fails, `verdicts` raises: both must agree."""
     case = random_case(random, containers=4)
     statistics = ArrowStatistics(case.files, case.partition_spec)
     predicate = random_predicate(random, case.columns)
@@ -49,7 +49,7 @@ def test_evaluation_does_not_fail_inside(random: Random) -> None:
 
 
 @given(randoms)
-def test_complete_statistics_decide_an_ordering_exactly(random: Random) -> None:
+def test_verdicts_of_comparisons_are_exact_with_complete_statistics(random: Random) -> None:
     case = random_case(random, containers=6, perfect=True)
     column = random.choice(case.columns)
     value = random.choice(POOLS[column.type][0])
@@ -63,7 +63,7 @@ def test_complete_statistics_decide_an_ordering_exactly(random: Random) -> None:
 
 
 @given(randoms)
-def test_not_swaps_true_and_false(random: Random) -> None:
+def test_not_swaps_can_be_true_and_can_be_false(random: Random) -> None:
     case = random_case(random, containers=4)
     statistics = ArrowStatistics(case.files, case.partition_spec)
     predicate = random_predicate(random, case.columns)
@@ -74,7 +74,7 @@ def test_not_swaps_true_and_false(random: Random) -> None:
 
 
 @given(randoms)
-def test_and_is_at_most_and_or_at_least_its_parts(random: Random) -> None:
+def test_verdict_of_and_is_at_most_and_of_or_at_least_its_operands(random: Random) -> None:
     case = random_case(random, containers=4)
     statistics = ArrowStatistics(case.files, case.partition_spec)
     parts = (random_predicate(random, case.columns, 1), random_predicate(random, case.columns, 1))
@@ -84,7 +84,7 @@ def test_and_is_at_most_and_or_at_least_its_parts(random: Random) -> None:
 
 
 @given(randoms)
-def test_rewrites_keep_the_truth_of_every_row(random: Random) -> None:
+def test_simplified_predicates_have_the_same_value_on_every_row(random: Random) -> None:
     case = random_case(random, containers=3)
     predicate = random_predicate(random, case.columns)
     simplified = simplify(predicate)
@@ -93,7 +93,7 @@ def test_rewrites_keep_the_truth_of_every_row(random: Random) -> None:
 
 
 @given(randoms)
-def test_narrowed_predicates_are_true_of_the_same_rows(random: Random) -> None:
+def test_narrowed_predicates_match_the_same_rows(random: Random) -> None:
     case = random_case(random, containers=3)
     predicate = random_predicate(random, case.columns)
     if random.random() < 0.7:
@@ -112,27 +112,27 @@ def _another(random: Random, case: Case, path: tuple[str, ...]) -> Any:
 
 
 @given(randoms)
-def test_narrowing_loses_no_knowledge(random: Random) -> None:
+def test_narrowed_predicates_prove_at_least_as_much(random: Random) -> None:
     case = random_case(random, containers=4)
     statistics = ArrowStatistics(case.files, case.partition_spec)
     predicate = random_limits(random, random.choice(case.columns), case.columns)
     plain = simplify(predicate)
     truths = truth(plain, statistics)
-    told = verdicts(predicate, statistics)
+    codes = verdicts(predicate, statistics)
     empty = statistics.empty()
-    none = np.broadcast_to(~truths.can_be_true, told.shape)
-    every = np.broadcast_to(~(truths.can_be_false | truths.can_be_null), told.shape)
-    assert (told[none] == NONE).all(), (predicate, narrowed(predicate))
+    none = np.broadcast_to(~truths.can_be_true, codes.shape)
+    every = np.broadcast_to(~(truths.can_be_false | truths.can_be_null), codes.shape)
+    assert (codes[none] == NONE).all(), (predicate, narrowed(predicate))
     still = every & ~none if empty is None else every & ~none & ~empty
-    assert (told[still] == ALL).all(), (predicate, narrowed(predicate))
+    assert (codes[still] == ALL).all(), (predicate, narrowed(predicate))
 
 
 @given(randoms)
-def test_less_knowledge_never_proves_more(random: Random) -> None:
+def test_missing_statistics_never_prove_more(random: Random) -> None:
     case = random_case(random, containers=4, perfect=True)
     predicate = random_predicate(random, case.columns)
     dropped = random.choice(case.files.column_names)
-    told = verdicts(predicate, ArrowStatistics(case.files))
+    codes = verdicts(predicate, ArrowStatistics(case.files))
     less = verdicts(predicate, ArrowStatistics(case.files.drop_columns([dropped])))
-    empty = np.array([not rows for rows in case.containers])  # of no rows anything is true
-    assert ((less == told) | (less == SOME) | empty).all()
+    empty = np.array([not rows for rows in case.containers])  # every verdict is right for them
+    assert ((less == codes) | (less == SOME) | empty).all()

@@ -1,8 +1,7 @@
-"""Random questions about random statistics, each with a name, and what tamis answers today.
+"""Random questions about random statistics, each with a name, and the answers of the current code.
 
-Every question is drawn from a seed of its own: one that is added or taken away leaves the others
-as they are. There is no oracle here. That answers are right is for the other tests to show; these
-say that an answer has changed.
+Every question has its own seed, so adding or removing one does not change the others. There is no
+oracle: other tests check that answers are right, these detect that an answer has changed.
 """
 
 from __future__ import annotations
@@ -89,11 +88,11 @@ from tests.differential.generate import (
 from tests.differential.random_calls import calls_in, random_call, random_test
 from tests.differential.row_sweep import random_container
 from tests.evaluate.test_exact_bounds import EXACT, NEAR, PIECES, SINGLE
-from tests.properties.test_recorded import POOL, Held
+from tests.properties.test_recorded import POOL, RecordedFiles
 from tests.snapshots.spell import digest
-from tests.snapshots.units import UNITS, asked
+from tests.snapshots.units import UNITS, asker
 
-#: Zones whose past is settled; of the future of others people still decide.
+#: Zones with settled rules in the past; governments may still change the future.
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Australia/Lord_Howe", "+05:30")
 MODES = ("LEGACY", "LEGACY", "ANSI", "TRY")
 FILES = 12
@@ -101,7 +100,7 @@ FILES = 12
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`group`: questions of one test. `text`: what is asked, for people. `ask`: the answer."""
+    """`group`: the test. `text`: a description for people. `ask`: computes the answer."""
 
     group: str
     text: str
@@ -109,7 +108,7 @@ class Question:
 
 
 def keys(family: str) -> list[str]:
-    """The names of all questions of a family. Those that are None when drawn do not exist."""
+    """Return the names of all questions of a family. Some of them may be None when drawn."""
     if family == "calls":
         return list(_calls())
     if family == "changed_calls":
@@ -119,11 +118,11 @@ def keys(family: str) -> list[str]:
 
 
 def question(family: str, key: str) -> Question | None:
-    """Draw a question from the seed that is its name."""
+    """Draw a question. Its name is the seed."""
     return _DRAW[family](Random(f"{family} {key}"), key)
 
 
-#: How many questions there are of a family.
+#: The number of questions of each family.
 COUNTS = {
     "random_calls": 6_000,
     "columns": 400,
@@ -140,32 +139,32 @@ COUNTS = {
 
 @cache
 def _calls() -> dict[str, tuple[Call, str]]:
-    """The calls of the tables of cases, in every mode."""
-    found: dict[str, tuple[Call, str]] = {}
+    """Return the calls of the tables of cases, in every mode."""
+    calls: dict[str, tuple[Call, str]] = {}
     listed: list[Expr] = [each for case in CASES for each in (*case.hits, *case.misses, *case.full)]
     for call in calls_in((*listed, *EXACT, *PIECES, *NEAR, *SINGLE)):
         columns = [each for each in walk(call) if isinstance(each, Column)]
         if columns and all(each.type in POOLS for each in columns):
             for mode in dict.fromkeys(MODES):
                 text = to_sql(call).encode("unicode_escape").decode()
-                found[f"{text} {columns[0].type} {digest(call)[:4]} {mode}"] = call, mode
-    return found
+                calls[f"{text} {columns[0].type} {digest(call)[:4]} {mode}"] = call, mode
+    return calls
 
 
 def _call_of_a_table(random: Random, key: str) -> Question | None:
-    found = _calls().get(key)
-    if found is None:
+    entry = _calls().get(key)
+    if entry is None:
         return None
-    call, mode = found
+    call, mode = entry
     return _bounds(random, _with(random, call, mode))
 
 
 def _changed_call(random: Random, key: str) -> Question | None:
-    """A call of the tables with other constants, types, options or arguments."""
-    found = _calls().get(key.partition("#")[0])
-    if found is None:
+    """Draw a call of the tables with other constants, types, options or arguments."""
+    entry = _calls().get(key.partition("#")[0])
+    if entry is None:
         return None
-    call, mode = found
+    call, mode = entry
     for _ in range(random.choice([1, 1, 2, 3])):
         call = _changed(random, call)
     if not any(isinstance(each, Column) for each in walk(call)):
@@ -184,7 +183,7 @@ _CONSTANTS: dict[DataType, list[Any]] = {
     DOUBLE: [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 10.0, 1e300, math.inf],
     BOOLEAN: [True, False],
 }
-#: Types that take the place of another.
+#: Types that may replace each other.
 _SIBLINGS: tuple[tuple[DataType, ...], ...] = (
     (BYTE, SHORT, INTEGER, LONG),
     (FLOAT, DOUBLE),
@@ -266,7 +265,7 @@ def _random_call(random: Random, _: str) -> Question | None:
 
 
 def _with(random: Random, call: Call, mode: str) -> Call:
-    """The call, and those in it, in a session of another time zone and mode."""
+    """Return the call, and the calls in it, in a session with another time zone and mode."""
     options = dict(call.options)
     if options.get("timeZoneId") == "UTC":
         options["timeZoneId"] = random.choice(ZONES)
@@ -299,7 +298,7 @@ def _of_call(call: Call, statistics: ArrowStatistics) -> Any:
         if type_of(call) == BOOLEAN:
             return truth(call, statistics), raises
         return value(call, statistics), raises
-    except Exception as error:  # which `evaluate` takes for "not known"
+    except Exception as error:  # which `evaluate` treats as unknown
         return type(error).__name__
 
 
@@ -334,21 +333,21 @@ def _predicate(random: Random, case: Case) -> Expr:
         case 0:
             return random_limits(random, column, case.columns)
         case 1:
-            found = random_function(random, column)
-            if found is not None:
-                return found
+            predicate = random_function(random, column)
+            if predicate is not None:
+                return predicate
     return random_predicate(random, case.columns)
 
 
 def _of_predicate(case: Case, predicate: Expr) -> Any:
     statistics = ArrowStatistics(case.files, case.partition_spec)
-    found = classify(predicate, Capabilities.of_files(case.files, case.partition_spec))
+    classified = classify(predicate, Capabilities.of_files(case.files, case.partition_spec))
     return {
         "verdicts": verdicts(predicate, statistics),
         "truth": truth(predicate, statistics),
-        "pushdown": found.pushdown,
-        "pushed": None if found.pushed is None else to_sql(found.pushed),
-        "reason": None if found.reason is None else found.reason.code,
+        "pushdown": classified.pushdown,
+        "pushed": None if classified.pushed is None else to_sql(classified.pushed),
+        "reason": None if classified.reason is None else classified.reason.code,
         "ranges": implied_ranges([predicate]),
         "loss": loss_of(predicate),
     }
@@ -402,7 +401,7 @@ def _of_scan(seed: int, case: Case, conjuncts: Sequence[Expr]) -> Any:
 
 
 def _segments(random: Random, whole: ArrowStatistics) -> list[Segment]:
-    """All files, or some of them twice and others not at all."""
+    """Return all files as one segment, or segments that repeat some files and omit others."""
     if random.random() < 0.6:
         return [Segment(slice(0, FILES), whole)]
     odd = np.arange(1, FILES, 2)
@@ -410,12 +409,12 @@ def _segments(random: Random, whole: ArrowStatistics) -> list[Segment]:
 
 
 def _records(files: pa.Table) -> Any:
-    """Rows of each file, -1 where they are not known."""
+    """Return the number of rows of each file; -1 if unknown."""
     has_counts = "num_records" in files.column_names
-    found = count_column(files.column("num_records").combine_chunks()) if has_counts else None
-    if found is None:
+    counted = count_column(files.column("num_records").combine_chunks()) if has_counts else None
+    if counted is None:
         return np.full(FILES, -1)
-    counts, known = found
+    counts, known = counted
     return np.where(known, counts, -1)
 
 
@@ -427,16 +426,21 @@ def _first(
     records: Any,
     k: int,
 ) -> Any:
-    of = key_of_files(key, conjuncts, segments, kept)
-    if of is None:
+    file_keys = key_of_files(key, conjuncts, segments, kept)
+    if file_keys is None:
         return None
-    matching = matching_files(key, of, conjuncts, segments, kept)
-    found = boundary(k, key, of, matching, records)
-    return of, matching, found, None if found is None else first_files(key, of, found, kept)
+    matching = matching_files(key, file_keys, conjuncts, segments, kept)
+    edge = boundary(k, key, file_keys, matching, records)
+    return (
+        file_keys,
+        matching,
+        edge,
+        None if edge is None else first_files(key, file_keys, edge, kept),
+    )
 
 
 def _row_groups(random: Random, case: Case, conjuncts: Sequence[Expr]) -> Any:
-    """Files of three row groups; what is known of the files is what is known of their first ones."""
+    """Use files of three row groups. The statistics of a file are those of its first one."""
     places = np.arange(0, FILES, 3)
     groups = ArrowStatistics(case.files, case.partition_spec)
     files = groups.take(places)
@@ -470,9 +474,9 @@ def _members(random: Random, _: str) -> Question:
         random.choices(POOL[data_type] + odd, k=random.randrange(6))
         for _ in range(random.randint(1, 6))
     ]
-    held = Held(kind, data_type, files, [random.random() < 0.8 for _ in files])
+    recorded = RecordedFiles(kind, data_type, files, [random.random() < 0.8 for _ in files])
     predicate = _about_members(random, data_type)
-    return Question(kind, to_sql(predicate), partial(_of_members, predicate, held))
+    return Question(kind, to_sql(predicate), partial(_of_members, predicate, recorded))
 
 
 def _about_members(random: Random, data_type: DataType) -> Expr:
@@ -497,19 +501,19 @@ def _about_members(random: Random, data_type: DataType) -> Expr:
     return And(parts) if random.random() < 0.7 else Or(parts)
 
 
-def _of_members(predicate: Expr, held: Held) -> Any:
-    segment = Segment(slice(0, held.num_containers), held)
-    found = verdicts(predicate, held)
+def _of_members(predicate: Expr, recorded: RecordedFiles) -> Any:
+    segment = Segment(slice(0, recorded.num_containers), recorded)
+    codes = verdicts(predicate, recorded)
     return {
-        "truth": truth(predicate, held),
-        "verdicts": found,
-        "kinds": deciding_kinds(predicate, [segment], found == 0),
-        "decision": decide([predicate], [segment], held.num_containers, detail=True),
+        "truth": truth(predicate, recorded),
+        "verdicts": codes,
+        "kinds": deciding_kinds(predicate, [segment], codes == 0),
+        "decision": decide([predicate], [segment], recorded.num_containers, detail=True),
     }
 
 
 _EPOCH = datetime.datetime(1970, 1, 1)
-#: Type of the argument, the function, whether it rises, type of the result.
+#: Type of the argument, the function, whether it is increasing, type of the result.
 _FUNCTIONS: tuple[tuple[DataType, Callable[..., Any], bool, DataType], ...] = (
     (INTEGER, lambda x: None if x is None else x // 10, True, LONG),
     (LONG, lambda x: None if x is None else -x, False, LONG),
@@ -550,7 +554,7 @@ def _of_declared(bound: Expr, statistics: ArrowStatistics) -> Any:
 
 def _unit(_: Random, key: str) -> Question:
     name = list(UNITS)[int(key) % len(UNITS)]
-    return Question(name, f"forty questions about {name}", asked(name, key))
+    return Question(name, f"forty questions about {name}", asker(name, key))
 
 
 _DRAW: dict[str, Callable[[Random, str], Question | None]] = {

@@ -2,7 +2,7 @@
 
     python -m tests.snapshots.recorded
 
-writes them anew. A file has sections `[group]` and lines `digest key`.
+This command records them again. A file has sections `[group]` and lines `digest key`.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ _FOLDER = Path(__file__).parent
 
 
 def read(family: str) -> dict[str, dict[str, str]]:
-    """By group, the digest of the answer to each question."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the digest of the answer to each question, by group."""
+    digests: dict[str, dict[str, str]] = {}
     group: dict[str, str] = {}
     for line in _path(family).read_text("utf-8").splitlines():
         if line.startswith("["):
-            group = found[line[1:-1]] = {}
+            group = digests[line[1:-1]] = {}
         else:
             answer, _, key = line.partition(" ")
             group[key] = answer
-    return found
+    return digests
 
 
 def write(family: str) -> int:
-    """Record what tamis answers now; returns to how many questions."""
+    """Record the current answers. Return the number of questions."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for key in keys(family):
-        asked = question(family, key)
-        if asked is not None:
-            groups[asked.group].append(f"{digest(asked.ask())} {key}")
+        drawn = question(family, key)
+        if drawn is not None:
+            groups[drawn.group].append(f"{digest(drawn.ask())} {key}")
     lines = [line for name in sorted(groups) for line in (f"[{name}]", *groups[name])]
     _path(family).write_text("\n".join(lines) + "\n", "utf-8")
     return sum(map(len, groups.values()))

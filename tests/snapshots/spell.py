@@ -1,4 +1,4 @@
-"""An answer as text, down to its last digit that every machine computes alike."""
+"""An answer as text, without the last digits, which differ between machines."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import pyarrow as pa
 from tamis.evaluate.domain.truth import TruthSet
 from tamis.reasons import Reason
 
-#: Fields that other fields imply.
+#: Fields whose values follow from other fields.
 _DERIVED = {"keys"}
 
 
 def digest(answer: Any) -> str:
-    """Ten hexadecimal digits of an answer."""
+    """Return ten hexadecimal digits that identify an answer."""
     return hashlib.sha256(spelled(answer).encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def spelled(answer: Any) -> str:
-    """The answer as text, the same on every machine.
+    """Return the answer as text, the same on every machine.
 
     >>> spelled({"kept": np.array([True, False]), "share": 0.1 + 0.2})
     'kept=[True, False], share=0.3'
@@ -63,13 +63,13 @@ def spelled(answer: Any) -> str:
             return repr(answer)
     if is_dataclass(answer) and not isinstance(answer, type):
         # Values only: a class or a field may get another name.
-        held = [each.name for each in fields(answer) if each.name not in _DERIVED]
-        return spelled([getattr(answer, name) for name in held])
+        names = [each.name for each in fields(answer) if each.name not in _DERIVED]
+        return spelled([getattr(answer, name) for name in names])
     raise TypeError(f"no text for {type(answer)}")
 
 
 def _as_numbers(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Dates and timestamps beyond the years that Python has."""
+    """Return dates and timestamps as numbers: Python lacks some of their years."""
     if pa.types.is_date32(array.type):
         return array.cast(pa.int32())
     return array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array

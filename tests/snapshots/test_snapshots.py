@@ -1,4 +1,4 @@
-"""Answers are what they were when `make snapshots` recorded them."""
+"""Answers are the same as when `make snapshots` recorded them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ GROUPS = [
 
 
 @pytest.mark.parametrize(("family", "recorded"), GROUPS)
-def test_answers_are_as_recorded(family: str, recorded: dict[str, str]) -> None:
+def test_answers_equal_the_recorded_ones(family: str, recorded: dict[str, str]) -> None:
     for key, expected in recorded.items():
-        asked = question(family, key)
-        if asked is None:
-            continue  # a call that the tables of cases no longer hold
-        answer = asked.ask()
+        drawn = question(family, key)
+        if drawn is None:
+            continue  # a call that was removed from the tables of cases
+        answer = drawn.ask()
         assert digest(answer) == expected, (
-            f"{family} {key}: the answer to {asked.text} has changed to\n{spelled(answer)}\n"
+            f"{family} {key}: the answer to {drawn.text} has changed to\n{spelled(answer)}\n"
             "If that is intended, run `make snapshots` and review which answers change."
         )
 

@@ -73,7 +73,7 @@ def _text(random: Random) -> bytes:
 
 
 def _texts(random: Random, count: int, nulls: float = 0.2) -> pa.Array:
-    """Strings with nulls that hide bytes, as part of a longer array."""
+    """Return strings with nulls over hidden bytes, as a slice of a longer array."""
     more = random.choice([0, 0, 2])
     values = [_text(random) for _ in range(count + 2 * more)]
     known = [random.random() >= nulls for _ in values]
@@ -86,7 +86,7 @@ def _texts(random: Random, count: int, nulls: float = 0.2) -> pa.Array:
 
 
 def _ordered(random: Random, count: int) -> tuple[pa.Array, pa.Array]:
-    """Lower and upper edges: often alike, or with a beginning in common."""
+    """Return lower and upper edges, often equal or with a common prefix."""
     low, high = [], []
     for _ in range(count):
         start = _text(random)
@@ -286,7 +286,7 @@ def _constants(random: Random) -> Any:
 
 
 def _hashes(random: Random) -> Any:
-    """Strings that are long, and UUIDs, which Iceberg hashes as 16 bytes."""
+    """Use long strings, and UUIDs, which Iceberg hashes as 16 bytes."""
     uuid = "f79c3e09-677c-4bbd-a479-3f349cb785e7"
     texts = random.choices([uuid, uuid.upper(), "a" * 1_000, "a" * 70_000, "", "é", uuid[:-1]], k=3)
     data_type = random.choice([STRING, BINARY])
@@ -315,9 +315,9 @@ def _of_edges(random: Random) -> Any:
     codes = np.array([random.randrange(4) for _ in range(6)])
     low, high = (spread(values, codes, data_type, is_lower) for is_lower in (True, False))
     bounds = Bounds(data_type, low, high, NO, NO, YES, lower_known=_flags(random, 6))
-    found = [distinct_edges(bounds, name) for name in ("lower", "upper")]
+    edges = [distinct_edges(bounds, name) for name in ("lower", "upper")]
     wide = decimal_edge(_integers(random, 5), _flags(random, 5), decimal(30, 2))
-    return found, interval(bounds), wide, decimal_parts(wide.slice(1))
+    return edges, interval(bounds), wide, decimal_parts(wide.slice(1))
 
 
 def _strings(random: Random) -> Any:
@@ -384,7 +384,7 @@ UNITS: dict[str, Callable[[Random], Any]] = {
 
 
 def ask(name: str, seed: str) -> list[Any]:
-    """The answers to forty random questions; an error is an answer too."""
+    """Return the answers to forty random questions. An error is an answer too."""
     return [_answer(UNITS[name], Random(f"{seed} {number}")) for number in range(40)]
 
 
@@ -395,6 +395,6 @@ def _answer(unit: Callable[[Random], Any], random: Random) -> Any:
         return type(error).__name__
 
 
-def asked(name: str, seed: str) -> Callable[[], Any]:
-    """The same, to be asked later."""
+def asker(name: str, seed: str) -> Callable[[], Any]:
+    """Return a function that computes `ask(name, seed)`."""
     return partial(ask, name, seed)

@@ -1,4 +1,4 @@
-"""One JVM that runs suites of Spark's test jars with ScalaTest, without tamis or with it."""
+"""A JVM that runs suites of Spark's test jars with ScalaTest, with or without tamis."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.spark_suites.sidecar import SCRATCH
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "spark_suites"
 JAR = ROOT / "python" / "tamis" / "jars" / "tamis.jar"
-# Their classes and resources are unpacked: suites read resources through paths.
+# Their classes and resources are unpacked: suites read resources by path.
 _UNPACKED = ("spark-sql_2.13", "spark-catalyst_2.13", "spark-core_2.13")
 
-# What Spark needs opened on JDK 17 and newer (org.apache.spark.launcher.JavaModuleOptions).
+# Packages that Spark opens on JDK 17 and newer (org.apache.spark.launcher.JavaModuleOptions).
 _OPENED = (
     *(
         f"java.base/{package}"
@@ -56,7 +56,7 @@ _JVM = (
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-ea",
 )
-# What Spark's own build sets for its tests; spark.testing turns the plan checks on.
+# The settings of Spark's own build for its tests; spark.testing enables the plan checks.
 _TESTING = {
     "spark.testing": "1",
     "spark.port.maxRetries": "100",
@@ -71,7 +71,7 @@ _TESTING = {
     "sun.io.serialization.extendedDebugInfo": "false",
     "derby.system.durability": "test",
 }
-# A loaded machine must not look like a sidecar that does not answer.
+# On a loaded machine, a slow answer must not count as a sidecar failure.
 _TAMIS = {
     "spark.sql.extensions": "io.tamis.TamisExtensions",
     "spark.tamis.timeoutMs": "60000",
@@ -87,9 +87,9 @@ class Spark:
     """The Spark of the environment, and its test classes.
 
     Attributes:
-        jars: the directory of pyspark's jars.
-        version: of Spark.
-        classpath: the compiled suites of this folder, and the jars that sbt resolved.
+        jars: The directory of pyspark's jars.
+        version: The version of Spark.
+        classpath: The compiled suites of this folder, and the jars that sbt resolved.
     """
 
     jars: Path
@@ -98,7 +98,7 @@ class Spark:
 
     @staticmethod
     def of_environment() -> Spark:
-        """The pyspark of this Python, once `./sbt sparkSuites/writeClasspath` has run."""
+        """Return the pyspark of this Python. `./sbt sparkSuites/writeClasspath` must have run."""
         import pyspark
 
         version = pyspark.__version__
@@ -110,7 +110,7 @@ class Spark:
 
     @property
     def directory(self) -> Path:
-        """Where everything of this version lies."""
+        """The directory of all files of this version."""
         return BUILD / self.version
 
     @cached_property
@@ -134,7 +134,7 @@ class Spark:
 
     @cached_property
     def home(self) -> Path:
-        """What suites take for Spark's source tree: `sql/core/src/test/resources` lies in it."""
+        """The Spark home for suites, which contains `sql/core/src/test/resources`."""
         home = self.directory / "home"
         resources = home / "sql" / "core" / "src" / "test" / "resources"
         if not resources.is_symlink():
@@ -143,24 +143,26 @@ class Spark:
         return home
 
     def class_of(self, suite: str) -> str:
-        """The full name of a suite.
+        """Return the full name of a suite.
 
         Raises:
-            ValueError: there is none of this name, or more than one.
+            ValueError: No suite, or more than one, has this name.
         """
         if "." in suite:
             return suite
-        found = sorted(
+        classes = sorted(
             ".".join(file.relative_to(directory).with_suffix("").parts)
             for directory in (self.classpath[0], *self.unpacked)
             for file in directory.rglob(f"{suite}.class")
         )
-        if len(found) != 1:
-            raise ValueError(f"{suite}: {' and '.join(found) or 'no such suite'} in {self.version}")
-        return found[0]
+        if len(classes) != 1:
+            raise ValueError(
+                f"{suite}: {' and '.join(classes) or 'no such suite'} in {self.version}"
+            )
+        return classes[0]
 
     def java_classpath(self) -> str:
-        """Everything but tamis, test classes first."""
+        """The classpath without tamis, test classes first."""
         unpacked = set(self._test_jars())
         rest = [each for each in self.classpath[1:] if each not in unpacked]
         parts = [self.classpath[0], *self.unpacked, self.jars / "*", *rest]
@@ -172,10 +174,10 @@ class Run:
     """Suites in one JVM.
 
     Attributes:
-        spark: the Spark under test.
-        suites: by full name the tests that run; empty: all of them.
-        with_tamis: whether the extension is loaded.
-        directory: emptied first; holds reports, log and scratch files.
+        spark: The Spark under test.
+        suites: The tests to run by full suite name; empty for all tests of a suite.
+        with_tamis: Whether the extension is loaded.
+        directory: Contains reports, log and scratch files; it is emptied first.
     """
 
     spark: Spark
@@ -193,21 +195,21 @@ class Run:
 
     @property
     def indexes(self) -> Path:
-        """Where the sidecar writes indexes, one directory each."""
+        """The directory of the sidecar's indexes, one directory per index."""
         return self.directory / "indexes"
 
     def report_of(self, suite: str) -> Path:
-        """The JUnit file that ScalaTest writes when a suite has ended."""
+        """Return the JUnit file that ScalaTest writes at the end of a suite."""
         return self.directory / f"TEST-{suite}.xml"
 
     def start(self, timeout: float) -> int | None:
-        """Runs the suites.
+        """Run the suites.
 
         Args:
-            timeout: seconds after which the JVM is ended.
+            timeout: Seconds after which the JVM is killed.
 
         Returns:
-            The exit code of ScalaTest; None where it was ended.
+            The exit code of ScalaTest; None after a timeout.
         """
         shutil.rmtree(self.directory, ignore_errors=True)
         self.scratch.mkdir(parents=True)
@@ -226,7 +228,7 @@ class Run:
             except subprocess.TimeoutExpired:
                 return None
             finally:
-                process.kill()  # does nothing once it has ended; the sidecars end with it
+                process.kill()  # no effect after its exit; the sidecars end with it
                 process.wait()
                 shutil.rmtree(self.scratch, ignore_errors=True)
 
@@ -273,11 +275,13 @@ class Run:
         ]
         for suite, tests in self.suites.items():
             command += ["-s", suite]
-            command += [part for test in tests for part in ("-t", test)]  # of the suite before it
+            command += [
+                part for test in tests for part in ("-t", test)
+            ]  # tests of the preceding suite
         return command
 
     def _sidecar(self) -> Path:
-        """A script that takes the arguments of a Python and starts the sidecar of these runs."""
+        """Write a script that takes Python's arguments and starts the sidecar of these runs."""
         script = self.directory / "sidecar"
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m tests.spark_suites.sidecar\n')
         script.chmod(0o755)
@@ -285,7 +289,7 @@ class Run:
 
 
 def warnings_of_tamis(log: Path) -> list[str]:
-    """What tamis warned of in a run, each text once."""
+    """Return the distinct warnings of tamis in a run."""
     if not log.is_file():
         return []
     with open(log, encoding="utf-8", errors="replace") as lines:

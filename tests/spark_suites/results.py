@@ -1,4 +1,4 @@
-"""Results of tests: read from the JUnit files of ScalaTest, kept as JSON, compared."""
+"""Results of tests: read from the JUnit files of ScalaTest, stored as JSON, compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a test ended. `message`: of the failure, in full."""
+    """The outcome of a test. `message`: the complete message of the failure."""
 
     state: State
     message: str = ""
@@ -35,10 +35,10 @@ _MISSING = Result(State.MISSING, "the suite ended before this test")
 
 
 def read_junit(path: Path) -> dict[str, Result]:
-    """The results in one file of ScalaTest's JUnit reporter.
+    """Return the results in one file of ScalaTest's JUnit reporter.
 
     Raises:
-        xml.etree.ElementTree.ParseError: the file was not written to its end.
+        xml.etree.ElementTree.ParseError: The file is incomplete.
     """
     cases = ElementTree.parse(path).getroot().iter("testcase")
     return {case.get("name", ""): _result(case) for case in cases}
@@ -57,19 +57,20 @@ def _result(case: ElementTree.Element) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a suite without tamis. `is_whole`: all of its tests ran, one after another."""
+    """Known results of a suite without tamis. `is_whole`: all of its tests ran in sequence."""
 
     results: Results
     is_whole: bool
 
     def with_more(self, results: Results) -> Known:
-        """The same with further tests that ran on their own."""
+        """Return the results together with those of tests that ran on their own."""
         return Known({**self.results, **results}, self.is_whole)
 
     def lacks(self, tests: Iterable[str]) -> list[str]:
-        """Of these tests the ones of which nothing is known.
+        """Return the tests whose result without tamis is unknown.
 
-        A test that fails on its own may need the tests before it: that says nothing either.
+        A failure of a test that ran on its own counts as unknown: it may depend on the tests
+        before it.
         """
         if self.is_whole:
             return []
@@ -77,7 +78,7 @@ class Known:
         return [t for t in tests if self.results.get(t, unknown).state is not State.PASSED]
 
     def save(self, path: Path) -> None:
-        """Writes it as JSON."""
+        """Write the results as JSON."""
         path.parent.mkdir(parents=True, exist_ok=True)
         tests = {test: asdict(result) for test, result in self.results.items()}
         document = {"is_whole": self.is_whole, "tests": tests}
@@ -85,7 +86,7 @@ class Known:
 
     @staticmethod
     def load(path: Path) -> Known:
-        """Reads what `save` wrote; nothing is known where there is no such file."""
+        """Read a file written by `save`; without a file nothing is known."""
         if not path.is_file():
             return Known({}, False)
         document = json.loads(path.read_text("utf-8"))
@@ -97,13 +98,13 @@ class Known:
 
 
 def failed(results: Results) -> list[str]:
-    """The tests that failed."""
+    """Return the tests that failed."""
     return [test for test, result in results.items() if result.state is State.FAILED]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A test that ends otherwise with tamis than without. `shape`: why it is excused, if it is."""
+    """A test whose outcome differs with tamis. `shape`: the entry that excuses it, if any."""
 
     suite: str
     test: str
@@ -114,11 +115,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A test that an entry of the list excuses, and that is no difference.
+    """A test that an entry of the list excuses although it does not differ.
 
     Attributes:
-        shape: the entry.
-        test: passes with tamis, or fails without it; None: the entry matches no test.
+        shape: The entry.
+        test: A test that passes with tamis, or fails without it; None if the entry matches no test.
     """
 
     shape: PlanShape
@@ -130,10 +131,10 @@ class Comparison:
     """The runs without tamis (off) and with it (on).
 
     Attributes:
-        off: results by suite and test, of the tests that were run.
-        on: the same with tamis, of all tests.
-        differences: tests that pass without tamis and not with it.
-        stale: what the list excuses without need.
+        off: Results of the executed tests by suite and test.
+        on: Results of all tests with tamis, by suite and test.
+        differences: Tests that pass without tamis but not with it.
+        stale: Tests that the list excuses unnecessarily.
     """
 
     off: Mapping[str, Results]
@@ -150,7 +151,7 @@ class Comparison:
 def compare(
     off: Mapping[str, Results], on: Mapping[str, Results], shapes: Sequence[PlanShape]
 ) -> Comparison:
-    """Compares the suites that ran without tamis with the same suites with it."""
+    """Compare the results of suites without tamis with those with tamis."""
     differences = tuple(_differences(off, on, shapes))
     return Comparison(off, on, differences, tuple(_stale(differences, on, shapes)))
 
@@ -175,7 +176,7 @@ def _differences(
         before, after = off.get(suite, {}), on.get(suite, {})
         for test in {**before, **after}:
             was, now = before.get(test, _MISSING), after.get(test, _MISSING)
-            # Not known without tamis counts as passed: a failure must not get lost.
+            # An unknown result without tamis counts as passed, so that no failure is hidden.
             if (was.state is State.PASSED and now.state is not State.PASSED) or (
                 was.state is State.MISSING and now.state is State.FAILED
             ):
@@ -184,7 +185,7 @@ def _differences(
 
 
 def table(comparison: Comparison) -> str:
-    """One line a suite: tests that passed, failed and were skipped, and what the list excuses."""
+    """Return a table with one line per suite: passed, failed, skipped and excused tests."""
     unexplained = Counter(each.suite for each in comparison.unexplained)
     listed = Counter(each.suite for each in comparison.differences if each.shape is not None)
     lines = [f"{'suite':52} {'without tamis':>18} {'with tamis':>18} {'listed':>7} {'new':>5}"]
@@ -205,7 +206,7 @@ def table(comparison: Comparison) -> str:
 
 
 def _counts(results: Iterable[Result]) -> str:
-    """Passed / failed / skipped; - where nothing ran.
+    """Return passed / failed / skipped; - if nothing ran.
 
     >>> _counts([Result(State.PASSED), Result(State.PASSED), Result(State.FAILED)])
     '2 / 1 / 0'
@@ -217,15 +218,15 @@ def _counts(results: Iterable[Result]) -> str:
 
 
 def report(comparison: Comparison, lines: int = 6) -> str:
-    """The table, and below it what has to be looked at. `lines`: of each failure's message."""
+    """Return the table and the tests to examine. `lines`: how much of each failure's message."""
     parts = [table(comparison)]
     if comparison.unexplained:
-        parts.append(f"{len(comparison.unexplained)} tests pass without tamis and not with it:")
+        parts.append(f"{len(comparison.unexplained)} tests pass without tamis but not with it:")
         for each in comparison.unexplained:
             text = "\n".join(each.on.message.splitlines()[:lines])
             parts.append(f"* {each.suite}: {each.test} ({each.on.state})\n{_indented(text)}")
     if comparison.stale:
-        parts.append("plan_shapes.toml excuses without need:")
+        parts.append("plan_shapes.toml excuses unnecessarily:")
         parts += [
             f"* {each.shape.suite}: {each.test or f'no test is named {each.shape.test}'}"
             for each in comparison.stale

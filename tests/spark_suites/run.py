@@ -1,7 +1,7 @@
 """Runs Spark's own test suites without tamis and with it, and compares: `make spark-suites`.
 
-Exit codes: 0 where every test that passes without tamis passes with it, or is excused by
-`plan_shapes.toml`; 1 where one does not; 2 where the runs do not say (a suite did not end, the
+Exit codes: 0 if every test that passes without tamis passes with it or is excused by
+`plan_shapes.toml`; 1 if one does not; 2 if the runs are inconclusive (a suite did not end, the
 planner failed, no table was indexed).
 """
 
@@ -23,19 +23,19 @@ from tests.spark_suites.stated import HERE, Group, chosen, read_groups, read_pla
 #: Results by suite and test.
 Suites = dict[str, dict[str, Result]]
 
-#: What tamis warns of where the planner failed or did not answer.
+#: Part of the warnings that tamis gives if the planner fails or does not answer.
 _PLAIN = "runs as plain Spark"
 _OVERRIDES = "org.apache.spark.sql.tamis."
 
 
 class Runner:
-    """Runs groups of suites, one JVM at a time, and keeps what it found by suite.
+    """Runs groups of suites, one JVM at a time, and stores the results of each suite.
 
     Args:
-        spark: the Spark under test.
-        timeout: seconds after which the JVM of a group is ended.
-        full: whether to run every suite without tamis, whatever passes with it.
-        fresh: whether to run again without tamis what is known already.
+        spark: The Spark under test.
+        timeout: Seconds after which the JVM of a group is killed.
+        full: Whether every suite also runs without tamis, even if it passes with it.
+        fresh: Whether known results without tamis are ignored.
     """
 
     def __init__(self, spark: Spark, timeout: float, full: bool, fresh: bool) -> None:
@@ -48,22 +48,22 @@ class Runner:
         self.warnings: set[str] = set()
 
     def on(self, group: Group) -> Suites:
-        """Results with tamis, run now."""
+        """Run the group with tamis and return the results."""
         suites = dict.fromkeys(group.suites, group.tests)
-        found = self._run(group.name, suites, with_tamis=True)
-        for suite, results in found.items():
+        results_of = self._run(group.name, suites, with_tamis=True)
+        for suite, results in results_of.items():
             Known(results, is_whole=True).save(self._path("on", suite, group.tests))
-        return found
+        return results_of
 
     def kept(self, mode: str, group: Group) -> Suites:
-        """What is known from earlier runs with tamis ("on") or without it ("off")."""
+        """Return the results of earlier runs with tamis ("on") or without it ("off")."""
         known = {suite: Known.load(self._path(mode, suite, group.tests)) for suite in group.suites}
         return {suite: dict(each.results) for suite, each in known.items() if each.results}
 
     def off(self, group: Group, on: Suites) -> Suites:
-        """Results without tamis: kept from an earlier run, or else run now.
+        """Return results without tamis: stored ones, or those of a new run.
 
-        Unless `full`, only tests that failed with tamis are run: no other is worse with it.
+        Unless `full`, only tests that failed with tamis run: no other test can be worse with it.
         """
         kept = {suite: self._path("off", suite, group.tests) for suite in group.suites}
         if self.fresh:
@@ -85,7 +85,7 @@ class Runner:
         return {suite: dict(each.results) for suite, each in known.items()}
 
     def _path(self, mode: str, suite: str, tests: Sequence[str]) -> Path:
-        """Where results are kept: by suite, the tests of it that run, and its source."""
+        """Return the file of stored results, by suite, its selected tests and its source."""
         known = [*tests]
         if self.spark.class_of(suite).startswith(_OVERRIDES):
             known += [path.read_text("utf-8") for path in sorted((HERE / "scala").glob("*.scala"))]
@@ -93,7 +93,7 @@ class Runner:
         return self.spark.directory / mode / f"{suite}-{key}.json"
 
     def _run(self, name: str, suites: Mapping[str, Sequence[str]], with_tamis: bool) -> Suites:
-        """Runs suites, each with these tests or with all, in one JVM."""
+        """Run suites in one JVM, each with these tests or with all."""
         if not suites:
             return {}
         mode = "with" if with_tamis else "without"
@@ -107,15 +107,15 @@ class Runner:
         print(f"{name}, {mode} tamis: {' '.join(suites)} ...", flush=True)
         started = time.monotonic()
         code = run.start(self.timeout)
-        found = dict(self._read(run, classes.items()))
+        results_of = dict(self._read(run, classes.items()))
         minutes = (time.monotonic() - started) / 60
-        ending = "ended after the deadline" if code is None else f"exit code {code}"
-        tests = sum(map(len, found.values()))
+        ending = "killed after the deadline" if code is None else f"exit code {code}"
+        tests = sum(map(len, results_of.values()))
         print(f"  {tests} tests in {minutes:.1f} minutes, {ending}", flush=True)
         if with_tamis:
             self.indexes += sum(1 for _ in run.indexes.iterdir())
             self.warnings.update(warnings_of_tamis(run.log))
-        return found
+        return results_of
 
     def _read(
         self, run: Run, classes: Iterable[tuple[str, str]]
@@ -129,9 +129,9 @@ class Runner:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what the arguments name."""
+    """Run the suites that the arguments name."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the JVM is ended too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the JVM is killed too
     try:
         groups = chosen(read_groups(), options.only)
     except ValueError as problem:
@@ -145,9 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     off: Suites = {}
     on: Suites = {}
     for group in groups:
-        found = runner.kept("on", group) if options.last else runner.on(group)
-        on |= found
-        off |= runner.kept("off", group) if options.last else runner.off(group, found)
+        results_of = runner.kept("on", group) if options.last else runner.on(group)
+        on |= results_of
+        off |= runner.kept("off", group) if options.last else runner.off(group, results_of)
     comparison = compare(off, on, read_plan_shapes())
     print(f"\nSpark {runner.spark.version}; passed / failed / skipped\n")
     print(report(comparison))
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for warning in sorted(runner.warnings)[: options.warnings]:
         print(f"tamis warned: {warning[:300]}")
     if any(_PLAIN in warning for warning in runner.warnings):
-        print("Some queries ran as plain Spark, which compares Spark with itself.")
+        print("Some queries ran as plain Spark; the runs compare Spark with itself.")
         return 2
     if runner.unfinished:
         print(f"No result with or without tamis: {', '.join(runner.unfinished)}")
@@ -171,12 +171,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make spark-suites", description=__doc__)
     parser.add_argument("only", nargs="*", help="suites or groups of suites.toml; default: all")
-    parser.add_argument("--list", action="store_true", help="show the suites, and run nothing")
-    parser.add_argument("--last", action="store_true", help="compare the last runs, run nothing")
-    parser.add_argument("--full", action="store_true", help="run every suite without tamis too")
-    parser.add_argument("--fresh", action="store_true", help="forget earlier runs without tamis")
-    parser.add_argument("--timeout", type=float, default=60, help="minutes for each JVM")
-    parser.add_argument("--warnings", type=int, default=20, help="how many warnings to show")
+    parser.add_argument("--list", action="store_true", help="show the suites without running them")
+    parser.add_argument(
+        "--last", action="store_true", help="compare the last runs without running anything"
+    )
+    parser.add_argument("--full", action="store_true", help="also run every suite without tamis")
+    parser.add_argument("--fresh", action="store_true", help="ignore earlier runs without tamis")
+    parser.add_argument(
+        "--timeout", type=float, default=60, help="time limit of each JVM in minutes"
+    )
+    parser.add_argument("--warnings", type=int, default=20, help="number of warnings to show")
     return parser
 
 

@@ -1,8 +1,8 @@
-"""Tables that index themselves: an index of every small listing that has none, made when planned.
+"""Automatic indexing: an index of every small listing without one, built when a scan is planned.
 
 Spark's tests write thousands of tables and index none. Here the sidecar reads the footers of the
 files of a listing before it plans the scan, writes an ordinary index into a scratch directory and
-opens it, so that pruning, exact filters and goals are decided from real statistics.
+opens it, so that pruning, exact filters and goals are based on real statistics.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tamis.index.storage import FileSystems
 from tamis.tables.parquet import ParquetTables
 from tamis.wire.messages import PlanRequest
 
-MAX_FILES = 200  # larger listings stay without an index: their footers would delay every query
+MAX_FILES = 200  # larger listings get no index: reading their footers would delay every query
 _MAX_OPEN = 64
 _SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 _NO_COLUMNS = json.dumps({"type": "struct", "fields": []})
@@ -41,7 +41,7 @@ Entry = tuple[str, int, int]  # uri, size in bytes, modification time in millise
 
 
 class SelfIndexingTables(ParquetTables):
-    """Answers from the index of a table, or else from one made of the footers of its files."""
+    """Answers from the index of a table, or from one built from the footers of its files."""
 
     def __init__(self, scratch: Path) -> None:
         super().__init__()
@@ -52,9 +52,9 @@ class SelfIndexingTables(ParquetTables):
     def usable_indexes(
         self, request: PlanRequest, snapshot: Snapshot
     ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
-        found, problems = super().usable_indexes(request, snapshot)
-        if found or problems or request.reading is not None or not request.index.enabled:
-            return found, problems
+        usable, problems = super().usable_indexes(request, snapshot)
+        if usable or problems or request.reading is not None or not request.index.enabled:
+            return usable, problems
         if not 0 < len(snapshot.files) <= MAX_FILES:
             return (), ()
         made = self._index_of(snapshot.files, request.table.case_sensitive)
@@ -73,17 +73,17 @@ class SelfIndexingTables(ParquetTables):
 
 
 def entries_of(files: FileKeys) -> Iterator[Entry]:
-    """URI, size and modification time of every file of a listing."""
+    """Yield URI, size and modification time of every file of a listing."""
     return zip(files.uris(), files.size.to_pylist(), files.mtime.to_pylist(), strict=True)
 
 
 def index_listing(files: FileKeys, case_sensitive: bool, directory: Path) -> OpenIndex | None:
-    """An index of the files that are still as they were listed; None: there are none.
+    """Return an index of the files that are unchanged since the listing; None if there are none.
 
     Args:
-        files: the listing.
-        case_sensitive: how the session resolves names.
-        directory: where the index is written; nothing else may lie there.
+        files: The listing.
+        case_sensitive: Whether the session resolves names case-sensitively.
+        directory: Where the index is written; it must be empty.
     """
     systems = FileSystems({})
     entries = list(entries_of(files))
@@ -93,8 +93,8 @@ def index_listing(files: FileKeys, case_sensitive: bool, directory: Path) -> Ope
     described = _taken(files, unchanged)
     leaves = _leaves_of_files(systems, [entries[i][0] for i in unchanged], case_sensitive)
     statistics, row_groups = _harvest([entries[i] for i in unchanged], leaves, case_sensitive)
-    # The keys are those of the listing, so the footers have to be those of the listed files. A file
-    # that was replaced while its footer was read would put its bounds under the old key.
+    # The keys are those of the listing, so the footers must belong to the listed files. If a file
+    # were replaced while its footer is read, its bounds would be stored under the old key.
     if not all(_is_unchanged(systems, entries[i]) for i in unchanged):
         return None
     content = assemble(described, leaves, statistics, row_groups)
@@ -148,7 +148,7 @@ def _taken(files: FileKeys, rows: list[int]) -> FileKeys:
 def _harvest(
     entries: list[Entry], leaves: tuple[Leaf, ...], case_sensitive: bool
 ) -> tuple[pa.Table, pa.Table]:
-    """The tables of files and row groups that a build reads on the executors."""
+    """Return the tables of files and row groups, as a build reads them on the executors."""
     listed = pa.table(
         {
             "ordinal": pa.array(range(len(entries)), pa.int64()),
@@ -172,28 +172,28 @@ def _harvest(
 def _leaves_of_files(
     systems: FileSystems, uris: list[str], case_sensitive: bool
 ) -> tuple[Leaf, ...]:
-    """The columns of all files under the schemas they were written with; of two types the first.
+    """Return the columns of all files with the schemas at writing; the first type of a column wins.
 
-    A build takes the schema of the table, which the sidecar is not given.
+    A build uses the schema of the table, which the sidecar does not receive.
     """
-    found: dict[str, Leaf] = {}
+    merged: dict[str, Leaf] = {}
     for uri in uris:
         try:
             file_system, path = systems.locate(uri)
             with file_system.open_input_file(path) as file:
                 leaves = leaves_of(schema_of(pq.read_metadata(file)))
-        except Exception:  # a file that cannot be read is described as unknown
+        except Exception:  # an unreadable file gets unknown statistics
             continue
         for leaf in leaves:
             name = leaf.name if case_sensitive else leaf.name.lower()
-            known = found.setdefault(name, leaf)
+            known = merged.setdefault(name, leaf)
             if leaf.has_default and not known.has_default:
-                found[name] = Leaf(known.path, known.type, True)
-    return tuple(found.values())
+                merged[name] = Leaf(known.path, known.type, True)
+    return tuple(merged.values())
 
 
 def schema_of(metadata: pq.FileMetaData) -> str:
-    """The Spark schema of a file as JSON: the one it was written with, or else inferred."""
+    """Return the Spark schema of a file as JSON: the one from its writer, or an inferred one."""
     written = (metadata.metadata or {}).get(_SPARK_SCHEMA)
     if written is not None:
         return str(written, "utf-8")
@@ -228,12 +228,12 @@ def _struct(fields: Any) -> dict[str, Any]:
 
 
 def _spark_type(kind: pa.DataType) -> Any:
-    """The type that Spark infers; None: a type that has no statistics here."""
+    """Return the type that Spark infers; None for a type without statistics here."""
     if pa.types.is_struct(kind):
         return _struct([kind.field(i) for i in range(kind.num_fields)])
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     if pa.types.is_timestamp(kind):
-        # INT96 has no zone, is read in nanoseconds, and is a moment for Spark
+        # INT96 has no zone and is read in nanoseconds; for Spark it is a TIMESTAMP.
         return "timestamp" if kind.tz is not None or kind.unit == "ns" else "timestamp_ntz"
     return _SPARK_TYPES.get(kind)

@@ -1,6 +1,6 @@
-"""The sidecar of the runs with tamis: `tamis.serve` over tables that index themselves.
+"""The sidecar of the runs with tamis: `tamis.serve` with automatic indexing.
 
-`run.py` names a script in `spark.tamis.python` that starts this module instead of `tamis.serve`.
+`run.py` sets `spark.tamis.python` to a script that starts this module instead of `tamis.serve`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tamis.serve.process import main
 from tamis.tables.parquet import use_tables
 from tests.spark_suites.self_indexing import SelfIndexingTables
 
-#: The environment variable that names the directory for the indexes.
+#: The environment variable with the directory for the indexes.
 SCRATCH = "SPARK_SUITES_SCRATCH"
 
 if __name__ == "__main__":

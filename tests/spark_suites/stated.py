@@ -1,4 +1,4 @@
-"""What is stated: the suites that run (`suites.toml`) and the tests excused (`plan_shapes.toml`)."""
+"""The two lists: suites that run (`suites.toml`) and excused tests (`plan_shapes.toml`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLAN_SHAPES = HERE / "plan_shapes.toml"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Suites that run in one JVM, in this order. `tests`: run only these of them; empty: all."""
+    """Suites that run in one JVM, in this order. `tests`: the only ones to run; empty: all."""
 
     name: str
     suites: tuple[str, ...]
@@ -25,13 +25,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PlanShape:
-    """Tests of one suite that fail with tamis because they look at the shape of Spark's own plan.
+    """Tests of one suite that fail with tamis because they examine the shape of Spark's own plan.
 
     Attributes:
-        suite: the class name, without its package.
-        test: the full name of a test, or a regular expression that matches the full name.
-        is_pattern: whether `test` is a regular expression.
-        reason: what the test asserts, and what is there with tamis.
+        suite: The class name, without its package.
+        test: The full name of a test, or a regular expression that matches the full name.
+        is_pattern: Whether `test` is a regular expression.
+        reason: What the test asserts, and how the plan differs with tamis.
     """
 
     suite: str
@@ -46,7 +46,7 @@ class PlanShape:
 
 
 def read_groups(path: Path = SUITES) -> tuple[Group, ...]:
-    """The groups of suites, in the order in which they run."""
+    """Return the groups of suites in execution order."""
     document = tomllib.loads(path.read_text("utf-8"))
     return tuple(
         Group(each["name"], tuple(each["suites"]), tuple(each.get("tests", ())))
@@ -55,10 +55,10 @@ def read_groups(path: Path = SUITES) -> tuple[Group, ...]:
 
 
 def read_plan_shapes(path: Path = PLAN_SHAPES) -> tuple[PlanShape, ...]:
-    """The excused tests, one entry a name or pattern.
+    """Return the excused tests, one entry per name or pattern.
 
     Raises:
-        ValueError: an entry has no reason, or names no test.
+        ValueError: An entry has no reason, or no test.
     """
     document = tomllib.loads(path.read_text("utf-8"))
     return tuple(shape for entry in document.get("entry", ()) for shape in _shapes(entry))
@@ -76,7 +76,7 @@ def _shapes(entry: dict[str, Any]) -> list[PlanShape]:
 
 
 def chosen(groups: Iterable[Group], only: Sequence[str]) -> tuple[Group, ...]:
-    """The groups, reduced to some suites, each named by its class or by its group.
+    """Return the groups, reduced to the suites that are named by class or by group.
 
     >>> groups = [Group("joins", ("JoinSuite", "OuterJoinSuite")), Group("caching", ("CacheSuite",))]
     >>> chosen(groups, ["OuterJoinSuite", "caching"])
@@ -84,7 +84,7 @@ def chosen(groups: Iterable[Group], only: Sequence[str]) -> tuple[Group, ...]:
 Group(name='caching', suites=('CacheSuite',), tests=()))
 
     Raises:
-        ValueError: a name is neither a suite nor a group.
+            ValueError: A name is neither a suite nor a group.
     """
     groups = tuple(groups)
     known = {group.name for group in groups} | {s for group in groups for s in group.suites}

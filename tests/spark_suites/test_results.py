@@ -1,4 +1,4 @@
-"""Comparing two runs of suites, and what is kept of a run."""
+"""Comparison of two runs of suites, and the stored results of a run."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ JUNIT = """<?xml version="1.0" encoding="UTF-8" ?>
 def test_junit_states_are_read(tmp_path: Path) -> None:
     file = tmp_path / "TEST-org.S.xml"
     file.write_text(JUNIT)
-    found = read_junit(file)
-    assert {test: each.state for test, each in found.items()} == {
+    results = read_junit(file)
+    assert {test: each.state for test, each in results.items()} == {
         "passes": State.PASSED,
         "fails": State.FAILED,
         "breaks": State.FAILED,
         "is ignored": State.SKIPPED,
     }
-    assert found["fails"].message == "1 did not equal 2\nat A"
-    assert failed(found) == ["fails", "breaks"]
+    assert results["fails"].message == "1 did not equal 2\nat A"
+    assert failed(results) == ["fails", "breaks"]
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_junit_states_are_read(tmp_path: Path) -> None:
         pytest.param(PASSED, FAILED, [], 1, 0, 0, id="fails with tamis"),
         pytest.param(PASSED, SKIPPED, [], 1, 0, 0, id="is cancelled with tamis"),
         pytest.param(PASSED, None, [], 1, 0, 0, id="is missing with tamis"),
-        pytest.param(None, FAILED, [], 1, 0, 0, id="fails with tamis and is not known without"),
-        pytest.param(None, PASSED, [], 0, 0, 0, id="passes with tamis and is not known without"),
+        pytest.param(None, FAILED, [], 1, 0, 0, id="fails with tamis and is unknown without"),
+        pytest.param(None, PASSED, [], 0, 0, 0, id="passes with tamis and is unknown without"),
         pytest.param(PASSED, FAILED, [SHAPE], 0, 1, 0, id="is excused"),
         pytest.param(FAILED, FAILED, [], 0, 0, 0, id="fails without tamis too"),
-        pytest.param(FAILED, PASSED, [], 0, 0, 0, id="fails without tamis only"),
+        pytest.param(FAILED, PASSED, [], 0, 0, 0, id="fails only without tamis"),
         pytest.param(SKIPPED, SKIPPED, [], 0, 0, 0, id="is ignored"),
         pytest.param(PASSED, PASSED, [SHAPE], 0, 0, 1, id="is excused and passes"),
-        pytest.param(FAILED, FAILED, [SHAPE], 0, 0, 1, id="is excused and fails anyhow"),
+        pytest.param(FAILED, FAILED, [SHAPE], 0, 0, 1, id="is excused and fails without tamis too"),
     ],
 )
 def test_only_unexcused_failures_with_tamis_count(
@@ -69,10 +69,10 @@ def test_only_unexcused_failures_with_tamis_count(
     stale: int,
 ) -> None:
     before, after = ({"S": {} if each is None else {"a": each}} for each in (off, on))
-    found = compare(before, after, shapes)
-    assert len(found.unexplained) == unexplained
-    assert len(found.differences) - len(found.unexplained) == listed
-    assert len(found.stale) == stale
+    comparison = compare(before, after, shapes)
+    assert len(comparison.unexplained) == unexplained
+    assert len(comparison.differences) - len(comparison.unexplained) == listed
+    assert len(comparison.stale) == stale
 
 
 def test_entry_of_a_suite_that_did_not_run_is_not_stale() -> None:
@@ -80,21 +80,21 @@ def test_entry_of_a_suite_that_did_not_run_is_not_stale() -> None:
 
 
 def test_entry_that_matches_no_test_is_stale() -> None:
-    found = compare({"S": {"b": PASSED}}, {"S": {"b": PASSED}}, [SHAPE])
-    assert [each.test for each in found.stale] == [None]
-    assert "* S: no test is named a" in report(found)
+    comparison = compare({"S": {"b": PASSED}}, {"S": {"b": PASSED}}, [SHAPE])
+    assert [each.test for each in comparison.stale] == [None]
+    assert "* S: no test is named a" in report(comparison)
 
 
 def test_pattern_is_stale_for_each_test_that_passes() -> None:
     pattern = PlanShape("S", "a.*", True, "counts V1 scans")
     passed = {"S": {"a1": PASSED, "a2": PASSED, "b": PASSED}}
-    found = compare(passed, {"S": {**passed["S"], "a1": FAILED}}, [pattern])
-    assert [each.test for each in found.stale] == ["a2"]
+    comparison = compare(passed, {"S": {**passed["S"], "a1": FAILED}}, [pattern])
+    assert [each.test for each in comparison.stale] == ["a2"]
 
 
 def test_suite_without_results_is_a_difference() -> None:
-    found = compare({"S": {"a": PASSED, "b": FAILED}}, {}, [])
-    assert [each.test for each in found.unexplained] == ["a"]
+    comparison = compare({"S": {"a": PASSED, "b": FAILED}}, {}, [])
+    assert [each.test for each in comparison.unexplained] == ["a"]
 
 
 def test_report_names_the_test_and_its_message() -> None:
@@ -109,16 +109,16 @@ def test_report_names_stale_entries() -> None:
     assert "* S: a" in report(compare(passed, passed, [SHAPE]))
 
 
-def test_failure_of_a_test_on_its_own_is_not_knowledge() -> None:
+def test_failure_of_a_test_on_its_own_counts_as_unknown() -> None:
     known = Known({}, False).with_more({"a": PASSED, "b": FAILED})
     assert known.lacks(["a", "b", "c"]) == ["b", "c"]
 
 
-def test_whole_run_lacks_nothing() -> None:
+def test_run_of_a_whole_suite_leaves_no_test_unknown() -> None:
     assert Known({"a": FAILED}, True).lacks(["a", "b"]) == []
 
 
-def test_knowledge_survives_a_file(tmp_path: Path) -> None:
+def test_known_results_round_trip_through_a_file(tmp_path: Path) -> None:
     file = tmp_path / "off" / "S.json"
     known = Known({"a": Result(State.FAILED, "why", 0.5)}, True)
     known.save(file)

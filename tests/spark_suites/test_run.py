@@ -1,4 +1,4 @@
-"""Which tests run without tamis, and what a run says in the end."""
+"""Which tests run without tamis, and which results are stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUP = Group("g", ("S", "T"))
 
 
 class Recorded(Runner):
-    """Runs nothing: `alone` and `whole` are how tests end on their own and with their suite."""
+    """A runner without a JVM: `alone` and `whole` are the results of single tests and of suites."""
 
     def __init__(self, directory: Path, alone: Suites, whole: Suites, **options: Any) -> None:
         spark: Any = SimpleNamespace(directory=directory, class_of=lambda suite: f"org.{suite}")
@@ -49,20 +49,20 @@ def test_only_failed_tests_run_without_tamis(tmp_path: Path) -> None:
     assert off["S"] == {"b": PASSED}
 
 
-def test_test_that_fails_alone_runs_with_its_suite(tmp_path: Path) -> None:
+def test_test_that_fails_alone_runs_again_with_its_suite(tmp_path: Path) -> None:
     runner = Recorded(tmp_path, {"S": {"b": FAILED}}, {"S": {"a": PASSED, "b": PASSED}})
     off = runner.off(GROUP, {"S": {"a": PASSED, "b": FAILED}, "T": {"c": PASSED}})
     assert runner.runs == [{"S": ["b"]}, {"S": []}]
     assert off["S"] == {"a": PASSED, "b": PASSED}
 
 
-def test_suite_without_report_runs_whole_without_tamis(tmp_path: Path) -> None:
+def test_suite_without_report_runs_completely_without_tamis(tmp_path: Path) -> None:
     runner = Recorded(tmp_path, {}, {"S": {"a": PASSED}})
     assert runner.off(GROUP, {"T": {"c": PASSED}})["S"] == {"a": PASSED}
     assert runner.runs == [{"S": []}]
 
 
-def test_what_is_known_without_tamis_does_not_run_again(tmp_path: Path) -> None:
+def test_known_results_without_tamis_are_reused(tmp_path: Path) -> None:
     on = {"S": {"a": FAILED}, "T": {"c": PASSED}}
     Recorded(tmp_path, {"S": {"a": PASSED}}, {}).off(GROUP, on)
     later = Recorded(tmp_path, {}, {})
@@ -70,7 +70,7 @@ def test_what_is_known_without_tamis_does_not_run_again(tmp_path: Path) -> None:
     assert later.runs == []
 
 
-def test_fresh_run_forgets_what_was_known(tmp_path: Path) -> None:
+def test_fresh_run_ignores_known_results(tmp_path: Path) -> None:
     on = {"S": {"a": FAILED}, "T": {"c": PASSED}}
     Recorded(tmp_path, {"S": {"a": PASSED}}, {}).off(GROUP, on)
     later = Recorded(tmp_path, {"S": {"a": PASSED}}, {}, fresh=True)
@@ -85,7 +85,7 @@ def test_full_run_runs_every_suite_without_tamis(tmp_path: Path) -> None:
     assert off == {"S": {"a": PASSED}, "T": {"c": FAILED}}
 
 
-def test_selected_tests_are_kept_apart_from_the_whole_suite(tmp_path: Path) -> None:
+def test_selected_tests_are_stored_separately_from_the_whole_suite(tmp_path: Path) -> None:
     on = {"S": {"a": FAILED}}
     some = Group("g", ("S",), ("a", "b"))
     Recorded(tmp_path, {"S": {"a": PASSED}}, {}).off(some, on)
@@ -95,11 +95,11 @@ def test_selected_tests_are_kept_apart_from_the_whole_suite(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("mode", ["on", "off"])
-def test_results_are_kept_between_runs(tmp_path: Path, mode: str) -> None:
-    found = {"S": {"a": PASSED}, "T": {"c": FAILED}}
-    runner = Recorded(tmp_path, {}, found, full=True)
+def test_results_are_stored_between_runs(tmp_path: Path, mode: str) -> None:
+    results = {"S": {"a": PASSED}, "T": {"c": FAILED}}
+    runner = Recorded(tmp_path, {}, results, full=True)
     if mode == "on":
         runner.on(GROUP)
     else:
-        runner.off(GROUP, found)
-    assert Recorded(tmp_path, {}, {}).kept(mode, GROUP) == found
+        runner.off(GROUP, results)
+    assert Recorded(tmp_path, {}, {}).kept(mode, GROUP) == results

@@ -1,4 +1,4 @@
-"""Tables that index themselves: what is read, and which files it is believed of."""
+"""Automatic indexing: which footers are read, and for which files they are used."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def request(root: Path, tmp_path: Path, **index: Any) -> PlanRequest:
 
 
 def kept(scan: ScanInput) -> list[bool]:
-    """The files that `a > 3` keeps, in listing order."""
+    """Return the files that `a > 3` keeps, in listing order."""
     predicate = Compare(Comparison.GREATER, A, Literal(3, LONG))
     decision = decide([predicate], scan.segments, 2)
-    found: list[bool] = decision.kept.tolist()
-    return found
+    flags: list[bool] = decision.kept.tolist()
+    return flags
 
 
-def test_table_without_an_index_prunes(root: Path, tmp_path: Path) -> None:
-    asked = request(root, tmp_path)
-    assert kept(ParquetTables().open_scan(asked)) == [True, True]
-    assert kept(SelfIndexingTables(tmp_path / "scratch").open_scan(asked)) == [False, True]
+def test_table_without_an_index_is_pruned(root: Path, tmp_path: Path) -> None:
+    plan_request = request(root, tmp_path)
+    assert kept(ParquetTables().open_scan(plan_request)) == [True, True]
+    assert kept(SelfIndexingTables(tmp_path / "scratch").open_scan(plan_request)) == [False, True]
 
 
 def test_listing_is_indexed_once(root: Path, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_listing_is_indexed_once(root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["size", "mtime"])
 def test_file_changed_since_the_listing_is_kept(root: Path, tmp_path: Path, change: str) -> None:
-    asked = request(root, tmp_path)
+    plan_request = request(root, tmp_path)
     file = root / "1.parquet"
     status = file.stat()
     if change == "size":
@@ -80,17 +80,17 @@ def test_file_changed_since_the_listing_is_kept(root: Path, tmp_path: Path, chan
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     else:
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns + 10**9))
-    assert kept(SelfIndexingTables(tmp_path / "scratch").open_scan(asked)) == [True, True]
+    assert kept(SelfIndexingTables(tmp_path / "scratch").open_scan(plan_request)) == [True, True]
 
 
-def test_rewritten_file_is_indexed_anew(root: Path, tmp_path: Path) -> None:
+def test_rewritten_file_is_indexed_again(root: Path, tmp_path: Path) -> None:
     tables = SelfIndexingTables(tmp_path / "scratch")
     assert kept(tables.open_scan(request(root, tmp_path))) == [False, True]
     write(root / "1.parquet", 7, 8, 9)
     assert kept(tables.open_scan(request(root, tmp_path))) == [True, True]
 
 
-def test_index_of_the_table_goes_first(root: Path, tmp_path: Path) -> None:
+def test_existing_index_of_the_table_takes_precedence(root: Path, tmp_path: Path) -> None:
     index = LocalIndex(root, spark_schema(a="long"), tmp_path / "built")
     index.build()
     tables = SelfIndexingTables(tmp_path / "scratch")
@@ -101,7 +101,7 @@ def test_index_of_the_table_goes_first(root: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "scratch").exists()
 
 
-def test_disabled_index_is_not_made(root: Path, tmp_path: Path) -> None:
+def test_disabled_index_is_not_built(root: Path, tmp_path: Path) -> None:
     tables = SelfIndexingTables(tmp_path / "scratch")
     scan = tables.open_scan(request(root, tmp_path, enabled=False))
     assert kept(scan) == [True, True]
@@ -125,15 +125,15 @@ def test_column_with_a_default_is_not_null_in_files_without_it(root: Path, tmp_p
     assert kept(scan) == [True, True]
 
 
-def test_use_tables_answers_later_requests(
+def test_use_tables_applies_to_later_requests(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "_open", ParquetTables())  # put back afterwards
+    monkeypatch.setattr(parquet, "_open", ParquetTables())  # restored afterwards
     use_tables(SelfIndexingTables(tmp_path / "scratch"))
     assert kept(parquet.open_scan(request(root, tmp_path))) == [False, True]
 
 
-def test_schema_of_a_file_that_spark_did_not_write(tmp_path: Path) -> None:
+def test_schema_of_a_foreign_file_is_inferred(tmp_path: Path) -> None:
     table = pa.table(
         {
             "i": pa.array([1], pa.int32()),

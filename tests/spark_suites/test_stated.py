@@ -1,4 +1,4 @@
-"""The stated suites and the list of excused tests."""
+"""The list of suites and the list of excused tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUPS = (
 )
 
 
-def test_names_of_groups_and_suites_choose() -> None:
+def test_groups_and_suites_are_selected_by_name() -> None:
     assert chosen(GROUPS, []) == GROUPS
     assert chosen(GROUPS, ["joins"]) == GROUPS[:1]
     assert chosen(GROUPS, ["JoinSuite"]) == (Group("joins", ("JoinSuite",)),)
@@ -27,7 +27,7 @@ def test_unknown_name_is_an_error() -> None:
         chosen(GROUPS, ["JoinSuite", "NoSuite"])
 
 
-def test_entry_names_tests_or_patterns() -> None:
+def test_entry_matches_tests_by_name_or_pattern() -> None:
     exact = PlanShape("S", "a (b)", False, "why")
     pattern = PlanShape("S", "a .*", True, "why")
     assert exact.matches("S", "a (b)")
@@ -51,11 +51,11 @@ def test_incomplete_entry_is_an_error(tmp_path: Path, entry: str, message: str) 
         read_plan_shapes(file)
 
 
-def test_every_excused_test_belongs_to_a_stated_suite() -> None:
+def test_every_excused_test_belongs_to_a_listed_suite() -> None:
     stated = {suite for group in read_groups() for suite in group.suites}
     assert {shape.suite for shape in read_plan_shapes()} <= stated
 
 
-def test_each_suite_is_stated_once() -> None:
+def test_each_suite_is_listed_once() -> None:
     times = Counter(suite for group in read_groups() for suite in group.suites)
     assert [suite for suite, n in times.items() if n > 1] == []

@@ -1,4 +1,4 @@
-"""Expression documents: what is understood, and that nothing is refused."""
+"""Expression documents of Catalyst: what is understood; no document raises an error."""
 
 from __future__ import annotations
 
@@ -135,17 +135,17 @@ def test_document_is_understood(document: dict[str, Any], expr: Expr) -> None:
         call("Year", A, data_type="integer", o=[1]),
     ],
 )
-def test_what_is_malformed_is_opaque(document: Any) -> None:
+def test_malformed_document_is_opaque(document: Any) -> None:
     assert isinstance(decode(document), Opaque)
 
 
-def test_what_is_not_understood_leaves_the_rest_useful() -> None:
+def test_opaque_part_leaves_the_other_conjuncts_usable() -> None:
     strange = {"n": "col", "p": ["b"], "t": "string collate UTF8_LCASE"}
     decoded = decode(call("And", call("IsNull", A), call("IsNull", strange)))
     assert decoded == And((IsNull(a), IsNull(Opaque("<not understood>", (("b",),)))))
 
 
-def test_columns_of_what_is_not_understood_are_kept() -> None:
+def test_opaque_expressions_keep_their_columns() -> None:
     document = call("EqualTo", A, {"n": "opaque", "sql": "x", "cols": [["s", "x"]]}, FIVE)
     assert decode(document) == Opaque("<not understood>", (("a",), ("s", "x")))
 
@@ -160,10 +160,10 @@ def test_depth_is_bounded() -> None:
     assert isinstance(node, Opaque)
 
 
-def test_zones_are_told_once_for_all_documents_of_a_request() -> None:
+def test_zones_are_sent_once_for_all_documents_of_a_request() -> None:
     hour = call("Hour", A, data_type="integer", timeZoneId="Asia/Tokyo")
-    told = call("EqualTo", hour, {"n": "lit", "t": "integer", "v": 5})
-    first, second = decode_conjuncts([told | {"zones": {"Asia/Tokyo": "32400;"}}, told])
+    comparison = call("EqualTo", hour, {"n": "lit", "t": "integer", "v": 5})
+    first, second = decode_conjuncts([comparison | {"zones": {"Asia/Tokyo": "32400;"}}, comparison])
     assert first == second
     assert isinstance(first, Compare)
     assert isinstance(first.left, Call)
@@ -173,12 +173,12 @@ def test_zones_are_told_once_for_all_documents_of_a_request() -> None:
 @pytest.mark.parametrize(
     "zones", [None, 5, [], {"Asia/Tokyo": 5}, {"x": "y"}, {"Asia/Tokyo": None}]
 )
-def test_zones_that_make_no_sense_are_left_aside(zones: Any) -> None:
+def test_malformed_zones_are_ignored(zones: Any) -> None:
     hour = call("Hour", A, data_type="integer", timeZoneId="Asia/Tokyo")
     assert decode(hour | {"zones": zones}) == decode(hour)
 
 
-def test_calendar_interval_is_a_constant_and_no_result() -> None:
+def test_calendar_interval_is_accepted_as_constant_but_not_as_result() -> None:
     written = {"n": "lit", "t": "interval", "v": [1, -2, 3]}
     assert decode(written) == Literal(CalendarInterval(1, -2, 3), CALENDAR_INTERVAL)
     for wrong in ([1, 2], [1, 2, "3"], [1 << 31, 0, 0], [0, 0, 1 << 63], {}, 5):
@@ -186,7 +186,7 @@ def test_calendar_interval_is_a_constant_and_no_result() -> None:
     assert isinstance(decode(call("Add", A, data_type="interval")), Opaque)
 
 
-def test_conjuncts_are_read_one_by_one() -> None:
+def test_conjuncts_are_decoded_independently() -> None:
     assert decode_conjuncts([A, None]) == [a, Opaque("<not understood>")]
     assert decode_conjuncts({"not": "a list"}) == []
 
@@ -215,9 +215,9 @@ def test_decoding_never_raises(document: dict[str, Any], node: str, name: str, t
 
 
 @given(st.randoms(use_true_random=False))
-def test_what_is_written_is_read_back(random: Random) -> None:
+def test_written_document_is_read_back(random: Random) -> None:
     predicate = random_predicate(random, random_case(random, containers=1).columns)
-    assume("<>" not in repr(predicate))  # Catalyst writes it as NOT (=)
+    assume("<>" not in repr(predicate))  # Catalyst writes <> as NOT (=)
     assert repr(decode(json.loads(json.dumps(encode(predicate))))) == repr(predicate)
 
 
@@ -232,14 +232,14 @@ _CALLS = {
 
 
 def type_name(data_type: DataType | None) -> str:
-    """Spark's name of a type; which fields an interval has is not kept."""
+    """Return Spark's name of a type; the fields of an interval type are not preserved."""
     fields = {"day_time_interval": "day to second", "year_month_interval": "year to month"}
     field = fields.get(str(data_type))
     return str(data_type) if field is None else f"interval {field}"
 
 
 def encode(expr: Expr) -> dict[str, Any]:
-    """What the shim writes for an expression."""
+    """Return the document that the shim writes for an expression."""
     match expr:
         case Literal(value=value, type=data_type):
             return {"n": "lit", "t": type_name(data_type), "v": encode_value(value)}
@@ -288,11 +288,11 @@ def encode_value(value: Any) -> Any:
             return value
 
 
-def test_a_function_of_the_user_is_a_call_with_a_prefix() -> None:
+def test_user_defined_function_is_a_call_with_a_prefix() -> None:
     column = {"n": "col", "p": ["x"], "t": "long"}
     document = {"n": "call", "f": "udf:tens", "t": "long", "sql": "tens(x)", "a": [column]}
     call = decode({**document, "o": {"body": "abc"}})
     assert call == Call("udf:tens", (Column(("x",), LONG),), (("body", "abc"),), LONG)
     assert to_sql(call) == "tens(x)"
-    # Of a type that is not compared: opaque, by its text.
+    # A result type that tamis does not compare: opaque, with its text.
     assert decode({**document, "t": "array<int>"}) == Opaque("tens(x)", (("x",),))

@@ -1,4 +1,4 @@
-"""Requests and answers: the version comes first, and failures name what is wrong."""
+"""Requests and answers: the version is checked first, and errors name the invalid field."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_request_is_read() -> None:
     assert request.conjuncts == [{"n": "lit", "t": "boolean", "v": True}]
 
 
-def test_fields_that_are_new_are_passed_over() -> None:
+def test_unknown_fields_are_ignored() -> None:
     assert read_request(json.dumps(REQUEST | {"later": 1})).id == "q1"
 
 
 @pytest.mark.parametrize("version", [0, 2, None])
-def test_other_versions_are_refused_before_anything_else(version: int | None) -> None:
+def test_other_versions_are_rejected_before_other_fields_are_read(version: int | None) -> None:
     with pytest.raises(WireVersionError, match="this package speaks 1"):
         read_request(json.dumps({"version": version, "snapshot": "of another form"}))
 
@@ -97,11 +97,11 @@ def decoded(kept: Kept, files: int) -> list[bool]:
 
 
 @given(st.lists(st.booleans(), max_size=300))
-def test_kept_files_are_written_in_full(kept: list[bool]) -> None:
+def test_kept_files_round_trip(kept: list[bool]) -> None:
     assert decoded(encode_kept(np.array(kept, np.bool_)), len(kept)) == kept
 
 
-def test_scattered_files_are_a_bitmap() -> None:
+def test_scattered_files_are_written_as_a_bitmap() -> None:
     assert isinstance(encode_kept(np.arange(1_000) % 2 == 0), KeptBitmap)
 
 
@@ -124,5 +124,5 @@ def test_row_groups_are_packed_little_endian(ranges: list[tuple[int, int, int]])
     assert answer["row_groups"]["total"] is None
 
 
-def test_a_shim_that_does_not_ask_for_row_groups_gets_none() -> None:
+def test_row_groups_are_omitted_unless_requested() -> None:
     assert read_request(json.dumps(REQUEST)).row_groups is False

@@ -1,11 +1,11 @@
 """The grammar of random queries: one method of `Grammar` for each production.
 
-A production returns a tree of SQL (tests.differential.tree) and, where it is a relation or a query,
-its columns. Every name that a statement gives is new, so that a part keeps its meaning wherever
-shrinking moves it. The grammar avoids what Spark does not define: inner LIMITs sort by all columns,
-window functions order by columns that decide, sums are of exact numbers.
+A production returns a tree of SQL (tests.differential.tree), and its columns if it is a relation or
+a query. Every name in a statement is unique, so a part keeps its meaning wherever shrinking moves
+it. The grammar avoids results that Spark does not define: inner LIMITs sort by all columns, window
+functions order by columns that decide the result, and sums are over exact numbers.
 
-`Grammar` inherits from one class for each subject, and a subject may use those before it:
+`Grammar` inherits from one class for each subject. A subject may use the subjects before it:
 
     scope         columns in scope and the families of their types
     productions   random draws, new names, the tables

@@ -37,7 +37,7 @@ class Conditions(Expressions):
         )  # fmt: skip
 
     def comparison(self, scope: Columns) -> Node:
-        """A column, or an expression over it, against a constant or another column."""
+        """A column, or an expression over it, compared with a constant or another column."""
         column = self.rng.choice(scope)
         left = self.nullish(column, scope) if self.chance(0.3) else node(column.family, column.sql)
         others = [c for c in scope if c.family in kin_of(column.family) and c is not column]
@@ -49,11 +49,11 @@ class Conditions(Expressions):
         return node("pred", left, f" {self.rng.choice(COMPARISONS)} ", right)
 
     def null_test(self, scope: Columns) -> Node:
-        """IS NULL and its opposite."""
+        """IS NULL or IS NOT NULL."""
         return node("pred", f"{self.rng.choice(scope).sql} IS {self.rng.choice(['', 'NOT '])}NULL")
 
     def membership(self, scope: Columns) -> Node:
-        """IN a list."""
+        """[NOT] IN with a list."""
         column = self.rng.choice(scope)
         values = tuple(
             self.constant(column.family, (column,)) for _ in range(self.rng.choice([1, 2, 4]))
@@ -68,7 +68,7 @@ class Conditions(Expressions):
                     self.constant(column.family, (column,)))  # fmt: skip
 
     def pair(self, left: Columns, right: Columns) -> Node:
-        """A key of one side equals a key of the other."""
+        """A key of one side that equals a key of the other side."""
         pairs = [(a, b) for a in left for b in right
                  if b.family in kin_of(a.family) and a.family != "bool"]  # fmt: skip
         preferred = [(a, b) for a, b in pairs if a.is_key and b.is_key]
@@ -116,13 +116,13 @@ class Conditions(Expressions):
         )
 
     def against_scalar(self, scope: Columns, depth: int) -> Node:
-        """A column against the value of a subquery."""
+        """A column compared with the value of a subquery."""
         column = self.rng.choice(scope)
         value = self.scalar(column.family, scope, depth)
         return node("pred", f"{column.sql} {self.rng.choice(COMPARISONS)} ", value)
 
     def base_filter(self, table: RandomTable) -> Node:
-        """A predicate right over a table, whose columns have no alias."""
+        """A predicate directly over a table, whose columns have no alias."""
         if self.chance(0.65):
             low = self.rng.randint(-1, max(table.rows, 1))
             high = low + self.rng.choice([3, 3, 10, 20, 40])
@@ -137,10 +137,10 @@ class Conditions(Expressions):
         if self.chance(0.5):
             text = edge_predicate(self.rng, table)
         elif self.chance(0.15):
-            found = [t.format(leaf.sql) for leaf in table.leaves
+            texts = [t.format(leaf.sql) for leaf in table.leaves
                      for t in EXPRESSIONS.get(leaf.kind.sql, [])]  # fmt: skip
-            if found:
-                text = self.computed(self.rng.choice(found), table)
+            if texts:
+                text = self.computed(self.rng.choice(texts), table)
         return node("pred", f"({text})")
 
     def computed(self, value: str, table: RandomTable) -> str:
@@ -158,7 +158,7 @@ class Conditions(Expressions):
         )
 
     def scalar(self, family: str, scope: Columns, depth: int) -> Node:
-        """(SELECT max(…) FROM …), at times correlated."""
+        """(SELECT max(…) FROM …), sometimes correlated."""
         source, inner = self.base() if depth < 2 else self.relation(depth - 1)
         partners = [c for c in inner if c.family == family and c.family != "bool"]
         if not partners:

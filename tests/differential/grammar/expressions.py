@@ -21,16 +21,16 @@ class Expressions(Productions):
         ]
 
     def expressions(self, scope: Columns, count: int) -> list[tuple[Node, Column]]:
-        """Some expressions."""
+        """Several expressions."""
         return [self.expression(f, scope, 0) for f in self.some_families(scope, count)]
 
     def expression(self, family: str, scope: Columns, depth: int) -> tuple[Node, Column]:
-        """An expression of the family, and what is known of its values."""
-        found = [c for c in scope if c.family == family]
-        if not found:
+        """An expression of the family, and a column that describes its values."""
+        columns = [c for c in scope if c.family == family]
+        if not columns:
             return self.converted(family, scope), Column("", family)
-        keys = [c for c in found if c.is_key]
-        column = self.rng.choice(keys if keys and self.chance(0.6) else found)
+        keys = [c for c in columns if c.is_key]
+        column = self.rng.choice(keys if keys and self.chance(0.6) else columns)
         kind = self.rng.random()
         if kind < 0.5:
             return node(family, column.sql), column
@@ -41,7 +41,7 @@ class Expressions(Productions):
         return self.computation(column), replace(column, is_key=column.is_key and family == "int")
 
     def nullish(self, column: Column, scope: Columns) -> Node:
-        """An expression that turns NULL into something, or something into NULL."""
+        """An expression that may turn NULL into a value, or a value into NULL."""
         e, value, other, marker = self.operands(column, scope)
         if self.chance(0.6):
             return self.filled(column, scope)
@@ -57,7 +57,7 @@ class Expressions(Productions):
         return Node(column.family, parts, (e,))
 
     def filled(self, column: Column, scope: Columns) -> Node:
-        """An expression with a constant in the place of NULL."""
+        """An expression that replaces NULL with a constant."""
         e, value, other, marker = self.operands(column, scope)
         parts: tuple[Tree | str, ...] = self.rng.choice(
             [
@@ -75,16 +75,16 @@ class Expressions(Productions):
         return Node(column.family, parts, (e,))
 
     def operands(self, column: Column, scope: Columns) -> tuple[str, Node, str, str]:
-        """The column, a constant, a column of the family, any column."""
+        """The column, a constant, a column of the same family, any column."""
         value = self.constant(column.family, (column, *scope))
-        if column.is_key and self.chance(0.75):  # more likely a key elsewhere than here
+        if column.is_key and self.chance(0.75):  # prefer keys of another relation
             value = self.small_constant(column.family)
         same = [c.sql for c in scope if c.family == column.family]
         other = self.rng.choice(same) if same else column.sql
         return column.sql, value, other, self.rng.choice(scope).sql
 
     def computation(self, column: Column) -> Node:
-        """A function of the column that stays in its family."""
+        """A function of the column whose result stays in its family."""
         e = column.sql
         by_family = {
             "int": [
@@ -117,13 +117,13 @@ class Expressions(Productions):
             "int": (("bool", "INT"),),
         }
         for source, target in casts.get(family, ()):
-            found = [c for c in scope if c.family == source]
-            if found and self.chance(0.8):
-                return node(family, f"CAST({self.rng.choice(found).sql} AS {target})")
+            columns = [c for c in scope if c.family == source]
+            if columns and self.chance(0.8):
+                return node(family, f"CAST({self.rng.choice(columns).sql} AS {target})")
         return self.constant(family, scope)
 
     def constant(self, family: str, scope: Columns) -> Node:
-        """A literal of the family, mostly a value of one of the columns."""
+        """A literal of the family, usually a value of one of the columns."""
         samples = [s for c in scope if c.family == family for s in c.samples]
         if samples and self.chance(0.7):
             return node(family, self.rng.choice(samples))
@@ -143,7 +143,7 @@ class Expressions(Productions):
         return node(family, self.rng.choice(pool[family]))
 
     def small_constant(self, family: str) -> Node:
-        """A key that some table has, or one out of the common domain."""
+        """A key that some table has, or one outside of the common domain."""
         number = self.rng.choice(
             [-1, 0, *self.rng.choices(self.keys, k=4), self.rng.randint(0, 90)]
         )
@@ -151,11 +151,11 @@ class Expressions(Productions):
         return node(family, text.get(family, f"{number}L"))
 
     def small(self, scope: Columns) -> str:
-        """A whole number that is small, whatever the order of a sum."""
-        found = [c for c in scope if c.family == "int"]
-        if not found:
+        """A small integer, so that sums are exact in any order."""
+        columns = [c for c in scope if c.family == "int"]
+        if not columns:
             return "1"
-        column = self.rng.choice([c for c in found if c.is_key] or found)
+        column = self.rng.choice([c for c in columns if c.is_key] or columns)
         return f"CAST({column.sql} AS BIGINT) % 1000"
 
     def call(self, scope: Columns) -> tuple[Node, Column]:

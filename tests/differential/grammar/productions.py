@@ -1,4 +1,4 @@
-"""What all productions share: random draws, new names, the tables."""
+"""The base of all productions: random draws, new names, the tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Productions(ABC):
     def __init__(
         self, rng: random.Random, tables: Sequence[RandomTable], only: Sequence[str] = ()
     ) -> None:
-        """Draw from `rng` over `tables`; `only`: names of productions that statements start with."""
+        """Draw from `rng` over `tables`; `only`: the productions that statements start with."""
         self.rng = rng
         self.only = only
         self.tables = tables
@@ -31,16 +31,16 @@ class Productions(ABC):
         self.products = 0
 
     def name(self, letter: str) -> str:
-        """A name that the statement has not given yet."""
+        """A name that is unique in the statement."""
         self.names += 1
         return f"{letter}{self.names}"
 
     def chance(self, share: float) -> bool:
-        """True, that often."""
+        """True with this probability."""
         return self.rng.random() < share
 
     def one_of(self, *weighted: tuple[int, Callable[[], T]]) -> T:
-        """What one of these productions gives, drawn by weight."""
+        """The result of one of these productions, drawn by weight."""
         weights = [weight for weight, _ in weighted]
         return self.rng.choices([make for _, make in weighted], weights)[0]()
 
@@ -48,7 +48,7 @@ class Productions(ABC):
         """One of the tables."""
         return self.rng.choice(list(self.tables))
 
-    # Productions that those of earlier modules need
+    # Productions that earlier modules need.
 
     @abstractmethod
     def query(self, depth: int, want: Sequence[str] | None = None) -> tuple[Node, Columns]:
@@ -56,11 +56,11 @@ class Productions(ABC):
 
     @abstractmethod
     def relation(self, depth: int) -> tuple[Node, Columns]:
-        """Anything that FROM may name."""
+        """Any relation that FROM accepts."""
 
     @abstractmethod
     def base(self, filtered: float | None = None) -> tuple[Node, Columns]:
-        """A table, or what WITH names."""
+        """A table, or a name that WITH defines."""
 
     @abstractmethod
     def condition(self, scope: Columns, depth: int) -> Node:

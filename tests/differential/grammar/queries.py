@@ -1,4 +1,4 @@
-"""SELECT in its forms: grouped, windowed, set operations, joins above joins."""
+"""SELECT in its forms: grouped, windowed, set operations, nested joins."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.differential.tree import Items, Node, Tree, node
 
 
 class Queries(Relations):
-    """SELECT in its forms: grouped, windowed, set operations, joins above joins."""
+    """SELECT in its forms: grouped, windowed, set operations, nested joins."""
 
     def query(self, depth: int, want: Sequence[str] | None = None) -> tuple[Node, Columns]:
-        """A query with these families of columns, or with any."""
+        """A query with columns of these families, or of any."""
         if depth > 0 and self.chance(0.18):
             return self.set_operation(depth, want)
         if want is not None:
@@ -30,7 +30,7 @@ class Queries(Relations):
         )
 
     def set_operation(self, depth: int, want: Sequence[str] | None) -> tuple[Node, Columns]:
-        """Two queries, as sets or as bags."""
+        """A set operation of two queries, with or without ALL."""
         families = want or [self.rng.choice(["int", "int", "dec", "str", "date", "ts", "dbl"])
                             for _ in range(self.rng.choice([1, 2, 2]))]  # fmt: skip
         left, columns = self.query(depth - 1, families)
@@ -61,7 +61,7 @@ class Queries(Relations):
                     self.where(scope, depth)), columns  # fmt: skip
 
     def items(self, made: Sequence[tuple[Node, Column]]) -> tuple[tuple[Tree, ...], Columns]:
-        """Expressions with new names, and the columns that they become."""
+        """Expressions with new names, and the resulting columns."""
         names = [self.name("c") for _ in made]
         listed = tuple(node("item", e, f" AS {n}") for (e, _), n in zip(made, names, strict=True))
         return listed, tuple(replace(c, sql=n) for (_, c), n in zip(made, names, strict=True))
@@ -75,7 +75,7 @@ class Queries(Relations):
                     self.where(scope, depth)), columns  # fmt: skip
 
     def aggregate(self, depth: int) -> tuple[Node, Columns]:
-        """Aggregates over everything."""
+        """Aggregates over all rows."""
         source, scope = self.relation(depth)
         made = [self.call(scope) for _ in range(self.rng.choice([1, 1, 2, 3]))]
         listed, columns = self.items(made)
@@ -85,7 +85,7 @@ class Queries(Relations):
 
     def grouped(self, depth: int) -> tuple[Node, Columns]:
         """GROUP BY columns, or ROLLUP, CUBE and GROUPING SETS of them."""
-        if self.chance(0.5):  # over expressions: in a query of their own, by name
+        if self.chance(0.5):  # over expressions, which an inner query names
             below, made = self.plain(depth)
             alias = self.name("q")
             source, scope = node("rel", "(", below, f") {alias}"), qualified(made, alias)
@@ -117,7 +117,7 @@ class Queries(Relations):
                     self.where(scope, depth), group, Items(" HAVING ", " AND ", having)), columns  # fmt: skip
 
     def having(self, scope: Columns) -> Node:
-        """A condition of groups."""
+        """A condition on groups."""
         call, column = self.call(scope)
         if self.chance(0.2):
             return node("pred", call, " IS NOT NULL")
@@ -129,7 +129,7 @@ class Queries(Relations):
         )
 
     def windowed(self, depth: int) -> tuple[Node, Columns]:
-        """Window functions; half of the time something is asked of them."""
+        """Window functions; half of the queries filter their results."""
         source, scope = self.relation(depth)
         made = [self.window(scope)]
         for family in self.some_families(scope, self.rng.choice([1, 2])):
@@ -150,7 +150,7 @@ class Queries(Relations):
                     Items(" WHERE ", " AND ", (condition,))), columns  # fmt: skip
 
     def window(self, scope: Columns) -> tuple[Node, Column]:
-        """A window function whose value ties do not change."""
+        """A window function whose value does not depend on ties."""
         parts = self.rng.sample(scope, min(len(scope), self.rng.choice([0, 1, 1])))
         by = self.rng.choice(scope)
         argument = self.small(scope)
@@ -172,7 +172,7 @@ class Queries(Relations):
         )
 
     def joined_again(self, depth: int) -> tuple[Node, Columns]:
-        """A table joined by a key that is computed above a join: the unknown member, and its kin."""
+        """A table joined by a key that is computed above another join, as in an unknown member."""
         below, columns, supplied = self.outer_join(depth)
         keys = [c for c in supplied if c.is_key] or list(supplied)
         column = self.rng.choice(keys)

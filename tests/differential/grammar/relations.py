@@ -1,4 +1,4 @@
-"""What FROM may name: tables, joins, derived tables."""
+"""Relations in FROM: tables, joins, derived tables."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ JOINS = [
 
 
 class Relations(Conditions):
-    """What FROM may name: tables, joins, derived tables."""
+    """Relations in FROM: tables, joins, derived tables."""
 
     def relation(self, depth: int) -> tuple[Node, Columns]:
-        """Anything that FROM may name."""
+        """Any relation that FROM accepts."""
         if depth <= 0:
             return self.base()
         return self.one_of(
@@ -38,7 +38,7 @@ class Relations(Conditions):
         )
 
     def base(self, filtered: float | None = None) -> tuple[Node, Columns]:
-        """A table, all of its rows or, that often, those of a filter; or what WITH names."""
+        """A table, filtered with probability `filtered`, or a name that WITH defines."""
         if self.ctes and filtered is None and self.chance(0.5):
             cte, columns = self.rng.choice(self.ctes)
             alias = self.name("t")
@@ -61,7 +61,7 @@ class Relations(Conditions):
         )  # fmt: skip
 
     def derived(self, depth: int) -> tuple[Node, Columns]:
-        """A query as a table, at times its first rows only."""
+        """A query as a table, sometimes only its first rows."""
         query, columns = self.query(depth - 1)
         alias = self.name("q")
         first: Tree | str = ""
@@ -107,7 +107,7 @@ class Relations(Conditions):
     def using(
         self, left: Node, right: Node, kind: str, column: str, both: Columns
     ) -> tuple[Node, Columns]:
-        """JOIN … USING, whose key is that of one side, or of either in a full join."""
+        """JOIN … USING. The key is that of one side, or of either side in a full join."""
         alias = self.name("q")
         name = self.name("c")
         key = next(c for c in both if c.sql.endswith(f".{column}"))
@@ -122,7 +122,7 @@ class Relations(Conditions):
         return node("rel", "(", inner, f") {alias}"), (replace(key, sql=f"{alias}.{name}"),)
 
     def outer_join(self, depth: int) -> tuple[Node, Columns, Columns]:
-        """An outer join of tables, its columns, and those of them that it may fill with NULL."""
+        """An outer join of tables, its columns, and the columns that it may fill with NULL."""
         kind = self.rng.choice(["LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
         sides = [self.base() if depth < 2 else self.relation(depth - 2) for _ in range(2)]
         few = 0 if kind == "RIGHT JOIN" else 1
@@ -136,7 +136,7 @@ class Relations(Conditions):
         return joined, (*left_scope, *right_scope), sides[few][1]
 
     def lateral(self, depth: int) -> tuple[Node, Columns]:
-        """A subquery that sees the columns of what stands before it."""
+        """A subquery that refers to the columns of the preceding relation."""
         left, scope = self.relation(depth - 1)
         right, inner = self.base()
         condition = self.pair(inner, scope)
@@ -177,7 +177,7 @@ class Relations(Conditions):
         )
 
     def unpivoted(self) -> tuple[Node, Columns]:
-        """UNPIVOT of two columns of a kind."""
+        """UNPIVOT of two columns of one kind."""
         table = self.table()
         alias, value, label = self.name("q"), self.name("c"), self.name("c")
         nulls = self.rng.choice(["INCLUDE", "EXCLUDE"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tests.differential.random_predicates import literal, near_edge
 from tests.differential.random_tables import RandomTable
 
-#: Types that behave alike in an expression, by their name in SQL.
+#: Types that behave alike in expressions, by their SQL name.
 FAMILIES = {
     **dict.fromkeys(["TINYINT", "SMALLINT", "INT", "BIGINT"], "int"),
     **dict.fromkeys(["FLOAT", "DOUBLE"], "dbl"),
@@ -20,7 +20,7 @@ FAMILIES = {
     "TIMESTAMP_NTZ": "ntz",
     "BOOLEAN": "bool",
 }
-#: Families whose values are compared with one another.
+#: Families whose values are compared with each other.
 KIN = [("int", "dec", "dbl"), ("date", "ts", "ntz"), ("str",), ("bool",), ("bin",)]
 
 
@@ -29,8 +29,8 @@ class Column:
     """A column in scope.
 
     Attributes:
-        sql: How it is written.
-        family: Its family of types.
+        sql: The SQL that refers to it.
+        family: The family of its type.
         samples: Literals of values that it may have.
         is_key: Whether its values are few, small, and shared with other tables.
     """
@@ -45,33 +45,33 @@ Columns = tuple[Column, ...]
 
 
 def family_of(sql_type: str) -> str:
-    """The family of a type."""
+    """Return the family of a type."""
     return FAMILIES[sql_type.partition("(")[0]]
 
 
 def kin_of(family: str) -> tuple[str, ...]:
-    """The families that values of this one are compared with."""
+    """Return the families that values of this one are compared with."""
     return next(each for each in KIN if family in each)
 
 
 def columns_of(rng: random.Random, table: RandomTable) -> Columns:
-    """The columns of a table, as yet without an alias."""
-    found = [Column("_row", "int", tuple(f"{n}L" for n in range(0, table.rows + 2, 3)), True)]
+    """Return the columns of a table, still without an alias."""
+    columns = [Column("_row", "int", tuple(f"{n}L" for n in range(0, table.rows + 2, 3)), True)]
     for leaf in table.leaves:
         samples = [literal(value, leaf.kind.sql) for value in leaf.samples]
         if leaf.edges:
             samples += [near_edge(rng, leaf) for _ in range(1 + len(samples) // 2)]
         is_key = leaf.sql in ("`k`", "`p`") and family_of(leaf.kind.sql) != "dbl"
-        found.append(Column(leaf.sql, family_of(leaf.kind.sql), tuple(samples), is_key))
-    return tuple(found)
+        columns.append(Column(leaf.sql, family_of(leaf.kind.sql), tuple(samples), is_key))
+    return tuple(columns)
 
 
 def keys_of(table: RandomTable) -> list[int]:
-    """Keys that rows of the table have."""
+    """Return keys that occur in the table."""
     (keys,) = (leaf.samples for leaf in table.leaves if leaf.sql == "`k`")
     return [int(value) for value in keys]
 
 
 def qualified(columns: Columns, alias: str) -> Columns:
-    """The columns under an alias."""
+    """Return the columns with an alias."""
     return tuple(replace(c, sql=f"{alias}.{c.sql}") for c in columns)

@@ -1,4 +1,4 @@
-"""Whole statements: what a run compares."""
+"""Whole statements, which a run compares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Statement:
 
     Attributes:
         query: The query without ORDER BY, LIMIT and OFFSET of the outermost SELECT.
-        order: Places of output columns to sort by, with direction, such as "2 DESC".
+        order: Positions of the output columns to sort by, with direction, such as "2 DESC".
         tail: LIMIT and OFFSET.
     """
 
@@ -27,25 +27,25 @@ class Statement:
 
     @property
     def whole(self) -> str:
-        """The query, all rows in any order."""
+        """The query without the tail: all rows in any order."""
         return str(self.query)
 
     @property
     def sql(self) -> str:
-        """The text that runs."""
+        """The complete SQL text."""
         return f"{self.query}{self.order}{self.tail}"
 
     @property
     def keys(self) -> list[int]:
-        """Which output columns the rows are sorted by, from 0."""
+        """The output columns that the rows are sorted by, counted from 0."""
         return [int(str(each).split()[0]) - 1 for each in self.order.items]
 
 
 class Grammar(Queries):
-    """Draws statements over tables. The same generator of random numbers draws the same ones."""
+    """Draws statements over tables. The same state of the generator draws the same statements."""
 
     def statement(self) -> Statement:
-        """A whole query."""
+        """A whole statement."""
         self.ctes, self.products, self.names = [], 0, 0
         depth = self.rng.choice([0, 0, 0, 1, 1, 1, 1, 2, 2, 3])
         productions: dict[str, tuple[int, Callable[[], tuple[Tree, Columns]]]] = {
@@ -71,11 +71,11 @@ class Grammar(Queries):
         return Statement(query, Items(" ORDER BY ", ", ", tuple(order)), Items("", "", tuple(tail)))
 
     def direction(self) -> str:
-        """How to sort."""
+        """A sort direction."""
         return self.rng.choice(["", "DESC", "ASC NULLS LAST", "DESC NULLS FIRST"])
 
     def filters(self) -> tuple[Tree, Columns]:
-        """The rows of several filters of one table: many predicates for the price of one statement."""
+        """The rows of several filters of one table: many predicates in one statement."""
         table = self.table()
         branches = tuple(
             node("query", f"SELECT {number} AS filter, _row FROM {table.name}",
@@ -85,36 +85,36 @@ class Grammar(Queries):
         return Items("", " UNION ALL ", branches, 1), (Column("", "int"), Column("", "int"))
 
     def of_statistics(self) -> tuple[Tree, Columns]:
-        """MIN, MAX and COUNT right over a table, which statistics may answer."""
+        """MIN, MAX and COUNT directly over a table, which statistics may answer."""
         table = self.table()
         columns = self.columns[table.name]
         partition = [c for c in columns if c.sql == table.partition]
-        found: list[Tree] = []
+        items: list[Tree] = []
         for _ in range(self.rng.choice([1, 1, 2, 3])):
             column = self.rng.choice(columns).sql
             call = self.rng.choice(["count(*)", f"count({column})", f"min({column})", f"max({column})",
                                     f"min({column})", f"max({column})"])  # fmt: skip
-            found.append(node("item", call, f" AS {self.name('c')}"))
+            items.append(node("item", call, f" AS {self.name('c')}"))
         if self.chance(0.06):
-            found.append(node("item", f"sum(_row) AS {self.name('c')}"))
+            items.append(node("item", f"sum(_row) AS {self.name('c')}"))
         if self.chance(0.05):
-            found.append(node("item", f"count(*) FILTER (WHERE _row > 5) AS {self.name('c')}"))
+            items.append(node("item", f"count(*) FILTER (WHERE _row > 5) AS {self.name('c')}"))
         where = () if self.chance(0.4) else (self.base_filter(table),)
         grouped: list[Tree] = []
         if partition and self.chance(0.5):
             grouped.append(node("clause", f" GROUP BY {table.partition}"))
             if self.chance(0.6):
-                found.append(node("item", f"{table.partition} AS {self.name('c')}"))
+                items.append(node("item", f"{table.partition} AS {self.name('c')}"))
             if self.chance(0.3):
                 grouped.append(node("clause", " HAVING count(*) > 3"))
         query = node(
-            "query", Items("SELECT ", ", ", tuple(found), 1), f" FROM {table.name}",
+            "query", Items("SELECT ", ", ", tuple(items), 1), f" FROM {table.name}",
             Items(" WHERE ", " AND ", where), Items("", "", tuple(grouped)),
         )  # fmt: skip
-        return query, tuple(Column("", "int") for _ in found)
+        return query, tuple(Column("", "int") for _ in items)
 
     def first_rows(self) -> tuple[Tree, Columns]:
-        """The first rows of a table by a key, then everything else as decides."""
+        """The first rows of a table by a key, with a tie-breaker, under other operators."""
         table = self.table()
         columns = self.columns[table.name]
         key = self.rng.choice(columns)
@@ -146,7 +146,7 @@ class Grammar(Queries):
         )  # fmt: skip
 
     def with_ctes(self, depth: int) -> tuple[Tree, Columns]:
-        """WITH, and a query that uses what it names, mostly more than once."""
+        """WITH, and a query that uses its names, usually more than once."""
         made: list[Tree] = []
         for _ in range(self.rng.choice([1, 1, 2])):
             query, columns = self.query(max(depth - 1, 0))
@@ -157,7 +157,7 @@ class Grammar(Queries):
         return node("query", Items("WITH ", ", ", tuple(made)), " ", query), columns
 
     def recursive(self) -> tuple[Tree, Columns]:
-        """WITH RECURSIVE: from a few keys to others, by the rows of a table, a few times."""
+        """WITH RECURSIVE: a few steps from some keys to others through the rows of a table."""
         name, alias = self.name("r"), self.name("x")
         table, scope = self.base()
         keys = [c for c in scope if c.is_key and c.family == "int"] or [

@@ -1,4 +1,4 @@
-"""Nodes of a document, for tests that write their own: in both of DuckDB's forms."""
+"""Nodes of a filter document in both of DuckDB's forms, for tests that write their own."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def node(expression_class: str, kind: str) -> dict[str, Any]:
         "expression_class": expression_class,
         "type": kind,
         "alias": "",
-        # 2**64 - 1, as it comes out of a reader whose numbers are all floating.
+        # 2**64 - 1, as a reader returns it that has only floating-point numbers.
         "query_location": 18446744073709552000,
     }
 

@@ -1,7 +1,7 @@
-"""Predicates in DuckDB's SQL, and what tamis reads in the documents that DuckDB plans for them.
+"""Predicates in DuckDB's SQL, and what tamis reads from the documents that DuckDB plans for them.
 
-Expectations are SQL text of the filters, in order. Where nothing is understood of a filter, or of a
-part of one, the text is in parentheses or a call, as in `(length(title) > 10)`: see OPAQUE.
+The expected values are the filters as SQL text, in order. A filter, or a part of one, that is not
+understood is in parentheses or a call, as in `(length(title) > 10)`; see OPAQUE.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CREATE TABLE t (
 )
 """
 
-#: Understood, as a whole or in part.
+#: Understood, completely or in part.
 UNDERSTOOD: Final[dict[str, list[str]]] = {
     "title = 'Y Combinator'": ["title = 'Y Combinator'"],
     "title IN ('a', 'b', 'c') OR score > 500.0": ["title IN ('a', 'b', 'c') OR score > 500.0F"],
@@ -93,7 +93,7 @@ UNDERSTOOD: Final[dict[str, list[str]]] = {
     ],
 }
 
-#: Not understood: DuckDB means something else by it than Spark would, or statistics say nothing.
+#: Not understood: Spark gives it another meaning than DuckDB, or statistics cannot decide it.
 OPAQUE: Final[dict[str, list[str]]] = {
     "b > 5.5e0": ["(CAST(b) > 5.5)"],
     "h = 170141183460469231731687303715884105727": ["(h = …)"],
@@ -121,7 +121,7 @@ OPAQUE: Final[dict[str, list[str]]] = {
     "random() < 0.5": ["(random() < 0.5)"],
 }
 
-#: What DuckDB 2.0 rewrites before a scan sees it.
+#: Predicates that DuckDB 2.0 rewrites before they reach a scan.
 FROM_2_0: Final[dict[str, list[str]]] = {
     "NOT (i BETWEEN 1 AND b)": ["i < 1 OR i > b"],
     "i IS NOT DISTINCT FROM NULL": ["i IS NULL"],

@@ -2,7 +2,7 @@
 
     python tests/wire/duckdb/generate.py
 
-writes documents/<major>.<minor>.json, one document a line.
+The result is documents/<major>.<minor>.json with one document per line.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Filter documents that DuckDB itself plans.
 
-Airport sends the filters that reach a scan. DuckDB's own plans show the same expressions where no
-scan takes them: above a LIMIT. There a column is a BOUND_REF, by its place in the rows of the LIMIT,
-which is its place in the table; Airport's is a BOUND_COLUMN_REF by its place in the scan. That is
-the only thing which is written differently here.
+Airport sends the filters that reach a scan. DuckDB's own plans contain the same expressions if no
+scan takes them: above a LIMIT. There a column is a BOUND_REF with its position in the rows of the
+LIMIT, which is its position in the table. Airport writes a BOUND_COLUMN_REF with the position in
+the scan. This module converts one into the other; nothing else differs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import duckdb
 
-#: Later stages, which filters on the way to a scan do not see, or which move columns.
+#: Optimizers that run after filters reach a scan, or that move columns.
 _DISABLED = (
     "column_lifetime,common_subexpressions,compressed_materialization,empty_result_pullup,"
     "in_clause,late_materialization,limit_pushdown,reorder_filter,statistics_propagation,"
@@ -25,7 +25,7 @@ _DISABLED = (
 
 
 def prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    """Settings under which `planned_filters` is asked."""
+    """Apply the settings that `planned_filters` requires."""
     connection.execute("SET disabled_optimizers = ?", [_DISABLED])
     connection.execute("SET TimeZone = 'UTC'")
 
@@ -33,7 +33,7 @@ def prepare(connection: duckdb.DuckDBPyConnection) -> None:
 def planned_filters(
     connection: duckdb.DuckDBPyConnection, table: str, predicate: str, *, optimize: bool = True
 ) -> dict[str, Any] | None:
-    """The document of `SELECT … FROM table WHERE predicate`; None if no filter is left to see."""
+    """Return the document of `SELECT … FROM table WHERE predicate`; None if no filter remains."""
     query = f"SELECT * FROM (SELECT * FROM {table} LIMIT 1000000000) WHERE {predicate}"
     switch = "true" if optimize else "false"
     statement = f"SELECT json_serialize_plan(?, optimize := {switch})"
@@ -41,12 +41,12 @@ def planned_filters(
     plan = json.loads(re.sub(r'(?<="value":)NAN\b', "NaN", text))
     if plan["error"]:
         raise ValueError(plan["error_message"])
-    found = [node["expressions"] for node in _nodes(plan) if node.get("type") == "LOGICAL_FILTER"]
-    if len(found) != 1:
+    filters = [node["expressions"] for node in _nodes(plan) if node.get("type") == "LOGICAL_FILTER"]
+    if len(filters) != 1:
         return None
     names = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
     return {
-        "filters": [_as_column_refs(each) for each in found[0]],
+        "filters": [_as_column_refs(each) for each in filters[0]],
         "column_binding_names_by_index": names,
     }
 

@@ -1,4 +1,4 @@
-"""What is understood of filter documents, in which words; and that nothing is refused."""
+"""Filter documents: what is understood and how it is written; no document raises an error."""
 
 from __future__ import annotations
 
@@ -61,17 +61,19 @@ def expected(version: str, predicate: str) -> list[str]:
 @pytest.mark.parametrize("predicate", CASES)
 @pytest.mark.parametrize("version", PLANNED)
 def test_planned_document_is_read(version: str, predicate: str) -> None:
-    found = PLANNED[version][predicate]
-    assert [to_sql(each) for each in from_duckdb(found)] == expected(version, predicate)
-    assert [to_sql(each) for each in from_duckdb(json.dumps(found))] == expected(version, predicate)
+    planned = PLANNED[version][predicate]
+    assert [to_sql(each) for each in from_duckdb(planned)] == expected(version, predicate)
+    assert [to_sql(each) for each in from_duckdb(json.dumps(planned))] == expected(
+        version, predicate
+    )
 
 
-def test_documents_of_both_forms_are_there() -> None:
+def test_documents_of_both_forms_exist() -> None:
     assert list(PLANNED) == ["1.5", "2.0"]
     assert all(list(documents) == list(CASES) for documents in PLANNED.values())
 
 
-def test_installed_duckdb_plans_the_documents_kept_here() -> None:
+def test_stored_documents_equal_those_of_the_installed_duckdb() -> None:
     connection = duckdb.connect()
     connection.execute(TABLE)
     prepare(connection)
@@ -120,7 +122,9 @@ strings = [constant("VARCHAR", each) for each in "abc"]
         ),
     ],
 )
-def test_examples_of_the_airport_page(filters: Any, names: list[str], sql: list[str]) -> None:
+def test_examples_of_the_airport_page_are_understood(
+    filters: Any, names: list[str], sql: list[str]
+) -> None:
     assert read(*filters, names=names) == sql
 
 
@@ -187,21 +191,21 @@ def test_constant_is_understood(data_type: Any, value: Any, sql: str) -> None:
         (decimal(9, 2), "1.50"),
         (decimal(39, 2), 1),
         ("DATE", 1 << 31),
-        ("TIMESTAMP_S", (1 << 63) - 1),  # infinity, in a unit of its own
+        ("TIMESTAMP_S", (1 << 63) - 1),  # infinity, in another unit
         ("VARCHAR", "\ud800"),
         ("VARCHAR", {"base64": "/w=="}),
         ("VARCHAR", {"base64": "%"}),
         ("BLOB", "\\x0"),
         ("BLOB", "é"),
-        ("BLOB", "YWJj"),  # text, or base64 that does not say so
-        ("UUID", UUID_ONE),  # bytes or text: only a schema says
+        ("BLOB", "YWJj"),  # text, or base64 that is not marked as such
+        ("UUID", UUID_ONE),  # bytes or text: only a schema decides
         ("TIME", 43200000000),
         ("INTERVAL", {"months": 0, "days": 1, "micros": 0}),
         (type_of("VARCHAR", type="STRING_TYPE_INFO", alias="", collation="NOCASE"), "a"),
         (type_of("ENUM", type="ENUM_TYPE_INFO", values=["a"]), "a"),
     ],
 )
-def test_constant_that_is_not_understood_is_opaque(data_type: Any, value: Any) -> None:
+def test_constant_of_an_unknown_form_is_opaque(data_type: Any, value: Any) -> None:
     filters = compare("EQUAL", column(0, data_type), constant(data_type, value))
     (expr,) = from_duckdb(document(filters, names=["c"]))
     assert is_opaque(expr)
@@ -223,7 +227,7 @@ def test_bare_infinity_is_read(spelling: str, value: float) -> None:
     assert expr.right.value == value
 
 
-def test_words_within_text_stay() -> None:
+def test_nan_and_infinity_inside_strings_are_kept() -> None:
     text = 'NaN, "nan" and \\" -Infinity'
     filters = compare("EQUAL", column(0, "VARCHAR"), constant("VARCHAR", text))
     (expr,) = from_duckdb(json.dumps(document(filters)))
@@ -234,17 +238,17 @@ def test_words_within_text_stay() -> None:
 # Columns.
 
 
-def test_columns_are_found_by_their_binding() -> None:
+def test_columns_are_resolved_by_their_binding() -> None:
     alias = column(2, "VARCHAR", alias="title")
     assert read(operator("OPERATOR_IS_NULL", alias)) == ["score IS NULL"]
 
 
 @pytest.mark.parametrize("index", [-1, 3, True, None, "0", 1.0])
-def test_binding_without_a_name_is_opaque(index: Any) -> None:
+def test_column_binding_without_a_name_is_opaque(index: Any) -> None:
     assert is_opaque(from_duckdb(document(operator("OPERATOR_IS_NULL", column(index, "DATE"))))[0])
 
 
-def test_column_of_a_query_around_this_one_is_opaque() -> None:
+def test_column_of_an_outer_query_is_opaque() -> None:
     outer = column(0, "INTEGER") | {"depth": 1}
     assert is_opaque(from_duckdb(document(operator("OPERATOR_IS_NULL", outer)))[0])
 
@@ -265,15 +269,17 @@ FIVE = constant("INTEGER", 5)
         (pa.list_(pa.int32()), None, "(score > 5)"),
     ],
 )
-def test_schema_gives_types_and_must_agree(schema: Any, data_type: Any, sql: str) -> None:
+def test_schema_supplies_types_and_must_agree_with_the_document(
+    schema: Any, data_type: Any, sql: str
+) -> None:
     score = column(2, "INTEGER") | {"return_type": data_type}
     if data_type is None:
         del score["return_type"]
-    found = read(compare("GREATERTHAN", score, FIVE), schema=pa.schema({"score": schema}))
-    assert found == [sql]
+    conjuncts = read(compare("GREATERTHAN", score, FIVE), schema=pa.schema({"score": schema}))
+    assert conjuncts == [sql]
 
 
-def test_schema_gives_the_spelling() -> None:
+def test_schema_supplies_the_spelling_of_columns() -> None:
     above = compare("GREATERTHAN", column(2, "INTEGER"), FIVE)
     assert read(above, schema=pa.schema({"Score": pa.int32()})) == ["Score > 5"]
     two = pa.schema({"Score": pa.int32(), "SCORE": pa.int32()})
@@ -282,7 +288,7 @@ def test_schema_gives_the_spelling() -> None:
 
 
 @pytest.mark.parametrize("stored", [pa.binary(16), pa.uuid()])
-def test_uuid_is_its_bytes_where_the_schema_says_so(stored: pa.DataType) -> None:
+def test_uuid_is_compared_by_its_bytes_if_the_schema_has_bytes(stored: pa.DataType) -> None:
     filters = compare("EQUAL", column(2, "UUID"), constant("UUID", UUID_ONE))
     (expr,) = from_duckdb(document(filters), pa.schema({"score": stored}))
     one = Literal(b"\0" * 15 + b"\1", BINARY)
@@ -314,7 +320,7 @@ STRUCT = type_of(
         ("list_extract", constant("BIGINT", 1), "INTEGER", None),
     ],
 )
-def test_fields_of_structs(name: str, which: Any, returns: str, sql: str | None) -> None:
+def test_struct_fields_are_understood(name: str, which: Any, returns: str, sql: str | None) -> None:
     field = function(name, column(2, STRUCT), which, returns=returns)
     filters = document(operator("OPERATOR_IS_NULL", field))
     schema = pa.schema({"score": pa.struct({"x": pa.int32(), "Y": pa.string()})})
@@ -322,14 +328,14 @@ def test_fields_of_structs(name: str, which: Any, returns: str, sql: str | None)
         assert is_opaque(each) if sql is None else to_sql(each) == sql
 
 
-def test_dotted_path_that_two_columns_have() -> None:
+def test_ambiguous_dotted_path_is_opaque() -> None:
     names = ["b.c", "b", "b.x"]
     filters = [column(0, "INTEGER"), column(2, "INTEGER")]
     field = function(
         "struct_extract", column(1, STRUCT), constant("VARCHAR", "x"), returns="INTEGER"
     )
     nulls = [operator("OPERATOR_IS_NULL", each) for each in (*filters, field)]
-    # without a schema there may be a struct of any name; `b.x` is seen to be a column
+    # Without a schema, `b` may be a struct with any fields: `b.c` and `b.x` are ambiguous.
     assert all(map(is_opaque, from_duckdb(document(*nulls, names=names))))
     struct = pa.struct({"x": pa.int32(), "Y": pa.string()})
     schema = pa.schema({"b.c": pa.int32(), "b": struct, "b.x": pa.int32()})
@@ -338,7 +344,7 @@ def test_dotted_path_that_two_columns_have() -> None:
     assert all(map(is_opaque, shared))
 
 
-# What must not be mistaken.
+# Documents that must not be misread.
 
 one = column(0, "INTEGER")
 
@@ -378,7 +384,7 @@ one = column(0, "INTEGER")
         one,
     ],
 )
-def test_what_is_not_sure_is_opaque(filters: Any) -> None:
+def test_ambiguous_filters_are_opaque(filters: Any) -> None:
     assert is_opaque(from_duckdb(document(filters))[0])
 
 
@@ -386,16 +392,16 @@ def test_what_is_not_sure_is_opaque(filters: Any) -> None:
     "broken",
     [None, 5, "", "{", "[]", "[" * 100_000, {}, {"filters": {}}, b"\xff", '{"filters": 1}'],
 )
-def test_what_is_no_document_is_one_opaque(broken: Any) -> None:
+def test_malformed_document_is_one_opaque_conjunct(broken: Any) -> None:
     assert from_duckdb(broken) == [Opaque("<not understood>")]
 
 
-def test_no_filter_is_no_conjunct() -> None:
+def test_empty_document_has_no_conjuncts() -> None:
     assert from_duckdb({"filters": []}) == []
     assert is_opaque(from_duckdb({"filters": [operator("OPERATOR_IS_NULL", one)]})[0])
 
 
-def test_what_is_not_understood_leaves_the_rest_useful() -> None:
+def test_opaque_part_leaves_the_other_conjuncts_usable() -> None:
     strange = compare("EQUAL", function("f", one, returns="INTEGER"), FIVE)
     (expr,) = from_duckdb(document(combine("AND", strange, compare("EQUAL", one, FIVE))))
     assert isinstance(expr, And)
@@ -414,13 +420,13 @@ def test_depth_is_bounded() -> None:
     assert len(from_duckdb(document(deep))) == 1
 
 
-def test_functions_that_mean_the_same_bear_catalyst_names() -> None:
+def test_functions_with_the_same_meaning_get_catalyst_names() -> None:
     (expr,) = from_duckdb(document(function("suffix", title, constant("VARCHAR", "z"))))
     assert isinstance(expr, Call)
     assert expr.name == "EndsWith"
 
 
-# Casts, by the constant that stands against them.
+# Casts, by the constant that they are compared with.
 
 
 @pytest.mark.parametrize(
@@ -457,7 +463,7 @@ def test_functions_that_mean_the_same_bear_catalyst_names() -> None:
         ),
     ],
 )
-def test_constant_is_brought_to_the_column(left: Any, right: Any, kind: str, sql: str) -> None:
+def test_cast_of_a_column_moves_to_the_constant(left: Any, right: Any, kind: str, sql: str) -> None:
     assert read(compare(kind, left, right)) == [sql]
     swapped = {"LESS": "GREATER", "GREATER": "LESS"}
     for one_way, other_way in swapped.items():
@@ -482,11 +488,11 @@ def test_constant_is_brought_to_the_column(left: Any, right: Any, kind: str, sql
         ),
     ],
 )
-def test_options_that_no_value_equals_are_left_out(value: Any, options: Any, sql: str) -> None:
+def test_in_options_that_no_value_equals_are_removed(value: Any, options: Any, sql: str) -> None:
     assert read(operator("COMPARE_IN", value, *options)) == [sql]
 
 
-# Whatever is changed in a document, reading it never raises, and neither does evaluating it.
+# Any change of a document: neither reading nor evaluating it ever raises.
 
 json_values = st.recursive(
     st.none()
@@ -523,7 +529,7 @@ def test_changed_documents_never_raise(random: Random, replacements: list[Any]) 
     for replacement in replacements:
         everywhere = places(mutated)
         path = random.choice(everywhere)
-        if random.random() < 0.5:  # or something from elsewhere in the document
+        if random.random() < 0.5:  # or a value from elsewhere in the document
             replacement = mutated
             for key in random.choice(everywhere):
                 replacement = replacement[key]
@@ -535,12 +541,12 @@ def test_changed_documents_never_raise(random: Random, replacements: list[Any]) 
 
 
 @given(st.text() | json_values)
-def test_anything_is_read(anything: Any) -> None:
+def test_arbitrary_json_never_raises(anything: Any) -> None:
     from_duckdb(anything)
     from_duckdb({"filters": [anything], "column_binding_names_by_index": anything})
 
 
-def test_decimals_keep_all_their_digits() -> None:
+def test_decimals_keep_all_digits() -> None:
     wide = decimal(38, 10)
     unscaled = 10**37 + 1
     halves = {"upper": unscaled >> 64, "lower": unscaled & ((1 << 64) - 1)}
@@ -550,7 +556,7 @@ def test_decimals_keep_all_their_digits() -> None:
     assert expr.right.value == Decimal("1000000000000000000000000000.0000000001")
 
 
-def test_the_page_is_right(repository: Path) -> None:
+def test_example_of_the_documentation_page_works(repository: Path) -> None:
     page = repository / "docs" / "duckdb.md"
     failed, tried = doctest.testfile(str(page), module_relative=False)
     assert failed == 0

@@ -20,9 +20,9 @@ from tests.wire.duckdb.build import cast, column, compare, constant, decimal, do
 
 DAY = 86_400_000_000
 
-#: What a column holds -> its type, the type of its statistics, values, and what one of them is in
-#: the terms of the constants below; then the type that the column is cast to, constants of that
-#: type, and what they are.
+#: The content of a column -> its type, the type of its statistics, values, and one of the values in
+#: the unit of the constants below; then the type that the column is cast to, constants of that
+#: type, and their values.
 KINDS: dict[str, tuple[Any, ...]] = {
     "whole number, decimal constant": (
         *("INTEGER", pa.int32(), [-2, -1, 0, 1, 2], Fraction),
@@ -71,7 +71,7 @@ OPERATORS = {
 
 
 def line(value: Any) -> Any:
-    """Numbers with NaN above all of them."""
+    """Return a sort key with NaN above all numbers."""
     return (1, 0) if isinstance(value, float) and math.isnan(value) else (0, value)
 
 
@@ -111,7 +111,7 @@ def check(filters: dict[str, Any], truths: list[bool | None], files: pa.Table) -
 
 @pytest.mark.parametrize("name", KINDS)
 @given(st.data())
-def test_verdicts_hold(name: str, data: st.DataObject) -> None:
+def test_verdicts_are_sound(name: str, data: st.DataObject) -> None:
     source, arrow, pool, in_terms, target, constants, is_worth = KINDS[name]
     values = data.draw(st.lists(st.sampled_from([*pool, None]), min_size=1, max_size=2))
     files = statistics(values, arrow)
@@ -128,9 +128,11 @@ def test_verdicts_hold(name: str, data: st.DataObject) -> None:
     check(compare(kind, place, constant(target, options[0])), truths, files)
 
     equals = [[answer("EQUAL", term, worth(each)) for each in options] for term in terms]
-    found = [True if True in each else None if None in each else False for each in equals]
+    truths_of_in = [True if True in each else None if None in each else False for each in equals]
     check(
-        operator("COMPARE_IN", place, *(constant(target, each) for each in options)), found, files
+        operator("COMPARE_IN", place, *(constant(target, each) for each in options)),
+        truths_of_in,
+        files,
     )
 
 
@@ -139,7 +141,7 @@ def test_verdicts_hold(name: str, data: st.DataObject) -> None:
     st.sampled_from(KINDS["nanoseconds"][2]),
     st.sampled_from([*OPERATORS, "DISTINCT_FROM", "NOT_DISTINCT_FROM"]),
 )
-def test_two_columns_of_nanoseconds(left: int, right: int, kind: str) -> None:
+def test_comparison_of_two_nanosecond_columns_is_sound(left: int, right: int, kind: str) -> None:
     files = pa.table(
         {
             f"{edge}.{name}": pa.array([value], pa.timestamp("ns"))
@@ -152,7 +154,7 @@ def test_two_columns_of_nanoseconds(left: int, right: int, kind: str) -> None:
     check(filters, [answer(kind, left, right)], files)
 
 
-def test_a_partition_by_day_holds_the_last_nanosecond() -> None:
+def test_day_partition_includes_its_last_nanosecond() -> None:
     files = pa.table({"num_records": [1], "partition.day": pa.array([0], pa.int32())})
     last = constant("TIMESTAMP_NS", DAY * 1000 - 1000)
     (expr,) = from_duckdb(document(compare("GREATERTHAN", column(0, "TIMESTAMP_NS"), last)))
@@ -176,7 +178,7 @@ def test_a_partition_by_day_holds_the_last_nanosecond() -> None:
         ("nanoseconds", 0, "EQUAL", 1, "some"),
     ],
 )
-def test_verdicts_are_sharp(name: str, value: Any, kind: str, other: Any, verdict: str) -> None:
+def test_verdicts_are_tight(name: str, value: Any, kind: str, other: Any, verdict: str) -> None:
     source, arrow, _, _, target, _, _ = KINDS[name]
     place = column(0, source) if source == target else cast(column(0, source), target)
     (expr,) = from_duckdb(document(compare(kind, place, constant(target, other))))

@@ -1,4 +1,4 @@
-"""Documents that are written are read back with the meaning that they were written from."""
+"""Written documents are read back with the meaning of the original expression."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_round_trip_gives_the_same_nodes(expr: Expr) -> None:
     assert from_duckdb(to_duckdb([expr], NAMES)) == [expr]
 
 
-def test_types_that_tamis_compares_are_cast_to_one() -> None:
+def test_operands_of_different_types_are_cast_to_one_type() -> None:
     wide = Compare(Comparison.LESS, a, Literal(1 << 40, LONG))
     document = to_duckdb([wide], NAMES)
     assert document["filters"][0]["left"]["expression_class"] == "BOUND_CAST"
@@ -92,6 +92,6 @@ def test_types_that_tamis_compares_are_cast_to_one() -> None:
         Call("Year", (a,), (), INTEGER),
     ],
 )
-def test_what_cannot_be_said_is_refused(expr: Expr) -> None:
+def test_expressions_that_duckdb_cannot_express_are_rejected(expr: Expr) -> None:
     with pytest.raises(WireError):
         to_duckdb([expr], NAMES)
