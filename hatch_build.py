@@ -23,6 +23,7 @@ SOURCES = (
     "project",
     "jvm-shim/src",
     "python/tamis/conf.json",
+    "python/tamis/reasons.json",
     "python/tamis/_version.py",
 )
 

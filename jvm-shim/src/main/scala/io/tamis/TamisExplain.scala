@@ -3,7 +3,7 @@ package io.tamis
 import scala.util.control.NonFatal
 
 import io.tamis.report.ScanReport
-import io.tamis.source.{Decision, Kept, PlannedFiles}
+import io.tamis.source.{Decision, FileSelection, PlannedFiles}
 import io.tamis.wire.Reason
 import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
@@ -48,7 +48,7 @@ private object TamisExplain {
   }
 
   private def sizes(d: Decision): String = {
-    val kept: Kept = d.kept
+    val kept: FileSelection = d.kept
     val rows = for { k <- d.keptRecords; all <- d.totalRecords } yield s"$k of $all rows"
     val groups = for {
       counts <- d.rowGroups

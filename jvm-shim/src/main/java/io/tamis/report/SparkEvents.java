@@ -19,7 +19,7 @@ final class SparkEvents {
     return event.qe();
   }
 
-  /** Waits until whoever listens was told of all that has happened so far. */
+  /** Waits until the listeners have received all events so far. */
   static void delivered(SparkContext context, long timeoutMs) throws TimeoutException {
     context.listenerBus().waitUntilEmpty(timeoutMs);
   }

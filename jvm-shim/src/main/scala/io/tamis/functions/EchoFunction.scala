@@ -12,6 +12,6 @@ object EchoFunction extends TextFunction("tamis_echo", "the name or the path of 
 
   override protected def rows(session: SparkSession, text: String): LogicalPlan = {
     val columns = Tamis.read(session, text).schema
-    DataSourceV2Relation.create(new EchoTable(session, text, columns), None, None)
+    DataSourceV2Relation.create(new PushdownProbe(session, text, columns), None, None)
   }
 }

@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 import io.tamis.bridge.{Daemons, Warnings}
 import io.tamis.conf.TamisConf
 import io.tamis.rules.PlainConjuncts
-import io.tamis.source.{FixedFileIndex, Kept, PlannedFiles, PlanningMetrics}
+import io.tamis.source.{FixedFileIndex, FileSelection, PlannedFiles, PlanningMetrics}
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.dsl.plans._
@@ -111,7 +111,7 @@ object Audit {
   /** Audits one scan. None if the scan has nothing to audit, such as a scan without a filter. */
   private def audit(session: ClassicSession, scan: ScanNode, most: Int): Option[AuditResult] = {
     val (table, decision) = (scan.files, scan.decision.shown)
-    val universe = table.purpose.within.getOrElse(Kept.all(decision.kept.listing))
+    val universe = table.purpose.within.getOrElse(FileSelection.all(decision.kept.listing))
     val left = sample(universe, most)(i => !decision.kept.contains(i))
     val passing = decision.conjuncts.map(_.expression).filter(PlainConjuncts.isPlain)
     val (unread, gone) =
@@ -134,18 +134,20 @@ object Audit {
   }
 
   /** A random sample of the files that satisfy `chosen`; None if there are none. */
-  private def sample(files: Kept, most: Int)(chosen: Int => Boolean): Option[Kept] = {
+  private def sample(files: FileSelection, most: Int)(
+      chosen: Int => Boolean
+  ): Option[FileSelection] = {
     val candidates = Vector.newBuilder[Int]
     files.foreach(i => if (chosen(i)) candidates += i)
     val some = new java.util.BitSet()
     Random.shuffle(candidates.result()).take(most).foreach(some.set)
-    Option.when(!some.isEmpty)(Kept.of(files.listing, some))
+    Option.when(!some.isEmpty)(FileSelection.of(files.listing, some))
   }
 
   private def check(
       session: ClassicSession,
       table: PlannedFiles,
-      files: Option[Kept],
+      files: Option[FileSelection],
       conjuncts: Seq[Expression]
   )(condition: Seq[Expression] => Expression)(textOf: Long => String): Option[AuditResult] =
     Option.when(files.nonEmpty && conjuncts.nonEmpty) {
@@ -174,7 +176,7 @@ object Audit {
   private def rowsOf(
       session: ClassicSession,
       table: PlannedFiles,
-      files: Kept,
+      files: FileSelection,
       condition: Expression
   ): Long = {
     val own = table.relation
@@ -229,7 +231,7 @@ object Audit {
   private def sql(conjuncts: Seq[Expression]): String =
     conjuncts.map(io.tamis.wire.ExpressionWriter.sqlOf).mkString(" AND ")
 
-  private def paths(files: Option[Kept]): String =
+  private def paths(files: Option[FileSelection]): String =
     files.toSeq.flatMap(_.files).map(f => f.fileStatus.getPath.toString).mkString(", ")
 }
 

@@ -1,6 +1,6 @@
 package io.tamis.report
 
-import io.tamis.source.{Awaited, InKeys, RuntimeCondition, ToldWhenRun}
+import io.tamis.source.{Awaited, KeyMembership, RuntimeCondition, RuntimeFilterExec}
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.InSubqueryExec
@@ -41,7 +41,7 @@ private[report] object RuntimeConditions {
   private def conditionOf(filter: Expression): Option[String] = filter match {
     case DynamicPruningExpression(child) => conditionOf(child)
     case RuntimeCondition(condition)     => Some(text(condition))
-    case in: ToldWhenRun                 => Some(text(in.condition))
+    case in: RuntimeFilterExec           => Some(text(in.condition))
     case in: InSubqueryExec              => Some(isKey(in.child))
     case d: DynamicPruningSubquery       => Some(isKey(d.pruningKey))
     case Literal.TrueLiteral             => None // the filter was dropped, so no value will arrive
@@ -53,9 +53,9 @@ private[report] object RuntimeConditions {
 
   private def text(condition: Expression): String =
     ExpressionWriter.sqlOf(condition.transformDown {
-      case InKeys(key, _)       => Sql(isKey(key), condition.dataType)
-      case a: Awaited           => Sql("(SELECT …)", a.dataType)
-      case s: PlanExpression[_] => Sql("(SELECT …)", s.dataType)
+      case KeyMembership(key, _) => Sql(isKey(key), condition.dataType)
+      case a: Awaited            => Sql("(SELECT …)", a.dataType)
+      case s: PlanExpression[_]  => Sql("(SELECT …)", s.dataType)
     })
 
   /** Part of an expression that is shown as this text. */

@@ -10,9 +10,9 @@ import org.apache.spark.sql.internal.SQLConf
   * scan, for the source's own push-down: `year(ts) = 1995` becomes `year(ts) = 1995 AND ts >= … AND
   * ts <= …`.
   *
-  * A row for which the filter is true satisfies the ranges too (tamis.plan.ranges.implied has the proof),
-  * and a row for which it is not true is dropped anyway. This applies only to filters: an outer
-  * join keeps rows for which its condition is not true.
+  * A row for which the filter is true satisfies the ranges too (tamis.plan.ranges.implied has the
+  * proof), and a row for which it is not true is dropped anyway. This applies only to filters: an
+  * outer join keeps rows for which its condition is not true.
   *
   * Pre-CBO, after [[UseTamisTables]]: filters lie directly on their relations, and
   * V2ScanRelationPushDown and the planner's V1 strategies come later. The ranges come last in the

@@ -1,7 +1,7 @@
 package io.tamis.rules
 
 import io.tamis.conf.TamisConf
-import io.tamis.source.{Kept, ScanPlanner}
+import io.tamis.source.{FileSelection, ScanPlanner}
 import io.tamis.wire.{AnsweredAggregates, GoalReader}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -45,7 +45,7 @@ object AggregateFromStatistics extends GoalRule {
             rewrite.withRest,
             s"${wanted.text}: ${answer.text}",
             None,
-            Some(Kept.of(listing, answer.files))
+            Some(FileSelection.of(listing, answer.files))
           )
     }
   }

@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.{GoalOutcome, Kept, Question, ScanPlanner, TamisTable}
+import io.tamis.source.{GoalOutcome, FileSelection, Question, ScanPlanner, TamisTable}
 import io.tamis.wire.{ConfineGoal, ExpressionWriter, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -34,7 +34,7 @@ object ConfineToKeys {
       key: Expression,
       table: TamisTable,
       conjuncts: Seq[Expression],
-      scannedFor: (GoalOutcome, Option[Kept]) => LogicalPlan
+      scannedFor: (GoalOutcome, Option[FileSelection]) => LogicalPlan
   )
 
   private def below(key: Expression, plan: LogicalPlan)(f: Scanned => LogicalPlan): LogicalPlan =
@@ -51,7 +51,7 @@ object ConfineToKeys {
     case relation @ TamisScanRelation(scan) =>
       val conjuncts = scan.decision.conjuncts.map(_.expression)
       val table = scan.table.within(scan.decision.kept)
-      val confined = (g: GoalOutcome, k: Option[Kept]) =>
+      val confined = (g: GoalOutcome, k: Option[FileSelection]) =>
         TamisScanRelation.confined(relation, scan, k, g)
       Some(Scanned(key, table, conjuncts, confined))
     case _ => None
@@ -65,8 +65,9 @@ object ConfineToKeys {
       case Right(goalAnswer) =>
         val listing = goalAnswer.asked.listing
         GoalReader.files(goalAnswer.answer, listing.size) match {
-          case Right(files) => scan.scannedFor(goal(scan, None), Some(Kept.of(listing, files)))
-          case Left(why)    => scan.scannedFor(goal(scan, Some(why)), None)
+          case Right(files) =>
+            scan.scannedFor(goal(scan, None), Some(FileSelection.of(listing, files)))
+          case Left(why) => scan.scannedFor(goal(scan, Some(why)), None)
         }
     }
   }
@@ -78,7 +79,7 @@ object ConfineToKeys {
       relation: LogicalPlan,
       table: TamisTable,
       goal: GoalOutcome,
-      files: Option[Kept]
+      files: Option[FileSelection]
   ): LogicalPlan = {
     val purpose = table.purpose.withGoal(goal)
     val confined = purpose.copy(within = files.orElse(purpose.within))

@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.{Awaited, InKeys, RuntimeCondition, TamisScan, ToldWhenRun}
+import io.tamis.source.{Awaited, KeyMembership, RuntimeCondition, TamisScan, RuntimeFilterExec}
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.{
   And,
@@ -42,7 +42,7 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
       scan.transformExpressionsDown {
         case RuntimeCondition(condition) => ofScalar(condition)
         case DynamicPruningExpression(in: InSubqueryExec)
-            if !in.isInstanceOf[ToldWhenRun] && !in.child.isInstanceOf[AttributeReference] =>
+            if !in.isInstanceOf[RuntimeFilterExec] && !in.child.isInstanceOf[AttributeReference] =>
           DynamicPruningExpression(ofList(in).getOrElse(in))
       }
     case filter @ FilterExec(condition, child)
@@ -64,15 +64,15 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
       val awaiting = condition.transform { case s: ScalarSubquery =>
         Awaited(s.dataType, isList = false)
       }
-      new ToldWhenRun(column, subquery.plan, subquery.exprId, byName(awaiting))
+      new RuntimeFilterExec(column, subquery.plan, subquery.exprId, byName(awaiting))
     }
     DynamicPruningExpression(inSubquery.getOrElse(Literal.TrueLiteral))
   }
 
   private def ofList(in: InSubqueryExec): Option[Expression] =
     in.child.references.headOption.filter(_ => in.plan.output.size == 1).map { column =>
-      val condition = InKeys(in.child, Awaited(in.child.dataType, isList = true))
-      new ToldWhenRun(column, in.plan, in.exprId, byName(condition))
+      val condition = KeyMembership(in.child, Awaited(in.child.dataType, isList = true))
+      new RuntimeFilterExec(column, in.plan, in.exprId, byName(condition))
     }
 
   /** The expression without attribute ids, so that the same conditions of two scans are equal. */

@@ -1,7 +1,7 @@
 package io.tamis.rules
 
 import io.tamis.conf.TamisConf
-import io.tamis.source.{Kept, Question, ScanPlanner}
+import io.tamis.source.{FileSelection, Question, ScanPlanner}
 import io.tamis.wire.{ExpressionWriter, GoalReader, TopKGoal}
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
@@ -52,7 +52,7 @@ object PruneForTopK extends GoalRule {
       .flatMap { goalAnswer =>
         val listing = goalAnswer.asked.listing
         GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map {
-          case (files, until) => (Kept.of(listing, files), until)
+          case (files, until) => (FileSelection.of(listing, files), until)
         }
       } match {
       case Right((files, until)) =>

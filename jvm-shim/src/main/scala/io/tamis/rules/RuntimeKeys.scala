@@ -2,7 +2,7 @@ package io.tamis.rules
 
 import io.tamis.source.{
   Clustering,
-  InKeys,
+  KeyMembership,
   RuntimeCondition,
   RuntimeValues,
   ScanPlanner,
@@ -61,7 +61,7 @@ object RuntimeKeys {
       cost.filterNot(mayBroadcast && comesWithBroadcast(from, _)).fold(to) { cost =>
         useful.foldLeft(to) { case (plan, (fromKey, toKey)) =>
           onScans(toKey, plan)(pays(_, cost)) { scan =>
-            InKeys(scan.key, listOf(scan.table.session, fromKey, from))
+            KeyMembership(scan.key, listOf(scan.table.session, fromKey, from))
           }
         }
       }
@@ -93,7 +93,7 @@ object RuntimeKeys {
       scanAt(key, plan).map { scan =>
         plan match {
           case filter @ Filter(predicate, _) =>
-            val has = predicate.exists { case InKeys(k, _) => k == key; case _ => false }
+            val has = predicate.exists { case KeyMembership(k, _) => k == key; case _ => false }
             if (has || !predicate.deterministic || !pays(scan)) plan
             else filter.copy(condition = And(predicate, RuntimeCondition(condition(scan))))
           case _ => if (pays(scan)) Filter(RuntimeCondition(condition(scan)), plan) else plan

@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.{GoalOutcome, Kept, ScanPlanner, TamisTable}
+import io.tamis.source.{GoalOutcome, FileSelection, ScanPlanner, TamisTable}
 import io.tamis.wire.{ExpressionWriter, Goal, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
@@ -32,7 +32,7 @@ final case class ScanBelow(
       .ask(table, conjuncts, goal)
       .flatMap { goalAnswer =>
         val listing = goalAnswer.asked.listing
-        GoalReader.files(goalAnswer.answer, listing.size).map(Kept.of(listing, _))
+        GoalReader.files(goalAnswer.answer, listing.size).map(FileSelection.of(listing, _))
       } match {
       case Right(files) => scannedFor(plan, text, None, Some(files))
       case Left(reason) => scannedFor(plan, text, Some(reason), None)
@@ -43,7 +43,7 @@ final case class ScanBelow(
       plan: LogicalPlan,
       text: String,
       reason: Option[Reason],
-      files: Option[Kept],
+      files: Option[FileSelection],
       implied: Seq[Expression] = Nil
   ): LogicalPlan = {
     val purpose = table.purpose

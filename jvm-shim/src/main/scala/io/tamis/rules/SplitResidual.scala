@@ -1,7 +1,7 @@
 package io.tamis.rules
 
 import io.tamis.conf.TamisConf
-import io.tamis.source.{GoalAnswer, Kept, Purpose, ScanPlanner}
+import io.tamis.source.{GoalAnswer, FileSelection, ScanConstraints, ScanPlanner}
 import io.tamis.wire.{ExpressionWriter, GoalReader, SplitGoal}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -78,7 +78,7 @@ object SplitResidual extends GoalRule {
   private val Text = "filter only files that need it"
 
   /** Whether a scan with this purpose is one of the two parts of a split scan. */
-  private[rules] def isPart(purpose: Purpose): Boolean =
+  private[rules] def isPart(purpose: ScanConstraints): Boolean =
     purpose.goals.exists(g => g.text == Text && g.reason.isEmpty)
 
   private def inTwo(
@@ -91,8 +91,8 @@ object SplitResidual extends GoalRule {
     val others = goalAnswer.answer.kept.clone().asInstanceOf[java.util.BitSet]
     others.and(goalAnswer.asked.ordinals)
     others.andNot(matching)
-    val first = scan.scannedFor(project, Text, None, Some(Kept.of(listing, matching)))
-    val second = scan.scannedFor(project, Text, None, Some(Kept.of(listing, others)))
+    val first = scan.scannedFor(project, Text, None, Some(FileSelection.of(listing, matching)))
+    val second = scan.scannedFor(project, Text, None, Some(FileSelection.of(listing, others)))
     Union(first, fresh(second))
   }
 

@@ -1,6 +1,6 @@
 package io.tamis.rules
 
-import io.tamis.source.{GoalOutcome, Kept, Purpose, TamisScan}
+import io.tamis.source.{GoalOutcome, FileSelection, ScanConstraints, TamisScan}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
@@ -24,7 +24,7 @@ object TamisScanRelation {
   def confined(
       relation: LogicalPlan,
       scan: TamisScan,
-      files: Option[Kept],
+      files: Option[FileSelection],
       goal: GoalOutcome
   ): LogicalPlan = {
     val kept = files.fold(scan.decision.kept)(scan.decision.kept.and)
@@ -37,7 +37,7 @@ object TamisScanRelation {
   }
 
   /** The relation with the same scan for another purpose. */
-  def scannedFor(relation: LogicalPlan, scan: TamisScan, purpose: Purpose): LogicalPlan = {
+  def scannedFor(relation: LogicalPlan, scan: TamisScan, purpose: ScanConstraints): LogicalPlan = {
     val same = new TamisScan(scan.table.scannedFor(purpose), scan.decision, scan.required)
     copied(relation, same, relation.output)
   }

@@ -48,7 +48,7 @@ final case class Timing(listing: Double, question: Double, planner: Option[Spent
   *   Spark would, and all other fields describe that
   */
 final case class Decision(
-    kept: Kept,
+    kept: FileSelection,
     conjuncts: Seq[Conjunct],
     keptRecords: Option[Long],
     totalRecords: Option[Long],

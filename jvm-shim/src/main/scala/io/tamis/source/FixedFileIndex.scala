@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.{
   * It serves whole files: callers that plan tasks from it must read `kept.ranges` as well
   * (TamisBatch does).
   */
-class FixedFileIndex(table: PlannedFiles, val kept: Kept)
+class FixedFileIndex(table: PlannedFiles, val kept: FileSelection)
     extends PartitioningAwareFileIndex(table.session, Map.empty, None) {
 
   override def rootPaths: Seq[Path] = table.relation.location.rootPaths

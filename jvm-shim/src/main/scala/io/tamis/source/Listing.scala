@@ -37,7 +37,7 @@ final class Listing(
   /** The same files, some of which were overwritten or deleted since. */
   private[source] def knowing(changed: Set[Int]): Listing =
     new Listing(directories, partitionSchema, groups, files, groupOf, changed)
-  private[source] lazy val watch = new StillListed.Watch(this)
+  private[source] lazy val watch = new StaleFileCheck.Watch(this)
 
   /** Size in bytes and modification time in milliseconds since 1970 that the statistics of a file
     * must match; -1 for a changed file, which no statistics match.

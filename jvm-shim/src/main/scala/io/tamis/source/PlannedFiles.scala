@@ -13,7 +13,7 @@ trait PlannedFiles {
   def session: SparkSession
   def relation: HadoopFsRelation
   def catalogTable: Option[CatalogTable]
-  def purpose: Purpose
+  def purpose: ScanConstraints
   def schema: StructType
 
   /** Whether files are always read whole, because the reading scan plans its tasks itself. */
@@ -47,11 +47,12 @@ final case class SwappedFiles(
     session: SparkSession,
     relation: HadoopFsRelation,
     catalogTable: Option[CatalogTable],
-    purpose: Purpose = Purpose.unknown
+    purpose: ScanConstraints = ScanConstraints.unknown
 ) extends PlannedFiles {
   override def schema: StructType = relation.schema
   override def wholeFiles: Boolean = true
 
   /** The same relation, confined to these files. */
-  def within(files: Kept): SwappedFiles = copy(purpose = purpose.copy(within = Some(files)))
+  def within(files: FileSelection): SwappedFiles =
+    copy(purpose = purpose.copy(within = Some(files)))
 }

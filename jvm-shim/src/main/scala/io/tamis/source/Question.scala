@@ -29,7 +29,7 @@ final class Question(
     listing: Listing,
     filters: Seq[Expression],
     detail: Boolean = false,
-    among: Option[Kept] = None,
+    among: Option[FileSelection] = None,
     goal: Option[Goal] = None,
     wholeFiles: Boolean = false
 ) {

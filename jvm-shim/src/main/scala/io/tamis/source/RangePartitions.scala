@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
   */
 object RangePartitions {
 
-  def of(session: SparkSession, scan: ParquetScan, kept: Kept): Seq[FilePartition] = {
+  def of(session: SparkSession, scan: ParquetScan, kept: FileSelection): Seq[FilePartition] = {
     val openCost = session.sessionState.conf.filesOpenCostInBytes
     val maxBytes =
       FilePartition.maxSplitBytes(session, kept.bytes + openCost * kept.count)

@@ -27,7 +27,7 @@ final case class RuntimeCondition(child: Expression) extends UnaryExpression wit
 /** States that `key` may be one of `keys`, which holds for every row that affects the result. It
   * only serves to skip files, and evaluates to true for every row.
   */
-final case class InKeys(key: Expression, keys: Expression)
+final case class KeyMembership(key: Expression, keys: Expression)
     extends BinaryExpression
     with Predicate
     with CodegenFallback {
@@ -35,7 +35,7 @@ final case class InKeys(key: Expression, keys: Expression)
   override def right: Expression = keys
   override def nullable: Boolean = false
   override def eval(input: InternalRow): Any = true
-  override protected def withNewChildrenInternal(l: Expression, r: Expression): InKeys =
+  override protected def withNewChildrenInternal(l: Expression, r: Expression): KeyMembership =
     copy(key = l, keys = r)
 }
 
@@ -47,15 +47,15 @@ final case class Awaited(dataType: DataType, isList: Boolean)
 }
 
 /** What a scan receives at run time: a condition and the rows of its subquery. */
-final class Told(condition: Expression, rows: Array[Any]) {
+final class RuntimeFilter(condition: Expression, rows: Array[Any]) {
 
   /** The condition over columns alone; None if it cannot rule files out. */
   def predicate: Option[Expression] =
     try {
       val filled = condition.transformUp {
-        case Awaited(t, false) if rows.length <= 1 => Literal(rows.headOption.orNull, t)
-        case InKeys(key, Awaited(_, true))         => RuntimeValues.in(key, rows.toSeq)
-        case InKeys(key, keys) if keys.foldable    => listed(key, keys.eval())
+        case Awaited(t, false) if rows.length <= 1     => Literal(rows.headOption.orNull, t)
+        case KeyMembership(key, Awaited(_, true))      => RuntimeValues.in(key, rows.toSeq)
+        case KeyMembership(key, keys) if keys.foldable => listed(key, keys.eval())
       }
       val folded = filled.transformUp {
         case e if e.foldable && !e.isInstanceOf[Literal] => Literal.create(e.eval(), e.dataType)
@@ -90,7 +90,7 @@ object RuntimeValues {
 }
 
 /** An IN with a subquery that Spark waits for and then asks for its values. It hands on to the scan
-  * the condition together with these values (`Told`).
+  * the condition together with these values (`RuntimeFilter`).
   *
   * It is a subclass because BatchScanExec hands nothing but IN over a plain column to a scan at run
   * time (seen on 4.0 to 4.3).
@@ -100,7 +100,7 @@ object RuntimeValues {
   * @param condition
   *   over columns by name, with [[Awaited]] for the subquery
   */
-final class ToldWhenRun(
+final class RuntimeFilterExec(
     column: Expression,
     subquery: BaseSubqueryExec,
     id: ExprId,
@@ -117,24 +117,26 @@ final class ToldWhenRun(
         Some(plan.executeCollect().map(_.get(0, dataType)))
       } catch { case NonFatal(_) => None }
 
-  override def values(): Option[Array[Any]] = Some(rows.toArray.map(new Told(condition, _)))
+  override def values(): Option[Array[Any]] = Some(
+    rows.toArray.map(new RuntimeFilter(condition, _))
+  )
 
   override def withNewPlan(plan: BaseSubqueryExec): InSubqueryExec =
-    new ToldWhenRun(child, plan, exprId, condition)
+    new RuntimeFilterExec(child, plan, exprId, condition)
   override protected def withNewChildInternal(newChild: Expression): InSubqueryExec =
-    new ToldWhenRun(newChild, plan, exprId, condition)
-  override lazy val canonicalized: InSubqueryExec = new ToldWhenRun(
+    new RuntimeFilterExec(newChild, plan, exprId, condition)
+  override lazy val canonicalized: InSubqueryExec = new RuntimeFilterExec(
     child.canonicalized,
     plan.canonicalized.asInstanceOf[BaseSubqueryExec],
     ExprId(0),
     condition
   )
-  override def canEqual(other: Any): Boolean = other.isInstanceOf[ToldWhenRun]
+  override def canEqual(other: Any): Boolean = other.isInstanceOf[RuntimeFilterExec]
   override def equals(other: Any): Boolean = other match {
-    case o: ToldWhenRun =>
+    case o: RuntimeFilterExec =>
       child == o.child && plan == o.plan && exprId == o.exprId && condition == o.condition
     case _ => false
   }
   override def hashCode(): Int = super.hashCode() * 31 + condition.hashCode()
-  override def toString: String = s"told $condition by subquery ${exprId.id}"
+  override def toString: String = s"$condition, known from subquery ${exprId.id}"
 }

@@ -10,14 +10,14 @@ import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predica
 import org.apache.spark.sql.internal.SQLConf
 
 /** The files of a scan that remain once the running query has computed the values of `column IN
-  * (values)` and of the conditions that tamis added (`Told`).
+  * (values)` and of the conditions that tamis added (`RuntimeFilter`).
   *
   * Spark itself tests partition values. For the rest the planner answers a question, as for any
   * filter. If anything fails, no file is left out.
   */
-final class RuntimePruning(table: TamisTable, kept: Kept) {
+final class RuntimePruning(table: TamisTable, kept: FileSelection) {
 
-  def apply(predicates: Seq[V2Predicate]): Kept =
+  def apply(predicates: Seq[V2Predicate]): FileSelection =
     try pruned(predicates)
     catch {
       // a LinkageError: the internals of this Spark differ from those that the jar was built for
@@ -30,7 +30,7 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
         kept
     }
 
-  private def pruned(predicates: Seq[V2Predicate]): Kept = {
+  private def pruned(predicates: Seq[V2Predicate]): FileSelection = {
     val partitions = table.relation.partitionSchema
     val (awaited, spark) = predicates.partition(conditionOf(_).nonEmpty)
     val passes = PartitionPredicate.ofRuntime(spark, partitions)
@@ -50,14 +50,17 @@ final class RuntimePruning(table: TamisTable, kept: Kept) {
     }
   }
 
-  private def ofConditions(candidates: Kept, conditions: Seq[Expression]): Kept =
+  private def ofConditions(candidates: FileSelection, conditions: Seq[Expression]): FileSelection =
     new Question(table, candidates.listing, conditions, among = Some(candidates), wholeFiles = true)
       .ask()
-      .fold(_ => candidates, answer => candidates.and(Kept.of(candidates.listing, answer.kept)))
+      .fold(
+        _ => candidates,
+        answer => candidates.and(FileSelection.of(candidates.listing, answer.kept))
+      )
 
-  private def conditionOf(predicate: V2Predicate): Option[Told] =
+  private def conditionOf(predicate: V2Predicate): Option[RuntimeFilter] =
     predicate.children.toSeq.collectFirst { case l: V2Literal[_] => l.value: Any }.collect {
-      case awaited: Told => awaited
+      case awaited: RuntimeFilter => awaited
     }
 
   private def listed(predicate: V2Predicate, partitions: Set[String]): Option[Expression] =

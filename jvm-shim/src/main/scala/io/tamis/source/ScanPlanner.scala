@@ -18,7 +18,7 @@ object ScanPlanner {
   /** The decision for a scan without a filter: every file, without asking the planner. */
   def everything(table: PlannedFiles): Decision =
     Decision(
-      table.purpose.within.getOrElse(Kept.all(listing(table, Nil))),
+      table.purpose.within.getOrElse(FileSelection.all(listing(table, Nil))),
       Nil,
       None,
       None,
@@ -56,7 +56,7 @@ object ScanPlanner {
       case Left(why)     => asSparkWould(why)
       case Right(answer) =>
         val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
-        val kept = Kept.of(listed, answer.kept, ranges)
+        val kept = FileSelection.of(listed, answer.kept, ranges)
         val conjuncts = filters.zip(answer.outcomes).map { case (f, outcome) =>
           Conjunct(
             f,
@@ -120,7 +120,7 @@ object ScanPlanner {
   /** The files, as whole files, that these filters keep among those that the scan is confined to.
     * None if the planner is not available or only observes.
     */
-  def survivors(table: PlannedFiles, filters: Seq[Expression]): Option[Kept] =
+  def survivors(table: PlannedFiles, filters: Seq[Expression]): Option[FileSelection] =
     if (TamisConf.mode(SQLConf.get) != "apply") None
     else {
       val partitioned = onPartitions(table, filters)
@@ -129,7 +129,7 @@ object ScanPlanner {
       new Question(table, listing, rest, among = Some(files), wholeFiles = true)
         .ask()
         .toOption
-        .map(answer => files.and(Kept.of(listing, answer.kept)))
+        .map(answer => files.and(FileSelection.of(listing, answer.kept)))
     }
 
   /** Whether more than one file is left to choose from, among the files that the scan is confined
@@ -149,7 +149,7 @@ object ScanPlanner {
   private def onPartitions(table: PlannedFiles, filters: Seq[Expression]): OnPartitions = {
     val partitionSchema = table.relation.partitionSchema
     val candidates = filters.filter(PartitionPredicate.isPartitionOnly(_, partitionSchema))
-    val within = table.purpose.within.getOrElse(Kept.all(listing(table, candidates)))
+    val within = table.purpose.within.getOrElse(FileSelection.all(listing(table, candidates)))
     val groups = within.listing.groups.map(_.values)
     val exact = PartitionPredicate.evaluable(candidates, partitionSchema, groups)
     val passes = PartitionPredicate.of(exact, partitionSchema)
@@ -157,7 +157,7 @@ object ScanPlanner {
   }
 
   /** The files of the partitions that match, and the filters that are true for all their rows. */
-  private final case class OnPartitions(files: Kept, exact: Seq[Expression])
+  private final case class OnPartitions(files: FileSelection, exact: Seq[Expression])
 
   /** Spark's listing; for a catalog table the metastore returns only the matching partitions, as in
     * Spark.
@@ -171,7 +171,7 @@ object ScanPlanner {
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
     }
-    StillListed.in(listed, table.relation)
+    StaleFileCheck.in(listed, table.relation)
   }
 
   /** The partitions that match. If a filter raises for some partition, all of them, so that the

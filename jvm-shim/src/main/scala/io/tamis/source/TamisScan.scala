@@ -113,7 +113,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     * threads may share a scan.
     */
   private val runtimeScan = new ThreadLocal[ParquetScan]
-  @volatile private var ranWith: Option[Kept] = None
+  @volatile private var ranWith: Option[FileSelection] = None
 
   override def filter(predicates: Array[V2Predicate]): Unit = {
     val kept = new RuntimePruning(table, decision.kept)(predicates.toSeq)
@@ -125,7 +125,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   /** The kept files that remained after the last run-time filters; None if none has been applied.
     */
-  def runtimeKept: Option[Kept] = ranWith
+  def runtimeKept: Option[FileSelection] = ranWith
 
   private def takeRuntimeScan(): Option[ParquetScan] = {
     val scan = Option(runtimeScan.get)

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType
 final class TamisScanBuilder(table: TamisTable)
     extends FileScanBuilder(
       table.session,
-      new FixedFileIndex(table, Kept.all(Listing.empty)),
+      new FixedFileIndex(table, FileSelection.all(Listing.empty)),
       table.relation.dataSchema
     ) {
 

@@ -30,7 +30,7 @@ final class TamisTable(
     val session: SparkSession,
     val relation: HadoopFsRelation,
     val catalogTable: Option[CatalogTable],
-    val purpose: Purpose = Purpose.unknown
+    val purpose: ScanConstraints = ScanConstraints.unknown
 ) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None)
     with PlannedFiles {
 
@@ -60,11 +60,11 @@ final class TamisTable(
     )
 
   /** The same table, scanned for this purpose. */
-  def scannedFor(purpose: Purpose): TamisTable =
+  def scannedFor(purpose: ScanConstraints): TamisTable =
     new TamisTable(session, relation, catalogTable, purpose)
 
   /** The same table, confined to these files. */
-  def within(files: Kept): TamisTable = scannedFor(purpose.copy(within = Some(files)))
+  def within(files: FileSelection): TamisTable = scannedFor(purpose.copy(within = Some(files)))
 
   override def inferSchema(files: Seq[FileStatus]): Option[StructType] = Some(relation.dataSchema)
   override def formatName: String = "parquet"

@@ -26,18 +26,18 @@ import org.apache.spark.unsafe.types.UTF8String
 /** A table with the columns of another table, all NULL, and its own columns that show what was
   * pushed. It reports every filter over the other columns as applied, so that its row is not lost.
   */
-final class EchoTable(session: SparkSession, of: String, columns: StructType)
+final class PushdownProbe(session: SparkSession, of: String, columns: StructType)
     extends Table
     with SupportsRead {
 
   override def name(): String = s"tamis_echo('$of')"
   override val schema: StructType = StructType(
-    columns.fields.map(_.copy(nullable = true)) ++ EchoTable.Own
+    columns.fields.map(_.copy(nullable = true)) ++ PushdownProbe.Own
   )
   require(
     schema.fieldNames.toSet.size == schema.size,
     s"tamis_echo: $of has a column with the name of one that tamis_echo adds: " +
-      EchoTable.Own.map(_.name).mkString(", ")
+      PushdownProbe.Own.map(_.name).mkString(", ")
   )
 
   override def capabilities(): util.Set[TableCapability] =
@@ -46,7 +46,7 @@ final class EchoTable(session: SparkSession, of: String, columns: StructType)
     new EchoScanBuilder(session, schema)
 }
 
-object EchoTable {
+object PushdownProbe {
   private val texts = ArrayType(StringType, containsNull = false)
 
   /** The columns that show what was pushed. */
@@ -77,7 +77,8 @@ final class EchoScanBuilder(session: SparkSession, schema: StructType)
   private var pushed = Pushed(schema, Nil, None, Nil)
 
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
-    val (ofOwn, pushable) = filters.partition(_.references.exists(a => EchoTable.OwnNames(a.name)))
+    val (ofOwn, pushable) =
+      filters.partition(_.references.exists(a => PushdownProbe.OwnNames(a.name)))
     pushed = pushed.copy(filters = pushable.map(ExpressionWriter.sqlOf))
     ofOwn
   }
@@ -108,7 +109,7 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
   override def description(): String = s"tamis_echo $pushed"
 
   override def filterAttributes(): Array[NamedReference] =
-    pushed.columns.fieldNames.filterNot(EchoTable.OwnNames).map { name =>
+    pushed.columns.fieldNames.filterNot(PushdownProbe.OwnNames).map { name =>
       Expressions.column(QuotedName(name)): NamedReference
     }
   override def filter(predicates: Array[V2Predicate]): Unit =
@@ -119,9 +120,10 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
 
   private def row: InternalRow = InternalRow.fromSeq(pushed.columns.fields.toSeq.map(_.name).map {
     case "pushed_filters" => texts(pushed.filters)
-    case "pushed_columns" => texts(pushed.columns.fieldNames.toSeq.filterNot(EchoTable.OwnNames))
-    case "pushed_limit"   => pushed.limit.map(Int.box).orNull
-    case "pushed_order"   => texts(pushed.order)
+    case "pushed_columns" =>
+      texts(pushed.columns.fieldNames.toSeq.filterNot(PushdownProbe.OwnNames))
+    case "pushed_limit"           => pushed.limit.map(Int.box).orNull
+    case "pushed_order"           => texts(pushed.order)
     case "pushed_runtime_filters" => texts(atRunTime.map(_.describe))
     case column                   => partnerOf(column)
   })

@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation
   * file that was overwritten in place holds other rows than its statistics describe, so nothing is
   * known about it.
   */
-object StillListed {
+object StaleFileCheck {
   private val MostFiles = 1000
   private val FreshNanos = 20L * 1000 * 1000 // planning one query checks many times
   private val MostNanos = 50L * 1000 * 1000

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
 import org.apache.spark.sql.types.StructType
 
-class KeptSuite extends munit.FunSuite {
+class FileSelectionSuite extends munit.FunSuite {
   private val schema = StructType.fromDDL("p INT")
 
   private def file(path: String, size: Long = 10, time: Long = 1) =
@@ -29,10 +29,10 @@ class KeptSuite extends munit.FunSuite {
     schema
   )
 
-  private def kept(listing: Listing, ordinals: Int*): Kept = {
+  private def kept(listing: Listing, ordinals: Int*): FileSelection = {
     val bits = new BitSet()
     ordinals.foreach(bits.set)
-    Kept.of(listing, bits)
+    FileSelection.of(listing, bits)
   }
 
   test("each directory is a group with its values, and a partition may have several directories") {
@@ -76,14 +76,14 @@ class KeptSuite extends munit.FunSuite {
   test("a subset may be empty or complete") {
     assertEquals(kept(listing()).directories, Nil)
     val l = listing()
-    assert(Kept.all(l).directories eq l.directories)
-    assertEquals(Kept.all(Listing.empty).directories, Nil)
+    assert(FileSelection.all(l).directories eq l.directories)
+    assertEquals(FileSelection.all(Listing.empty).directories, Nil)
   }
 
   test("whereGroup keeps only the files of groups that pass") {
     val l = listing()
     assertEquals(
-      Kept.all(l).whereGroup(Array(false, true, true, false)).files.map(Listing.nameOf),
+      FileSelection.all(l).whereGroup(Array(false, true, true, false)).files.map(Listing.nameOf),
       Seq("a%20b", "d", "f")
     )
   }
@@ -95,7 +95,7 @@ class KeptSuite extends munit.FunSuite {
   private def partly(ordinals: Seq[Int], some: FileRanges, time: Long = 1) = {
     val bits = new BitSet()
     ordinals.foreach(bits.set)
-    Kept.of(listing(time), bits, some)
+    FileSelection.of(listing(time), bits, some)
   }
 
   test("ranges that touch are joined up to the maximum size") {
@@ -116,7 +116,7 @@ class KeptSuite extends munit.FunSuite {
     val fewer = some.whereGroup(Array(true, true, true, false))
     assertEquals(fewer.bytes, 10L + 3)
     assertEquals(fewer.ranges, ranges((1, 0, 2), (1, 5, 1)))
-    assertEquals(some.and(Kept.all(some.listing)).ranges, some.ranges)
+    assertEquals(some.and(FileSelection.all(some.listing)).ranges, some.ranges)
     assertEquals(partly(Seq(0), ranges((1, 0, 2))).ranges, FileRanges.none)
     assertEquals(some.files.map(Listing.nameOf), Seq("a%20b", "c", "e"))
   }

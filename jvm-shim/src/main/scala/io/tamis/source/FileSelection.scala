@@ -8,7 +8,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
 
 /** A subset of the files of one listing, where some files may be kept only in part. */
-final class Kept private (
+final class FileSelection private (
     val listing: Listing,
     private val bits: BitSet,
     val ranges: FileRanges
@@ -47,19 +47,19 @@ final class Kept private (
   }
 
   /** The files that both keep, where the other one keeps files whole. */
-  def and(other: Kept): Kept = {
+  def and(other: FileSelection): FileSelection = {
     require(listing eq other.listing, "the two subsets belong to different listings")
     require(other.ranges.isEmpty, "the other subset must keep files whole")
     val both = bits.clone().asInstanceOf[BitSet]
     both.and(other.bits)
-    new Kept(listing, both, ranges.where(both))
+    new FileSelection(listing, both, ranges.where(both))
   }
 
   /** Keeps the files whose group passes; there are few groups and many files. */
-  def whereGroup(passes: Array[Boolean]): Kept = {
+  def whereGroup(passes: Array[Boolean]): FileSelection = {
     val some = new BitSet(listing.size)
     foreach(i => if (passes(listing.groupOf(i))) some.set(i))
-    new Kept(listing, some, ranges.where(some))
+    new FileSelection(listing, some, ranges.where(some))
   }
 
   /** The surviving files in the form of Spark's file index interface, in listing order. Touches
@@ -87,7 +87,7 @@ final class Kept private (
     * the same rows.
     */
   override def equals(other: Any): Boolean = other match {
-    case k: Kept =>
+    case k: FileSelection =>
       bits == k.bits && ranges == k.ranges &&
       ((listing eq k.listing) || listing.fingerprint == k.listing.fingerprint)
     case _ => false
@@ -95,18 +95,18 @@ final class Kept private (
   override def hashCode(): Int = bits.hashCode()
 }
 
-object Kept {
-  def all(listing: Listing): Kept = {
+object FileSelection {
+  def all(listing: Listing): FileSelection = {
     val bits = new BitSet(listing.size)
     bits.set(0, listing.size)
-    new Kept(listing, bits, FileRanges.none)
+    new FileSelection(listing, bits, FileRanges.none)
   }
 
-  def of(listing: Listing, bits: BitSet, ranges: FileRanges = FileRanges.none): Kept = {
+  def of(listing: Listing, bits: BitSet, ranges: FileRanges = FileRanges.none): FileSelection = {
     require(
       bits.length <= listing.size,
       s"${bits.length} files in the answer, ${listing.size} in the listing"
     )
-    new Kept(listing, bits, ranges.where(bits))
+    new FileSelection(listing, bits, ranges.where(bits))
   }
 }

@@ -23,8 +23,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   * @param filterUses
   *   the rules of Spark that may look for a filter over the scan once it is built
   */
-final case class Purpose(
-    within: Option[Kept],
+final case class ScanConstraints(
+    within: Option[FileSelection],
     goals: Seq[GoalOutcome],
     subqueryAt: Seq[Boolean] = Nil,
     implied: Seq[Expression] = Nil,
@@ -35,7 +35,7 @@ final case class Purpose(
   /** Adds the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
     * runs twice leaves the plan unchanged; a goal that was reached stays reached.
     */
-  def withGoal(goal: GoalOutcome): Purpose =
+  def withGoal(goal: GoalOutcome): ScanConstraints =
     goals.indexWhere(_.text == goal.text) match {
       case -1                           => copy(goals = goals :+ goal)
       case i if goals(i).reason.isEmpty => this
@@ -43,8 +43,8 @@ final case class Purpose(
     }
 }
 
-object Purpose {
-  val unknown: Purpose = Purpose(None, Nil)
+object ScanConstraints {
+  val unknown: ScanConstraints = ScanConstraints(None, Nil)
 }
 
 /** The outcome of one goal, for explanations.
@@ -63,4 +63,4 @@ final case class GoalOutcome(text: String, reason: Option[Reason])
   * @param filters
   *   the filters of the question: the others are true for every row of these partitions
   */
-final case class GoalAnswer(asked: Kept, filters: Seq[Expression], answer: PlanAnswer)
+final case class GoalAnswer(asked: FileSelection, filters: Seq[Expression], answer: PlanAnswer)
