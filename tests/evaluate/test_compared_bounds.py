@@ -18,7 +18,7 @@ from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Liter
 from tamis.expr.types import LONG, STRING, DataType
 from tests.cases.case import compare, statistics_of
 from tests.evaluate.given import Given, between, texts
-from tests.properties.test_recorded import Held
+from tests.properties.test_recorded import RecordedFiles
 
 c = Column(("c",), LONG)
 FILES = statistics_of(c, [(1, 2), (8, 9)])
@@ -81,7 +81,7 @@ def test_only_one_value_rules_out_a_bucket(
 
 
 def test_constant_that_is_none_of_its_type_is_not_looked_up() -> None:
-    held = Held("values", STRING, [["a"], ["b"]], [True, True])
+    held = RecordedFiles("values", STRING, [["a"], ["b"]], [True, True])
     x = Column(("x",), STRING)
     for op in (Comparison.EQUAL, Comparison.NOT_EQUAL, Comparison.NULL_SAFE_EQUAL):
         for constant in (Literal(5, STRING), Literal(None, STRING)):
@@ -94,7 +94,7 @@ def test_constant_that_is_none_of_its_type_is_not_looked_up() -> None:
 
 @pytest.mark.parametrize("kind", ["values", "both"])
 def test_lists_of_values_prove_that_no_row_differs(kind: str) -> None:
-    held = Held(kind, STRING, [["a"], ["a", "b"], ["b"]], [True, True, True])
+    held = RecordedFiles(kind, STRING, [["a"], ["a", "b"], ["b"]], [True, True, True])
     for subject in (Column(("x",), STRING), Call("F", (), (), STRING, "g(x)")):
         predicate = Compare(Comparison.NOT_EQUAL, subject, Literal("a", STRING))
         found = truth(predicate, held)

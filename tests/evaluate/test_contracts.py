@@ -67,7 +67,7 @@ def test_contract_rises_in_its_first_argument() -> None:
 
 def test_types_of_a_contract_are_a_list() -> None:
     for text in ("", "INT"):
-        with pytest.raises(DeclarationError, match="types is a list"):
+        with pytest.raises(DeclarationError, match="types must be a list"):
             Contract("f", monotone=abs, types=text)
 
 
