@@ -59,12 +59,12 @@ queries: setup ## Compare random queries over random tables with Spark (SEED=1 N
 
 .PHONY: operators
 operators: $(INSTALLED) ## Write docs/operators.md
-	$(PYTHON) -c "from tamis.evaluate.functions.registry import to_markdown as text; print(text(), end='')" \
+	$(PYTHON) -c "from tamis.evaluation.functions.registry import to_markdown as text; print(text(), end='')" \
 	  > docs/operators.md
 
 .PHONY: partitioning
 partitioning: $(INSTALLED) ## Write docs/partitioning.md
-	$(PYTHON) -c "from tamis.classify.partitioning import to_markdown as text; print(text(), end='')" \
+	$(PYTHON) -c "from tamis.classification.partitioning import to_markdown as text; print(text(), end='')" \
 	  > docs/partitioning.md
 
 .PHONY: reasons
@@ -77,7 +77,7 @@ sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300 ON
 	  $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: mutants
-mutants: $(INSTALLED) ## Check that tests detect single mistakes in the rules (ONLY=evaluate/dates SAMPLE=300 SEED=1)
+mutants: $(INSTALLED) ## Check that tests detect single mistakes in the rules (ONLY=plan/scan SAMPLE=300 SEED=1)
 	$(PYTHON) tests/mutants/run.py --seed $(or $(SEED),1) $(if $(ONLY),--only "$(ONLY)") \
 	  $(if $(SAMPLE),--sample $(SAMPLE))
 

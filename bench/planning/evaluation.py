@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.classify import Capabilities, classify
-from tamis.evaluate import verdicts
-from tamis.evaluate.domain.bounds import Bounds
-from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.classification import Capabilities, classify
+from tamis.evaluation import verdicts
+from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, Literal, Or
 from tamis.expr.types import LONG
 from tamis.plan.scan import Segment, decide

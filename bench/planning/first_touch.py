@@ -22,14 +22,14 @@ import pyarrow as pa
 
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
-from tamis.index.build.generation import assemble
-from tamis.index.executor.columns_schema import leaves_of
-from tamis.index.executor.executor_job import row_groups_table
-from tamis.index.format.layout import FORMAT, Pointer
-from tamis.index.format.recorded import Parts
-from tamis.index.format.store import Store
-from tamis.index.read.reader import open_index
-from tamis.index.read.snapshot import FileKeys
+from tamis.indexing.build.generation import assemble
+from tamis.indexing.executor.columns_schema import leaves_of
+from tamis.indexing.executor.executor_job import row_groups_table
+from tamis.indexing.format.layout import FORMAT, Pointer
+from tamis.indexing.format.recorded import Parts
+from tamis.indexing.format.store import Store
+from tamis.indexing.read.reader import open_index
+from tamis.indexing.read.snapshot import FileKeys
 
 SIZES = (10_000, 100_000, 1_000_000)
 COLUMNS = {"id": "long", "v": "double", "d": "date", "name": "string"}

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.domain.bounds import Bounds
-from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal, Value
 from tamis.expr.types import (
     BOOLEAN,

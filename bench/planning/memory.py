@@ -20,17 +20,17 @@ import numpy as np
 import pyarrow as pa
 
 from bench.planning.first_touch import COLUMNS, anonymous_mb, write_index
-from tamis.evaluate import verdicts
+from tamis.evaluation import verdicts
 from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal
 from tamis.expr.types import LONG, STRING, DataType
-from tamis.index.build.row_aggregation import Columns
-from tamis.index.format.blooms import Blooms
-from tamis.index.format.recorded import Parts, encode
-from tamis.index.format.recording_spec import Asked, Entry
-from tamis.index.format.store import Store
-from tamis.index.format.values import ValueLists
-from tamis.index.read.memory import give_back
-from tamis.index.read.reader import open_index
+from tamis.indexing.build.row_aggregation import Columns
+from tamis.indexing.format.blooms import Blooms
+from tamis.indexing.format.recorded import Parts, encode
+from tamis.indexing.format.recording_spec import Asked, Entry
+from tamis.indexing.format.store import Store
+from tamis.indexing.format.values import ValueLists
+from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.reader import open_index
 
 SIZES = (100_000, 1_000_000)
 _VALUES = 10  # per file

@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tamis.index.build.generation import assemble
-from tamis.index.executor.columns_schema import leaves_of
-from tamis.index.executor.executor_job import row_groups_table
-from tamis.index.format.layout import FORMAT, Pointer
-from tamis.index.format.store import Store
-from tamis.index.read.snapshot import open_snapshot
+from tamis.indexing.build.generation import assemble
+from tamis.indexing.executor.columns_schema import leaves_of
+from tamis.indexing.executor.executor_job import row_groups_table
+from tamis.indexing.format.layout import FORMAT, Pointer
+from tamis.indexing.format.store import Store
+from tamis.indexing.read.snapshot import open_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

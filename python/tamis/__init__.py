@@ -10,36 +10,37 @@ Importing the package is cheap: a public name loads its modules when it is first
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from tamis._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    # Type checkers do not follow __getattr__ and would take `tamis.index` for the subpackage.
-    from tamis.classify import Capabilities as Capabilities
-    from tamis.classify import Classification as Classification
-    from tamis.classify import LiftingRule as LiftingRule
-    from tamis.classify import Pushdown as Pushdown
-    from tamis.classify import classify as classify
-    from tamis.declare import declare as declare
+    # Type checkers do not follow __getattr__.
+    from tamis.classification import Capabilities as Capabilities
+    from tamis.classification import Classification as Classification
+    from tamis.classification import LiftingRule as LiftingRule
+    from tamis.classification import Pushdown as Pushdown
+    from tamis.classification import classify as classify
+    from tamis.declare_udf import declare as declare
     from tamis.errors import ConfError as ConfError
     from tamis.errors import DeclarationError as DeclarationError
+    from tamis.errors import StatisticsIndexError as StatisticsIndexError
     from tamis.errors import TamisError as TamisError
-    from tamis.evaluate import Verdict as Verdict
-    from tamis.evaluate import evaluate as evaluate
-    from tamis.evaluate.udf.contract import Contract as Contract
+    from tamis.evaluation import Verdict as Verdict
+    from tamis.evaluation import evaluate as evaluate
+    from tamis.evaluation.udf.contract import Contract as Contract
     from tamis.expr import Expr as Expr
     from tamis.files import PartitionField as PartitionField
-    from tamis.history import history as history
-    from tamis.index import Index as Index
-    from tamis.index import index as index
+    from tamis.indexing import Description as Description
+    from tamis.indexing import Index as Index
+    from tamis.indexing import index as index
     from tamis.reasons import Reason as Reason
     from tamis.report import Explanation as Explanation
+    from tamis.report import WhatIf as WhatIf
     from tamis.report import explain as explain
     from tamis.report import what_if as what_if
     from tamis.report import why_not as why_not
+    from tamis.scan_history import history as history
     from tamis.session import configure as configure
     from tamis.session import parse as parse
     from tamis.wire.duckdb import from_duckdb as from_duckdb
@@ -47,28 +48,31 @@ if TYPE_CHECKING:
 
 # Public names and the modules that define them. Everything else is private.
 _DEFINED_IN = {
-    "Capabilities": "tamis.classify",
-    "Classification": "tamis.classify",
+    "Capabilities": "tamis.classification",
+    "Classification": "tamis.classification",
     "ConfError": "tamis.errors",
-    "Contract": "tamis.evaluate.udf.contract",
+    "Contract": "tamis.evaluation.udf.contract",
     "DeclarationError": "tamis.errors",
+    "Description": "tamis.indexing",
     "Explanation": "tamis.report",
     "Expr": "tamis.expr",
-    "Index": "tamis.index",
-    "LiftingRule": "tamis.classify",
+    "Index": "tamis.indexing",
+    "LiftingRule": "tamis.classification",
     "PartitionField": "tamis.files",
-    "Pushdown": "tamis.classify",
+    "Pushdown": "tamis.classification",
     "Reason": "tamis.reasons",
+    "StatisticsIndexError": "tamis.errors",
     "TamisError": "tamis.errors",
-    "Verdict": "tamis.evaluate",
-    "classify": "tamis.classify",
+    "Verdict": "tamis.evaluation",
+    "WhatIf": "tamis.report",
+    "classify": "tamis.classification",
     "configure": "tamis.session",
-    "declare": "tamis.declare",
-    "evaluate": "tamis.evaluate",
+    "declare": "tamis.declare_udf",
+    "evaluate": "tamis.evaluation",
     "explain": "tamis.report",
     "from_duckdb": "tamis.wire.duckdb",
-    "history": "tamis.history",
-    "index": "tamis.index",
+    "history": "tamis.scan_history",
+    "index": "tamis.indexing",
     "parse": "tamis.session",
     "to_duckdb": "tamis.wire.duckdb",
     "what_if": "tamis.report",
@@ -76,18 +80,6 @@ _DEFINED_IN = {
 }
 
 __all__ = sorted([*_DEFINED_IN, "__version__"])
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: object) -> None:
-        # `tamis.classify` is both a subpackage and a public function. Importing the subpackage
-        # would bind its module here and hide the function. `from tamis.classify import …` finds
-        # the module without this attribute.
-        if not (name in _DEFINED_IN and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 if not TYPE_CHECKING:  # so type checkers report names that are not imported above

@@ -19,7 +19,7 @@ from tamis._version import __version__
 from tamis.errors import TamisError
 
 # Command groups of other packages, imported only when they are used, so that `jar` stays fast.
-_GROUPS = {"index": "tamis.index.cli", "report": "tamis.report.commands"}
+_GROUPS = {"index": "tamis.indexing.cli", "report": "tamis.report.commands"}
 
 app = typer.Typer(
     name="tamis",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate import verdicts
+from tamis.evaluation import verdicts
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
 from tamis.files.table import ArrowStatistics

@@ -11,8 +11,8 @@ import pytest
 
 from tamis.declarations.files import is_about, read, write
 from tamis.errors import DeclarationError
-from tamis.evaluate.udf.contract import Contract
-from tamis.evaluate.udf.udf_guard import Watch
+from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_guard import Watch
 from tamis.serve.declarations import in_force
 
 

@@ -14,7 +14,7 @@ import pytest
 from tamis.declarations.refute import check
 from tamis.declarations.values import random_values
 from tamis.errors import DeclarationError
-from tamis.evaluate.udf.contract import FAMILIES, Contract
+from tamis.evaluation.udf.contract import FAMILIES, Contract
 
 HOLDS: list[tuple[list[str], Callable[..., Any]]] = [
     (["INT"], lambda x: x // 10),

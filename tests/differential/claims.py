@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.domain.bounds import Bounds
-from tamis.evaluate.domain.truth import TruthSet
-from tamis.evaluate.interpreter import truth, value
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.domain.truth import TruthSet
+from tamis.evaluation.interpreter import truth, value
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import Expr
 from tests.differential.keys import order_key

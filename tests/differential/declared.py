@@ -14,10 +14,10 @@ from typing import Any, Final
 from pyspark import cloudpickle
 
 from tamis.declarations.refute import check
-from tamis.evaluate.udf.contract import Contract
-from tamis.evaluate.udf.declared import bind
-from tamis.evaluate.udf.images import Declared
-from tamis.evaluate.udf.udf_guard import Watch
+from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.declared import bind
+from tamis.evaluation.udf.images import Declared
+from tamis.evaluation.udf.udf_guard import Watch
 from tamis.expr.nodes import Expr
 
 

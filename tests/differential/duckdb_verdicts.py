@@ -25,7 +25,7 @@ if __name__ == "__main__":
 import duckdb
 import pyarrow as pa
 
-from tamis.evaluate import evaluate
+from tamis.evaluation import evaluate
 from tamis.expr.nodes import And
 from tamis.files.partition import PartitionField
 from tamis.wire.duckdb import from_duckdb

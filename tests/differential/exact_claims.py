@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import Call, Column, Expr, Literal, type_of, walk
 from tamis.expr.sql import to_sql

@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tamis
-from tamis.evaluate.nodes.operators import FUNCTIONS, PREDICATES
+from tamis.evaluation.nodes.operators import FUNCTIONS, PREDICATES
 from tamis.expr.nodes import And, Column, Compare, Expr
 from tamis.files.table import ArrowStatistics
 from tests.cases.tables import swept

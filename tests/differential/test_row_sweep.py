@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tamis.evaluate.interpreter import FUNCTIONS
+from tamis.evaluation.interpreter import FUNCTIONS
 from tests.cases.tables import CASES
 from tests.differential.random_calls import calls_in
 from tests.differential.row_sweep import drawn, run

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tamis.evaluate.interpreter import FUNCTIONS
+from tamis.evaluation.interpreter import FUNCTIONS
 from tests.differential.sweep import EXPRESSIONS, few_runs, sweep
 from tests.differential.wrong_rules import WRONG, Wrong
 

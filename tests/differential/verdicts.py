@@ -23,7 +23,7 @@ if __name__ == "__main__":
 
 import pyarrow as pa
 
-from tamis.evaluate import evaluate
+from tamis.evaluation import evaluate
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
 from tests.differential.generate import Case, random_case, random_predicate

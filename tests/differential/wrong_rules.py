@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tamis.evaluate.domain.bounds import NO, YES, Bounds
-from tamis.evaluate.domain.interval import result
-from tamis.evaluate.functions.arithmetic.operands import numbers
-from tamis.evaluate.functions.temporal.timestamps import moment
-from tamis.evaluate.interpreter import FUNCTIONS, ValueRule
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.domain.interval import result
+from tamis.evaluation.functions.arithmetic.operands import numbers
+from tamis.evaluation.functions.temporal.timestamps import moment
+from tamis.evaluation.interpreter import FUNCTIONS, ValueRule
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call
 
 _MICROS = 1_000_000

@@ -8,10 +8,10 @@ from types import ModuleType
 
 import pytest
 
-from tamis.evaluate.domain import truth
-from tamis.evaluate.functions.arithmetic import factorial
-from tamis.evaluate.functions.registry import FAMILIES
-from tamis.evaluate.nodes.operators import FUNCTIONS, PREDICATES
+from tamis.evaluation.domain import truth
+from tamis.evaluation.functions.arithmetic import factorial
+from tamis.evaluation.functions.registry import FAMILIES
+from tamis.evaluation.nodes.operators import FUNCTIONS, PREDICATES
 from tests.cases.tables import ON_ROWS, TABLES, swept
 from tests.differential.expressions import EXPRESSIONS
 
@@ -30,7 +30,10 @@ def test_named_files_exist(repository: Path) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_excerpts_equal_the_code(block: str, repository: Path) -> None:
-    files = ("python/tamis/evaluate/functions/arithmetic/factorial.py", "tests/cases/factorial.py")
+    files = (
+        "python/tamis/evaluation/functions/arithmetic/factorial.py",
+        "tests/cases/factorial.py",
+    )
     sources = [(repository / file).read_text("utf-8") for file in files]
     pieces = block.strip("\n").split("\n\n") if "def " not in block else [block.strip("\n")]
     lines = [line for piece in pieces for line in piece.splitlines()]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tamis
-from tamis.evaluate.functions.registry import FUNCTION_ENTRIES
+from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
 from tamis.expr.spelling import BETWEEN, NAMES
 from tamis.reasons import REASONS, reason, to_markdown
 

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.domain.bounds import Bounds
-from tamis.evaluate.domain.intersection import intersect
+from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.domain.intersection import intersect
 from tamis.expr.types import (
     BOOLEAN,
     BYTE,

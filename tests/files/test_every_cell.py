@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.domain.bounds import Bounds
-from tamis.evaluate.domain.intersection import intersect
+from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.domain.intersection import intersect
 from tamis.expr.types import BYTE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.bounds import column_bounds
 from tamis.files.exact_counts import certain_columns

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis import evaluate
-from tamis.evaluate.domain.bounds import Bounds
+from tamis.evaluation.domain.bounds import Bounds
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, IsNull, Literal
 from tamis.expr.types import (
     BINARY,

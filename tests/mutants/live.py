@@ -132,7 +132,7 @@ def _imports(other: ModuleType, module: ModuleType, name: str) -> bool:
 
 def _register(names: Mapping[str, Any]) -> None:
     """Register the rules of a table again, as the import of the module does."""
-    from tamis.evaluate.interpreter import FUNCTIONS, PREDICATES
+    from tamis.evaluation.interpreter import FUNCTIONS, PREDICATES
 
     for entry in names.get("ENTRIES", ()):
         if entry.value is not None:

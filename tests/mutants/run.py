@@ -50,11 +50,11 @@ from tests.mutants.mutations import Mutant, mutants_of, mutated
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "tamis"
-FOLDERS = ("evaluate", "plan", "classify", "files")
+FOLDERS = ("evaluation", "plan", "classification", "files")
 #: Modules that explain or estimate and prove nothing.
 NO_PROOF = {
-    "evaluate/example.py",
-    "evaluate/functions/function_entry.py",
+    "evaluation/example.py",
+    "evaluation/functions/function_entry.py",
     "plan/detail/reason_detail.py",
     "plan/cost.py",
     "plan/residual_split.py",
@@ -62,11 +62,17 @@ NO_PROOF = {
     "plan/goals/contributions.py",
     "plan/subset_statistics.py",
     "plan/goals/minmax_skipping.py",
-    "classify/partitioning.py",
+    "classification/partitioning.py",
 }
 TESTS = (
-    *("tests/cases", "tests/classify", "tests/declarations", "tests/evaluate", "tests/expr"),
-    *("tests/files", "tests/index", "tests/plan", "tests/properties", "tests/serve"),
+    *(
+        "tests/cases",
+        "tests/classification",
+        "tests/declarations",
+        "tests/evaluation",
+        "tests/expr",
+    ),
+    *("tests/files", "tests/indexing", "tests/plan", "tests/properties", "tests/serve"),
     "tests/snapshots",
     *("tests/differential/test_row_sweep.py", "tests/differential/test_verdicts.py"),
     *(f"python/tamis/{folder}" for folder in FOLDERS),
@@ -273,14 +279,14 @@ class _Runner:
         wanted = frozenset(range(mutant.line, mutant.last_line + 1))
         file = mutant.file
         names = re.compile("(?!)")
-        if mutant.file.startswith("evaluate/functions/") and not mutant.function:
+        if mutant.file.startswith("evaluation/functions/") and not mutant.function:
             # An entry, which the interpreter looks up.
             lines = (PACKAGE / mutant.file).read_text("utf-8").splitlines()
             line = "\n".join(lines[mutant.line - 1 : mutant.last_line])
             # Tests whose ids contain the function: its class name, or its SQL name.
             words = re.findall(r'"([A-Za-z_]{2,})"', line) or ["(?!)"]
             names = re.compile("|".join(words), re.IGNORECASE)
-            file, wanted = "evaluate/interpreter.py", frozenset()
+            file, wanted = "evaluation/interpreter.py", frozenset()
         tests = []
         for name, test in covered.items():
             lines = test.lines.get(file)

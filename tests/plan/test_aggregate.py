@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate.domain.exact_counts import Certain
+from tamis.evaluation.domain.exact_counts import Certain
 from tamis.expr.nodes import Column
 from tamis.expr.types import BOOLEAN, DOUBLE, FLOAT, LONG, STRING, DataType
 from tamis.files.exact_counts import certain_columns

@@ -44,7 +44,7 @@ from tamis.plan.ranges.implied import implied_ranges
 from tamis.plan.ranges.interval_search import possible_runs
 from tamis.plan.scan import Segment
 from tests.differential.rows import row_value
-from tests.evaluate.test_exact_bounds import call
+from tests.evaluation.test_exact_bounds import call
 
 b = Column(("b",), BYTE)
 DAY = 86_400_000_000

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tamis.evaluate.nodes.operators  # noqa: F401  fills the registries
+import tamis.evaluation.nodes.operators  # noqa: F401  fills the registries
 from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.table import ArrowStatistics

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tamis.evaluate.domain.bounds import YES, Bounds, Edge, Flags
-from tamis.evaluate.example import FILES
-from tamis.evaluate.recorded import Members
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import YES, Bounds, Edge, Flags
+from tamis.evaluation.example import FILES
+from tamis.evaluation.recorded import Members
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Compare, Comparison, Literal
 from tamis.expr.types import LONG
 from tamis.plan.detail.pruning_effects import effects

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from tamis.classify.pushdown import Pushdown
+from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import (
     And,
     Column,

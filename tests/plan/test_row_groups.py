@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.classify.pushdown import Pushdown
+from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, IsNull, Opaque
 from tamis.expr.types import LONG
 from tamis.files.table import ArrowStatistics

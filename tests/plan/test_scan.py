@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.classify.pushdown import Pushdown
-from tamis.evaluate import verdicts
+from tamis.classification.pushdown import Pushdown
+from tamis.evaluation import verdicts
 from tamis.expr.nodes import (
     And,
     Call,

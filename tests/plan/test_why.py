@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluate.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, IsNull, Literal, Or
 from tamis.expr.types import DOUBLE, LONG, STRING
 from tamis.files.table import ArrowStatistics

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis import Capabilities, Pushdown, classify
-from tamis.evaluate import verdicts
+from tamis.evaluation import verdicts
 from tamis.expr.nodes import And, Expr, Not, Opaque, Or
 from tamis.expr.rewrites import TRUE, simplify
 from tamis.files.table import ArrowStatistics

@@ -8,11 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate import verdicts
-from tamis.evaluate.domain.bounds import NO, YES, Bounds
-from tamis.evaluate.domain.spans import Span, Spans, complement, edges_of, may_meet, merged, without
-from tamis.evaluate.domain.storage import edge_of
-from tamis.evaluate.functions.strings.case_preimages import case_preimage
+from tamis.evaluation import verdicts
+from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.domain.spans import (
+    Span,
+    Spans,
+    complement,
+    edges_of,
+    may_meet,
+    merged,
+    without,
+)
+from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.functions.strings.case_preimages import case_preimage
 from tamis.expr.nodes import Call, Compare, Comparison, Expr, Literal
 from tamis.expr.types import INTEGER, STRING
 from tamis.files.table import ArrowStatistics

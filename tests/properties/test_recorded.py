@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate import Verdict, verdicts
-from tamis.evaluate.domain.bounds import Bounds, Flags
-from tamis.evaluate.domain.storage import edge_of
-from tamis.evaluate.recorded import Members, Subject
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation import Verdict, verdicts
+from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.recorded import Members, Subject
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not
 from tamis.expr.types import DOUBLE, STRING, DataType
 from tamis.files.bounds import column_bounds
-from tamis.index.format import blooms, values
-from tamis.index.format.hashing import hashes_of
-from tamis.index.format.values import UNKNOWN, ValueLists, ValueMembers
-from tamis.index.read.row_statistics import _Together
+from tamis.indexing.format import blooms, values
+from tamis.indexing.format.hashing import hashes_of
+from tamis.indexing.format.values import UNKNOWN, ValueLists, ValueMembers
+from tamis.indexing.read.row_statistics import _Together
 
 
 @pytest.fixture(scope="module", autouse=True, params=[2, 1 << 16])

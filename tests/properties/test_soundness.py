@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate import evaluate, verdicts
-from tamis.evaluate.interpreter import truth
-from tamis.evaluate.nodes.ranges import narrowed
+from tamis.evaluation import evaluate, verdicts
+from tamis.evaluation.interpreter import truth
+from tamis.evaluation.nodes.ranges import narrowed
 from tamis.expr.nodes import And, Compare, Comparison, Literal, Not, Or
 from tamis.expr.rewrites import simplify
 from tamis.files.table import ArrowStatistics

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.history.schema import rows_to_table
+from tamis.scan_history.schema import rows_to_table
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate import evaluate
+from tamis.evaluation import evaluate
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG
 from tamis.report.layout import Sample, cut, file_table

@@ -13,9 +13,9 @@ from random import Random
 
 import pytest
 
-from tamis.history import Log
 from tamis.report.findings import findings
 from tamis.report.page import to_html
+from tamis.scan_history import Log
 from tests.report.histories import conjunct, history_of, scan
 
 NASTY = "<script>alert('x')</script>\"&amp;`"

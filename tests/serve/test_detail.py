@@ -13,7 +13,7 @@ import pytest
 
 from tamis.serve.handler import Handler
 from tamis.wire.messages import VERSION
-from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 
 FILES = 4
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.evaluate import evaluate
+from tamis.evaluation import evaluate
 from tamis.expr.nodes import And
 from tamis.serve.detail.evidence import NOT_ALL
 from tamis.serve.handler import Handler
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import VERSION
-from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 
 
 def write(path: Path, values: list[int | None]) -> None:

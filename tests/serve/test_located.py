@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.index.local import LocalIndex, spark_schema, uri_of
+from tests.indexing.local import LocalIndex, spark_schema, uri_of
 from tests.serve.test_detail import answer_of
 
 

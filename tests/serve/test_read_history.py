@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.history import SCHEMA, Log
-from tamis.history.schema import rows_to_table
+from tamis.scan_history import SCHEMA, Log
+from tamis.scan_history.schema import rows_to_table
 from tamis.serve.handler import Handler
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import tamis
-from tamis.index.read.snapshot import snapshot_path
+from tamis.indexing.read.snapshot import snapshot_path
 from tamis.serve.handler import Handler
 from tamis.serve.history.recorder import Recorder
 

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.classify import Capabilities, classify
-from tamis.evaluate import verdicts
-from tamis.evaluate.interpreter import truth, value
-from tamis.evaluate.raising import can_raise, may_raise
-from tamis.evaluate.udf.contract import Contract
-from tamis.evaluate.udf.declared import bind
-from tamis.evaluate.udf.images import Declared
-from tamis.evaluate.udf.udf_guard import Watch
+from tamis.classification import Capabilities, classify
+from tamis.evaluation import verdicts
+from tamis.evaluation.interpreter import truth, value
+from tamis.evaluation.raising import can_raise, may_raise
+from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.declared import bind
+from tamis.evaluation.udf.images import Declared
+from tamis.evaluation.udf.udf_guard import Watch
 from tamis.expr.nodes import (
     And,
     Call,
@@ -87,7 +87,7 @@ from tests.differential.generate import (
 )
 from tests.differential.random_calls import calls_in, random_call, random_test
 from tests.differential.row_sweep import random_container
-from tests.evaluate.test_exact_bounds import EXACT, NEAR, PIECES, SINGLE
+from tests.evaluation.test_exact_bounds import EXACT, NEAR, PIECES, SINGLE
 from tests.properties.test_recorded import POOL, RecordedFiles
 from tests.snapshots.spell import digest
 from tests.snapshots.units import UNITS, asker

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.domain.truth import TruthSet
+from tamis.evaluation.domain.truth import TruthSet
 from tamis.reasons import Reason
 
 #: Fields whose values follow from other fields.

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.evaluate.domain.spans import only
-from tamis.evaluate.functions.strings.case_preimages import case_preimage
+from tamis.evaluation.domain.spans import only
+from tamis.evaluation.functions.strings.case_preimages import case_preimage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tamis
-from tamis.index.executor.row_group_ranges import extents
+from tamis.indexing.executor.row_group_ranges import extents
 from tests.spark.conftest import rows, scans, sql_tab
 
 if TYPE_CHECKING:

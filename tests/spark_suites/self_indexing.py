@@ -20,15 +20,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tamis._version import __version__
-from tamis.index.build.generation import assemble
-from tamis.index.executor.columns_schema import Leaf, leaves_of
-from tamis.index.executor.executor_job import harvest_stream
-from tamis.index.format.layout import FORMAT, Pointer, new_generation
-from tamis.index.format.store import Store
-from tamis.index.problems import IndexUnusable
-from tamis.index.read.reader import OpenIndex, open_index
-from tamis.index.read.snapshot import FileKeys, Snapshot
-from tamis.index.storage import FileSystems
+from tamis.indexing.build.generation import assemble
+from tamis.indexing.executor.columns_schema import Leaf, leaves_of
+from tamis.indexing.executor.executor_job import harvest_stream
+from tamis.indexing.format.layout import FORMAT, Pointer, new_generation
+from tamis.indexing.format.store import Store
+from tamis.indexing.problems import IndexUnusable
+from tamis.indexing.read.reader import OpenIndex, open_index
+from tamis.indexing.read.snapshot import FileKeys, Snapshot
+from tamis.indexing.storage import FileSystems
 from tamis.tables.parquet import ParquetTables
 from tamis.wire.messages import PlanRequest
 

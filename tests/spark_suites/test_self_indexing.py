@@ -13,12 +13,12 @@ import pytest
 
 from tamis.expr.nodes import Column, Compare, Comparison, Literal
 from tamis.expr.types import LONG
-from tamis.index.format.store import Store
+from tamis.indexing.format.store import Store
 from tamis.plan.scan import decide
 from tamis.tables import parquet
 from tamis.tables.parquet import ParquetTables, ScanInput, use_tables
 from tamis.wire.messages import IndexOptions, PlanRequest, Snapshot, Table
-from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 from tests.spark_suites.self_indexing import SelfIndexingTables, schema_of
 
 A = Column(("a",), LONG)

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.evaluate.domain.bounds import Bounds
+from tamis.evaluation.domain.bounds import Bounds
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal
 from tamis.expr.types import BOOLEAN, LONG, DataType
-from tamis.index.format.layout import POINTER
+from tamis.indexing.format.layout import POINTER
 from tamis.plan.scan import decide
 from tamis.tables.parquet import ParquetTables, ScanInput
 from tamis.wire.messages import IndexOptions, PartitionColumn, PlanRequest, Snapshot, Table
-from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 
 SCHEMA = spark_schema(a="long", s="string")
 A = Column(("a",), LONG)
@@ -335,7 +335,7 @@ class TestTrouble:
     def test_repaired_column_is_used_again(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from tamis.index.read import columns
+        from tamis.indexing.read import columns
 
         scan = scene.open()
         data = next((scene.root / "_tamis").rglob("_files.stats"))

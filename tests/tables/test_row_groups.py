@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.index.format.layout import ROW_GROUPS, hidden
-from tamis.index.format.store import Store
+from tamis.indexing.format.layout import ROW_GROUPS, hidden
+from tamis.indexing.format.store import Store
 from tamis.serve.planning import plan
-from tests.index.local import LocalIndex, spark_schema, uri_of, write_snapshot
+from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 
 SCHEMA = spark_schema(a="long", s="string", st={"x": "long"})
 ROWS = 5  # per row group

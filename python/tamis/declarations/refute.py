@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tamis.declarations.values import random_values
 from tamis.errors import DeclarationError
-from tamis.evaluate.udf.contract import Contract
+from tamis.evaluation.udf.contract import Contract
 
 __all__ = ["check"]
 

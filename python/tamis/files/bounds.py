@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.expr.types import DataType
 from tamis.files.columns import (
     NotLossless,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.domain.bounds import YES
+from tamis.evaluation.domain.bounds import YES
 from tamis.expr.types import DataType
 
 __all__ = [

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.domain.bounds import NO, YES, Edge, Flags
-from tamis.evaluate.domain.exact_counts import UNKNOWN, Certain
+from tamis.evaluation.domain.bounds import NO, YES, Edge, Flags
+from tamis.evaluation.domain.exact_counts import UNKNOWN, Certain
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds, simplified
 from tamis.files.columns import count_column, plain

@@ -20,10 +20,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.domain.bounds import NO, Bounds, Flags
-from tamis.evaluate.domain.exact_counts import UNCERTAIN, Certain
-from tamis.evaluate.domain.intersection import forget, intersect
-from tamis.evaluate.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.evaluation.domain.bounds import NO, Bounds, Flags
+from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
+from tamis.evaluation.domain.intersection import forget, intersect
+from tamis.evaluation.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_column, plain

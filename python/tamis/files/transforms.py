@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.domain.bounds import NO, YES, Bounds, Flags
-from tamis.evaluate.domain.buckets import Buckets, is_hashed
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.domain.buckets import Buckets, is_hashed
 from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds, simplified

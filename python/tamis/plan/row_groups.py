@@ -27,12 +27,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.domain.bounds import Flags
-from tamis.evaluate.domain.intersection import contradict
-from tamis.evaluate.interpreter import truth
-from tamis.evaluate.nodes.ranges import is_long, narrowed_conjuncts
-from tamis.evaluate.statistics import Statistics
+from tamis.classification.pushdown import Pushdown
+from tamis.evaluation.domain.bounds import Flags
+from tamis.evaluation.domain.intersection import contradict
+from tamis.evaluation.interpreter import truth
+from tamis.evaluation.nodes.ranges import is_long, narrowed_conjuncts
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.sql import to_sql
 from tamis.files.table import dotted

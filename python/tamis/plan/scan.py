@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tamis.classify import classify
-from tamis.classify.capabilities import capabilities_of
-from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.domain.bounds import YES, Flags
-from tamis.evaluate.interpreter import truth
-from tamis.evaluate.nodes.ranges import is_long, narrowed, narrowed_conjuncts
-from tamis.evaluate.statistics import Statistics
-from tamis.evaluate.udf.declared import relies_on_declaration
+from tamis.classification import classify
+from tamis.classification.capabilities import capabilities_of
+from tamis.classification.pushdown import Pushdown
+from tamis.evaluation.domain.bounds import YES, Flags
+from tamis.evaluation.interpreter import truth
+from tamis.evaluation.nodes.ranges import is_long, narrowed, narrowed_conjuncts
+from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.udf.declared import relies_on_declaration
 from tamis.expr.nodes import And, Expr, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import cost_of
@@ -112,7 +112,7 @@ def decide(
             `year(d) = 1995 AND month(d) = 3`. They rule out files that no conjunct rules out alone.
         among: One flag per file, set for the files to consider. None means all.
 
-    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.evaluation.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
     >>> from tamis.expr.types import LONG
     >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))

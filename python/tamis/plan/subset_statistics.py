@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluate.domain.bounds import NO, Bounds, Flags
-from tamis.evaluate.recorded import Members, Subject
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import NO, Bounds, Flags
+from tamis.evaluation.recorded import Members, Subject
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 
 __all__ = ["Without"]

@@ -43,10 +43,10 @@ def report(
         bool, typer.Option("--json", help="Print the findings as JSON instead of a page.")
     ] = False,
 ) -> None:
-    from tamis.history import default_location
-    from tamis.history import history as read
     from tamis.report.findings import findings
     from tamis.report.page import to_html
+    from tamis.scan_history import default_location
+    from tamis.scan_history import history as read
 
     folder = default_location() if history is None else history
     if history is not None and not folder.is_dir():

@@ -153,7 +153,7 @@ class Findings:
 def findings(history: pa.Table) -> Findings:
     """Summarize a history.
 
-    >>> from tamis.history import SCHEMA
+    >>> from tamis.scan_history import SCHEMA
     >>> findings(SCHEMA.empty_table()).scans
     0
     """

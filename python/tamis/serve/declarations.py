@@ -19,9 +19,9 @@ from typing import Final
 from tamis.declarations.files import read
 from tamis.declarations.refute import check
 from tamis.errors import DeclarationError
-from tamis.evaluate.udf.contract import Contract
-from tamis.evaluate.udf.declared import Declarations, Declared
-from tamis.evaluate.udf.udf_guard import Watch
+from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.declared import Declarations, Declared
+from tamis.evaluation.udf.udf_guard import Watch
 
 __all__ = ["in_force"]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tamis.classify.pushdown import Pushdown
+from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, type_of, walk
 from tamis.expr.sql import to_sql
 from tamis.plan.goals.file_keys import constant_of_edge, key_of_files, matching_files

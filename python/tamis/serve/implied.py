@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from tamis.classify.pushdown import Pushdown
+from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, walk
 from tamis.plan.ranges import implied as plan
 from tamis.plan.reader_losses import loses_within

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from msgspec import structs
 
-from tamis.classify.pushdown import Pushdown
-from tamis.evaluate.udf.declared import bind
-from tamis.evaluate.udf.udf_guard import Watch
+from tamis.classification.pushdown import Pushdown
+from tamis.evaluation.udf.declared import bind
+from tamis.evaluation.udf.udf_guard import Watch
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
-from tamis.index.read.memory import give_back
-from tamis.index.read.reader_options import Reading, loses_rows_to, reading_of
+from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.reader_options import Reading, loses_rows_to, reading_of
 from tamis.plan.detail.reason_detail import better_reason
 from tamis.plan.ranges.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups

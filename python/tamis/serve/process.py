@@ -92,7 +92,7 @@ def _ready(port: int) -> dict[str, object]:
 
 
 def _give_back() -> None:
-    from tamis.index.read.memory import give_back  # imports pyarrow
+    from tamis.indexing.read.memory import give_back  # imports pyarrow
 
     give_back()
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.types import DataType
 from tamis.files.table import dotted
-from tamis.index.executor.columns_schema import is_known
+from tamis.indexing.executor.columns_schema import is_known
 from tamis.tables.parquet import Part, ScanInput
 
 __all__ = ["NamedColumns", "cells_of", "named_columns"]

@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.types import DataType
-from tamis.index.format.layout import index_uri
-from tamis.index.problems import IndexMissing, IndexUnusable, rebuild
-from tamis.index.read import freshness
-from tamis.index.read.memory import give_back
-from tamis.index.read.reader import Indexes, OpenIndex
-from tamis.index.read.reader_options import Reading, difference, reading_of
-from tamis.index.read.snapshot import Snapshot, open_snapshot, snapshot_path
+from tamis.indexing.format.layout import index_uri
+from tamis.indexing.problems import IndexMissing, IndexUnusable, rebuild
+from tamis.indexing.read import freshness
+from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.reader import Indexes, OpenIndex
+from tamis.indexing.read.reader_options import Reading, difference, reading_of
+from tamis.indexing.read.snapshot import Snapshot, open_snapshot, snapshot_path
 from tamis.plan.scan import Segment
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
 from tamis.wire.messages import PlanRequest, Warning_

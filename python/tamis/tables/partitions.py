@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluate.domain.bounds import Bounds, Flags
-from tamis.evaluate.domain.exact_counts import ATTAINED, UNCERTAIN, Certain
-from tamis.evaluate.recorded import Members, Subject
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.exact_counts import ATTAINED, UNCERTAIN, Certain
+from tamis.evaluation.recorded import Members, Subject
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import constant_bounds
-from tamis.index.executor.columns_schema import Leaf, arrow_type, is_known
+from tamis.indexing.executor.columns_schema import Leaf, arrow_type, is_known
 
 
 @dataclass(frozen=True, slots=True, eq=False)

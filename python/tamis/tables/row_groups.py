@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluate.domain.bounds import Flags
-from tamis.evaluate.statistics import Statistics
-from tamis.index.read.row_groups import RowGroupTable
+from tamis.evaluation.domain.bounds import Flags
+from tamis.evaluation.statistics import Statistics
+from tamis.indexing.read.row_groups import RowGroupTable
 from tamis.plan.row_groups import GroupedFiles
 from tamis.plan.scan import BLOCK, Segment
 from tamis.tables.parquet import Part, ScanInput

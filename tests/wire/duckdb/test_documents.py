@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate import evaluate
+from tamis.evaluation import evaluate
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Literal, Opaque, walk
 from tamis.expr.sql import to_sql
 from tamis.expr.types import BINARY, STRING

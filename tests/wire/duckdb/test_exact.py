@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluate import evaluate
+from tamis.evaluation import evaluate
 from tamis.expr.nodes import Not
 from tamis.files.partition import PartitionField
 from tamis.wire.duckdb import from_duckdb

@@ -18,10 +18,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluate.domain.bounds import Bounds, Flags
-from tamis.evaluate.nodes.ranges import narrowed_conjuncts
-from tamis.evaluate.recorded import Members, Subject
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.nodes.ranges import narrowed_conjuncts
+from tamis.evaluation.recorded import Members, Subject
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Expr
 from tamis.plan.scan import Order, Segment, narrow
 
@@ -43,7 +43,7 @@ def deciding_kinds(
         ruled_out: One flag per file, set if the conjunct rules it out with all statistics, or if
             the file holds no row.
 
-    >>> from tamis.evaluate.example import FILES
+    >>> from tamis.evaluation.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
     >>> from tamis.expr.types import LONG
     >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))

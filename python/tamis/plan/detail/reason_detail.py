@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from tamis.evaluate import verdicts
-from tamis.evaluate.domain.bounds import Flags
-from tamis.evaluate.functions.function_entry import Knowledge
-from tamis.evaluate.functions.registry import FUNCTION_ENTRIES
+from tamis.evaluation import verdicts
+from tamis.evaluation.domain.bounds import Flags
+from tamis.evaluation.functions.function_entry import Knowledge
+from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
 from tamis.expr.nodes import (
     Call,
     Column,

@@ -26,7 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Value
 from tamis.plan.goals.contributions import Aggregate, Function, contributions

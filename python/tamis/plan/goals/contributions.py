@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.domain.bounds import Bounds, Edge, Flags
-from tamis.evaluate.domain.exact_counts import UNKNOWN
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import Bounds, Edge, Flags
+from tamis.evaluation.domain.exact_counts import UNKNOWN
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.domain.bounds import NO, YES, Bounds, Edge, Flags, is_always
-from tamis.evaluate.domain.exact_counts import UNCERTAIN
-from tamis.evaluate.interpreter import truth, value
-from tamis.evaluate.statistics import Statistics
-from tamis.evaluate.udf.declared import relies_on_declaration
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Edge, Flags, is_always
+from tamis.evaluation.domain.exact_counts import UNCERTAIN
+from tamis.evaluation.interpreter import truth, value
+from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.udf.declared import relies_on_declaration
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import CALENDAR_INTERVAL, DataType

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluate.domain.bounds import Flags
-from tamis.evaluate.interpreter import truth
-from tamis.evaluate.udf.declared import relies_on_declaration
+from tamis.evaluation.domain.bounds import Flags
+from tamis.evaluation.interpreter import truth
+from tamis.evaluation.udf.declared import relies_on_declaration
 from tamis.expr.nodes import Expr
 from tamis.plan.reader_losses import loss_of
 from tamis.plan.scan import Segment, kept_blocks, together

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluate.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import Flags
 
 __all__ = ["enough_files"]
 

@@ -32,8 +32,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.domain.bounds import Bounds, Flags
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.statistics import Statistics
 from tamis.plan.goals.contributions import Aggregate, Function, as_array, has_only_null, nulls_of
 from tamis.plan.scan import Segment
 

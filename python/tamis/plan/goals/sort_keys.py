@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluate.domain.bounds import Edge, Flags
+from tamis.evaluation.domain.bounds import Edge, Flags
 from tamis.expr.nodes import Expr
 
 __all__ = ["Group", "KeyOfFiles", "Numbers", "Ordinals", "SortKey", "joined"]

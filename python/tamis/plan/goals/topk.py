@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluate.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import Flags
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey
 
 __all__ = ["Boundary", "boundary", "first_files"]

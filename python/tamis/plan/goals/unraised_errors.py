@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamis.evaluate.domain.bounds import Flags
-from tamis.evaluate.raising import can_raise, may_raise
+from tamis.evaluation.domain.bounds import Flags
+from tamis.evaluation.raising import can_raise, may_raise
 from tamis.expr.nodes import Expr
 from tamis.plan.scan import Segment, kept_blocks
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from tamis.evaluate.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Expr
 from tamis.plan.joins.key_bounds import ends_of
 from tamis.plan.scan import Segment
@@ -33,8 +33,8 @@ def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
 
     1.0 if that is not known.
 
-    >>> import tamis.evaluate.nodes.operators  # fills the registries
-    >>> from tamis.evaluate.example import FILES
+    >>> import tamis.evaluation.nodes.operators  # fills the registries
+    >>> from tamis.evaluation.example import FILES
     >>> from tamis.expr.nodes import Column
     >>> from tamis.expr.types import LONG
     >>> share_of_files(Column(("c",), LONG), [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_))
@@ -59,8 +59,8 @@ def depth_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
     Returns:
         None if nothing is known about the key in any file, or if its type has no usable order.
 
-    >>> import tamis.evaluate.nodes.operators  # fills the registries
-    >>> from tamis.evaluate.example import FILES
+    >>> import tamis.evaluation.nodes.operators  # fills the registries
+    >>> from tamis.evaluation.example import FILES
     >>> from tamis.expr.nodes import Column
     >>> from tamis.expr.types import LONG
     >>> depth_of_files(Column(("c",), LONG), [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_))

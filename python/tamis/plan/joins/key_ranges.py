@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tamis.evaluate.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, In, walk
 from tamis.expr.rewrites import conjoin
@@ -50,8 +50,8 @@ def key_ranges(
         Disjoint intervals in ascending order. Empty if no row has an ordinary value; None if the
         range of some kept file is not known, or no SQL constant can express an end.
 
-    >>> import tamis.evaluate.nodes.operators  # fills the registries
-    >>> from tamis.evaluate.example import FILES
+    >>> import tamis.evaluation.nodes.operators  # fills the registries
+    >>> from tamis.evaluation.example import FILES
     >>> from tamis.expr.types import LONG
     >>> c = Column(("c",), LONG)
     >>> key_ranges(c, [], [Segment(slice(0, 2), FILES.slice(0, 2))], np.array([True, True]))

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from tamis.evaluate.nodes.operators import FUNCTIONS, PREDICATES
+from tamis.evaluation.nodes.operators import FUNCTIONS, PREDICATES
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import (
     And,

@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluate.domain.bounds import NO, YES, Bounds, Flags
-from tamis.evaluate.interpreter import truth
-from tamis.evaluate.statistics import Statistics
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.interpreter import truth
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Expr
 from tamis.expr.types import DataType
 
@@ -84,7 +84,7 @@ def possible_runs(expr: Expr, column: Column) -> tuple[Cell, ...] | None:
         Intervals in ascending order, within the domain of the type. None if there is no wide gap,
         if the predicate may be true where the column is NULL, or if it is never true.
 
-    >>> import tamis.evaluate.nodes.operators  # fills the registries
+    >>> import tamis.evaluation.nodes.operators  # fills the registries
     >>> from tamis.expr.nodes import Call, Compare, Comparison, Literal
     >>> from tamis.expr.types import DATE, INTEGER
     >>> day = Column(("day",), DATE)

@@ -24,9 +24,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluate.domain.bounds import NO, YES, Bounds
-from tamis.evaluate.functions.strings.text import successor
-from tamis.evaluate.interpreter import truth
+from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.functions.strings.text import successor
+from tamis.evaluation.interpreter import truth
 from tamis.expr.nodes import Column, Expr
 from tamis.plan.ranges.interval_search import MadeUp, can_be_true_of_null
 
@@ -105,7 +105,7 @@ def possible_texts(expr: Expr, column: Column) -> Texts | None:
         None if no bound is worth a filter, if the predicate may be true where the column is NULL,
         or if it is never true.
 
-    >>> import tamis.evaluate.nodes.operators  # fills the registries
+    >>> import tamis.evaluation.nodes.operators  # fills the registries
     >>> from tamis.expr.nodes import Call, Compare, Comparison, Literal
     >>> from tamis.expr.types import INTEGER, STRING
     >>> mode = Column(("mode",), STRING)

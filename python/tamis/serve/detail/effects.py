@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import structs
 
-from tamis.evaluate.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Expr
 from tamis.plan.detail.pruning_effects import effects
 from tamis.tables.parquet import ScanInput

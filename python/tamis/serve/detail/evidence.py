@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluate import evaluate, verdicts
-from tamis.evaluate.udf.declared import bind
-from tamis.evaluate.udf.udf_guard import Watch
-from tamis.evaluate.verdict import Verdict
+from tamis.evaluation import evaluate, verdicts
+from tamis.evaluation.udf.declared import bind
+from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.verdict import Verdict
 from tamis.expr.nodes import And, Expr, Literal
 from tamis.expr.rewrites import simplify
 from tamis.expr.types import BOOLEAN, DataType
 from tamis.files.table import dotted
-from tamis.index.read.memory import give_back
+from tamis.indexing.read.memory import give_back
 from tamis.plan.detail.pruning_effects import effects
 from tamis.plan.scan import decide
 from tamis.serve.arrow_export import written

@@ -18,16 +18,16 @@ import numpy as np
 from msgspec import structs
 
 from tamis._version import __version__
-from tamis.evaluate.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.rewrites import simplify
 from tamis.files.table import dotted
-from tamis.history.schema import SCHEMA
 from tamis.plan.detail.reason_detail import better_reason
 from tamis.plan.joins.clustered import depth_of_files
 from tamis.plan.joins.key_bounds import files_without_bounds
 from tamis.plan.scan import decide
 from tamis.reasons import Reason
+from tamis.scan_history.schema import SCHEMA
 from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
@@ -69,7 +69,7 @@ class _Found:
 
 
 def row_of(record: ScanRecord) -> dict[str, Any]:
-    """Return the row of a scan, in `tamis.history.SCHEMA`."""
+    """Return the row of a scan, in `tamis.scan_history.SCHEMA`."""
     looked_up = _looked_up(record)
     row: dict[str, Any] = {name: getattr(record, name) for name in _COPIED}
     row["roots"] = [] if record.question is None else record.question.table.roots

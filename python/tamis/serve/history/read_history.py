@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tamis.history import Log, default_location
+from tamis.scan_history import Log, default_location
 from tamis.serve.arrow_export import written
 from tamis.wire.messages import Written, read_history_request, write_answer
 

@@ -83,9 +83,9 @@ _OFF: Final = "Queries are not affected. Set spark.tamis.history.enabled=false t
 
 
 def _append(records: list[str]) -> str:
-    from tamis.history import Log, default_location
-    from tamis.history.schema import rows_to_table
-    from tamis.index.read.memory import give_back
+    from tamis.indexing.read.memory import give_back
+    from tamis.scan_history import Log, default_location
+    from tamis.scan_history.schema import rows_to_table
     from tamis.serve.history.history_row import audit_row_of, row_of
     from tamis.wire.history import AuditRecord, HistorySettings, read_record
 

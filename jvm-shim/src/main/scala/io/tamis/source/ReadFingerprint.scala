@@ -24,7 +24,7 @@ import org.apache.spark.sql.types._
   */
 object ReadFingerprint {
 
-  /** A JSON object with sorted keys, see tamis.index.read.reader_options; None for Parquet, which
+  /** A JSON object with sorted keys, see tamis.indexing.read.reader_options; None for Parquet, which
     * needs no fingerprint.
     */
   def of(relation: HadoopFsRelation): Option[String] =

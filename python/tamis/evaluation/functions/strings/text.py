@@ -1,0 +1,118 @@
+"""Strings as intervals of bytes, and functions that map a string to a string.
+
+Spark compares strings as UTF-8 bytes, which is the order of their code points. Edges are pyarrow
+large_binary and need not be valid strings: a truncated bound may end in the middle of a character.
+
+A function with no known property is still exact where all values of a container are the same one.
+`of_points` computes it there, row by row, up to a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.domain.interval import Interval
+from tamis.expr.types import DataType
+
+__all__ = ["literal_prefix", "of_points", "point_rows", "same_length", "successor", "text_result"]
+
+#: At most this many points of a block are computed one by one.
+_MOST_POINTS = 20_000
+
+
+def text_result(
+    data_type: DataType,
+    lower: Sequence[bytes | None] | pa.Array,
+    upper: Sequence[bytes | None] | pa.Array,
+    *arguments: Bounds | Interval,
+    can_be_null: Flags = NO,
+    upper_open: Flags | None = None,
+) -> Bounds:
+    """Return bounds of a string function that is NULL where an argument is.
+
+    An edge of None is not known. `can_be_null`: where the function may give NULL besides.
+    """
+    null, has_value = can_be_null, YES
+    for each in arguments:
+        null, has_value = null | each.can_be_null, has_value & each.can_be_value
+    edges = [
+        each if isinstance(each, pa.Array) else pa.array(each, pa.large_binary())
+        for each in (lower, upper)
+    ]
+    low, high = same_length(edges[0], edges[1])
+    return Bounds(data_type, low, high, null, NO, has_value, upper_open=upper_open)
+
+
+def same_length(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return both edges with the same length, repeating a single one, as Arrow requires."""
+    count = max(len(lower), len(upper))
+    low, high = (
+        pa.repeat(each[0], count) if len(each) == 1 != count else each for each in (lower, upper)
+    )
+    return low, high
+
+
+def point_rows(x: Bounds) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Return the containers whose ordinary values are all known to be the same one."""
+    if x.lower is None or x.upper is None or len(x.lower) != len(x.upper):
+        return np.zeros(0, np.intp)
+    equal = pc.fill_null(pc.equal(x.lower, x.upper), False).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(equal)[:_MOST_POINTS]
+
+
+def of_points(x: Bounds, function: Callable[[str], str | None]) -> pa.Array:
+    """Return f(x) for the containers with a single value; null for others and for invalid UTF-8."""
+    count = 1 if x.lower is None else len(x.lower)
+    cells: list[bytes | None] = [None] * count
+    rows = point_rows(x)
+    if x.lower is None or not len(rows):
+        return pa.array(cells, pa.large_binary())
+    for row, text in zip(rows.tolist(), x.lower.take(pa.array(rows)).to_pylist(), strict=True):
+        try:
+            mapped = function(text.decode())
+        except UnicodeDecodeError:
+            continue
+        cells[row] = None if mapped is None else mapped.encode()
+    return pa.array(cells, pa.large_binary())
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """Return the least byte string greater than all strings that begin with the prefix.
+
+    Returns None if there is no such string.
+
+    >>> successor(b"ab"), successor(b"a\\xff"), successor(b"\\xff")
+    (b'ac', b'b', None)
+    """
+    trimmed = prefix.rstrip(b"\xff")
+    return trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else None
+
+
+def literal_prefix(pattern: str, escape: str) -> tuple[str, bool] | None:
+    """Return the literal prefix of a LIKE pattern, and whether a wildcard follows it.
+
+    Returns None if the pattern has an invalid escape.
+
+    >>> literal_prefix("a!_b%c", "!"), literal_prefix("a!b", "!")
+    (('a_b', True), None)
+    """
+    literal, position, prefix = [], 0, None
+    while position < len(pattern):
+        character = pattern[position]
+        if character == escape:
+            following = pattern[position + 1 : position + 2]
+            if following not in ("_", "%", escape) or not following:
+                return None
+            literal.append(following)
+            position += 1
+        elif character in "_%":
+            prefix = "".join(literal) if prefix is None else prefix
+        else:
+            literal.append(character)
+        position += 1
+    return ("".join(literal), False) if prefix is None else (prefix, True)

@@ -1,0 +1,166 @@
+"""Dates and timestamps as text in patterns that sort chronologically.
+
+These are year, month, day, hour, minute and second, or the first few of them, each in full width
+and in this order. Only the years 1900 to 9999 are known: later years have more digits, and for
+old dates the calendars of Spark's two parsers (`spark.sql.legacy.timeParserPolicy`) differ.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.interval import Interval, Numbers, interval
+from tamis.evaluation.functions.arithmetic import int64_overflow
+from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
+from tamis.evaluation.functions.strings.text import text_result
+from tamis.evaluation.functions.temporal.zones import DAY, SECOND, Zone, zone_of
+from tamis.evaluation.interpreter import value
+from tamis.evaluation.statistics import Statistics
+from tamis.expr.nodes import Call, Literal
+from tamis.expr.types import DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ
+
+__all__ = ["ENTRIES", "date_format", "from_unix_time", "moment_text"]
+
+#: Microseconds of 1900-01-01 and 9999-12-31 23:59:59.999999.
+_FIRST: Final = -25_567 * DAY
+_LAST: Final = 2_932_897 * DAY - 1
+#: Letters of a pattern -> their position in a text such as 2024-11-03 06:07:08.
+_FIELDS: Final = {
+    "yyyy": (0, 4),
+    "MM": (5, 7),
+    "dd": (8, 10),
+    "HH": (11, 13),
+    "mm": (14, 16),
+    "ss": (17, 19),
+}
+_TOKEN: Final = re.compile(r"yyyy|MM|dd|HH|mm|ss|[-/:._ ,]")
+
+
+def _sorting_tokens(pattern: str) -> list[str] | None:
+    """Return the tokens of a pattern that sorts chronologically; None for any other pattern.
+
+    >>> _sorting_tokens("yyyy-MM"), _sorting_tokens("dd.MM.yyyy"), _sorting_tokens("yyyy'a'")
+    (['yyyy', '-', 'MM'], None, None)
+    """
+    tokens = _TOKEN.findall(pattern)
+    fields = [token for token in tokens if token in _FIELDS]
+    if "".join(tokens) != pattern or not fields or fields != list(_FIELDS)[: len(fields)]:
+        return None
+    return tokens
+
+
+def _written(moment: Numbers, inside: Flags, tokens: list[str], end: str = "") -> pa.Array:
+    """Return local times in microseconds as text; null where `inside` is False.
+
+    Args:
+        moment: The local times.
+        inside: Where the year has four digits and is not before 1900.
+        tokens: The tokens of the pattern.
+        end: If not empty, six digits of the fraction of the second are appended, after a point.
+    """
+    safe = pa.array(np.where(inside, moment, 0)).cast(pa.timestamp("us"))
+    whole = safe.cast(pa.large_string()).cast(pa.large_binary())  # 2024-11-03 06:07:08.123456
+    parts = [
+        pc.binary_slice(whole, *_FIELDS[token])
+        if token in _FIELDS
+        else pa.scalar(token.encode(), pa.large_binary())
+        for token in tokens
+    ]
+    if end:
+        parts.append(pc.binary_slice(whole, 19, 26))  # .123456
+    separator = pa.scalar(b"", pa.large_binary())
+    joined = pc.binary_join_element_wise(*parts, separator)
+    mask = np.broadcast_to(inside, (len(joined),))
+    return pc.if_else(pa.array(mask), joined, pa.scalar(None, joined.type))
+
+
+def _formatted(x: Interval, low: Numbers, high: Numbers, tokens: list[str]) -> Bounds:
+    inside = np.atleast_1d((low >= _FIRST) & (high <= _LAST) & x.can_be_value)
+    low, high = (np.broadcast_to(each, inside.shape) for each in (low, high))
+    return text_result(STRING, _written(low, inside, tokens), _written(high, inside, tokens), x)
+
+
+def _local(x: Interval, clock: Zone) -> tuple[Numbers, Numbers] | None:
+    if x.type == TIMESTAMP:
+        return clock.local(x.lower, x.upper)
+    if x.type == TIMESTAMP_NTZ:
+        return x.lower, x.upper
+    return None
+
+
+def date_format(call: Call, statistics: Statistics) -> Bounds | None:
+    """Return the bounds of date_format with a constant pattern that sorts chronologically."""
+    match call.arguments:
+        case (argument, Literal(value=str(pattern))):
+            tokens = _sorting_tokens(pattern)
+            x = interval(value(argument, statistics))
+        case _:
+            return None
+    if x is None or tokens is None:
+        return None
+    moments = _local(x, zone_of(call))
+    return None if moments is None else _formatted(x, *moments, tokens)
+
+
+def from_unix_time(call: Call, statistics: Statistics) -> Bounds | None:
+    """Return the bounds of from_unixtime with a constant pattern that sorts chronologically."""
+    match call.arguments:
+        case (argument, Literal(value=str(pattern))):
+            tokens = _sorting_tokens(pattern)
+            x = interval(value(argument, statistics))
+        case _:
+            return None
+    if x is None or tokens is None or not x.type.is_integral:
+        return None
+    second = np.array([SECOND])
+    (low, low_exact), (high, high_exact) = (
+        int64_overflow.multiply(each, second) for each in (x.lower, x.upper)
+    )
+    low = np.where(low_exact, low, _FIRST - 1)
+    high = np.where(high_exact, high, _LAST + 1)
+    low, high = zone_of(call).local(low, high)
+    inside = low_exact & high_exact
+    return _formatted(x, np.where(inside, low, _FIRST - 1), high, tokens)
+
+
+_DATE_TOKENS: Final = ["yyyy", "-", "MM", "-", "dd"]
+_TIME_TOKENS: Final = [*_DATE_TOKENS, " ", "HH", ":", "mm", ":", "ss"]
+
+
+def moment_text(x: Interval, clock: Zone) -> Bounds | None:
+    """Return the bounds of CAST(x AS STRING) for a date or timestamp; None for other types."""
+    if x.type == DATE:
+        inside = (x.lower * 1.0 > -1e8) & (x.upper * 1.0 < 1e8)
+        low, high = (np.where(inside, each, 100_000_000) * DAY for each in (x.lower, x.upper))
+        return _formatted(x, low, high, _DATE_TOKENS)
+    moments = _local(x, clock)
+    if moments is None:
+        return None
+    low, high = moments
+    inside = np.atleast_1d((low >= _FIRST) & (high <= _LAST) & x.can_be_value)
+    low, high = (np.broadcast_to(each, inside.shape) for each in (low, high))
+    # Spark writes the fraction of a second without trailing zeros. Such a text is at least the text
+    # without the fraction, and at most the text with all six digits.
+    return text_result(
+        STRING, _written(low, inside, _TIME_TOKENS), _written(high, inside, _TIME_TOKENS, "."), x
+    )
+
+
+ENTRIES: Final = (
+    FunctionEntry(
+        "DateFormatClass", "date_format", Knowledge.MONOTONE, date_format, note="sortable patterns"
+    ),
+    FunctionEntry(
+        "FromUnixTime",
+        "from_unixtime",
+        Knowledge.MONOTONE,
+        from_unix_time,
+        note="sortable patterns",
+    ),
+)

@@ -1,0 +1,113 @@
+"""Row statistics: what an index recorded from the rows, beyond the bounds of columns.
+
+An index may have bounds of expressions, looked up by key, and members: the ordinary values (not
+NULL, not NaN) of a column or of an expression in each container.
+
+    a container holds 3, 7, NULL; the options are    3     3, 7    5     3, 5
+    may_match    an option is among the values       yes   yes     no    yes
+    may_miss     a value is not among the options    yes   no      yes   yes
+
+A list of the values decides both exactly. A bloom filter decides may_match, with false positives,
+and always returns True for may_miss. If nothing is known, both are True.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluation.domain.bounds import Bounds, Edge, Flags, is_always
+from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, type_of
+from tamis.expr.types import DataType
+
+if TYPE_CHECKING:
+    from tamis.evaluation.statistics import Statistics
+
+__all__ = [
+    "Members",
+    "Subject",
+    "members_of",
+    "narrowed",
+    "recorded_bounds",
+]
+
+#: A column, or the key of an expression.
+Subject: TypeAlias = Column | str
+
+
+class Members(Protocol):
+    """The ordinary values of each of n containers. `options`: an edge of a comparable type."""
+
+    def may_match(self, options: Edge) -> Flags:
+        """Return False where no ordinary value equals one of the options."""
+        ...
+
+    def may_miss(self, options: Edge) -> Flags:
+        """Return False where every ordinary value equals one of the options."""
+        ...
+
+    def parts(self) -> Mapping[str, Members]:
+        """Return the members that rely on each kind of row statistics ("values", "bloom")."""
+        ...
+
+    def slice(self, start: int, stop: int) -> Members: ...
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Members: ...
+
+
+def recorded_bounds(expr: Expr, statistics: Statistics) -> Bounds | None:
+    """Return the recorded bounds of an expression; None if there are none of its type."""
+    if not isinstance(expr, Call | Opaque) or expr.key is None:
+        return None
+    bounds = statistics.expression(expr.key)
+    if bounds is None or type_of(expr) not in (None, bounds.type):
+        return None
+    return bounds
+
+
+def members_of(expr: Expr, statistics: Statistics) -> Members | None:
+    """Return the recorded values of an expression, or None."""
+    match expr:
+        case Column():
+            return statistics.members(expr)
+        case Call(key=str(key)) | Opaque(key=str(key)):
+            members = statistics.members(key)
+            if members is not None:
+                return members
+    match expr:
+        case Call(name="Cast", arguments=(child,), type=wanted) if _keeps_values(child, wanted):
+            return members_of(child, statistics)
+        case _:
+            return None
+
+
+def _keeps_values(child: Expr, wanted: DataType) -> bool:
+    """Return whether a cast changes only the type of a value, so equal values stay equal."""
+    given = type_of(child)
+    if given is None or isinstance(child, Literal):
+        return False
+    if given.is_integral and wanted.is_integral:
+        (least, greatest), (from_least, from_greatest) = wanted.domain, given.domain
+        return least <= from_least and from_greatest <= greatest
+    return (given.name, wanted.name) == ("float", "double")
+
+
+def narrowed(flags: Flags, members: Members | None, ask: Callable[[Members], Flags]) -> Flags:
+    """Narrow the flags by the members, only where they are True.
+
+    Bounds are cheaper to evaluate than members, so members are evaluated only where the bounds
+    allow a row.
+    """
+    if members is None:
+        return flags
+    if is_always(flags):
+        return ask(members)
+    rows = np.flatnonzero(flags)
+    if not len(rows) or len(flags) == 1:
+        return flags
+    narrower = np.zeros(len(flags), np.bool_)
+    narrower[rows] = ask(members.take(rows))
+    return narrower

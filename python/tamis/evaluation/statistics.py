@@ -1,0 +1,132 @@
+"""The interface through which the interpreter reads the statistics of containers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
+from tamis.evaluation.recorded import Members, Subject
+from tamis.expr.nodes import Column
+
+__all__ = ["BlockStatistics", "SelectedStatistics", "Statistics"]
+
+
+class Statistics(ABC):
+    """Statistics of the columns of n containers. No method raises; what is missing is unknown.
+
+    An implementation defines `num_containers` and `bounds`. It overrides the other methods where it
+    knows more; by default they know nothing, which is sound.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def num_containers(self) -> int:
+        """The number of containers."""
+
+    @abstractmethod
+    def bounds(self, column: Column) -> Bounds:
+        """Return the bounds of a column, as values of `column.type`. The implementation caches."""
+
+    def expression(self, key: str) -> Bounds | None:
+        """Return the recorded bounds of the expression with this key, or None."""
+        return None
+
+    def members(self, subject: Subject) -> Members | None:
+        """Return the recorded values of a column or an expression, or None."""
+        return None
+
+    def certain(self, column: Column) -> Certain:
+        """Return the exact facts about a column."""
+        return UNCERTAIN
+
+    def empty(self) -> Flags | None:
+        """Return True where a container is known to be empty; None if that is known for none."""
+        return None
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        """Return the containers from start to stop, exclusive."""
+        return BlockStatistics(self, start, stop)
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        """Return the containers at these ordinals, in that order."""
+        return SelectedStatistics(self, ordinals)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockStatistics(Statistics):
+    """The containers from start to stop of other statistics, without a copy."""
+
+    whole: Statistics
+    start: int
+    stop: int
+
+    @property
+    def num_containers(self) -> int:
+        return self.stop - self.start
+
+    def bounds(self, column: Column) -> Bounds:
+        return self.whole.bounds(column).slice(self.start, self.stop)
+
+    def expression(self, key: str) -> Bounds | None:
+        bounds = self.whole.expression(key)
+        return None if bounds is None else bounds.slice(self.start, self.stop)
+
+    def members(self, subject: Subject) -> Members | None:
+        recorded = self.whole.members(subject)
+        return None if recorded is None else recorded.slice(self.start, self.stop)
+
+    def certain(self, column: Column) -> Certain:
+        return self.whole.certain(column).slice(self.start, self.stop)
+
+    def empty(self) -> Flags | None:
+        empty = self.whole.empty()
+        return empty if empty is None or len(empty) == 1 else empty[self.start : self.stop]
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return BlockStatistics(self.whole, self.start + start, min(self.start + stop, self.stop))
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return SelectedStatistics(self.whole, np.asarray(ordinals) + self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedStatistics(Statistics):
+    """The containers at some ordinals of other statistics."""
+
+    whole: Statistics
+    ordinals: npt.NDArray[np.intp]
+
+    @property
+    def num_containers(self) -> int:
+        return len(self.ordinals)
+
+    def bounds(self, column: Column) -> Bounds:
+        return self.whole.bounds(column).take(self.ordinals)
+
+    def expression(self, key: str) -> Bounds | None:
+        bounds = self.whole.expression(key)
+        return None if bounds is None else bounds.take(self.ordinals)
+
+    def members(self, subject: Subject) -> Members | None:
+        recorded = self.whole.members(subject)
+        return None if recorded is None else recorded.take(self.ordinals)
+
+    def certain(self, column: Column) -> Certain:
+        return self.whole.certain(column).take(self.ordinals)
+
+    def empty(self) -> Flags | None:
+        empty = self.whole.empty()
+        return empty if empty is None or len(empty) == 1 else empty[self.ordinals]
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return SelectedStatistics(self.whole, self.ordinals[start:stop])
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return SelectedStatistics(self.whole, self.ordinals[ordinals])

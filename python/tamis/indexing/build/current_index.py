@@ -1,0 +1,104 @@
+"""Comparison of the current generation with the current listing, and what can be reused of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.errors import StatisticsIndexError
+from tamis.indexing.read import freshness
+from tamis.indexing.describe import Staleness
+from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
+from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.read.snapshot import FileKeys
+from tamis.indexing.format.store import Store
+
+__all__ = ["keys_in_force", "load_generation", "reusable_rows", "selected_leaves", "staleness"]
+
+
+def selected_leaves(
+    leaves: Sequence[Leaf], columns: Sequence[str] | None, gone: list[str] | None = None
+) -> tuple[Leaf, ...]:
+    """Return the leaves with these names.
+
+    Args:
+        leaves: The leaves of the table.
+        columns: Names: dots for struct fields, a struct for all of its fields. None: all leaves.
+        gone: A list to which the names are added that the table does not have. None: they are an
+            error.
+
+    Raises:
+        StatisticsIndexError: `gone` is None and the table does not have a column.
+    """
+    if columns is None:
+        return tuple(leaves)
+    chosen: list[Leaf] = []
+    for name in columns:
+        named = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
+        if not named and gone is not None:
+            gone.append(name)
+        elif not named:
+            near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
+            hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
+            raise StatisticsIndexError(f"no column {name} with footer statistics: {hint}")
+        chosen.extend(leaf for leaf in named if leaf not in chosen)
+    return tuple(chosen)
+
+
+def load_generation(store: Store, pointer: Pointer) -> tuple[pa.Table, pa.Table]:
+    """Return the files and row groups of a generation, with all columns."""
+    checksums = store.checksums(pointer)
+    files, row_groups = (
+        store.columns(pointer, checksums[name], name, checksums[name].chunks)
+        for name in (FILES, ROW_GROUPS)
+    )
+    return files, row_groups
+
+
+def keys_in_force(store: Store, pointer: Pointer) -> FileKeys:
+    """Return the keys of the files that a generation describes."""
+    names = ["directory", "name", "size", "mtime"]
+    return _keys_of(store.columns(pointer, store.checksums(pointer)[FILES], FILES, names))
+
+
+def _keys_of(files: pa.Table) -> FileKeys:
+    directories = files.column("directory").combine_chunks().dictionary_encode()
+    return FileKeys(
+        tuple(directories.dictionary.to_pylist()),
+        pa.chunked_array([directories.indices]),
+        files.column("name"),
+        files.column("size"),
+        files.column("mtime"),
+    )
+
+
+def reusable_rows(listing: FileKeys, old_files: pa.Table, problem: str | None = None) -> np.ndarray:
+    """Return the old row of every listed file that still describes it, or -1.
+
+    Files that could not be read get -1, to be read again. If `problem` is given, only those with
+    that problem do.
+    """
+    rows = freshness.match(listing, _keys_of(old_files))
+    if rows is None:
+        rows = np.arange(len(listing))
+    unread = old_files.column("num_records").is_null().to_numpy()
+    if problem is not None:
+        unread = pc.fill_null(pc.equal(old_files.column("problem"), problem), False).to_numpy()
+    return np.where((rows >= 0) & ~unread[rows], rows, freshness.UNMATCHED) if len(unread) else rows
+
+
+def staleness(listing: FileKeys, indexed: FileKeys) -> Staleness:
+    """Count the files that changed between the index and the current listing."""
+    rows = freshness.match(listing, indexed)
+    if rows is None:
+        return Staleness(len(listing), 0, 0, 0)
+    fresh = int((rows >= 0).sum())
+    theirs = set(indexed.uris())
+    uris = listing.uris()
+    changed = sum(uris[i] in theirs for i in np.flatnonzero(rows < 0))
+    added = len(listing) - fresh - changed
+    return Staleness(fresh, changed, added, len(indexed) - fresh - changed)

@@ -1,0 +1,234 @@
+"""The Spark jobs that read footers and rows, and the tables made of their results."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+from pyspark.sql.classic.dataframe import DataFrame
+
+from tamis.errors import StatisticsIndexError
+from tamis.indexing import storage
+from tamis.indexing.executor import decoding
+from tamis.indexing.executor import row_group_ranges
+from tamis.indexing.executor import footers
+from tamis.indexing.executor import executor_job
+from tamis.indexing.executor import columns_schema
+from tamis.indexing.build import row_aggregation
+from tamis.indexing.executor import thrift
+from tamis.indexing.format.recording_spec import Entry, Schema
+from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.build.listing import TableListing, shim_of
+from tamis.indexing.build.progress import progress_of
+from tamis.indexing.build.row_job import harvest_rows, no_row_groups
+from tamis.indexing.read.snapshot import FileKeys
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+_FILES_A_TASK = 64
+_TASKS_A_CORE = 4
+# The modules that executors run. They import only pyarrow, the standard library and each other.
+_SHIPPED = (
+    columns_schema,
+    decoding,
+    executor_job,
+    footers,
+    row_group_ranges,
+    storage,
+    thrift,
+)
+# Pickled by value: executors need no installation of tamis, of this or any other version.
+for _module in _SHIPPED:
+    cloudpickle.register_pickle_by_value(_module)  # type: ignore[no-untyped-call]
+_MOVES_INT96 = "spark.sql.parquet.int96TimestampConversion"
+_CHOOSING_PYTHON = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Harvest:
+    """Statistics of files, by ordinal in the listing, and of row groups, by (file, start)."""
+
+    files: pa.Table
+    row_groups: pa.Table
+
+
+def read_footers(
+    spark: SparkSession,
+    keys: FileKeys,
+    ordinals: npt.NDArray[np.int64],
+    columns: Sequence[Leaf],
+    case_sensitive: bool,
+    settings: Mapping[str, str],
+) -> Harvest:
+    """Read the footers of the listed files at these ordinals, on the executors."""
+    if len(ordinals) == 0:
+        return empty_harvest(columns)
+    context = spark.sparkContext
+    listed = pa.table(
+        {
+            "ordinal": pa.array(ordinals, pa.int64()),
+            "uri": pa.array(keys.uris(), pa.string()).take(pa.array(ordinals)),
+            "size": keys.size.combine_chunks().take(pa.array(ordinals)),
+        }
+    )
+    streams = _split(listed, _TASKS_A_CORE * context.defaultParallelism)
+    read = partial(
+        executor_job.harvest_stream,
+        leaves=list(columns),
+        case_sensitive=case_sensitive,
+        settings=dict(settings),
+    )
+    with _own_python(context):
+        # an RDD, since mapInArrow needs pandas
+        job = context.parallelize(streams, len(streams)).flatMap(lambda stream: read(stream))
+        # pickles the function and chooses the Python of the workers here rather than in collect
+        _ = job._jrdd
+    with progress_of(context, f"reading {len(ordinals)} footers"):
+        results = job.collect()
+    return Harvest(
+        _gathered([files for files, _ in results], [("ordinal", "ascending")]),
+        _gathered(
+            [row_groups for _, row_groups in results],
+            [("file", "ascending"), ("start", "ascending")],
+        ),
+    )
+
+
+def read_rows(
+    spark: SparkSession,
+    path_or_table: str,
+    listing: TableListing,
+    ordinals: npt.NDArray[np.int64],
+    columns: Sequence[Leaf],
+    schema: Schema,
+) -> Harvest:
+    """Read the statistics of files that are not Parquet from their rows: see `row_harvest`."""
+    frame = _all_rows(spark, path_or_table, listing)
+    watch = partial(progress_of, spark.sparkContext)
+    keys, malformed = listing.snapshot.files, listing.malformed
+    files = harvest_rows(spark, frame, keys, ordinals, columns, schema, malformed, watch)
+    return Harvest(files, no_row_groups(columns))
+
+
+def _all_rows(spark: SparkSession, path_or_table: str, listing: TableListing) -> DataFrame:
+    shim = shim_of(spark)
+    assert shim is not None  # the listing came from it
+    if listing.loaded is None:
+        return DataFrame(shim.files(spark._jsparkSession, path_or_table), spark)
+    return DataFrame(shim.files(listing.loaded._jdf, path_or_table), spark)
+
+
+def aggregate_rows(
+    spark: SparkSession,
+    path_or_table: str,
+    listing: TableListing,
+    ordinals: npt.NDArray[np.int64],
+    num_records: Sequence[int | None],
+    entries: Sequence[Entry],
+) -> row_aggregation.RowStatistics:
+    """Aggregate the rows of the listed files at these ordinals with Spark: see `rows`.
+
+    Raises:
+        StatisticsIndexError: An entry reads a timestamp, and the session converts INT96 timestamps.
+    """
+    if any(kind == "timestamp" for entry in entries for _, kind in entry.guards) and (
+        spark.conf.get(_MOVES_INT96, "false") == "true"
+    ):
+        raise StatisticsIndexError(
+            f"{_MOVES_INT96} is set and shifts timestamps by the session's time zone: unset it"
+        )
+    frame = _all_rows(spark, path_or_table, listing)
+    watch = partial(progress_of, spark.sparkContext)
+    keys = listing.snapshot.files
+    return row_aggregation.aggregate(spark, frame, keys, ordinals, num_records, entries, watch)
+
+
+def _split(table: pa.Table, parts: int) -> list[bytes]:
+    """Split a table into Arrow IPC streams.
+
+    There are at most `parts` streams. Each but the last has `_FILES_A_TASK` rows or more.
+    """
+    rows = max(_FILES_A_TASK, -(-table.num_rows // parts))
+    streams = []
+    for start in range(0, table.num_rows, rows):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table.slice(start, rows))
+        streams.append(sink.getvalue().to_pybytes())
+    return streams
+
+
+def own_session(settings: Mapping[str, str]) -> SparkSession:
+    """Return the Spark session for one command of the command line."""
+    import tamis
+
+    builder = SparkSession.builder.appName("tamis index").config("spark.ui.enabled", "false")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return tamis.configure(builder).getOrCreate()
+
+
+@contextmanager
+def unlogged_errors() -> Iterator[None]:
+    """Keep PySpark from logging the errors of this thread with the stack trace of the JVM.
+
+    `pyspark.errors.exceptions.base` (seen in 4.1) logs what it raises to one of two loggers.
+    """
+    own = threading.get_ident()
+
+    def is_of_another_thread(record: logging.LogRecord) -> bool:
+        return record.thread != own
+
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    for logger in loggers:
+        logger.addFilter(is_of_another_thread)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_of_another_thread)
+
+
+def empty_harvest(columns: Sequence[Leaf]) -> Harvest:
+    """Return the statistics of zero files."""
+    return Harvest(executor_job.files_table([], [], columns), executor_job.row_groups_table([], [], columns))
+
+
+def _gathered(streams: Sequence[bytes], order: list[tuple[str, str]]) -> pa.Table:
+    table = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
+    return table.sort_by(order)
+
+
+@contextmanager
+def _own_python(context: SparkContext) -> Iterator[None]:
+    """In local mode, let the workers run the Python of the driver, which is known to have pyarrow.
+
+    A Python that the user chose is not replaced.
+    """
+    chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
+    if chosen or not str(context.master).startswith("local"):
+        yield
+        return
+    with _CHOOSING_PYTHON:
+        before = context.pythonExec
+        context.pythonExec = sys.executable
+        try:
+            yield
+        finally:
+            context.pythonExec = before

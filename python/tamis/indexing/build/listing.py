@@ -1,0 +1,254 @@
+"""The files, roots and schema of a table as Spark sees them, through the shim."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from tamis.errors import StatisticsIndexError
+from tamis.indexing.build.spark_errors import causes
+from tamis.indexing.read.reader_options import Reading, reading_of
+from tamis.indexing.read.snapshot import Snapshot, open_snapshot
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.readwriter import DataFrameReader
+
+_HADOOP = "spark.hadoop."
+_NO_SHIM = (
+    "this session does not have the tamis extension, or is one of Spark Connect: create it with "
+    "tamis.configure(SparkSession.builder).getOrCreate()"
+)
+
+
+# Texts in the errors that Spark raises if it finds files of another format, or none.
+_NOT_PARQUET: Final = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file")
+_READER: Final = (
+    ": ORC, CSV and JSON files need a reader: tamis.index(spark, path, "
+    'reader=spark.read.format("csv").schema("id LONG, day DATE"))'
+)
+_READER_IN_SHELL: Final = (
+    ": ORC, CSV and JSON files need options that define how to read them: --format csv --schema "
+    '"id LONG, day DATE"'
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TableListing:
+    """A table as Spark currently lists it.
+
+    Attributes:
+        root: The root directory, a URI without a trailing slash.
+        snapshot: Its files.
+        schema: Spark's JSON of the data columns.
+        partition_schema: Spark's JSON of the partition columns.
+        case_sensitive: Whether column names are case-sensitive.
+        reading: How Spark reads files that are not Parquet; None: they are Parquet.
+        loaded: The DataFrame that reads them.
+        malformed: The column of `loaded` that has the malformed records of text files.
+        overlapping: A partition column is also a column of the files.
+    """
+
+    root: str
+    snapshot: Snapshot
+    schema: str
+    partition_schema: str
+    case_sensitive: bool
+    reading: Reading | None = None
+    loaded: DataFrame | None = None
+    malformed: str | None = None
+    overlapping: bool = False
+
+
+def list_table(
+    spark: SparkSession, path_or_table: str, reader: DataFrameReader | None = None
+) -> TableListing:
+    """List a directory of files, or a table over one. Without a reader, a directory is Parquet.
+
+    Raises:
+        StatisticsIndexError: There is nothing to index, or the session has no shim.
+    """
+    loaded = None if reader is None else _loaded(spark, path_or_table, reader)
+    with tempfile.TemporaryDirectory(prefix="tamis-listing-") as directory:
+        document = export_listing(spark, path_or_table, directory, loaded)
+        if "reading" in document and loaded is None:
+            # list again the DataFrame that is read later, since the table may be altered meanwhile
+            loaded = spark.table(path_or_table)
+            document = export_listing(spark, path_or_table, directory, loaded)
+        roots = document["roots"]
+        if len(roots) != 1:
+            raise StatisticsIndexError(
+                f"{path_or_table} has {len(roots)} root directories, but an index describes one: "
+                "build an index for each of them"
+            )
+        # memory-mapped, so it stays readable when the directory is gone
+        snapshot = open_snapshot(directory, document["fingerprint"])
+    require_directory(path_or_table, roots[0].rstrip("/"), snapshot)
+    return TableListing(
+        roots[0].rstrip("/"),
+        snapshot,
+        _text(document["schema"]),
+        _text(document["partition_schema"]),
+        bool(document["case_sensitive"]),
+        reading_of(document["reading"]) if "reading" in document else None,
+        loaded,
+        document.get("malformed_record"),
+        bool(document.get("overlapping", False)),
+    )
+
+
+def require_directory(target: str, root: str, snapshot: Snapshot) -> None:
+    """Require that the root is a directory. The index of a single file would lie below the file.
+
+    Raises:
+        StatisticsIndexError: The root is a file.
+    """
+    directories = snapshot.files.directories
+    if directories and not any(d == root or d.startswith(f"{root}/") for d in directories):
+        directory = unquote(directories[0])
+        raise StatisticsIndexError(
+            f"{target} is a file, but an index describes the files of a directory: pass "
+            f"{directory}. Queries over the file use that index"
+        )
+
+
+def export_listing(
+    spark: SparkSession, path_or_table: str, directory: str, loaded: DataFrame | None = None
+) -> dict[str, Any]:
+    """Let the JVM write a snapshot into a directory; return its fingerprint, schema and roots.
+
+    Args:
+        spark: The session.
+        path_or_table: A path or URI, or the name of a table.
+        directory: Where the snapshot is written.
+        loaded: The DataFrame that a reader loaded from the path, if there is one.
+
+    Raises:
+        StatisticsIndexError: The session has no shim, or Spark cannot list the files.
+    """
+    shim = shim_of(spark)
+    if shim is None:
+        raise StatisticsIndexError(_NO_SHIM)
+    try:
+        with _unlogged():
+            answer = (
+                shim.exportListing(_java_session(spark), path_or_table, directory)
+                if loaded is None
+                else shim.exportListing(loaded._jdf, path_or_table, directory)
+            )
+    except Exception as problem:  # an error of PySpark or of py4j
+        raise not_listed(path_or_table, problem, reads_parquet=loaded is None) from None
+    document: dict[str, Any] = json.loads(answer)
+    return document
+
+
+def not_listed(target: str, problem: Exception, reads_parquet: bool) -> StatisticsIndexError:
+    """Return the error for a table that Spark cannot list, with its cause.
+
+    Args:
+        target: The path or table.
+        problem: What Spark raised.
+        reads_parquet: There is no reader, so a path is read as Parquet.
+    """
+    text = f"{target} cannot be listed ({causes(problem)})"
+    if reads_parquet and any(mark in str(problem) for mark in _NOT_PARQUET):
+        return StatisticsIndexError(text + _READER, shell=text + _READER_IN_SHELL)
+    return StatisticsIndexError(text)
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Keep errors of Spark out of its log that are raised as errors of tamis."""
+    from tamis.indexing.build.jobs import unlogged_errors
+
+    with unlogged_errors():
+        yield
+
+
+def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFrame:
+    if shim_of(spark) is None:
+        raise StatisticsIndexError(_NO_SHIM)
+    session = getattr(reader, "_spark", None)
+    if session is None or not session._jsparkSession.equals(_java_session(spark)):
+        raise StatisticsIndexError(
+            "the reader belongs to another session, which may read the files differently: pass a "
+            "reader of the same session, reader=spark.read…"
+        )
+    try:
+        with _unlogged():
+            return reader.load(path)
+    except Exception as problem:  # an error of PySpark or of py4j
+        text = f"{path} cannot be read ({causes(problem)})"
+        if "UNABLE_TO_INFER_SCHEMA" not in str(problem):
+            raise StatisticsIndexError(text) from None
+        raise StatisticsIndexError(
+            f'{text}: give the reader a schema, spark.read.format("csv").schema("id LONG")',
+            shell=f'{text}: pass its columns, --schema "id LONG"',
+        ) from None
+
+
+def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
+    """Analyse a value over a schema (Spark's JSON); return its document, type and any refusal.
+
+    Raises:
+        StatisticsIndexError: The session has no shim, or Spark cannot analyse the value.
+    """
+    shim = shim_of(spark)
+    if shim is None:
+        raise StatisticsIndexError(_NO_SHIM)
+    try:
+        with _unlogged():
+            answer = shim.parseValue(_java_session(spark), sql, schema)
+    except Exception as problem:  # an error of PySpark or of py4j
+        raise StatisticsIndexError(
+            f"expressions: {sql} cannot be analysed ({causes(problem)}): write it as in a SELECT"
+        ) from None
+    document: dict[str, Any] = json.loads(answer)
+    return document
+
+
+def invalidate(spark: SparkSession, root: str) -> None:
+    """Notify the session that the index of a root has changed. Without the shim, do nothing."""
+    shim = shim_of(spark)
+    if shim is not None:
+        shim.invalidate(root)
+
+
+def shim_of(spark: SparkSession) -> Any | None:
+    """Return the JVM object `io.tamis.Tamis`; None if this session does not have the jar."""
+    jvm = getattr(spark, "_jvm", None)
+    if jvm is None:  # Spark Connect
+        return None
+    from py4j.java_gateway import JavaClass
+
+    # py4j returns a package for a class that it does not find
+    shim = jvm.io.tamis.Tamis
+    return shim if isinstance(shim, JavaClass) else None
+
+
+def storage_settings(spark: SparkSession) -> dict[str, str]:
+    """Return the Hadoop settings `fs.*` of a session's context, overridden by the session's own."""
+    settings = {}
+    for key, value in [*spark.sparkContext.getConf().getAll(), *spark.conf.getAll.items()]:
+        bare = key.removeprefix(_HADOOP)
+        if bare.startswith("fs."):
+            settings[bare] = value
+    return settings
+
+
+def index_location(spark: SparkSession) -> str | None:
+    """Return the conf spark.tamis.index.location; None if it is not set."""
+    return spark.conf.get("spark.tamis.index.location", None) or None
+
+
+def _java_session(spark: SparkSession) -> Any:
+    return spark._jsparkSession
+
+
+def _text(document: Any) -> str:
+    return document if isinstance(document, str) else json.dumps(document)

@@ -1,0 +1,287 @@
+"""Aggregation of the rows of each file with Spark.
+
+There are two jobs over the rows: one for all bounds, one for all bloom filters and value lists.
+Each reads only the columns that it needs. Files are identified by the `_metadata` columns. Reading
+those keeps tamis from replacing the scan, so no file is skipped here.
+
+A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
+as its footer states. Nothing is recorded of any other file, nor of a file with dates or timestamps
+so old that the calendar in which Spark reads them depends on the session.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.errors import StatisticsIndexError
+from tamis.indexing.format import blooms
+from tamis.indexing.format import values
+from tamis.indexing.format.recording_spec import Entry
+from tamis.indexing.build.spark_errors import causes
+from tamis.indexing.build.value_job_result import Gathered
+from tamis.indexing.build.row_bounds import bounds_at, no_bounds
+from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql
+from tamis.indexing.build.row_statistics import Columns, RowStatistics, timed
+from tamis.indexing.read.snapshot import FileKeys
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = [
+    "Columns",
+    "Job",
+    "RowStatistics",
+    "Watch",
+    "aggregate",
+    "failed",
+    "timed",
+    "unambiguous",
+]
+
+#: Groups of the second job that are collected at a time, about 60 bytes each.
+_MAX_GROUPS: Final = 2_000_000
+
+
+Watch = Callable[[str], AbstractContextManager[None]]
+
+
+def aggregate(
+    spark: SparkSession,
+    frame: DataFrame,
+    keys: FileKeys,
+    ordinals: npt.NDArray[np.int64],
+    num_records: Sequence[int | None],
+    entries: Sequence[Entry],
+    watch: Watch,
+) -> RowStatistics:
+    """Aggregate the rows of the listed files at these ordinals.
+
+    Args:
+        spark: The session.
+        frame: All rows of the table.
+        keys: The keys of the listed files.
+        ordinals: The ordinals of the files to aggregate.
+        num_records: The number of rows of each of them; None: unknown.
+        entries: What to record.
+        watch: Shows the progress of a job.
+
+    Raises:
+        StatisticsIndexError: Spark cannot aggregate the rows.
+    """
+    if len(ordinals) == 0 or not entries:
+        return RowStatistics(tuple(map(_nothing, entries)), (0.0,) * len(entries))
+    job = Job(spark, frame, keys, ordinals, num_records, watch)
+    try:
+        return job.run(entries)
+    except StatisticsIndexError:
+        raise
+    except Exception as problem:  # an error of PySpark or of py4j
+        names = ", ".join(dict.fromkeys(entry.name for entry in entries))
+        raise failed(names, problem, "correct the one that fails, or leave it out") from problem
+
+
+def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
+    """Return the error that Spark could not aggregate the rows."""
+    return StatisticsIndexError(
+        f"the rows cannot be aggregated for {subject} ({causes(problem)}): {fix}"
+    )
+
+
+def _nothing(entry: Entry) -> Columns:
+    """Return the statistics of an entry for zero files."""
+    return no_bounds(entry) if entry.kind == "bounds" else Gathered(entry, 0).finished([])
+
+
+class Job:
+    """The files of one build, and how Spark names them.
+
+    num_records None: the row counts are unknown, so those that Spark finds are not checked.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        frame: DataFrame,
+        keys: FileKeys,
+        ordinals: npt.NDArray[np.int64],
+        num_records: Sequence[int | None] | None,
+        watch: Watch,
+    ) -> None:
+        self.spark, self.frame, self.watch = spark, frame, watch
+        self.is_counting = num_records is None
+        counts = [None] * len(ordinals) if num_records is None else num_records
+        self.records = np.array([-1 if n is None else n for n in counts], np.int64)
+        self.everything = keys.uris()
+        self.uris = [self.everything[i] for i in ordinals]
+        self.sizes = keys.size.take(pa.array(ordinals)).to_pylist()
+        self.mtimes = keys.mtime.take(pa.array(ordinals)).to_pylist()
+
+    def run(self, entries: Sequence[Entry]) -> RowStatistics:
+        parts: list[Columns] = [Columns()] * len(entries)
+        seconds = [0.0] * len(entries)
+        bounds = [i for i, entry in enumerate(entries) if entry.kind == "bounds"]
+        others = [i for i, entry in enumerate(entries) if entry.kind != "bounds"]
+        started = time.perf_counter()
+        of_bounds, names = self._bounds([entries[i] for i in bounds])
+        for i, part in zip(bounds, of_bounds, strict=True):
+            parts[i] = part
+            seconds[i] = (time.perf_counter() - started) / len(bounds)
+        if others:
+            started = time.perf_counter()
+            for i, part in zip(
+                others, self._members([entries[i] for i in others], names), strict=True
+            ):
+                parts[i] = part
+            for i in others:
+                seconds[i] = (time.perf_counter() - started) / len(others)
+        return RowStatistics(tuple(parts), tuple(seconds))
+
+    # --- rows -----------------------------------------------------------------------------------
+
+    def rows(
+        self, entries: Sequence[Entry], places: Sequence[int] | None, more: Sequence[str] = ()
+    ) -> DataFrame:
+        """Return every row with its file and, for entry k, the columns `v<k>` and `old<k>`.
+
+        Args:
+            entries: The entries.
+            places: The files to read; None: all whose number of rows is known.
+            more: Further columns, as SQL.
+        """
+        frame = self.frame
+        if places is None and (self.records < 0).any():
+            places = np.flatnonzero(self.records >= 0).tolist()  # the others may not be readable
+        wanted = self.uris if places is None else [self.uris[i] for i in places]
+        if len(wanted) < len(self.everything):
+            # Spark does not open files that a filter on the path rules out. Use the shorter list.
+            path = frame["_metadata.file_path"]
+            others = set(self.everything).difference(wanted)
+            if len(others) < len(wanted):
+                frame = frame.where(~path.isin(_spellings(others)))
+            else:
+                frame = frame.where(path.isin(_spellings(wanted)))
+        selected = [
+            "_metadata.file_path AS file",
+            "_metadata.file_size AS size",
+            "unix_millis(_metadata.file_modification_time) AS mtime",
+        ]
+        for k, entry in enumerate(entries):
+            selected.append(f"({entry.sql}\n) AS v{k}")
+            selected.append(f"({is_old(entry)}) AS old{k}")
+        return frame.selectExpr(*selected, *more)
+
+    def sql(self, text: str, rows: DataFrame) -> pa.Table:
+        return self.spark.sql(text, rows=rows).toArrow()
+
+    # --- bounds ---------------------------------------------------------------------------------
+
+    def _bounds(self, entries: Sequence[Entry]) -> tuple[list[Columns], dict[int, int]]:
+        """Return the bounds of each entry, and the place of the file for every id (its hash)."""
+        wanted = [", ".join(FILE), ID, "count(*) AS n"]
+        for k, entry in enumerate(entries):
+            wanted += bounds_sql(k, entry)
+        if any(entry.type in TEXT for entry in entries):
+            # Always empty. It makes Spark aggregate by hash. For strings alone, Spark would sort
+            # the rows by file.
+            wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
+        with self.watch(f"aggregating the rows of {len(self.uris)} files"):
+            table = self.sql(
+                f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(FILE)}",
+                self.rows(entries, None),
+            )
+        ids = table.column("id").to_pylist()
+        place, row = self.matched(table)
+        names = unambiguous(ids, zip(place, row, strict=True))
+        at = np.full(len(self.uris), -1, np.int64)
+        at[place] = row
+        return [bounds_at(k, entry, table, at) for k, entry in enumerate(entries)], names
+
+    def matched(self, table: pa.Table) -> tuple[list[int], list[int]]:
+        """Return the places of files that Spark read as listed and completely, and their rows."""
+        groups = table.select(["file", "size", "mtime", "n"]).to_pylist()
+        spellings = {uri: place for place, uri in enumerate(self.uris)}
+        if not any(_canonical(each["file"]) in spellings for each in groups):
+            spellings = {unquote(uri): place for place, uri in enumerate(self.uris)}
+        places, rows = [], []
+        for row, each in enumerate(groups):
+            place = spellings.get(_canonical(each["file"]))
+            if (
+                place is not None
+                and each["size"] == self.sizes[place]
+                and each["mtime"] == self.mtimes[place]
+                and (self.is_counting or each["n"] == self.records[place])
+            ):
+                places.append(place)
+                rows.append(row)
+        return places, rows
+
+    # --- bloom filters and value lists ------------------------------------------------------------
+
+    def _members(self, entries: Sequence[Entry], names: Mapping[int, int]) -> Iterator[Columns]:
+        gathered = [Gathered(entry, len(self.uris)) for entry in entries]
+        for places in self._batches(entries):
+            blocks = blooms.blocks_for(max(int(self.records[i]) for i in places))
+            text = members_sql(entries, blocks)
+            whole = len(places) == len(self.uris) and (self.records >= 0).all()
+            rows = self.rows(entries, None if whole else places)
+            with self.watch(f"aggregating the values of {len(places)} files"):
+                table = self.sql(text, rows)
+            item = table.column("item").to_numpy()
+            for k, each in enumerate(gathered):
+                each.add(table.filter(pa.array(item == k)), names, self.records, blocks)
+        # files without rows have no group in any table, and are known to have no value
+        empty = np.flatnonzero(self.records == 0).tolist()
+        return iter([each.finished(empty) for each in gathered])
+
+    def _batches(self, entries: Sequence[Entry]) -> Iterator[list[int]]:
+        """Yield the places of as many files at a time as have groups that can be collected."""
+        batch: list[int] = []
+        groups = 0
+        for place, records in enumerate(self.records.tolist()):
+            if records <= 0:
+                continue
+            needed = sum(
+                min(records, blooms.MAX_BLOCKS if e.kind == "bloom" else values.MAX_VALUES)
+                for e in entries
+            )
+            if batch and groups + needed > _MAX_GROUPS:
+                yield batch
+                batch, groups = [], 0
+            batch.append(place)
+            groups += needed
+        if batch:
+            yield batch
+
+
+def unambiguous(ids: Sequence[int], places_and_rows: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Return the place of the file of every id, without ids that two files share.
+
+    Args:
+        ids: The hash that identifies the file, by row.
+        places_and_rows: For files that count, the place in the listing and the row.
+
+    >>> unambiguous([7, 8, 7], [(0, 0), (1, 1), (2, 2)])
+    {8: 1}
+    """
+    counts = Counter(ids)
+    return {ids[row]: place for place, row in places_and_rows if counts[ids[row]] == 1}
+
+
+def _spellings(uris: Iterable[str]) -> list[str]:
+    """Return the spellings of URIs that `_metadata` may have: unchanged and decoded."""
+    return sorted({spelling for uri in uris for spelling in (uri, unquote(uri))})
+
+
+def _canonical(path: str) -> str:
+    """Return the spelling without an empty authority: the catalog has `file:///t` for `file:/t`."""
+    scheme, separator, rest = path.partition(":///")
+    return f"{scheme}:/{rest}" if separator and "/" not in scheme else path

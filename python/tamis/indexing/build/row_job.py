@@ -1,0 +1,146 @@
+"""Statistics of ORC, CSV and JSON files, computed from their rows.
+
+One Spark aggregation over all rows, grouped by file, computes the number of rows, and the exact
+least and greatest value and the number of NULLs of every column. Text files are read with every
+column and with the one that has malformed records. Nothing is recorded of a file with such a
+record, not even its number of rows, because what a query reads from that record depends on the
+columns of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.expr.sql import identifier
+from tamis.indexing.format.recording_spec import Entry, Schema, guards_of
+from tamis.indexing.executor.executor_job import row_groups_table
+from tamis.indexing.executor.columns_schema import Leaf, arrow_type
+from tamis.indexing.build.row_bounds import bounds_at
+from tamis.indexing.format.row_sql import FILE, FLOATING, TEXT, bounds_sql
+from tamis.indexing.build.row_aggregation import Job, Watch, failed
+from tamis.indexing.read.snapshot import FileKeys
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["CHANGED", "harvest_rows", "no_row_groups"]
+
+#: The problem of a file whose statistics may be known after another attempt.
+CHANGED: Final = "the file has changed since it was listed, or Spark found no row in it"
+
+
+def no_row_groups(leaves: Sequence[Leaf]) -> pa.Table:
+    """Return the row groups of files of these formats: none, since they are read whole."""
+    return row_groups_table([], [], leaves)
+
+
+def harvest_rows(
+    spark: SparkSession,
+    frame: DataFrame,
+    keys: FileKeys,
+    ordinals: npt.NDArray[np.int64],
+    leaves: Sequence[Leaf],
+    schema: Schema,
+    malformed: str | None,
+    watch: Watch,
+) -> pa.Table:
+    """Return statistics of the listed files at these ordinals, in the form of `read_footers`.
+
+    Args:
+        spark: The session.
+        frame: All rows of the table, with the column `malformed` if the files are text.
+        keys: The keys of the listed files.
+        ordinals: The ordinals of the files to read.
+        leaves: The columns to describe.
+        schema: The columns of the table.
+        malformed: The name of the column that has malformed records; None: there is none.
+        watch: Shows the progress of the job.
+
+    Raises:
+        StatisticsIndexError: Spark cannot read the files.
+    """
+    entries = [
+        Entry(
+            "bounds",
+            leaf.name,
+            identifier(leaf.path),
+            leaf.type,
+            path=leaf.path,
+            guards=guards_of([leaf.path], schema, leaf.name),
+        )
+        for leaf in leaves
+    ]
+    job = Job(spark, frame, keys, ordinals, None, watch)
+    if not len(ordinals):
+        return _table(ordinals, leaves, entries, job, None)
+    # Count the other columns as well: a parser does not notice that a value does not parse if the
+    # query does not read its column.
+    whole = {leaf.path[0] for leaf in leaves if len(leaf.path) == 1}
+    others = [] if malformed is None else [c for c in frame.columns if c not in {*whole, malformed}]
+    is_malformed = "false" if malformed is None else f"{identifier((malformed,))} IS NOT NULL"
+    more = [f"({is_malformed}) AS malformed"]
+    more += [f"{identifier((name,))} AS c{j}" for j, name in enumerate(others)]
+    wanted = [", ".join(FILE), "count(*) AS n", "count_if(malformed) AS malformed"]
+    wanted += [f"count(c{j}) AS c{j}" for j in range(len(others))]
+    for k, entry in enumerate(entries):
+        wanted += bounds_sql(k, entry)
+    if any(entry.type in TEXT for entry in entries):
+        # as in `rows`: always empty, and makes Spark aggregate by hash
+        wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
+    text = f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(FILE)}"
+    places = list(range(len(ordinals)))
+    try:
+        with watch(f"aggregating the rows of {len(ordinals)} files"):
+            table = job.sql(text, job.rows(entries, places, more))
+    except Exception as problem:  # an error of PySpark or of py4j
+        raise failed("the files", problem, "repair or remove the file, or read it as it is") from (
+            problem
+        )
+    return _table(ordinals, leaves, entries, job, table)
+
+
+def _table(
+    ordinals: npt.NDArray[np.int64],
+    leaves: Sequence[Leaf],
+    entries: Sequence[Entry],
+    job: Job,
+    table: pa.Table | None,
+) -> pa.Table:
+    at = np.full(len(ordinals), -1, np.int64)
+    problems: list[str | None] = [CHANGED] * len(ordinals)
+    records: list[int | None] = [None] * len(ordinals)
+    if table is not None:
+        counts, malformed = (table.column(name).to_pylist() for name in ("n", "malformed"))
+        for place, row in zip(*job.matched(table), strict=True):
+            problems[place] = None
+            if malformed[row]:
+                problems[place] = (
+                    f"{malformed[row]} of {counts[row]} records do not parse under the schema"
+                )
+            else:
+                at[place], records[place] = row, counts[row]
+    columns: dict[str, Any] = {
+        "ordinal": pa.array(ordinals, pa.int64()),
+        "problem": pa.array(problems, pa.string()),
+        "num_records": pa.array(records, pa.int64()),
+        "row_groups": pa.nulls(len(ordinals), pa.int32()),
+    }
+    for k, (leaf, entry) in enumerate(zip(leaves, entries, strict=True)):
+        part = {} if table is None else (bounds_at(k, entry, table, at).columns or {})
+        for name, kind in _kinds(leaf).items():
+            columns[f"{name}.{leaf.name}"] = part.get(name, pa.nulls(len(ordinals), kind))
+    return pa.table(columns)
+
+
+def _kinds(leaf: Leaf) -> dict[str, pa.DataType]:
+    kinds = {"min": arrow_type(leaf), "max": arrow_type(leaf), "null_count": pa.int64()}
+    if leaf.type in FLOATING:
+        kinds["nan_count"] = pa.int64()
+    if leaf.type in TEXT:
+        kinds["attained"] = pa.bool_()
+    return kinds

@@ -1,0 +1,322 @@
+"""`python -m tamis index …`: build, extend, refresh, describe, drop and list indexes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from tamis.errors import StatisticsIndexError
+from tamis.indexing.build.spark_errors import causes
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.readwriter import DataFrameReader
+
+    from tamis.indexing.handle import Index
+
+app = typer.Typer(
+    name="index",
+    help="The statistics index of a directory of files, or of a table over one.",
+    no_args_is_help=True,
+)
+
+_INTERRUPTED = 130  # 128 plus the number of SIGINT, as shells report it
+
+Target = Annotated[str, typer.Argument(metavar="PATH_OR_TABLE", help="A path, a URI or a table.")]
+Confs = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="KEY=VALUE", help="A conf of the Spark session; repeatable."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="NAME", help="Describe this column only; repeatable."),
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--bounds", metavar="NAME", help="Record exact bounds of this column."),
+]
+Bloom = Annotated[
+    list[str] | None,
+    typer.Option("--bloom", metavar="NAME", help="Record a bloom filter of this column."),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("--values", metavar="NAME", help="Record the distinct values of this column."),
+]
+Expressions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--expression", metavar="SQL", help="Record bounds and values of this expression."
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="The format of a path: orc, csv or json."),
+]
+SchemaText = Annotated[
+    str | None,
+    typer.Option("--schema", metavar="DDL", help="The columns of a path, with --format."),
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="KEY=VALUE", help="A reader option, with --format; repeatable."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+
+
+def _columns(
+    described: list[str] | None,
+    bounds: list[str] | None,
+    bloom: list[str] | None,
+    values: list[str] | None,
+) -> list[str] | dict[str, list[str]] | None:
+    """Return the options as the `columns` argument of `Index.build`."""
+    recorded: dict[str, list[str]] = {}
+    for kind, names in (("bounds", bounds), ("bloom", bloom), ("values", values)):
+        for name in names or []:
+            recorded.setdefault(name, []).append(kind)
+    if described and recorded:
+        raise typer.BadParameter(
+            "excludes other columns, while --bounds, --bloom and --values do not: use one or the "
+            "other",
+            param_hint="--column",
+        )
+    return recorded or described
+
+
+@app.command()
+def build(
+    target: Target,
+    column: Columns = None,
+    bounds: Bounds = None,
+    bloom: Bloom = None,
+    values: Values = None,
+    expression: Expressions = None,
+    format: Format = None,
+    schema: SchemaText = None,
+    option: Options = None,
+    conf: Confs = None,
+) -> None:
+    """Build the index from the footers of all files, and from the rows with the options below.
+
+    The index of ORC, CSV and JSON is built from the rows. A path needs --format, a table does not.
+    """
+    columns = _columns(column, bounds, bloom, values)
+    with _opened(target, conf, _Reads(format, schema, option)) as index:
+        index.build(columns=columns, expressions=expression)
+        _show(index, as_json=False)
+
+
+@app.command()
+def add(
+    target: Target,
+    column: Columns = None,
+    bounds: Bounds = None,
+    bloom: Bloom = None,
+    values: Values = None,
+    expression: Expressions = None,
+    format: Format = None,
+    schema: SchemaText = None,
+    option: Options = None,
+    conf: Confs = None,
+) -> None:
+    """Rebuild the index with everything that it holds already and with these options."""
+    columns = _columns(column, bounds, bloom, values)
+    with _opened(target, conf, _Reads(format, schema, option)) as index:
+        index.add(columns=columns, expressions=expression)
+        _show(index, as_json=False)
+
+
+@app.command()
+def refresh(
+    target: Target,
+    format: Format = None,
+    schema: SchemaText = None,
+    option: Options = None,
+    conf: Confs = None,
+) -> None:
+    """Update the index: read new and changed files, and forget deleted ones."""
+    with _opened(target, conf, _Reads(format, schema, option)) as index:
+        index.refresh()
+        _show(index, as_json=False)
+
+
+@app.command()
+def describe(
+    target: Target,
+    as_json: AsJson = False,
+    format: Format = None,
+    schema: SchemaText = None,
+    option: Options = None,
+    conf: Confs = None,
+) -> None:
+    """Show what the index holds, and how many files have changed since it was built."""
+    with _opened(target, conf, _Reads(format, schema, option)) as index:
+        _show(index, as_json)
+
+
+@app.command()
+def drop(
+    target: Target,
+    format: Format = None,
+    schema: SchemaText = None,
+    option: Options = None,
+    conf: Confs = None,
+) -> None:
+    """Remove the index."""
+    with _opened(target, conf, _Reads(format, schema, option)) as index:
+        index.drop()
+
+
+@app.command(name="list")
+def list_indexes(
+    location: Annotated[
+        str | None,
+        typer.Option(
+            "--location", metavar="URI", help="The directory set by spark.tamis.index.location."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the tables that this user has indexed, or those with an index below a location."""
+    from tamis.indexing.format.specification import SpecificationFile
+
+    indexes = [
+        {
+            "root": each.root,
+            "written": written.isoformat(timespec="seconds"),
+            "columns": None if each.selected is None else list(each.selected),
+            "recorded": {k: list(v) for k, v in each.recorded.columns.items()},
+            "expressions": list(each.recorded.expressions),
+        }
+        for each, written in SpecificationFile.all(location)
+    ]
+    if as_json:
+        typer.echo(json.dumps(indexes, indent=2))
+        return
+    for entry in indexes:
+        typer.echo(f"{entry['written']}  {entry['root']}")
+    if not indexes:
+        typer.echo(
+            "this user has built no index" if location is None else "no index at this location"
+        )
+
+
+def _show(index: Index, as_json: bool) -> None:
+    description = index.describe()
+    if as_json:
+        typer.echo(json.dumps(description.to_dict(), indent=2))
+        return
+    console = Console()
+    console.print(description if console.is_terminal else str(description), markup=False)
+
+
+@dataclass(frozen=True)
+class _Reads:
+    """How a path is read. format None: as Parquet, or as the table defines."""
+
+    format: str | None
+    schema: str | None
+    options: list[str] | None
+
+    def reader(self, spark: SparkSession) -> DataFrameReader | None:
+        if self.format is None:
+            if self.schema or self.options:
+                raise typer.BadParameter("pass --format as well", param_hint="--schema, --option")
+            return None
+        reader = spark.read.format(self.format).options(**_pairs(self.options))
+        if self.schema is None:
+            return reader
+        from tamis.indexing.build.jobs import unlogged_errors
+
+        try:
+            with unlogged_errors():
+                return reader.schema(self.schema)
+        except Exception as problem:  # an error of PySpark or of py4j
+            raise typer.BadParameter(causes(problem), param_hint="--schema") from None
+
+
+@contextmanager
+def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Index]:
+    """Open the index of a target in a separate session, which ends with the command.
+
+    Ctrl-C ends the command with the exit code of an interrupted program. Errors are worded in
+    terms of the command line.
+    """
+    # hides what py4j logs about the connection that Ctrl-C breaks
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    logging.getLogger("py4j").propagate = False
+    spark, opened = None, None
+    interrupts: list[int] = []
+    try:
+        with _warnings_as_lines():
+            from tamis.indexing import index
+            from tamis.indexing.build.jobs import own_session
+
+            spark = own_session(_pairs(confs))
+            with _noticed_interrupts(interrupts):
+                opened = index(spark, target, reader=reads.reader(spark))
+                yield opened
+    except (StatisticsIndexError, KeyboardInterrupt) as problem:
+        if isinstance(problem, StatisticsIndexError) and not interrupts:
+            raise StatisticsIndexError(problem.shell) from problem
+        is_changed = opened is not None and opened.is_changed
+        state = "already changed" if is_changed else "unchanged"
+        typer.echo(f"tamis: interrupted: the index is {state}", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
+    finally:
+        if spark is not None:
+            with suppress(Exception, KeyboardInterrupt):  # the JVM may be gone
+                spark.stop()
+
+
+@contextmanager
+def _noticed_interrupts(arrived: list[int]) -> Iterator[None]:
+    """Append SIGINT signals to a list as they arrive.
+
+    PySpark's handler cancels all jobs before it raises KeyboardInterrupt, and the call that waits
+    for a job may return with the error of the cancelled job first.
+    """
+    before = signal.getsignal(signal.SIGINT)
+
+    def notice(number: int, frame: FrameType | None) -> None:
+        arrived.append(number)
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, notice)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Print warnings as plain lines, without a source location."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: typer.echo(f"tamis: {message}", err=True)
+        yield
+
+
+def _pairs(texts: list[str] | None) -> dict[str, str]:
+    pairs = {}
+    for each in texts or []:
+        key, separator, value = each.partition("=")
+        if not separator:
+            raise typer.BadParameter(f"{each}: write KEY=VALUE")
+        pairs[key] = value
+    return pairs

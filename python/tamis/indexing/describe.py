@@ -1,0 +1,210 @@
+"""The content of an index, and how much of the table it still describes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from tamis.indexing.format.layout import Pointer
+from tamis.indexing.format.recording_spec import Entry
+from tamis.indexing.format.row_sql import FLOATING
+from tamis.indexing.problems import restore
+from tamis.indexing.read.reader_options import Reading, difference
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+
+_SHOWN = 3
+_COLUMNS = ("column", "type", "files with bounds", "files with null count")
+_RECORDED = ("recorded", "of", "files", "bytes", "seconds")
+
+
+@dataclass(frozen=True)
+class Staleness:
+    """How the indexed files compare with the current listing, in numbers of files."""
+
+    fresh: int
+    changed: int
+    added: int
+    gone: int
+
+    @property
+    def is_stale(self) -> bool:
+        return bool(self.changed or self.added or self.gone)
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """The current index. It prints as text, and as a table with rich.
+
+    Attributes:
+        built_for: How Spark read files that are not Parquet when the index was built.
+        now: How Spark reads them now.
+    """
+
+    uri: str
+    pointer: Pointer
+    staleness: Staleness
+    recorded: tuple[Entry, ...] = ()
+    built_for: Reading | None = None
+    now: Reading | None = None
+
+    @property
+    def distrusted(self) -> str | None:
+        """Why queries that read the files as this session does cannot use the index.
+
+        None if they can.
+        """
+        if self.built_for == self.now:
+            return None
+        if self.built_for is None or self.now is None:
+            built, now = (
+                "parquet" if each is None else each.format for each in (self.built_for, self.now)
+            )
+            return f"the format was {built} and is {now}"
+        return difference(self.built_for, self.now)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        pointer, totals, staleness = self.pointer, self.pointer.totals, self.staleness
+        return {
+            "index": self.uri,
+            "root": pointer.root,
+            "format": "parquet" if self.built_for is None else self.built_for.format,
+            "options": {} if self.built_for is None else dict(self.built_for.options),
+            "distrusted": self.distrusted,
+            "generation": pointer.generation,
+            "created": pointer.created,
+            "tamis": pointer.tamis,
+            "files": totals.files,
+            "rows": totals.rows,
+            "row_groups": totals.row_groups,
+            "bytes": totals.bytes,
+            "unreadable_files": totals.unreadable,
+            "problems": list(pointer.problems),
+            "index_bytes": sum(file.size for file in pointer.data.values()),
+            "columns": [
+                {
+                    "name": column.leaf.name,
+                    "type": column.type,
+                    "files_with_bounds": column.files_with_bounds,
+                    "files_with_null_count": column.files_with_null_count,
+                    # footers have no NaN count
+                    "files_with_nan_count": column.files_with_null_count
+                    if self.built_for is not None and column.type in FLOATING
+                    else 0,
+                }
+                for column in pointer.columns
+            ],
+            "recorded": [
+                {
+                    "of": entry.name,
+                    "is_expression": entry.path is None,
+                    "kind": entry.kind,
+                    "type": entry.type,
+                    "files": entry.files,
+                    "bytes": entry.bytes,
+                    "seconds": entry.seconds,
+                }
+                for entry in self.recorded
+            ],
+            "staleness": {
+                "fresh": staleness.fresh,
+                "changed": staleness.changed,
+                "added": staleness.added,
+                "gone": staleness.gone,
+            },
+        }
+
+    def __str__(self) -> str:
+        rows: list[tuple[str, ...]] = [_COLUMNS, *self._rows()]
+        if self.recorded:
+            rows += [_RECORDED, *self._recorded()]
+        return "\n".join([*self._head(), *("\t".join(row) for row in rows)])
+
+    def __rich__(self) -> Table | Group:
+        from rich.console import Group
+        from rich.table import Table
+
+        table = Table(title="\n".join(self._head()), title_justify="left")
+        for name in _COLUMNS:
+            table.add_column(name)
+        for row in self._rows():
+            table.add_row(*row)
+        if not self.recorded:
+            return table
+        recorded = Table(title="recorded from rows", title_justify="left")
+        for name in _RECORDED:
+            recorded.add_column(name)
+        for entry in self._recorded():
+            recorded.add_row(*entry)
+        return Group(table, recorded)
+
+    def _repr_html_(self) -> str:
+        """Return the same text and tables as HTML, for notebooks."""
+        head = "".join(f"<p>{escape(line)}</p>" for line in self._head())
+        columns = _html_table(_COLUMNS, self._rows())
+        recorded = _html_table(_RECORDED, self._recorded()) if self.recorded else ""
+        return f"<div>{head}{columns}{recorded}</div>"
+
+    def _head(self) -> list[str]:
+        pointer, totals, staleness = self.pointer, self.pointer.totals, self.staleness
+        parts = f"{totals.row_groups:,} row groups"
+        if self.built_for is not None:
+            options = ", ".join(f"{k}={v!r}" for k, v in self.built_for.options.items())
+            parts = f"{self.built_for.format}{f' with {options}' if options else ''}"
+        head = [
+            f"{self.uri}, generation {pointer.generation}, built {pointer.created}",
+            f"{totals.files:,} files, {totals.rows:,} rows, {parts}, {totals.bytes:,} bytes",
+        ]
+        if totals.unreadable:
+            head.append(f"{totals.unreadable:,} files could not be read and are never skipped")
+            if self.built_for is not None:
+                head += [f"  {problem}" for problem in pointer.problems[:_SHOWN]]
+        if self.distrusted is not None:
+            head.append(
+                f"not used by queries that read the files as this session does: {self.distrusted}"
+            )
+        if staleness.is_stale:
+            head.append(
+                f"stale: {staleness.changed:,} files changed, {staleness.added:,} added, "
+                f"{staleness.gone:,} deleted since the build ({restore(pointer.root)})"
+            )
+        return head
+
+    def _recorded(self) -> list[tuple[str, str, str, str, str]]:
+        files = self.pointer.totals.files
+        return [
+            (
+                entry.kind,
+                entry.name,
+                f"{entry.files:,} / {files:,}",
+                f"{entry.bytes:,} bytes",
+                f"{entry.seconds:.1f} s",
+            )
+            for entry in self.recorded
+        ]
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        files = self.pointer.totals.files
+        return [
+            (
+                column.leaf.name,
+                column.type,
+                f"{column.files_with_bounds:,} / {files:,}",
+                f"{column.files_with_null_count:,} / {files:,}",
+            )
+            for column in self.pointer.columns
+        ]
+
+
+def _html_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def row(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(row("td", each) for each in rows)
+    return f"<table><thead>{row('th', names)}</thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,327 @@
+"""Requests for row statistics, and their resolution against the schema of a table.
+
+bounds   least and greatest value and the counts of NULL and NaN, per file
+bloom    a bloom filter of the values, per file: for = and IN on columns without clustering
+values   the distinct values, per file with few of them: for <> and NOT IN as well
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from tamis.errors import StatisticsIndexError
+from tamis.expr.nodes import Call, Column, Expr, Opaque, columns_of
+from tamis.expr.sql import identifier
+from tamis.indexing.executor.columns_schema import Leaf, is_known
+from tamis.wire.catalyst import decode
+
+__all__ = [
+    "KINDS",
+    "Asked",
+    "Columns",
+    "Entry",
+    "Expressions",
+    "Schema",
+    "asked_of",
+    "entries_of",
+    "guards_of",
+    "together",
+]
+
+KINDS: Final = ("bounds", "bloom", "values")
+#: The kinds recorded for an expression when none is given.
+_OF_EXPRESSIONS: Final = ("bounds", "values")
+
+Kinds: TypeAlias = str | Sequence[str]
+#: A list of names: read the footer statistics of these columns only.  A mapping: read the footer
+#: statistics of all columns, and record these kinds from the rows of the named ones.
+Columns: TypeAlias = Sequence[str] | Mapping[str, Kinds]
+Expressions: TypeAlias = Sequence[str] | Mapping[str, Kinds]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Requested kinds by column and by expression, as users wrote them. A refresh keeps them."""
+
+    columns: dict[str, tuple[str, ...]] = {}
+    expressions: dict[str, tuple[str, ...]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.columns or self.expressions)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One kind of statistics of one column or expression, and its cost.
+
+    Attributes:
+        sql: The value, as SQL.
+        type: Spark's name of the type.
+        path: The path of a column; None for an expression.
+        key: The key of an expression; None for a column.
+        guards: SQL and type of each date and timestamp column that the value reads.
+        files: Number of files for which the statistic is known.
+        bytes: Size in the durable form.
+        seconds: Its share of the time of the jobs of the latest build.
+    """
+
+    kind: str
+    name: str
+    sql: str
+    type: str
+    path: tuple[str, ...] | None = None
+    key: str | None = None
+    guards: tuple[tuple[str, str], ...] = ()
+    files: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def leaf(self) -> Leaf:
+        """The leaf that gives the arrays of the values their type."""
+        return Leaf(self.path or (self.name,), self.type)
+
+    @property
+    def meaning(self) -> tuple[object, ...]:
+        """A key that is equal for entries whose statistics mean the same."""
+        return self.kind, self.path, self.key, self.type, self.guards
+
+
+def asked_of(
+    columns: Columns | None, expressions: Expressions | None
+) -> tuple[Sequence[str] | None, Asked]:
+    """Return the columns whose footer statistics are read (None: all), and the row statistics.
+
+    >>> asked_of({"id": "bloom"}, ["upper(name)"])[1].expressions
+    {'upper(name)': ('bounds', 'values')}
+    """
+    if isinstance(columns, str) or isinstance(expressions, str):
+        raise StatisticsIndexError(
+            "columns= and expressions= take lists, or mappings such as {'id': 'bloom'}"
+        )
+    recorded = Asked(
+        _kinds("columns", columns if isinstance(columns, Mapping) else {}),
+        _kinds(
+            "expressions",
+            expressions
+            if isinstance(expressions, Mapping)
+            else dict.fromkeys(expressions or (), _OF_EXPRESSIONS),
+        ),
+    )
+    return (None if isinstance(columns, Mapping) else columns), recorded
+
+
+def together(before: Asked, more: Asked) -> Asked:
+    """Return the union of two requests.
+
+    >>> together(Asked({"id": ("bounds",)}), Asked({"id": ("bloom",)})).columns
+    {'id': ('bounds', 'bloom')}
+    """
+
+    def joined(a: Mapping[str, Sequence[str]], b: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        kinds = {name: {*a.get(name, ()), *b.get(name, ())} for name in (*a, *b)}
+        return {name: tuple(k for k in KINDS if k in each) for name, each in kinds.items()}
+
+    return Asked(joined(before.columns, more.columns), joined(before.expressions, more.expressions))
+
+
+def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, ...]]:
+    result: dict[str, tuple[str, ...]] = {}
+    for name, kinds in wanted.items():
+        chosen = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+        for kind in chosen:
+            if kind not in KINDS:
+                raise StatisticsIndexError(
+                    f"{argument}: {name}: there is no kind {kind!r}: write one of "
+                    f"{', '.join(map(repr, KINDS))}, or a list of them"
+                )
+        result[name] = tuple(kind for kind in KINDS if kind in chosen)
+    return result
+
+
+class Schema:
+    """The data and partition columns of a table, from Spark's JSON."""
+
+    def __init__(self, schema: str, partition_schema: str, case_sensitive: bool) -> None:
+        data, partitions = json.loads(schema), json.loads(partition_schema)
+        self.fields: list[dict[str, Any]] = [*data["fields"], *partitions["fields"]]
+        self.partitions = [field["name"] for field in partitions["fields"]]
+        self.json = json.dumps({"type": "struct", "fields": self.fields})
+        self._fold: Callable[[str], str] = (lambda s: s) if case_sensitive else str.lower
+
+    def field(self, path: Sequence[str]) -> dict[str, Any] | None:
+        """Return the field at a path, or the deepest field along it that exists."""
+        fields, deepest = self.fields, None
+        for part in path:
+            named = [f for f in fields if self._fold(f["name"]) == self._fold(part)]
+            if not named:
+                break
+            deepest = named[0]
+            kind = deepest["type"]
+            is_struct = isinstance(kind, dict) and kind.get("type") == "struct"
+            fields = kind["fields"] if is_struct else []
+        return deepest
+
+
+# How the shim parses a value: from SQL and the JSON of a schema to a document. See PredicateParser.
+Parse: TypeAlias = Callable[[str, str], dict[str, Any]]
+
+
+def entries_of(
+    asked: Asked,
+    leaves: Sequence[Leaf],
+    schema: Schema,
+    parse: Parse,
+    gone: list[str] | None = None,
+) -> tuple[Entry, ...]:
+    """Resolve a request to entries, one per kind of each column and expression.
+
+    Args:
+        gone: A list to which the columns and expressions are added that cannot be recorded for
+            this schema. None: they are an error.
+
+    Raises:
+        StatisticsIndexError: `gone` is None and a column or an expression cannot be recorded.
+    """
+    entries: dict[tuple[object, ...], Entry] = {}
+
+    def collect(subject: str, resolved: Iterator[Entry]) -> None:
+        try:
+            for entry in [*resolved]:
+                entries.setdefault(entry.meaning, entry)
+        except StatisticsIndexError:
+            if gone is None:
+                raise
+            gone.append(subject)
+
+    for name, kinds in asked.columns.items():
+        collect(name, _of_column(name, kinds, leaves, schema))
+    for sql, kinds in asked.expressions.items():
+        collect(sql, _of_expression(sql, kinds, schema, parse))
+    return tuple(entries.values())
+
+
+def _of_column(
+    name: str, kinds: Sequence[str], leaves: Sequence[Leaf], schema: Schema
+) -> Iterator[Entry]:
+    for leaf in _leaves(name, leaves, schema):
+        for kind in kinds:
+            yield Entry(
+                kind,
+                leaf.name,
+                identifier(leaf.path),
+                leaf.type,
+                path=leaf.path,
+                guards=guards_of([leaf.path], schema, leaf.name),
+            )
+
+
+def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema) -> list[Leaf]:
+    matching = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
+    if not matching:
+        if name in schema.partitions:
+            raise StatisticsIndexError(
+                f"columns: {name} is a partition column, whose values are known from the "
+                "directories: leave it out"
+            )
+        near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
+        hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
+        raise StatisticsIndexError(
+            f"columns: there is no column {name} that can have statistics: {hint}"
+        )
+    for leaf in matching:
+        if leaf.has_default:
+            raise StatisticsIndexError(
+                f"columns: {leaf.name} has a default value for older files, which Spark fills in "
+                "when it reads the table but not when it reads its files: leave the column out"
+            )
+    return matching
+
+
+def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse) -> Iterator[Entry]:
+    parsed = parse(sql, schema.json)
+    if parsed["refusal"] is not None:
+        raise StatisticsIndexError(
+            f"expressions: {sql}: {parsed['refusal']}: pass a deterministic expression over the "
+            "columns of one row"
+        )
+    expr = decode(parsed["document"])
+    if isinstance(expr, Column):
+        raise StatisticsIndexError(
+            f"expressions: {sql} is a column: name it in columns={{{sql!r}: 'bounds'}}",
+            shell=f"--expression: {sql} is a column: pass --bounds {sql}",
+        )
+    if not is_known(parsed["type"]):
+        raise StatisticsIndexError(
+            f"expressions: {sql} has type {parsed['type']}, which has no statistics: extract a "
+            "number, string, date, timestamp or boolean from it"
+        )
+    if not isinstance(expr, Call | Opaque):
+        raise StatisticsIndexError(
+            f"expressions: {sql} is a comparison: pass the value that it compares"
+        )
+    if expr.key is None:
+        raise StatisticsIndexError(
+            f"expressions: {sql} cannot be identified in queries (it reads a CHAR column or a "
+            "column with a default, or has a constant of an unknown kind): leave that part out"
+        )
+    guards = guards_of(_paths(expr), schema, sql)
+    for kind in kinds:
+        yield Entry(kind, sql, sql, parsed["type"], key=expr.key, guards=guards)
+
+
+def _paths(expr: Expr) -> Sequence[tuple[str, ...]]:
+    return columns_of(expr)
+
+
+def guards_of(
+    paths: Sequence[tuple[str, ...]], schema: Schema, name: str
+) -> tuple[tuple[str, str], ...]:
+    """Return SQL and type of each date and timestamp column at these paths.
+
+    Raises:
+        StatisticsIndexError: A column at these paths cannot be recorded soundly.
+    """
+    guards = []
+    for path in paths:
+        field = schema.field(path)
+        if field is None:  # the variable of a lambda
+            continue
+        for inner in _inside(field):
+            # Spark pads its values when it reads the table, but not when it reads the files
+            if str(inner.get("metadata", {}).get(_CHAR, "")).lower().startswith("char"):
+                raise StatisticsIndexError(
+                    f"{name} reads {inner['name']}, a CHAR column, whose values Spark pads when it "
+                    "reads them: make it a STRING"
+                )
+        kind = field["type"]
+        if isinstance(kind, str):
+            if kind in _OLD:
+                guards.append((identifier(path), kind))
+        elif any(f'"{old}"' in json.dumps(kind) for old in _OLD):
+            raise StatisticsIndexError(
+                f"{name} reads {field['name']}, which has dates or timestamps inside a list, map "
+                "or struct: name the field itself"
+            )
+    return tuple(guards)
+
+
+_CHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
+_OLD: Final = ("date", "timestamp", "timestamp_ntz")
+
+
+def _inside(field: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a field and all struct fields nested in it."""
+    yield field
+    pending: list[Any] = [field["type"]]
+    while pending:
+        kind = pending.pop()
+        if not isinstance(kind, dict):
+            continue
+        for inner in kind.get("fields", []):
+            yield inner
+            pending.append(inner["type"])
+        pending += [kind.get(part) for part in ("elementType", "keyType", "valueType")]

@@ -1,0 +1,477 @@
+"""`tamis.index(spark, path)`: a handle to the index of one directory or table."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from tamis._version import __version__
+from tamis.errors import StatisticsIndexError
+from tamis.indexing.build.current_index import (
+    keys_in_force,
+    load_generation,
+    reusable_rows,
+    selected_leaves,
+    staleness,
+)
+from tamis.indexing.build.generation import Generation, assemble, merge
+from tamis.indexing.build.listing import (
+    TableListing,
+    index_location,
+    invalidate,
+    list_table,
+    parse_value,
+    storage_settings,
+)
+from tamis.indexing.build.row_aggregation import RowStatistics, timed
+from tamis.indexing.build.row_columns import is_of_reader, readable_schema, row_leaves
+from tamis.indexing.build.row_job import CHANGED
+from tamis.indexing.describe import Description
+from tamis.indexing.executor.columns_schema import Leaf, leaves_of
+from tamis.indexing.format.layout import FORMAT, Pointer
+from tamis.indexing.format.recorded import Parts, Recording, encode, load, recording_of
+from tamis.indexing.format.recorded import merge as merge_parts
+from tamis.indexing.format.recording_spec import (
+    Asked,
+    Columns,
+    Entry,
+    Expressions,
+    Schema,
+    asked_of,
+    entries_of,
+    together,
+)
+from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
+from tamis.indexing.format.specification import Specification, SpecificationFile
+from tamis.indexing.format.store import Store
+from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
+from tamis.indexing.read.reader_options import FILE as READING
+from tamis.indexing.read.reader_options import Reading, reading_in, refusal
+from tamis.indexing.storage import StorageUnreachableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.readwriter import DataFrameReader
+
+#: Columns whose footer statistics are read; None: all.
+Selected: TypeAlias = Sequence[str] | None
+#: Attempts to write a specification while other processes commit builds.
+_ATTEMPTS: Final = 10
+
+
+class Index:
+    """The statistics index of a directory of files, or of a table over one.
+
+    Nothing is listed or read until a method is called. Every method may raise StatisticsIndexError.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        path_or_table: str | os.PathLike[str],
+        reader: DataFrameReader | None = None,
+    ) -> None:
+        self._spark = spark
+        self._target = _text_of(path_or_table)
+        self._reader = reader
+        self._is_changed = False
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether this object has committed a new generation of the index, or dropped it."""
+        return self._is_changed
+
+    def __repr__(self) -> str:
+        return f"tamis.index(spark, {self._target!r})"
+
+    def build(
+        self, columns: Columns | None = None, expressions: Expressions | None = None
+    ) -> Index:
+        """Build the index from the footers of all files, and commit it.
+
+        The next query of this session uses it. Files that cannot be read are indexed as unknown,
+        and are never skipped.
+
+        The index of ORC, CSV and JSON is built from all rows. Spark reads them once, and once more
+        if `columns` requests "bloom" or "values", or `expressions` requests anything. Exact bounds
+        of their columns are always recorded. Text files with a record that does not parse are
+        indexed as unknown.
+
+        The new index replaces the old one, with everything that it recorded. Use `add` to keep it.
+
+            build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
+
+        Args:
+            columns: A list of the columns to describe: dots for struct fields, a struct for all of
+                its fields. By default all columns. Or a mapping, which describes all columns, and
+                records further statistics from the rows of those it names: "bounds" (for columns
+                whose footers have no bounds, such as INT96 timestamps, or truncated ones), "bloom"
+                (for = and IN), "values" (for =, IN, <> and NOT IN, in files with at most 1000
+                distinct values), or a list of these.
+            expressions: SQL of deterministic expressions over the columns of a row. A list records
+                "bounds" and "values" of them, a mapping the kinds that it names. Queries may spell
+                them differently: an expression is identified by what it computes.
+        """
+        selected, asked = asked_of(columns, expressions)
+        return self._build(self._list(), selected, asked)
+
+    def add(self, columns: Columns | None = None, expressions: Expressions | None = None) -> Index:
+        """Rebuild the index with everything that it holds already and with these statistics.
+
+        The arguments are those of `build`. An index that is missing or damaged is built. If an
+        overwrite of the table deleted the index, the new one also holds what that one held.
+
+            add(columns={"id": "bloom"})
+        """
+        listing = self._list()
+        selected, more = asked_of(columns, expressions)
+        requested = self._requested(listing)
+        if requested is None:
+            return self._build(listing, selected, more)
+        before, asked = requested
+        self._entries(listing, more)  # a missing column is an error only if it is requested now
+        selected_leaves(_leaves_of(listing), selected)
+        if selected is not None and before is not None:
+            selected = [*before, *(each for each in selected if each not in before)]
+        else:
+            selected = None
+        return self._build(listing, selected, together(asked, more), lenient=True)
+
+    def _build(
+        self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False
+    ) -> Index:
+        """Build and commit a new generation.
+
+        Args:
+            lenient: Warn of columns that the table does not have, instead of raising an error.
+        """
+        _require_indexable(listing, self._target)
+        gone: list[str] | None = [] if lenient else None
+        leaves = selected_leaves(_leaves_of(listing), selected, gone)
+        if gone and not leaves:  # none of the selected columns is left
+            leaves, selected = _leaves_of(listing), None
+        entries = self._entries(listing, asked, gone)
+        everything = np.arange(len(listing.snapshot.files))
+        read = self._read(listing, everything, leaves)
+        content = assemble(listing.snapshot.files, leaves, *read)
+        parts = None
+        if asked:
+            rows = self._aggregate(listing, everything, content.files, entries)
+            parts = encode(asked, timed(entries, rows), rows.parts, len(everything))
+        self._commit(listing, selected, content, parts)
+        self._warn_of(gone, stacklevel=4)
+        return self
+
+    def _warn_of(self, gone: Sequence[str] | None, stacklevel: int) -> None:
+        if gone:
+            names = ", ".join(dict.fromkeys(gone))
+            warnings.warn(
+                f"the index of {self._target} should hold {names}, which the table does not have "
+                "or which cannot be recorded now. It holds the rest. Call build() with other "
+                "arguments to change what it should hold",
+                stacklevel=stacklevel,
+            )
+
+    def refresh(self) -> Index:
+        """Read new and changed files only, and forget files that were deleted.
+
+        The index keeps what its build requested, even if an overwrite of the table deleted the
+        index together with the files. The index is built if it is missing or damaged, and if the
+        table has new columns or columns of other types. Columns that were dropped from the table
+        cause a warning.
+        """
+        listing = self._list()
+        _require_indexable(listing, self._target)
+        store = self._store(listing)
+        held = _held_by(store)
+        if held is None:
+            selected, asked = self._requested(listing) or (None, Asked())
+            return self._build(listing, selected, asked, lenient=True)
+        old, recording, reading = held
+        selected = old.selected
+        asked = Asked() if recording is None else recording.asked
+        gone: list[str] = []
+        leaves = selected_leaves(_leaves_of(listing), selected, gone)
+        entries = self._entries(listing, asked, gone)
+        before = () if recording is None else recording.entries
+        if (
+            reading != listing.reading
+            or old.case_sensitive != listing.case_sensitive
+            or not set(leaves) <= {entry.leaf for entry in old.columns}
+            or [entry.meaning for entry in entries] != [entry.meaning for entry in before]
+        ):
+            return self._build(listing, selected, asked, lenient=True)
+        try:
+            old_files, old_row_groups = load_generation(store, old)
+            old_parts = [load(store, old, k, entry) for k, entry in enumerate(before)]
+        except IndexUnusable as problem:
+            if problem.code == "index.damaged":
+                return self._build(listing, selected, asked, lenient=True)
+            raise
+        again = None if listing.reading is None else CHANGED
+        rows = reusable_rows(listing.snapshot.files, old_files, again)
+        changed = np.flatnonzero(rows < 0)
+        new_files, new_row_groups = self._read(listing, changed, leaves)
+        merged = merge(old_files, old_row_groups, rows, new_files, new_row_groups, leaves)
+        content = assemble(listing.snapshot.files, leaves, *merged)
+        parts = None
+        if asked:
+            fresh = self._aggregate(listing, changed, content.files, entries)
+            both = [
+                merge_parts(entry, was, rows, now)
+                for entry, was, now in zip(entries, old_parts, fresh.parts, strict=True)
+            ]
+            parts = encode(asked, timed(entries, fresh), both, len(rows))
+        self._commit(listing, selected, content, parts)
+        self._warn_of(gone, stacklevel=3)
+        return self
+
+    def describe(self) -> Description:
+        """Return what the index holds, and how many files have changed since it was built."""
+        listing = self._list()
+        store = self._store(listing)
+        try:
+            pointer = store.pointer()
+        except IndexMissing as problem:
+            specification = self._specification(listing)
+            if specification is not None and specification.exists():
+                raise overwritten(listing.root) from problem
+            raise
+        recording = recording_of(store, pointer)
+        return Description(
+            store.uri,
+            pointer,
+            staleness(listing.snapshot.files, keys_in_force(store, pointer)),
+            () if recording is None else recording.entries,
+            reading_in(store, pointer),
+            listing.reading,
+        )
+
+    def drop(self) -> None:
+        """Remove the index, and forget what it should hold.
+
+        Dropping an index that does not exist is not an error.
+        """
+        listing = self._list()
+        self._is_changed = True
+        self._store(listing).drop()
+        specification = self._specification(listing)
+        if specification is not None:
+            specification.forget()
+        invalidate(self._spark, listing.root)
+
+    def _list(self) -> TableListing:
+        return list_table(self._spark, self._target, self._reader)
+
+    def _store(self, listing: TableListing) -> Store:
+        return Store.at(listing.root, index_location(self._spark), storage_settings(self._spark))
+
+    def _specification(self, listing: TableListing) -> SpecificationFile | None:
+        """Return the file of the specification of this index; None if it cannot be reached."""
+        try:
+            return SpecificationFile.at(
+                listing.root, index_location(self._spark), storage_settings(self._spark)
+            )
+        except StorageUnreachableError:
+            return None
+
+    def _requested(self, listing: TableListing) -> tuple[Selected, Asked] | None:
+        """Return what the index should hold, from the index or else from its specification.
+
+        Returns None if it is unknown.
+
+        Raises:
+            IndexUnusable: The index must not be overwritten.
+        """
+        store = self._store(listing)
+        held = _held_by(store)
+        if held is not None:
+            return _request_of(*held[:2])
+        specification = self._specification(listing)
+        kept = None if specification is None else specification.read()
+        if kept is not None:
+            return kept.selected, kept.recorded
+        try:
+            return store.pointer().selected, Asked()  # only the row statistics are damaged
+        except IndexUnusable:
+            return None
+
+    def _keep_specification(self, listing: TableListing, store: Store) -> None:
+        """Write the specification of the current generation, whichever process built it.
+
+        Of concurrent builds, the one that ends last finds the current generation and keeps that.
+        """
+        file = self._specification(listing)
+        if file is None:
+            return
+        try:
+            for _ in range(_ATTEMPTS):
+                held = _held_by(store)
+                if held is None:
+                    return
+                pointer = held[0]
+                selected, asked = _request_of(*held[:2])
+                columns = None if selected is None else tuple(selected)
+                file.write(
+                    Specification(
+                        SPECIFICATION_FORMAT, file.root, pointer.generation, columns, asked
+                    )
+                )
+                if store.generation_in_force() == pointer.generation:
+                    return
+        except (OSError, StatisticsIndexError) as problem:
+            warnings.warn(
+                f"the specification of the index of {listing.root} cannot be written to "
+                f"{file.path} ({problem}): build the index again with the same arguments after "
+                "each overwrite of the table, or set spark.tamis.index.location",
+                stacklevel=5,
+            )
+
+    def _read(
+        self, listing: TableListing, ordinals: np.ndarray, leaves: Sequence[Leaf]
+    ) -> tuple[pa.Table, pa.Table]:
+        from tamis.indexing.build.jobs import read_footers, read_rows
+
+        if listing.reading is not None:
+            schema = _schema_of(listing)
+            rows = read_rows(self._spark, self._target, listing, ordinals, leaves, schema)
+            return rows.files, rows.row_groups
+        harvested = read_footers(
+            self._spark,
+            listing.snapshot.files,
+            ordinals,
+            leaves,
+            listing.case_sensitive,
+            storage_settings(self._spark),
+        )
+        return harvested.files, harvested.row_groups
+
+    def _entries(
+        self, listing: TableListing, asked: Asked, gone: list[str] | None = None
+    ) -> tuple[Entry, ...]:
+        """Return the entries of row statistics; see `entries_of`."""
+        if not asked:
+            return ()
+        schema, leaves = _schema_of(listing), _leaves_of(listing)
+        entries = entries_of(asked, leaves, schema, self._parse, gone)
+        if listing.reading is None:
+            return entries
+        for entry in entries:
+            if is_of_reader(entry, listing.reading):
+                raise StatisticsIndexError(
+                    f"{entry.name} reads a timestamp of ORC, whose value depends on the time zone "
+                    "of the JVM that reads it: leave it out"
+                )
+        # bounds of columns are in the index already
+        return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")
+
+    def _parse(self, sql: str, schema: str) -> dict[str, Any]:
+        return parse_value(self._spark, sql, schema)
+
+    def _aggregate(
+        self,
+        listing: TableListing,
+        ordinals: np.ndarray,
+        files: pa.Table,
+        entries: Sequence[Entry],
+    ) -> RowStatistics:
+        """Aggregate the rows of the listed files at these ordinals with Spark."""
+        from tamis.indexing.build.jobs import aggregate_rows
+
+        records = files.column("num_records").take(pa.array(ordinals)).to_pylist()
+        return aggregate_rows(self._spark, self._target, listing, ordinals, records, entries)
+
+    def _commit(
+        self,
+        listing: TableListing,
+        columns: Selected,
+        content: Generation,
+        parts: Parts | None = None,
+    ) -> None:
+        store = self._store(listing)
+        before = store.generation_in_force()
+        try:
+            generation = store.new_generation()
+            more, raw = ({}, {}) if parts is None else (parts.tables, parts.raw)
+            if listing.reading is not None:
+                raw = {**raw, READING: memoryview(msgspec.json.encode(listing.reading))}
+            data = store.write_generation(generation, content.files, content.row_groups, more, raw)
+            store.commit(
+                Pointer(
+                    format=FORMAT,
+                    tamis=__version__,
+                    generation=generation,
+                    created=datetime.now(UTC).isoformat(timespec="seconds"),
+                    root=listing.root,
+                    schema=listing.schema,
+                    partition_schema=listing.partition_schema,
+                    case_sensitive=listing.case_sensitive,
+                    columns=content.columns,
+                    selected=None if columns is None else tuple(columns),
+                    totals=content.totals,
+                    data=data,
+                    problems=content.problems,
+                )
+            )
+        except OSError as problem:
+            raise StatisticsIndexError(
+                f"the index cannot be written to {store.uri} ({problem}): make it writable, or set "
+                "spark.tamis.index.location to a directory that is writable"
+            ) from problem
+        self._is_changed = True
+        store.remove_old_generations(but=before)
+        self._keep_specification(listing, store)
+        invalidate(self._spark, listing.root)
+
+
+def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] | None:
+    """Return what the index holds; None if it is missing or damaged.
+
+    Raises:
+        IndexUnusable: The index must not be overwritten, such as one of a later tamis.
+    """
+    try:
+        pointer = store.pointer()
+        return pointer, recording_of(store, pointer), reading_in(store, pointer)
+    except IndexUnusable as problem:
+        if problem.code in ("index.missing", "index.damaged"):
+            return None
+        raise
+
+
+def _text_of(path_or_table: str | os.PathLike[str]) -> str:
+    """Return the text for Spark. Paths are made absolute: one without a slash means a table."""
+    if isinstance(path_or_table, PurePath):
+        return os.path.abspath(path_or_table)
+    return os.fspath(path_or_table)
+
+
+def _request_of(pointer: Pointer, recording: Recording | None) -> tuple[Selected, Asked]:
+    return pointer.selected, Asked() if recording is None else recording.asked
+
+
+def _require_indexable(listing: TableListing, target: str) -> None:
+    why = None if listing.reading is None else refusal(listing.reading, listing.overlapping)
+    if why is not None:
+        raise StatisticsIndexError(f"the index of {target} cannot be built: {why}")
+
+
+def _leaves_of(listing: TableListing) -> tuple[Leaf, ...]:
+    if listing.reading is None:
+        return leaves_of(listing.schema)
+    return row_leaves(listing.schema, listing.reading, listing.malformed)
+
+
+def _schema_of(listing: TableListing) -> Schema:
+    schema = listing.schema
+    if listing.reading is not None:
+        schema = readable_schema(schema, listing.malformed)
+    return Schema(schema, listing.partition_schema, listing.case_sensitive)

@@ -1,0 +1,201 @@
+"""How Spark reads ORC, CSV and JSON files, whose rows depend on the reader.
+
+The shim describes the reading (ReadFingerprint) when an index is built and again in every question.
+An index serves a question only if both descriptions are equal, compared as texts.
+
+reading.json, in the generation of such an index, has the description from the build.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tamis.expr.nodes import Column, Expr, walk
+from tamis.indexing.format.layout import Pointer
+from tamis.indexing.format.store import Store
+
+__all__ = [
+    "FILE",
+    "FORMATS",
+    "Reading",
+    "difference",
+    "loses_rows_to",
+    "reading_in",
+    "reading_of",
+    "refusal",
+]
+
+FILE: Final = "reading.json"
+#: Formats whose index is built from rows.
+FORMATS: Final = ("orc", "csv", "json")
+#: Encodings in which a line break is one byte that is not part of any other character. So it does
+#: not matter where Spark splits a file.
+_ENCODINGS: Final = frozenset(
+    ["utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "iso8859_1", "latin1", "windows-1252"]
+)
+_LOSING: Final = ("ignorecorruptfiles", "ignoremissingfiles")
+_SHOWN: Final = 3
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """Everything that determines which rows Spark reads from a file.
+
+    Attributes:
+        format: The name of the format.
+        schema: Spark's JSON of the data columns.
+        partitions: Spark's JSON of the partition columns.
+        options: The options of the reader, with keys in lower case.
+        confs: Confs of the session that differ from Spark's defaults.
+        machine: Versions and settings of the driver.
+    """
+
+    format: str
+    schema: str
+    partitions: str
+    options: dict[str, str]
+    confs: dict[str, str]
+    machine: dict[str, str]
+
+
+def reading_of(text: str | bytes) -> Reading:
+    """Parse a reading from its JSON.
+
+    Raises:
+        ValueError: The text does not describe a reading.
+    """
+    try:
+        return msgspec.json.decode(text, type=Reading)
+    except msgspec.MsgspecError as problem:
+        raise ValueError(f"not the description of a reading ({problem})") from problem
+
+
+def reading_in(store: Store, pointer: Pointer) -> Reading | None:
+    """Return the reading for which an index was built; None for Parquet.
+
+    Raises:
+        IndexUnusable: The description cannot be read.
+    """
+    if FILE not in pointer.data:
+        return None
+    content = b"".join(store.pieces(pointer, FILE))
+    try:
+        return reading_of(content)
+    except ValueError as problem:
+        raise store.damaged(f"{FILE}: {problem}") from problem
+
+
+def refusal(reading: Reading, overlapping: bool) -> str | None:
+    """Return why no index can be built for a reading, and what to do; None if it can.
+
+    >>> refusal(Reading("csv", "", "", {"mode": "FAILFAST"}, {}, {}), False)
+    'mode FAILFAST makes rows depend on the columns that a query reads: use mode PERMISSIVE'
+    """
+    if reading.format not in FORMATS:
+        return f"files of {reading.format} are not indexed, only Parquet, ORC, CSV and JSON"
+    if overlapping:
+        return "a partition column is also a column of the files: rename one of them"
+    options = reading.options
+    if any(options.get(key, "").lower() == "true" for key in _LOSING) or any(
+        value.lower() == "true"
+        for key, value in reading.confs.items()
+        if key.removeprefix("spark.sql.files.").lower() in _LOSING
+    ):
+        return "Spark is set to skip files that it cannot read: unset ignore…Files"
+    if reading.format == "orc":
+        return None
+    # Spark treats any other mode as PERMISSIVE. With these two, a record that does not parse is
+    # dropped or fails the query, and whether it parses depends on the columns that the query reads.
+    mode = options.get("mode", "PERMISSIVE").upper()
+    if mode in ("DROPMALFORMED", "FAILFAST"):
+        return (
+            f"mode {mode} makes rows depend on the columns that a query reads: use mode PERMISSIVE"
+        )
+    encoding = options.get("encoding", options.get("charset", "UTF-8"))
+    if encoding.lower() not in _ENCODINGS:
+        return f"rows of a file in {encoding} depend on where Spark splits it: write it in UTF-8"
+    if "singlevariantcolumn" in options:
+        return "singleVariantColumn leaves no columns that can have statistics"
+    return None
+
+
+def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
+    """Return whether Spark's reader may drop rows that pass a filter when the filter is pushed.
+
+    JSON: if a key occurs twice in a record, the last value counts, but the parser applies a pushed
+    filter to the first. {"a":1,"a":2} is not among the rows where a = 2. ORC: its bounds exclude
+    NaN, which Spark considers greater than any number. If such a filter left the plan because all
+    rows pass it, these rows would come back.
+
+    >>> from tamis.expr.types import LONG
+    >>> a = Column(("a",), LONG)
+    >>> [loses_rows_to(Reading(f, "", "", {}, {}, {}), a) for f in ("orc", "csv", "json")]
+    [False, False, True]
+    """
+    switch = f"spark.sql.{reading.format}.filterPushdown"
+    if reading.confs.get(switch, reading.confs.get(f"{switch}.enabled", "")).lower() == "false":
+        return False
+    if reading.format == "orc":
+        return any(isinstance(each, Column) and each.type.is_floating for each in walk(conjunct))
+    return reading.format == "json"
+
+
+def difference(built: Reading, now: Reading) -> str | None:
+    """Return the first few differences between two readings; None if they are equal.
+
+    >>> a = Reading("csv", "", "", {"sep": ";"}, {}, {})
+    >>> difference(a, msgspec.structs.replace(a, options={}))
+    'option sep was ; and is not set'
+    """
+    differences = list(_differences(built, now))
+    if not differences:
+        return None
+    more = f", and {len(differences) - _SHOWN} more" if len(differences) > _SHOWN else ""
+    return ", ".join(differences[:_SHOWN]) + more
+
+
+def _differences(built: Reading, now: Reading) -> Iterator[str]:
+    if built.format != now.format:
+        yield f"the format was {built.format} and is {now.format}"
+    if built.schema != now.schema:
+        yield f"the columns {_columns(built.schema, now.schema)}"
+    if built.partitions != now.partitions:
+        yield f"the partition columns {_columns(built.partitions, now.partitions)}"
+    yield from _pairs("option ", built.options, now.options)
+    yield from _pairs("", built.confs, now.confs)
+    yield from _pairs("the driver's ", built.machine, now.machine)
+
+
+def _pairs(kind: str, built: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    for key in sorted({*built, *now}):
+        if built.get(key) != now.get(key):
+            was, is_now = (
+                repr(each[key])[1:-1] if key in each else "not set" for each in (built, now)
+            )
+            yield f"{kind}{key} was {was} and is {is_now}"
+
+
+def _columns(built: str, now: str) -> str:
+    """Describe the first column that differs."""
+    was, is_now = (_fields(each) for each in (built, now))
+    for before, after in zip([*was, None], [*is_now, None], strict=False):
+        if before != after:
+            return f"had {_column(before)} and have {_column(after)}"
+    return "were different"
+
+
+def _fields(schema: str) -> list[Any]:
+    try:
+        return list(json.loads(schema)["fields"])
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
+def _column(field: Any) -> str:
+    if field is None:
+        return "none"
+    kind = field["type"]
+    return f"{field['name']} {kind if isinstance(kind, str) else kind.get('type', '')}"

@@ -1,0 +1,264 @@
+"""Row statistics of an index, read when a query first needs them: see `recorded`.
+
+Bloom filters are copied unchanged into the local cache and mapped there. A lookup touches 32 bytes
+per file and constant, and the filters take no memory of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluation.domain.bounds import Bounds, Edge, Flags
+from tamis.evaluation.domain.flags import all_of
+from tamis.evaluation.domain.intersection import intersect
+from tamis.evaluation.domain.order import with_keys
+from tamis.evaluation.recorded import Members
+from tamis.expr.types import DataType
+from tamis.files.bounds import column_bounds
+from tamis.files.columns import plain
+from tamis.indexing.format import recorded
+from tamis.indexing.format.blooms import BloomMembers
+from tamis.indexing.format.layout import Pointer
+from tamis.indexing.format.recorded import Recording
+from tamis.indexing.format.recording_spec import Entry
+from tamis.indexing.format.store import Store
+from tamis.indexing.format.values import ValueMembers
+from tamis.indexing.read.cache import LocalCache
+
+__all__ = ["Recordings"]
+
+Longs = npt.NDArray[np.int64]
+
+
+class Recordings:
+    """The recorded entries of one generation.
+
+    Methods that read statistics raise IndexUnusable if these cannot be read. A subject is the key
+    of an expression, or the path of a column in the spelling that `fold` returns.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        pointer: Pointer,
+        cache: LocalCache,
+        num_records: Longs,
+        recording: Recording,
+        fold: Callable[[tuple[str, ...]], tuple[str, ...]],
+    ) -> None:
+        self._store, self._pointer, self._cache = store, pointer, cache
+        self._num_records = num_records
+        self._entries: dict[tuple[object, str], tuple[int, Entry]] = {}
+        for k, entry in enumerate(recording.entries):
+            subject = entry.key if entry.path is None else fold(entry.path)
+            self._entries[subject, entry.kind] = k, entry
+
+    def has(self, subject: object, kind: str) -> bool:
+        return (subject, kind) in self._entries
+
+    def type_of(self, subject: object) -> DataType | None:
+        """Return the type of a subject; None if nothing was recorded of it."""
+        for (recorded_subject, _), (_, entry) in self._entries.items():
+            if recorded_subject == subject:
+                return DataType.parse(entry.type)
+        return None
+
+    def columns(self, subject: object) -> Mapping[str, pa.Array] | None:
+        """Return bounds and counts as arrays; None if they were not recorded."""
+        numbered = self._entries.get((subject, "bounds"))
+        if numbered is None:
+            return None
+        columns = recorded.load(self._store, self._pointer, *numbered).columns
+        assert columns is not None
+        files = len(self._num_records)
+        if any(len(array) != files for array in columns.values()):
+            raise self._store.damaged(f"{recorded.TABLE} does not have {files} files")
+        return columns
+
+    def expression(self, key: str) -> Bounds | None:
+        """Return the bounds of an expression; None if nothing was recorded of it."""
+        data_type = self.type_of(key)
+        if data_type is None:
+            return None
+
+        def make(_: bool) -> Iterator[tuple[int, Bounds]]:
+            columns = self.columns(key)
+            bounds = Bounds.unknown(data_type)
+            if columns is not None:
+                bounds = bounds_of(data_type, columns, self._num_records)
+            lists = self.lists(key)
+            if lists is not None:
+                bounds = intersect(bounds, lists.bounds(data_type))
+            yield len(self._num_records), with_keys(bounds)
+
+        return self._cache.bounds(f"expression {key}", data_type, len(self._num_records), make)
+
+    def members(self, subject: object) -> Members | None:
+        """Return value lists, bloom filters, or both; None if neither was recorded."""
+        lists, filters = self.lists(subject), self._filters(subject)
+        if lists is None or filters is None:
+            return filters if lists is None else lists
+        return _Together(lists, filters)
+
+    def lists(self, subject: object) -> ValueMembers | None:
+        """Return value lists; None if they were not recorded."""
+        numbered = self._entries.get((subject, "values"))
+        if numbered is None:
+            return None
+        names = ("dictionary", "codes", "starts", "counts")
+
+        def make() -> ValueMembers:
+            part = recorded.load(self._store, self._pointer, *numbered)
+            assert part.lists is not None
+            self._require(len(part.lists))
+            return ValueMembers.of(part.lists)
+
+        def read(entry: Path) -> ValueMembers:
+            arrays = read_arrays(entry, names)
+            return ValueMembers(*(arrays[name] for name in names))
+
+        def write(draft: Path) -> None:
+            made = make()
+            write_arrays(draft, {name: getattr(made, name) for name in names})
+
+        return self._cache.kept(f"values-{numbered[0]}", read, write, make)
+
+    def _filters(self, subject: object) -> BloomMembers | None:
+        numbered = self._entries.get((subject, "bloom"))
+        data_type = None if numbered is None else DataType.parse(numbered[1].type)
+        if numbered is None or data_type is None:
+            return None
+        k = numbered[0]
+
+        def make() -> BloomMembers:
+            part = recorded.load(self._store, self._pointer, *numbered)
+            assert part.filters is not None
+            self._require(len(part.filters))
+            return BloomMembers.of(part.filters, data_type)
+
+        def read(entry: Path) -> BloomMembers:
+            arrays: dict[str, Any] = read_arrays(entry, ("starts", "blocks"))
+            blocks = int(np.maximum(arrays["blocks"], 0).sum())
+            if not blocks:
+                words = np.zeros((0, 4), np.uint64)
+            else:
+                words = np.asarray(np.memmap(entry / "words.bits", "<u8", "r")).reshape(-1, 4)
+            if len(words) != blocks:
+                raise ValueError(f"{entry} holds {len(words)} blocks instead of {blocks}")
+            return BloomMembers(data_type, arrays["starts"], arrays["blocks"], words)
+
+        def write(draft: Path) -> None:
+            sizes = recorded.sizes_of(self._store, self._pointer, k)
+            self._require(len(sizes))
+            filled = np.maximum(sizes, 0)
+            write_arrays(draft, {"blocks": sizes, "starts": np.cumsum(filled) - filled})
+            with open(draft / "words.bits", "wb") as sink:
+                for piece in self._store.pieces(self._pointer, recorded.bits_of(k)):
+                    sink.write(piece)
+                written = sink.tell()
+            if written != int(filled.sum()) * 32:
+                raise self._store.damaged(f"{recorded.bits_of(k)} is {written} bytes long")
+
+        return self._cache.kept(f"bloom-{k}", read, write, make)
+
+    def _require(self, files: int) -> None:
+        if files != len(self._num_records):
+            raise self._store.damaged(f"{recorded.TABLE} has {files} files")
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Value lists of the files that have one, and bloom filters of these and other files.
+
+    Files with too many values for a list may have a filter.
+    """
+
+    listed: Members
+    filtered: Members
+
+    def may_match(self, options: Edge) -> Flags:
+        return all_of((self.listed.may_match(options), self.filtered.may_match(options)))
+
+    def may_miss(self, options: Edge) -> Flags:
+        return self.listed.may_miss(options)
+
+    def parts(self) -> Mapping[str, Members]:
+        return {**self.listed.parts(), **self.filtered.parts()}
+
+    def slice(self, start: int, stop: int) -> Members:
+        return _Together(self.listed.slice(start, stop), self.filtered.slice(start, stop))
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Members:
+        return _Together(self.listed.take(ordinals), self.filtered.take(ordinals))
+
+
+def bounds_of(data_type: DataType, columns: Mapping[str, pa.Array], num_records: Longs) -> Bounds:
+    """Return bounds from minima, maxima and counts by name. num_records: -1 if unknown."""
+    return column_bounds(
+        data_type,
+        columns.get("min"),
+        columns.get("max"),
+        columns.get("null_count"),
+        columns.get("nan_count"),
+        pa.array(num_records, mask=num_records < 0),
+    )
+
+
+def chosen(rows: Mapping[str, pa.Array], footers: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Choose the statistics of one column, per file: from its rows if recorded, else its footer.
+
+    The statistics of a file are never mixed from both: the two may use different calendars.
+    """
+    known = rows["null_count"].is_valid()
+    return {
+        name: pc.if_else(
+            known,
+            rows.get(name, _NOTHING),
+            footers[name].cast(rows[name].type) if name in footers else _NOTHING,
+        )
+        if name in rows
+        else pc.if_else(known, _NOTHING, footers[name])
+        for name in {*rows, *footers}
+    }
+
+
+_NOTHING = pa.scalar(None)
+
+
+def write_arrays(folder: Path, arrays: Mapping[str, np.ndarray | pa.Array]) -> None:
+    """Write arrays to the folder of an entry, one file per array."""
+    for name, array in arrays.items():
+        if isinstance(array, np.ndarray):
+            np.save(folder / f"{name}.npy", array)
+            continue
+        table = pa.table({name: array}).combine_chunks()
+        path = str(folder / f"{name}.arrow")
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+
+
+def read_arrays(folder: Path, required: Sequence[str]) -> dict[str, Any]:
+    """Memory-map the arrays of an entry.
+
+    Raises:
+        ValueError: A required array is missing.
+    """
+    arrays: dict[str, Any] = {}
+    for file in folder.iterdir():
+        if file.suffix == ".npy":
+            # a plain array, because slices of a numpy.memmap are expensive
+            arrays[file.stem] = np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+        elif file.suffix == ".arrow":
+            with pa.memory_map(str(file)) as source:
+                arrays[file.stem] = plain(pa.ipc.open_file(source).read_all().column(0))
+    if not all(name in arrays for name in required):
+        raise ValueError(f"{folder} is not complete")
+    return arrays

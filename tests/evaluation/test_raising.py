@@ -1,0 +1,91 @@
+"""Predicates that may raise: only the bounds of a file can prove that they do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis.evaluation.raising import can_raise, may_raise
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+)
+from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
+from tamis.files.table import ArrowStatistics
+
+# 1 .. 5, 0 .. 5, up to the end of the type, unknown, NULL only.
+FILES = pa.table(
+    {
+        "num_records": [10, 10, 10, 10, 10],
+        "min.a": pa.array([1, 0, 1, None, None], pa.int32()),
+        "max.a": pa.array([5, 5, 2**31 - 1, None, None], pa.int32()),
+        "null_count.a": [0, 3, 0, None, 10],
+        "min.d": pa.array([1, 0, 1, None, None], pa.decimal128(5, 2)),
+        "max.d": pa.array([5, 5, 9, None, None], pa.decimal128(5, 2)),
+        "null_count.d": [0, 3, 0, None, 10],
+        "min.s": ["7", "12", "", None, None],
+        "max.s": ["7", "99", "z", None, None],
+        "null_count.s": [0, 0, 0, None, 10],
+    }
+)
+a = Column(("a",), INTEGER)
+d = Column(("d",), decimal(5, 2))
+s = Column(("s",), STRING)
+
+
+def call(name: str, *arguments: Expr, to: DataType = INTEGER, mode: str = "ANSI") -> Call:
+    return Call(name, arguments, (("evalMode", mode),), to)
+
+
+def above(value: Expr, limit: object = 1, data_type: DataType = INTEGER) -> Expr:
+    return Compare(Comparison.GREATER, value, Literal(limit, data_type))  # type: ignore[arg-type]
+
+
+ten, one = Literal(10, INTEGER), Literal(1, INTEGER)
+divided = call("IntegralDivide", Call("Cast", (ten,), (), LONG), a, to=LONG)
+casted = call("Cast", s)
+
+# Predicate, and the files in which it may raise.
+TABLE: list[tuple[Expr, list[bool]]] = [
+    (above(a), [False] * 5),
+    (above(call("Add", a, one)), [False, False, True, True, False]),
+    (above(call("Add", a, one, mode="LEGACY")), [False] * 5),
+    (above(call("Add", a, one, mode="TRY")), [False] * 5),
+    (above(call("Remainder", ten, a)), [False, True, False, True, False]),
+    (Not(above(call("Remainder", ten, a))), [False, True, False, True, False]),
+    (And((above(a), above(call("Remainder", ten, a)))), [False, True, False, True, False]),
+    (Or((above(a), above(call("Remainder", ten, a)))), [False, True, False, True, False]),
+    (above(call("Coalesce", call("Remainder", ten, a), one)), [False, True, False, True, False]),
+    (above(casted), [False, True, True, True, False]),
+    (Opaque("f(a)"), [True] * 5),
+    (above(Call("udf:f", (a,), (), INTEGER)), [True] * 5),
+    (above(Call("Year", (Column(("day",), DATE),), (), INTEGER)), [False] * 5),
+    (Call("Like", (s, Literal("%x%", STRING)), (("escapeChar", "\\"),), BOOLEAN), [False] * 5),
+    (Call("Contains", (s, Literal("x", STRING)), (), BOOLEAN), [False] * 5),
+]
+
+
+@pytest.mark.parametrize(("predicate", "raises"), TABLE)
+def test_predicate_may_raise_only_where_bounds_allow(predicate: Expr, raises: list[bool]) -> None:
+    flags = np.broadcast_to(may_raise(predicate, ArrowStatistics(FILES)), 5)
+    assert flags.tolist() == raises
+    assert can_raise(predicate) or not any(raises)
+
+
+def test_like_pattern_with_an_escape_may_raise() -> None:
+    pattern = Literal("a\\b%", STRING)
+    assert can_raise(Call("Like", (s, pattern), (("escapeChar", "\\"),), BOOLEAN))
+
+
+def test_double_functions_return_nan_and_do_not_raise() -> None:
+    x = Column(("x",), DOUBLE)
+    assert not can_raise(above(Call("Log", (x,), (), DOUBLE), 1.0, DOUBLE))
