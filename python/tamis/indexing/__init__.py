@@ -1,14 +1,12 @@
 """The statistics index of a directory of files: built by Spark, read by the planner.
 
-| package or module | content |
-| --- | --- |
-| handle, cli, describe | `tamis.index(spark, path)`, `python -m tamis index`, the description of an index |
-| build | the Spark jobs, and the generation made of their results |
-| executor | the code that executors run: footers, decoding, schemas of columns |
-| format | the durable form: layout, store, kinds of recorded statistics |
-| read | reading by the planner: bounds, row groups, caches, freshness |
-| storage | file systems for URIs, with Hadoop settings |
-| problems | the reasons why an index is not used |
+- handle, cli, describe: `tamis.index(spark, path)`, `python -m tamis index`, descriptions.
+- build: the Spark jobs, and the generation made of their results.
+- executor: the code that executors run to read footers.
+- format: the durable form: layout, store, kinds of recorded statistics.
+- read: reading by the planner: bounds, row groups, caches, freshness.
+- storage: file systems for URIs, with Hadoop settings.
+- problems: the reasons why an index is not used.
 """
 
 from __future__ import annotations
