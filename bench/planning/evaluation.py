@@ -23,7 +23,8 @@ from tamis.evaluation.domain.bounds import Bounds
 from tamis.evaluation.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, Literal, Or
 from tamis.expr.types import LONG
-from tamis.plan.scan import Segment, decide
+from tamis.files.segments import Segment
+from tamis.plan.scan import decide
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.kept import encode_kept
 

@@ -26,7 +26,8 @@ from tamis.expr.types import (
     TIMESTAMP,
     DataType,
 )
-from tamis.plan.scan import Segment, decide
+from tamis.files.segments import Segment
+from tamis.plan.scan import decide
 
 SIZE = 1_000_000
 _ROUNDS = 5

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tamis.errors import StatisticsIndexError as StatisticsIndexError
     from tamis.errors import TamisError as TamisError
     from tamis.evaluation import Verdict as Verdict
-    from tamis.evaluation import evaluate as evaluate
     from tamis.evaluation.udf.contract import Contract as Contract
     from tamis.expr import Expr as Expr
     from tamis.files import PartitionField as PartitionField
+    from tamis.files.verdicts import evaluate as evaluate
     from tamis.indexing import Description as Description
     from tamis.indexing import Index as Index
     from tamis.indexing import index as index
@@ -68,7 +68,7 @@ _DEFINED_IN = {
     "classify": "tamis.classification",
     "configure": "tamis.session",
     "declare": "tamis.declare_udf",
-    "evaluate": "tamis.evaluation",
+    "evaluate": "tamis.files.verdicts",
     "explain": "tamis.report",
     "from_duckdb": "tamis.wire.duckdb",
     "history": "tamis.scan_history",

@@ -25,9 +25,9 @@ if __name__ == "__main__":
 import duckdb
 import pyarrow as pa
 
-from tamis.evaluation import evaluate
 from tamis.expr.nodes import And
 from tamis.files.partition import PartitionField
+from tamis.files.verdicts import evaluate
 from tamis.wire.duckdb import from_duckdb
 from tests.differential.duckdb_predicates import POOLS, random_predicate
 from tests.wire.duckdb.planned import planned_filters, prepare

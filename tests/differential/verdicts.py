@@ -23,9 +23,9 @@ if __name__ == "__main__":
 
 import pyarrow as pa
 
-from tamis.evaluation import evaluate
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
+from tamis.files.verdicts import evaluate
 from tests.differential.generate import Case, random_case, random_predicate
 from tests.differential.rows import row_value
 

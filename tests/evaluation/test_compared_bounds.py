@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tamis.evaluation import evaluate, verdicts
+from tamis.evaluation import verdicts
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.evaluation.domain.buckets import Buckets, hashed
 from tamis.evaluation.domain.storage import edge_of
@@ -16,6 +16,7 @@ from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.comparison import equal
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Literal, Opaque
 from tamis.expr.types import LONG, STRING, DataType
+from tamis.files.verdicts import evaluate
 from tests.cases.case import compare, statistics_of
 from tests.evaluation.given import Given, between, texts
 from tests.properties.test_recorded import RecordedFiles

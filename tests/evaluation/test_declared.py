@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tamis.classification import Capabilities, Pushdown, classify
 from tamis.errors import DeclarationError
-from tamis.evaluation import evaluate, verdicts
+from tamis.evaluation import verdicts
 from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.declared import DeclaredCall, bind, relies_on_declaration
 from tamis.evaluation.udf.images import Declared
@@ -40,6 +40,7 @@ from tamis.expr.types import (
     decimal,
 )
 from tamis.files.table import ArrowStatistics
+from tamis.files.verdicts import evaluate
 from tests.cases.case import statistics_of
 from tests.differential.keys import order_key
 

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation import evaluate
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, _constant
 from tamis.evaluation.domain.distinct_edges import distinct_edges, spread
 from tamis.evaluation.domain.interval import decimal_edge, decimal_parts, interval
@@ -35,6 +34,7 @@ from tamis.expr.types import (
     DataType,
     decimal,
 )
+from tamis.files.verdicts import evaluate
 from tests.cases.case import compare, statistics_of
 from tests.evaluation.given import Given, between, texts
 

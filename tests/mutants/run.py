@@ -53,7 +53,7 @@ PACKAGE = ROOT / "python" / "tamis"
 FOLDERS = ("evaluation", "plan", "classification", "files")
 #: Modules that explain or estimate and prove nothing.
 NO_PROOF = {
-    "evaluation/example.py",
+    "files/example.py",
     "evaluation/functions/function_entry.py",
     "plan/detail/reason_detail.py",
     "plan/cost.py",

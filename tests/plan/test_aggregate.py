@@ -18,10 +18,10 @@ from tamis.evaluation.domain.exact_counts import Certain
 from tamis.expr.nodes import Column
 from tamis.expr.types import BOOLEAN, DOUBLE, FLOAT, LONG, STRING, DataType
 from tamis.files.exact_counts import certain_columns
+from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.aggregate import Answered, answer
 from tamis.plan.goals.contributions import Aggregate, Function
-from tamis.plan.scan import Segment
 from tests.differential.generate import POOLS
 from tests.differential.rows import order_key
 

@@ -36,13 +36,13 @@ from tamis.expr.types import (
     DataType,
     decimal,
 )
+from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import key_of_files
 from tamis.plan.goals.sort_keys import Group, SortKey
 from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.ranges.implied import implied_ranges
 from tamis.plan.ranges.interval_search import possible_runs
-from tamis.plan.scan import Segment
 from tests.differential.rows import row_value
 from tests.evaluation.test_exact_bounds import call
 

@@ -16,11 +16,11 @@ import pytest
 
 from tamis.expr.nodes import Column
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
+from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import key_of_files, matching_files
 from tamis.plan.goals.sort_keys import SortKey
 from tamis.plan.goals.topk import boundary, first_files
-from tamis.plan.scan import Segment
 
 WIDE = decimal(30, 0)
 ARROW = {LONG: pa.int64(), DOUBLE: pa.float64(), STRING: pa.string(), WIDE: pa.decimal128(30, 0)}

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pytest
 
 from tamis.evaluation.domain.bounds import YES, Bounds, Edge, Flags
-from tamis.evaluation.example import FILES
 from tamis.evaluation.recorded import Members
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Compare, Comparison, Literal
 from tamis.expr.types import LONG
+from tamis.files.example import FILES
+from tamis.files.segments import Segment
 from tamis.plan.detail.pruning_effects import effects
-from tamis.plan.scan import Segment
 
 COLUMN = Column(("c",), LONG)
 

@@ -22,9 +22,10 @@ from tamis.expr.nodes import (
     Value,
 )
 from tamis.expr.types import DATE, DOUBLE, LONG, TIMESTAMP, TIMESTAMP_NTZ, DataType, decimal
+from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.reader_losses import ReaderLoss, loses_within, loss_of
-from tamis.plan.scan import Segment, decide
+from tamis.plan.scan import decide
 
 WIDE = decimal(18, 2)
 

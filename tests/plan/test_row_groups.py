@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, IsNull, Opaque
 from tamis.expr.types import LONG
+from tamis.files.segments import GroupedFiles, Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan import row_groups
-from tamis.plan.row_groups import GroupedFiles, RowGroupDecision, decide_row_groups
-from tamis.plan.scan import Segment, decide
+from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
+from tamis.plan.scan import decide
 from tests.cases.case import compare, is_in
 from tests.differential import generate
 from tests.differential.generate import random_case, random_predicate

@@ -24,11 +24,12 @@ from tamis.expr.nodes import (
     Or,
 )
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG
+from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan import scan
 from tamis.plan.ranges.implied import implied_ranges
 from tamis.plan.reader_losses import loss_of
-from tamis.plan.scan import Segment, decide
+from tamis.plan.scan import decide
 from tests.cases.case import FALSE, TRUE, compare, is_in
 from tests.differential.generate import random_case, random_predicate
 

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal, Not
 from tamis.expr.types import DOUBLE, LONG, STRING
+from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import constant_of_edge, key_of_files, matching_files
 from tamis.plan.goals.sort_keys import Group, SortKey
 from tamis.plan.goals.topk import boundary, first_files
-from tamis.plan.scan import Segment, decide
+from tamis.plan.scan import decide
 from tests.differential.generate import Case, random_case, random_predicate
 from tests.differential.keys import order_key
 from tests.differential.random_calls import random_call

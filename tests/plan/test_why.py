@@ -9,9 +9,9 @@ import pytest
 from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, IsNull, Literal, Or
 from tamis.expr.types import DOUBLE, LONG, STRING
+from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.detail.reason_detail import better_reason
-from tamis.plan.scan import Segment
 from tamis.reasons import reason
 from tests.cases.case import compare, is_in
 

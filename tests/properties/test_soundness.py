@@ -10,12 +10,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluation import evaluate, verdicts
+from tamis.evaluation import verdicts
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.ranges import narrowed
 from tamis.expr.nodes import And, Compare, Comparison, Literal, Not, Or
 from tamis.expr.rewrites import simplify
 from tamis.files.table import ArrowStatistics
+from tamis.files.verdicts import evaluate
 from tests.differential.generate import (
     POOLS,
     Case,

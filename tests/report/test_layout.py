@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluation import evaluate
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG
+from tamis.files.verdicts import evaluate
 from tamis.report.layout import Sample, cut, file_table
 from tests.cases.case import compare
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.evaluation import evaluate
 from tamis.expr.nodes import And
+from tamis.files.verdicts import evaluate
 from tamis.serve.detail.evidence import NOT_ALL
 from tamis.serve.handler import Handler
 from tamis.wire.catalyst import decode_conjuncts

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tamis.expr.nodes import Opaque, walk
+from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
-from tamis.plan.scan import Segment, decide
+from tamis.plan.scan import decide
 from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
 from tamis.serve.implied import found_ranges
 from tamis.wire.catalyst import decode_conjuncts

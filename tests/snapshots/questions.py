@@ -59,6 +59,7 @@ from tamis.expr.types import (
     decimal,
 )
 from tamis.files.columns import count_column
+from tamis.files.segments import GroupedFiles, Segment
 from tamis.files.table import ArrowStatistics, dotted
 from tamis.plan.detail.kinds import deciding_kinds
 from tamis.plan.detail.pruning_effects import effects
@@ -73,8 +74,8 @@ from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.ranges.implied import implied_ranges
 from tamis.plan.reader_losses import loss_of
-from tamis.plan.row_groups import GroupedFiles, decide_row_groups
-from tamis.plan.scan import Segment, decide
+from tamis.plan.row_groups import decide_row_groups
+from tamis.plan.scan import decide
 from tests.cases.tables import CASES
 from tests.differential.claims import statistics_of
 from tests.differential.generate import (

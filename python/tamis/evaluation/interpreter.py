@@ -38,7 +38,7 @@ PREDICATES: Final[dict[str, TruthRule]] = {}
 def truth(expr: Expr, statistics: Statistics) -> TruthSet:
     """Return which truth values a predicate may take in each container.
 
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
     >>> from tamis.expr.types import LONG
     >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.domain.flags import simplified
+from tamis.evaluation.domain.storage import known
 from tamis.expr.types import DataType
 from tamis.files.columns import (
     NotLossless,
@@ -23,12 +25,11 @@ from tamis.files.columns import (
     bytes_edge,
     count_column,
     decimal_edge,
-    known,
     number_edge,
     plain,
 )
 
-__all__ = ["column_bounds", "constant_bounds", "simplified"]
+__all__ = ["column_bounds", "constant_bounds"]
 
 
 def column_bounds(
@@ -282,12 +283,3 @@ def _without(edge: pa.Array | None, corrupt: Flags) -> pa.Array | None:
         return edge
     mask = np.broadcast_to(corrupt, (len(edge),))
     return pc.if_else(pa.array(mask), pa.scalar(None, edge.type), edge)
-
-
-def simplified(flags: Flags) -> Flags:
-    """Return the flags, as a single flag if all are equal: evaluating that costs almost nothing."""
-    if len(flags) <= 1:
-        return flags
-    if flags.all():
-        return YES
-    return flags if flags.any() else NO

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import YES
+from tamis.evaluation.domain.storage import known
 from tamis.expr.types import DataType
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "bytes_edge",
     "count_column",
     "decimal_edge",
-    "known",
     "number_edge",
     "plain",
 ]
@@ -59,13 +59,6 @@ def plain(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     elif pa.types.is_run_end_encoded(array.type):
         array = pc.run_end_decode(array)
     return array
-
-
-def known(array: pa.Array) -> Booleans | None:
-    """Return where a cell is not null, or None if no cell is null."""
-    if array.null_count == 0:
-        return None
-    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
 
 
 def count_column(array: pa.Array | None) -> tuple[Longs, Booleans] | None:

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import NO, YES, Edge, Flags
 from tamis.evaluation.domain.exact_counts import UNKNOWN, Certain
+from tamis.evaluation.domain.flags import simplified
 from tamis.expr.types import DataType
-from tamis.files.bounds import column_bounds, simplified
+from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_column, plain
 
 __all__ = ["certain_columns", "is_true"]

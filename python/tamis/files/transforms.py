@@ -13,10 +13,12 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.buckets import Buckets, is_hashed
+from tamis.evaluation.domain.flags import simplified
+from tamis.evaluation.domain.storage import known
 from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.types import DataType
-from tamis.files.bounds import column_bounds, simplified
-from tamis.files.columns import NotLossless, Side, bytes_edge, decimal_edge, known, number_edge
+from tamis.files.bounds import column_bounds
+from tamis.files.columns import NotLossless, Side, bytes_edge, decimal_edge, number_edge
 from tamis.files.columns import plain as plain_array
 from tamis.files.partition import Transform, TransformKind
 

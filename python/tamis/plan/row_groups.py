@@ -35,21 +35,13 @@ from tamis.evaluation.nodes.ranges import is_long, narrowed_conjuncts
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.sql import to_sql
+from tamis.files.segments import BLOCK, GroupedFiles, Segment
 from tamis.files.table import dotted
 from tamis.plan.reader_losses import loss_of
-from tamis.plan.scan import (
-    BLOCK,
-    Order,
-    Outcome,
-    ScanDecision,
-    Segment,
-    all_true,
-    proven,
-    rule_out,
-)
+from tamis.plan.scan import Order, Outcome, ScanDecision, all_true, proven, rule_out
 from tamis.reasons import reason
 
-__all__ = ["ByteRanges", "GroupedFiles", "RowGroupDecision", "decide_row_groups"]
+__all__ = ["ByteRanges", "RowGroupDecision", "decide_row_groups"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -58,37 +50,6 @@ _TRIAL = 2 * BLOCK
 _WORTH = 64
 #: The search also stops once the answer has more ranges than this, which take seven megabytes.
 _MAX_RANGES = 1 << 18
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupedFiles:
-    """Some kept files and their row groups, in order.
-
-    One entry per file:
-
-    - `ordinals`: the ordinal of the file in the scan.
-    - `sizes`: bytes.
-    - `num_records`: rows.
-    - `first`: the place of the first row group of the file. Each file has at least one.
-
-    One entry per row group:
-
-    - `start`, `stop`, `midpoint`: byte offsets in the file, -1 where not known.
-    - `group_records`: rows.
-
-    `files` and `groups` are the statistics of the files and of the row groups.
-    """
-
-    ordinals: npt.NDArray[np.intp]
-    sizes: Numbers
-    num_records: Numbers
-    first: Numbers
-    start: Numbers
-    stop: Numbers
-    midpoint: Numbers
-    group_records: Numbers
-    files: Statistics
-    groups: Statistics
 
 
 @dataclass(frozen=True, slots=True, eq=False)

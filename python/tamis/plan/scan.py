@@ -26,16 +26,15 @@ from tamis.evaluation.statistics import Statistics
 from tamis.evaluation.udf.declared import relies_on_declaration
 from tamis.expr.nodes import And, Expr, Not, Or
 from tamis.expr.sql import to_sql
+from tamis.files.segments import BLOCK, Segment
 from tamis.plan.cost import cost_of
 from tamis.plan.reader_losses import loss_of, loss_reason
 from tamis.reasons import Reason, reason
 
 __all__ = [
-    "BLOCK",
     "Order",
     "Outcome",
     "ScanDecision",
-    "Segment",
     "all_true",
     "blocks",
     "decide",
@@ -46,24 +45,11 @@ __all__ = [
     "together",
 ]
 
-#: Containers per block. That is half a megabyte per column, which the flags of a conjunct do not
-#: evict from the cache. Half the size costs a quarter more, because of the calls. Twice the size
-#: gains a tenth.
-BLOCK = 65_536
-
 #: The cost of gathering the statistics of one container, in the unit of `cost_of`.
 _GATHER = 15.0
 
 #: If at least this share of a stretch of files is needed, all of it is evaluated without gathering.
 _MOST = 1 / 4
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Statistics of some files, and the ordinals of these files among those of the scan."""
-
-    ordinals: slice | npt.NDArray[np.intp]
-    statistics: Statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +98,7 @@ def decide(
             `year(d) = 1995 AND month(d) = 3`. They rule out files that no conjunct rules out alone.
         among: One flag per file, set for the files to consider. None means all.
 
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
     >>> from tamis.expr.types import LONG
     >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))

@@ -146,7 +146,7 @@ def _estimate(scan: dict[str, Any], rows: DataFrame, cluster_by: Sequence[str]) 
 
 
 def _kept(conjuncts: Sequence[Expr], sample: Sample, starts: Sequence[int]) -> np.ndarray:
-    from tamis.evaluation import evaluate
+    from tamis.files.verdicts import evaluate
 
     files = file_table(sample, starts)
     if not conjuncts:

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.types import DataType
+from tamis.files.segments import Segment
 from tamis.indexing.format.layout import index_uri
 from tamis.indexing.problems import IndexMissing, IndexUnusable, rebuild
 from tamis.indexing.read import freshness
@@ -27,7 +28,6 @@ from tamis.indexing.read.memory import give_back
 from tamis.indexing.read.reader import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import Reading, difference, reading_of
 from tamis.indexing.read.snapshot import Snapshot, open_snapshot, snapshot_path
-from tamis.plan.scan import Segment
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
 from tamis.wire.messages import PlanRequest, Warning_
 

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.statistics import Statistics
+from tamis.files.segments import BLOCK, GroupedFiles, Segment
 from tamis.indexing.read.row_groups import RowGroupTable
-from tamis.plan.row_groups import GroupedFiles
-from tamis.plan.scan import BLOCK, Segment
 from tamis.tables.parquet import Part, ScanInput
 from tamis.tables.partitions import FileStatistics
 

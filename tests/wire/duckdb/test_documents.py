@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluation import evaluate
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Literal, Opaque, walk
 from tamis.expr.sql import to_sql
 from tamis.expr.types import BINARY, STRING
+from tamis.files.verdicts import evaluate
 from tamis.wire.duckdb import from_duckdb
 from tests.wire.duckdb.build import (
     cast,

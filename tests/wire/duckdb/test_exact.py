@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluation import evaluate
 from tamis.expr.nodes import Not
 from tamis.files.partition import PartitionField
+from tamis.files.verdicts import evaluate
 from tamis.wire.duckdb import from_duckdb
 from tests.wire.duckdb.build import cast, column, compare, constant, decimal, document, operator
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.evaluation.domain.bounds import NO, YES, Flags, is_always, is_never
 
-__all__ = ["all_of", "any_of"]
+__all__ = ["all_of", "any_of", "simplified"]
 
 
 def all_of(flags: Iterable[Flags]) -> Flags:
@@ -52,3 +52,12 @@ def _fold(
             result = combine(result, each)
             is_ours = True
     return result
+
+
+def simplified(flags: Flags) -> Flags:
+    """Return the flags, as a single flag if all are equal: evaluating that costs almost nothing."""
+    if len(flags) <= 1:
+        return flags
+    if flags.all():
+        return YES
+    return flags if flags.any() else NO

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Edge
@@ -14,7 +15,7 @@ from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.nodes import Value
 from tamis.expr.types import DataType
 
-__all__ = ["comparable", "edge_of", "is_nan"]
+__all__ = ["comparable", "edge_of", "is_nan", "known"]
 
 #: Longer lists are converted as a whole where possible, instead of value by value.
 _FEW = 8
@@ -119,3 +120,10 @@ def _unscaled(value: Value, scale: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise TypeError(f"{value!r} is not a decimal")
     return unscaled(value, scale)
+
+
+def known(array: pa.Array) -> npt.NDArray[np.bool_] | None:
+    """Return where a cell is not null, or None if no cell is null."""
+    if array.null_count == 0:
+        return None
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False))

@@ -55,7 +55,7 @@ def bind(expr: Expr, declared: Declarations, watch: Watch) -> Expr:
         watch: The time limit and the warnings of the plan.
 
     >>> from tamis.evaluation.udf.contract import Contract
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.evaluation.interpreter import truth
     >>> from tamis.expr.nodes import Column, Comparison
     >>> from tamis.expr.types import LONG

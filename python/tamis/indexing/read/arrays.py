@@ -21,8 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Edge, Flags
+from tamis.evaluation.domain.flags import simplified
 from tamis.expr.types import DataType
-from tamis.files.bounds import simplified
 
 __all__ = ["map_bounds", "write_bounds"]
 

@@ -23,7 +23,8 @@ from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.evaluation.recorded import Members, Subject
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Expr
-from tamis.plan.scan import Order, Segment, narrow
+from tamis.files.segments import Segment
+from tamis.plan.scan import Order, narrow
 
 __all__ = ["BOUNDS", "deciding_kinds"]
 
@@ -43,7 +44,7 @@ def deciding_kinds(
         ruled_out: One flag per file, set if the conjunct rules it out with all statistics, or if
             the file holds no row.
 
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
     >>> from tamis.expr.types import LONG
     >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))

@@ -10,8 +10,9 @@ import numpy as np
 from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.expr.nodes import Expr
+from tamis.files.segments import Segment
 from tamis.plan.detail.kinds import deciding_kinds
-from tamis.plan.scan import Order, Segment, narrow
+from tamis.plan.scan import Order, narrow
 
 __all__ = ["MOST_TOGETHER", "Effect", "effects"]
 
@@ -40,7 +41,7 @@ def effects(conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int) 
 
     Taken together, the `added` files are those that a scan with all of the conjuncts leaves out:
 
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
     >>> from tamis.expr.types import LONG
     >>> above = Compare(Comparison.GREATER, Column(("c",), LONG), Literal(5, LONG))

@@ -29,9 +29,9 @@ from tamis.expr.nodes import (
     walk,
 )
 from tamis.expr.sql import to_sql
+from tamis.files.segments import Segment
 from tamis.files.table import dotted
 from tamis.plan.detail.pruning_effects import MOST_TOGETHER
-from tamis.plan.scan import Segment
 from tamis.plan.subset_statistics import Without
 from tamis.reasons import Reason, reason
 

@@ -29,9 +29,9 @@ import pyarrow.compute as pc
 from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Value
+from tamis.files.segments import Segment
 from tamis.plan.goals.contributions import Aggregate, Function, contributions
 from tamis.plan.goals.minmax_skipping import Known, cannot_improve, chosen
-from tamis.plan.scan import Segment
 
 __all__ = ["Answered", "Partial", "answer"]
 

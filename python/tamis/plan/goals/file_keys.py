@@ -17,11 +17,12 @@ from tamis.evaluation.udf.declared import relies_on_declaration
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import CALENDAR_INTERVAL, DataType
+from tamis.files.segments import Segment
 from tamis.plan.goals.contributions import Function, is_attained
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey, joined
 from tamis.plan.ranges.interval_search import MadeUp
-from tamis.plan.scan import Segment, kept_blocks
+from tamis.plan.scan import kept_blocks
 from tamis.plan.subset_statistics import Without
 
 __all__ = ["constant_of_edge", "key_of_files", "matching_files"]

@@ -34,8 +34,8 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.statistics import Statistics
+from tamis.files.segments import Segment
 from tamis.plan.goals.contributions import Aggregate, Function, as_array, has_only_null, nulls_of
-from tamis.plan.scan import Segment
 
 __all__ = ["Known", "cannot_improve", "chosen"]
 

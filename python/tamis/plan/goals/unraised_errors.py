@@ -22,7 +22,8 @@ import numpy as np
 from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.raising import can_raise, may_raise
 from tamis.expr.nodes import Expr
-from tamis.plan.scan import Segment, kept_blocks
+from tamis.files.segments import Segment
+from tamis.plan.scan import kept_blocks
 
 __all__ = ["files_that_may_raise"]
 

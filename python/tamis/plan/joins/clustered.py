@@ -17,8 +17,8 @@ import numpy as np
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Expr
+from tamis.files.segments import Segment
 from tamis.plan.joins.key_bounds import ends_of
-from tamis.plan.scan import Segment
 
 __all__ = ["depth_of_files", "is_clustered", "share_of_files"]
 
@@ -34,7 +34,7 @@ def share_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
     1.0 if that is not known.
 
     >>> import tamis.evaluation.nodes.operators  # fills the registries
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.expr.nodes import Column
     >>> from tamis.expr.types import LONG
     >>> share_of_files(Column(("c",), LONG), [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_))
@@ -60,7 +60,7 @@ def depth_of_files(key: Expr, segments: Sequence[Segment], kept: Flags) -> float
         None if nothing is known about the key in any file, or if its type has no usable order.
 
     >>> import tamis.evaluation.nodes.operators  # fills the registries
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.expr.nodes import Column
     >>> from tamis.expr.types import LONG
     >>> depth_of_files(Column(("c",), LONG), [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_))

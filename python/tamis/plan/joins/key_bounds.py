@@ -14,7 +14,8 @@ from tamis.evaluation.interpreter import value
 from tamis.evaluation.udf.declared import relies_on_declaration
 from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import DataType
-from tamis.plan.scan import Segment, kept_blocks
+from tamis.files.segments import Segment
+from tamis.plan.scan import kept_blocks
 
 __all__ = ["Ends", "ends_of", "files_without_bounds"]
 
@@ -75,7 +76,7 @@ def ends_of(key: Expr, segments: Sequence[Segment], kept: Flags) -> Ends | None:
 def files_without_bounds(column: Column, segments: Sequence[Segment], kept: Flags) -> int:
     """Return the number of kept files whose values of the column are not bounded by statistics.
 
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.expr.types import LONG
     >>> whole, kept = [Segment(slice(0, 4), FILES)], np.ones(4, np.bool_)
     >>> [files_without_bounds(Column((name,), LONG), whole, kept) for name in ("c", "other")]

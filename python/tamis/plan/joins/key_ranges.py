@@ -27,11 +27,11 @@ from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, In, walk
 from tamis.expr.rewrites import conjoin
 from tamis.expr.types import DataType
+from tamis.files.segments import Segment
 from tamis.plan.joins.key_bounds import Ends, Values, ends_of
 from tamis.plan.ranges.implied import Interval
 from tamis.plan.ranges.interval_search import MadeUp, possible_runs
 from tamis.plan.ranges.prefix_search import whole_characters
-from tamis.plan.scan import Segment
 
 __all__ = ["key_ranges"]
 
@@ -51,7 +51,7 @@ def key_ranges(
         range of some kept file is not known, or no SQL constant can express an end.
 
     >>> import tamis.evaluation.nodes.operators  # fills the registries
-    >>> from tamis.evaluation.example import FILES
+    >>> from tamis.files.example import FILES
     >>> from tamis.expr.types import LONG
     >>> c = Column(("c",), LONG)
     >>> key_ranges(c, [], [Segment(slice(0, 2), FILES.slice(0, 2))], np.array([True, True]))

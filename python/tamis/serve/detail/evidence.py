@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluation import evaluate, verdicts
+from tamis.evaluation import verdicts
 from tamis.evaluation.udf.declared import bind
 from tamis.evaluation.udf.udf_guard import Watch
 from tamis.evaluation.verdict import Verdict
@@ -26,6 +26,7 @@ from tamis.expr.nodes import And, Expr, Literal
 from tamis.expr.rewrites import simplify
 from tamis.expr.types import BOOLEAN, DataType
 from tamis.files.table import dotted
+from tamis.files.verdicts import evaluate
 from tamis.indexing.read.memory import give_back
 from tamis.plan.detail.pruning_effects import effects
 from tamis.plan.scan import decide
