@@ -12,7 +12,7 @@ import pytest
 from tamis.declarations.files import is_about, read, write
 from tamis.errors import DeclarationError
 from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.serve.declarations import in_force
 
 
@@ -100,7 +100,7 @@ def test_contracts_apply_in_their_order(private: Path) -> None:
             Contract("g", image=max, types=["INT"]),
         )
     ]
-    watch = Watch()
+    watch = UdfGuard()
     contracts = in_force([str(path) for path in paths], private, watch)
     assert set(contracts) == {"f", "g"}
     assert [each.contract.monotone for each in contracts["f"]] == [abs, None]
@@ -110,7 +110,7 @@ def test_contracts_apply_in_their_order(private: Path) -> None:
 
 
 def test_failing_entries_are_warned_about_and_the_rest_apply(file: Path, private: Path) -> None:
-    watch = Watch()
+    watch = UdfGuard()
     entries = [str(private / "gone"), str(file), "no_such_module:X", "nothing"]
     assert set(in_force(entries, private, watch)) == {"f"}
     assert len(watch.warnings) == 3
@@ -127,7 +127,7 @@ def test_contracts_from_modules(
         "REFUTED = tamis.Contract('h', monotone=abs, types=['INT'])\n"
     )
     (tmp_path / "exits.py").write_text("import sys\nsys.exit(1)\n")
-    watch = Watch()
+    watch = UdfGuard()
     assert set(in_force(["own_contracts:BOTH"], private, watch)) == {"f", "g"}
     assert watch.warnings == {}
     assert in_force(["own_contracts:REFUTED"], private, watch) == {}
@@ -140,4 +140,4 @@ def test_contracts_from_modules(
     # The cause may have been fixed in the meantime.
     module = sys.modules["own_contracts"]
     monkeypatch.setattr(module, "missing", module.F, raising=False)
-    assert set(in_force(["own_contracts:missing"], private, Watch())) == {"f"}
+    assert set(in_force(["own_contracts:missing"], private, UdfGuard())) == {"f"}

@@ -17,7 +17,7 @@ from tamis.declarations.refute import check
 from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.declared import bind
 from tamis.evaluation.udf.images import Declared
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Expr
 
 
@@ -90,4 +90,4 @@ def register(spark: Any) -> None:
 
 def bound(expr: Expr) -> Expr:
     """Bind the declared functions of the expression, without a time limit."""
-    return bind(expr, _IN_FORCE, Watch(seconds=600.0))
+    return bind(expr, _IN_FORCE, UdfGuard(seconds=600.0))

@@ -15,7 +15,7 @@ from tamis.evaluation.interpreter import value
 from tamis.evaluation.udf.contract import FAMILIES, Contract
 from tamis.evaluation.udf.declared import bind
 from tamis.evaluation.udf.images import Declared
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import BOOLEAN, DOUBLE, FLOAT, INTEGER, LONG, STRING, DataType
 from tests.evaluation.given import Given, between, texts
@@ -28,14 +28,14 @@ def known(
     given: Bounds,
     result: DataType,
     *constants: Expr,
-    watch: Watch | None = None,
+    watch: UdfGuard | None = None,
     declared: Declared | None = None,
 ) -> Known:
     """Lower edge, upper edge, whether NaN and whether ordinary values are possible."""
     arguments: list[Expr] = list(constants)
     arguments.insert(contract.argument, Column(("c",), given.type))
     call = Call("udf:f", tuple(arguments), (), result)
-    expr = bind(call, {"f": [declared or Declared(contract)]}, watch or Watch())
+    expr = bind(call, {"f": [declared or Declared(contract)]}, watch or UdfGuard())
     count = 1 if given.lower is None else len(given.lower)
     bounds = value(expr, Given(given, count))
     assert bounds is not None
@@ -150,14 +150,14 @@ def test_constant_null_is_given_as_none() -> None:
 def test_function_of_catalyst_is_not_the_declared_one_of_its_name() -> None:
     contract = Contract("f", monotone=lambda x: x)
     call = Call("f", (Column(("c",), LONG),), (), LONG)
-    assert bind(call, {"f": [Declared(contract)]}, Watch()) == call
+    assert bind(call, {"f": [Declared(contract)]}, UdfGuard()) == call
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_call_without_the_argument_that_varies_is_unknown(count: int) -> None:
     contract = Contract("f", monotone=lambda x, y: y, argument=1)
     call = Call("udf:f", (Column(("c",), LONG),) * count, (), LONG)
-    bounds = value(bind(call, {"f": [Declared(contract)]}, Watch()), Given(between(LONG, 1, 2)))
+    bounds = value(bind(call, {"f": [Declared(contract)]}, UdfGuard()), Given(between(LONG, 1, 2)))
     assert bounds is not None
     assert bounds.lower is None
     assert bounds.upper is None
@@ -168,7 +168,7 @@ def test_when_time_is_over_even_kept_answers_say_nothing() -> None:
     declared = Declared(contract)
     given = between(LONG, 1, 2)
     assert known(contract, given, LONG, declared=declared)[:2] == ([1], [2])
-    late = known(contract, given, LONG, declared=declared, watch=Watch(seconds=0))
+    late = known(contract, given, LONG, declared=declared, watch=UdfGuard(seconds=0))
     assert late == (None, None, False, True)
 
 
@@ -210,7 +210,7 @@ def test_edges_of_one_side(lower: Any, upper: Any, expected: tuple[Any, Any]) ->
 def test_one_container_that_contradicts_the_contract_is_said(
     lower: list[int], upper: list[int], warns: bool
 ) -> None:
-    watch = Watch()
+    watch = UdfGuard()
     rest = Contract("f", monotone=lambda x: x % 5, null_to_null=True)
     known(rest, between(LONG, lower, upper), LONG, watch=watch)
     assert list(watch.warnings) == (["declaration_refuted:f"] if warns else [])

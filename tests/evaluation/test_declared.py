@@ -22,7 +22,7 @@ from tamis.evaluation import verdicts
 from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.declared import DeclaredCall, bind, relies_on_declaration
 from tamis.evaluation.udf.images import Declared
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, IsNull, Literal, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.expr.types import (
@@ -48,8 +48,8 @@ NONE, SOME, ALL = range(3)
 NTZ = datetime.datetime(2024, 2, 29, 12)
 
 
-def declared(contract: Contract, expr: Expr, watch: Watch | None = None) -> Expr:
-    return bind(expr, {contract.name: [Declared(contract)]}, watch or Watch())
+def declared(contract: Contract, expr: Expr, watch: UdfGuard | None = None) -> Expr:
+    return bind(expr, {contract.name: [Declared(contract)]}, watch or UdfGuard())
 
 
 def compare(op: str, data_type: DataType, result: DataType, constant: Any, *more: Expr) -> Expr:
@@ -128,7 +128,7 @@ def test_bounds_are_unknown_for_a_function(case: str, f: Callable[..., Any]) -> 
 
 
 def test_contradiction_is_a_warning() -> None:
-    watch = Watch()
+    watch = UdfGuard()
     contract = Contract("f", monotone=lambda x: -x, types=["INT"])
     expr = declared(contract, compare("=", INTEGER, LONG, 1234), watch)
     files = statistics_of(Column(("c",), INTEGER), [(3, 17), (4, 19)])
@@ -278,14 +278,14 @@ def test_contract_applies_only_to_its_function_body() -> None:
     column = Column(("c",), INTEGER)
     for body, applies in [("abc", True), ("def", False), (None, False)]:
         options = () if body is None else (("body", body),)
-        watch = Watch()
+        watch = UdfGuard()
         bound = declared(contract, Call("udf:f", (column,), options, LONG), watch)
         assert isinstance(bound, DeclaredCall) is applies
         assert bool(watch.warnings) is not applies
     # The last contract that names this body applies.
     contracts = [Declared(Contract("f", monotone=abs, body=body)) for body in (None, "abc", "def")]
     call = Call("udf:f", (column,), (("body", "abc"),), LONG)
-    bound = bind(call, {"f": contracts}, Watch())
+    bound = bind(call, {"f": contracts}, UdfGuard())
     assert isinstance(bound, DeclaredCall)
     assert bound.declared is contracts[1]
     # A Catalyst function is never a function of the user.
@@ -310,7 +310,7 @@ def test_hanging_call_is_abandoned() -> None:
         time.sleep(30)
         return x
 
-    watch = Watch(seconds=0.05)
+    watch = UdfGuard(seconds=0.05)
     contract = Contract("f", monotone=hang, types=["INT"])
     expr = declared(contract, compare("=", INTEGER, LONG, 1234), watch)
     files = ArrowStatistics(statistics_of(Column(("c",), INTEGER), [(3, 17)]))
@@ -326,10 +326,10 @@ def test_late_result_is_used_by_the_next_question() -> None:
     predicate = compare("<", INTEGER, LONG, -1)
     data = [(n, n) for n in range(60)]
     files = ArrowStatistics(statistics_of(Column(("c",), INTEGER), data))
-    first = verdicts(bind(predicate, contracts, Watch(seconds=0.1)), files).tolist()
+    first = verdicts(bind(predicate, contracts, UdfGuard(seconds=0.1)), files).tolist()
     assert SOME in first
     for _ in range(100):
-        again = verdicts(bind(predicate, contracts, Watch(seconds=0.1)), files).tolist()
+        again = verdicts(bind(predicate, contracts, UdfGuard(seconds=0.1)), files).tolist()
     assert again == [NONE] * 60
 
 

@@ -13,7 +13,7 @@ import pytest
 from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.declared import bind
 from tamis.evaluation.udf.images import Declared
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Call, Column, Literal
 from tamis.expr.types import (
     BINARY,
@@ -78,7 +78,7 @@ TABLE: tuple[Line, ...] = (
 
 def claimed(contract: Contract, data_type: DataType, result: DataType, table: Table) -> Claim:
     call = Call("udf:f", (Column(("c",), data_type),), (), result)
-    expr = bind(call, {"f": [Declared(contract)]}, Watch())
+    expr = bind(call, {"f": [Declared(contract)]}, UdfGuard())
     assert isinstance(expr, Call)
     return claim_over(expr, table)
 
@@ -250,7 +250,7 @@ def test_constants_surround_the_varying_argument(place: int) -> None:
     arguments: list[Any] = [Literal(70, INTEGER), Literal(80, INTEGER)]
     arguments.insert(place, column)
     call = Call("udf:f", tuple(arguments), (), LONG)
-    expr = bind(call, {"f": [Declared(contract)]}, Watch())
+    expr = bind(call, {"f": [Declared(contract)]}, UdfGuard())
     assert isinstance(expr, Call)
     table = table_of((column,))
     claim = claim_over(expr, table)

@@ -25,7 +25,7 @@ from tamis.evaluation.raising import can_raise, may_raise
 from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.declared import bind
 from tamis.evaluation.udf.images import Declared
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import (
     And,
     Call,
@@ -537,7 +537,7 @@ def _declared(random: Random, _: str) -> Question:
         "f", monotone=function, increasing=increasing, types=[data_type.name], null_to_null=strict
     )
     call = Call("udf:f", (Column(("a",), data_type),), (), result)
-    bound = bind(call, {"f": [Declared(contract)]}, Watch())
+    bound = bind(call, {"f": [Declared(contract)]}, UdfGuard())
     containers = [random_container(random, data_type) for _ in range(24)]
     rows = [[{"a": row["a",]} for row in each] for each in containers]
     table = statistics_of(random, {"a": POOLS[data_type][1]}, rows)

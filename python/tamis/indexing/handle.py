@@ -40,10 +40,10 @@ from tamis.indexing.format.layout import FORMAT, Pointer
 from tamis.indexing.format.recorded import Parts, Recording, encode, load, recording_of
 from tamis.indexing.format.recorded import merge as merge_parts
 from tamis.indexing.format.recording_spec import (
-    Asked,
     Columns,
     Entry,
     Expressions,
+    RecordingSpec,
     Schema,
     asked_of,
     entries_of,
@@ -146,7 +146,7 @@ class Index:
         return self._build(listing, selected, together(asked, more), lenient=True)
 
     def _build(
-        self, listing: TableListing, selected: Selected, asked: Asked, lenient: bool = False
+        self, listing: TableListing, selected: Selected, asked: RecordingSpec, lenient: bool = False
     ) -> Index:
         """Build and commit a new generation.
 
@@ -193,11 +193,11 @@ class Index:
         store = self._store(listing)
         held = _held_by(store)
         if held is None:
-            selected, asked = self._requested(listing) or (None, Asked())
+            selected, asked = self._requested(listing) or (None, RecordingSpec())
             return self._build(listing, selected, asked, lenient=True)
         old, recording, reading = held
         selected = old.selected
-        asked = Asked() if recording is None else recording.asked
+        asked = RecordingSpec() if recording is None else recording.asked
         gone: list[str] = []
         leaves = selected_leaves(_leaves_of(listing), selected, gone)
         entries = self._entries(listing, asked, gone)
@@ -283,7 +283,7 @@ class Index:
         except StorageUnreachableError:
             return None
 
-    def _requested(self, listing: TableListing) -> tuple[Selected, Asked] | None:
+    def _requested(self, listing: TableListing) -> tuple[Selected, RecordingSpec] | None:
         """Return what the index should hold, from the index or else from its specification.
 
         Returns None if it is unknown.
@@ -300,7 +300,7 @@ class Index:
         if kept is not None:
             return kept.selected, kept.recorded
         try:
-            return store.pointer().selected, Asked()  # only the row statistics are damaged
+            return store.pointer().selected, RecordingSpec()  # only the row statistics are damaged
         except IndexUnusable:
             return None
 
@@ -355,7 +355,7 @@ class Index:
         return harvested.files, harvested.row_groups
 
     def _entries(
-        self, listing: TableListing, asked: Asked, gone: list[str] | None = None
+        self, listing: TableListing, asked: RecordingSpec, gone: list[str] | None = None
     ) -> tuple[Entry, ...]:
         """Return the entries of row statistics; see `entries_of`."""
         if not asked:
@@ -454,8 +454,8 @@ def _text_of(path_or_table: str | os.PathLike[str]) -> str:
     return os.fspath(path_or_table)
 
 
-def _request_of(pointer: Pointer, recording: Recording | None) -> tuple[Selected, Asked]:
-    return pointer.selected, Asked() if recording is None else recording.asked
+def _request_of(pointer: Pointer, recording: Recording | None) -> tuple[Selected, RecordingSpec]:
+    return pointer.selected, RecordingSpec() if recording is None else recording.asked
 
 
 def _require_indexable(listing: TableListing, target: str) -> None:

@@ -16,14 +16,14 @@ from tamis.evaluation.recorded import Members, Subject
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 
-__all__ = ["Without"]
+__all__ = ["SubsetStatistics"]
 
 #: The flag of Bounds that says whether the container may hold the rows that are left out.
 Rows: TypeAlias = Literal["can_be_null", "can_be_nan"]
 
 
 @dataclass(frozen=True, slots=True)
-class Without(Statistics):
+class SubsetStatistics(Statistics):
     """The statistics of containers without the rows in which a column is NULL, or NaN."""
 
     rows: Rows

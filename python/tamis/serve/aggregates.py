@@ -15,7 +15,7 @@ from tamis.plan.goals.aggregate import answer
 from tamis.plan.goals.contributions import Aggregate, Function
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.unraised_errors import files_that_may_raise
-from tamis.serve.goal_context import Asked, nothing
+from tamis.serve.goal_context import GoalContext, nothing
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.goals import (
     AggregateAnswer,
@@ -29,7 +29,7 @@ from tamis.wire.kept import encode_kept
 __all__ = ["answer_aggregates"]
 
 
-def answer_aggregates(goal: AggregateGoal, asked: Asked) -> GoalAnswer:
+def answer_aggregates(goal: AggregateGoal, asked: GoalContext) -> GoalAnswer:
     """Return the files that statistics answer for, with their values, or why there are none."""
     aggregates = _aggregates(goal)
     if isinstance(aggregates, NothingAnswer):

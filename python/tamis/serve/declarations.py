@@ -21,7 +21,7 @@ from tamis.declarations.refute import check
 from tamis.errors import DeclarationError
 from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.declared import Declarations, Declared
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 
 __all__ = ["in_force"]
 
@@ -53,7 +53,7 @@ class _Loading:
     def failed(self) -> bool:
         return self._failure is not None
 
-    def result(self, ends: float, watch: Watch) -> list[Declared]:
+    def result(self, ends: float, watch: UdfGuard) -> list[Declared]:
         """Return the declared functions; none, with a warning, if loading failed or takes long."""
         self._thread.join(max(0.0, ends - time.monotonic()))
         if self._declared is None:
@@ -66,7 +66,7 @@ _loaded: OrderedDict[tuple[str, Path], _Loading] = OrderedDict()
 _lock = threading.Lock()
 
 
-def in_force(entries: Sequence[str], directory: Path, watch: Watch) -> Declarations:
+def in_force(entries: Sequence[str], directory: Path, watch: UdfGuard) -> Declarations:
     """Return the declared functions by name, in the order of the entries."""
     declared: dict[str, list[Declared]] = {}
     ends = time.monotonic() + _SECONDS

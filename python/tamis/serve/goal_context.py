@@ -11,11 +11,11 @@ from tamis.reasons import Argument, Reason, reason
 from tamis.tables.parquet import ScanInput
 from tamis.wire.goals import NothingAnswer, ReasonDocument
 
-__all__ = ["Asked", "nothing", "reason_document"]
+__all__ = ["GoalContext", "nothing", "reason_document"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class GoalContext:
     """The scan that a goal refers to, and what was decided for it."""
 
     found: ScanInput

@@ -22,7 +22,7 @@ from tamis.plan.reader_losses import loses_within
 from tamis.plan.residual_split import saved_by_splitting
 from tamis.plan.scan import ScanDecision, decide
 from tamis.serve.aggregates import answer_aggregates
-from tamis.serve.goal_context import Asked, nothing, reason_document
+from tamis.serve.goal_context import GoalContext, nothing, reason_document
 from tamis.tables.parquet import ScanInput
 from tamis.wire.catalyst import decode, decode_conjuncts
 from tamis.wire.constants import constant, value_of
@@ -52,10 +52,10 @@ def answer_goal(
     """Return the answer to the request's goal; None if it has none."""
     if request.goal is None:
         return None
-    return _GOALS[type(request.goal)](request.goal, Asked(scan, conjuncts, decision))
+    return _GOALS[type(request.goal)](request.goal, GoalContext(scan, conjuncts, decision))
 
 
-def _limit(goal: LimitGoal, asked: Asked) -> GoalAnswer:
+def _limit(goal: LimitGoal, asked: GoalContext) -> GoalAnswer:
     kept = asked.decision.kept
     matching = fully_matching_blocks(asked.conjuncts, asked.found.segments, kept)
     files = enough_files(goal.rows, matching, asked.found.num_records, len(kept))
@@ -64,7 +64,7 @@ def _limit(goal: LimitGoal, asked: Asked) -> GoalAnswer:
     return FilesAnswer(encode_kept(files))
 
 
-def _topk(goal: TopKGoal, asked: Asked) -> GoalAnswer:
+def _topk(goal: TopKGoal, asked: GoalContext) -> GoalAnswer:
     kept, scan = asked.decision.kept, asked.found
     key = SortKey(decode(goal.key), goal.descending, goal.nulls_first, goal.only)
     name = to_sql(key.expr)
@@ -102,7 +102,7 @@ def _until(edge: Any, key: Expr) -> int | str | None:
     return until
 
 
-def _split(goal: SplitGoal, asked: Asked) -> GoalAnswer:
+def _split(goal: SplitGoal, asked: GoalContext) -> GoalAnswer:
     kept, decision = asked.decision.kept, asked.decision
     residual = [
         each
@@ -121,7 +121,7 @@ def _split(goal: SplitGoal, asked: Asked) -> GoalAnswer:
     return FilesAnswer(encode_kept(matching))
 
 
-def _key_range(goal: KeyRangeGoal, asked: Asked) -> GoalAnswer:
+def _key_range(goal: KeyRangeGoal, asked: GoalContext) -> GoalAnswer:
     key = decode(goal.key)
     intervals = key_ranges(key, asked.conjuncts, asked.found.segments, asked.decision.kept)
     if intervals is None:
@@ -129,7 +129,7 @@ def _key_range(goal: KeyRangeGoal, asked: Asked) -> GoalAnswer:
     return KeyRangeAnswer([Range(constant(each.lower), constant(each.upper)) for each in intervals])
 
 
-def _confine(goal: ConfineGoal, asked: Asked) -> GoalAnswer:
+def _confine(goal: ConfineGoal, asked: GoalContext) -> GoalAnswer:
     predicate = decode(goal.to)
     kept = asked.decision.kept
     confined = decide(
@@ -142,13 +142,13 @@ def _confine(goal: ConfineGoal, asked: Asked) -> GoalAnswer:
     return FilesAnswer(encode_kept(confined))
 
 
-def _clustered(goal: ClusteredGoal, asked: Asked) -> GoalAnswer:
+def _clustered(goal: ClusteredGoal, asked: GoalContext) -> GoalAnswer:
     kept = asked.decision.kept
     keys = decode_conjuncts(goal.keys)
     return ClusteredAnswer([is_clustered(key, asked.found.segments, kept) for key in keys])
 
 
-_GOALS: Final[dict[type, Callable[[Any, Asked], GoalAnswer]]] = {
+_GOALS: Final[dict[type, Callable[[Any, GoalContext], GoalAnswer]]] = {
     LimitGoal: _limit,
     TopKGoal: _topk,
     SplitGoal: _split,

@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 
-class _Without:
+class _ImportBlocker:
     """Reports some modules as not installed."""
 
     def __init__(self, names: frozenset[str]) -> None:
@@ -28,4 +28,4 @@ def without(*names: str) -> None:
     If pandas is installed, pyarrow imports it for the first numpy array that it converts, which
     costs 25 MB and 0.15 s without any use here.
     """
-    sys.meta_path.insert(0, _Without(frozenset(names)))
+    sys.meta_path.insert(0, _ImportBlocker(frozenset(names)))

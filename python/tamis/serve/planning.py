@@ -11,7 +11,7 @@ from msgspec import structs
 
 from tamis.classification.pushdown import Pushdown
 from tamis.evaluation.udf.declared import bind
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
@@ -62,7 +62,7 @@ def plan(question: str) -> str:
 def _plan(request: PlanRequest, started: float) -> str:
     scan = open_scan(request)
     opened = time.perf_counter()
-    watch = Watch()
+    watch = UdfGuard()
     conjuncts = _conjuncts(request, watch)
     implied = found_ranges(conjuncts)
     decided = _decided(request, scan, conjuncts, implied)
@@ -82,7 +82,7 @@ def _plan(request: PlanRequest, started: float) -> str:
     return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
 
 
-def _conjuncts(request: PlanRequest, watch: Watch) -> list[Expr]:
+def _conjuncts(request: PlanRequest, watch: UdfGuard) -> list[Expr]:
     # Simplified once here, so that little is left to do later: thousands of equalities become one
     # list.
     conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]

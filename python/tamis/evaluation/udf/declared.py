@@ -15,7 +15,7 @@ from tamis.evaluation.interpreter import value
 from tamis.evaluation.statistics import Statistics
 from tamis.evaluation.udf.images import Declared, Images
 from tamis.evaluation.udf.python_values import NotAValue, to_python
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import And, Call, Compare, Expr, In, IsNull, Literal, Not, Or, walk
 
 __all__ = [
@@ -40,10 +40,10 @@ class DeclaredCall(Call):
     """A call of a declared function."""
 
     declared: Declared
-    watch: Watch
+    watch: UdfGuard
 
 
-def bind(expr: Expr, declared: Declarations, watch: Watch) -> Expr:
+def bind(expr: Expr, declared: Declarations, watch: UdfGuard) -> Expr:
     """Return the expression with every call of a declared function as a `DeclaredCall`.
 
     A different Python function under the name of a declared one is not bound; `watch` gets a
@@ -62,7 +62,7 @@ def bind(expr: Expr, declared: Declarations, watch: Watch) -> Expr:
     >>> tens = Contract("tens", monotone=lambda x: x // 10)
     >>> call = Call("udf:tens", (Column(("c",), LONG),), (), LONG)
     >>> first = Compare(Comparison.GREATER, call, Literal(0, LONG))
-    >>> truth(bind(first, {"tens": [Declared(tens)]}, Watch()), FILES).can_be_true.tolist()
+    >>> truth(bind(first, {"tens": [Declared(tens)]}, UdfGuard()), FILES).can_be_true.tolist()
     [False, False, True, False]
     """
 
@@ -89,7 +89,7 @@ def bind(expr: Expr, declared: Declarations, watch: Watch) -> Expr:
             return expr
 
 
-def _bind_call(call: Call, declared: Declarations, watch: Watch) -> Call:
+def _bind_call(call: Call, declared: Declarations, watch: UdfGuard) -> Call:
     if not call.name.startswith(PREFIX):
         return call
     name, body = call.name.removeprefix(PREFIX), call.option("body")

@@ -27,7 +27,7 @@ from tamis.evaluation.domain.flags import any_of
 from tamis.evaluation.functions.conditional import hull
 from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.python_values import MARGIN, NotAValue, from_python, to_python
-from tamis.evaluation.udf.udf_guard import Answers, Watch
+from tamis.evaluation.udf.udf_guard import Answers, UdfGuard
 from tamis.expr.types import DataType
 
 __all__ = ["Declared", "Images"]
@@ -58,7 +58,7 @@ class Images:
     argument_type: DataType
     result_type: DataType
     constants: tuple[Any, ...]
-    watch: Watch
+    watch: UdfGuard
 
     def of(self, bounds: Bounds) -> Bounds:
         """Return the bounds of f(x) from the bounds of x. f(x) may always be NULL."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
-__all__ = ["Answers", "Watch", "run_within"]
+__all__ = ["Answers", "UdfGuard", "run_within"]
 
 #: Stands for the result of a call that raised, or that was not made.
 _NO_ANSWER: Final = object()
@@ -22,7 +22,7 @@ _MOST_KEPT: Final = 400_000
 _GRACE_SECONDS: Final = 0.5
 
 
-class Watch:
+class UdfGuard:
     """The time that users' functions may still take in one plan, and the warnings about them."""
 
     def __init__(self, seconds: float = 1.5) -> None:
@@ -56,7 +56,7 @@ class Answers:
         self._kept: dict[Hashable, Any] = {}
 
     def of(
-        self, questions: Iterable[Hashable], answer: Callable[[Any], Any], watch: Watch
+        self, questions: Iterable[Hashable], answer: Callable[[Any], Any], watch: UdfGuard
     ) -> dict[Hashable, Any]:
         """Return the answer to each question, without those that raised or had no time left."""
         distinct = list(dict.fromkeys(questions))
@@ -69,7 +69,7 @@ class Answers:
         answers = {each: self._kept.get(each, _NO_ANSWER) for each in distinct}
         return {each: result for each, result in answers.items() if result is not _NO_ANSWER}
 
-    def _ask(self, missing: list[Hashable], answer: Callable[[Any], Any], watch: Watch) -> None:
+    def _ask(self, missing: list[Hashable], answer: Callable[[Any], Any], watch: UdfGuard) -> None:
         def ask() -> None:
             for question in missing:
                 if watch.left() == 0:

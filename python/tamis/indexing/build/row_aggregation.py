@@ -27,7 +27,7 @@ from tamis.indexing.format import blooms
 from tamis.indexing.format import values
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.build.spark_errors import causes
-from tamis.indexing.build.value_job_result import Gathered
+from tamis.indexing.build.value_job_result import ValueJobResult
 from tamis.indexing.build.row_bounds import bounds_at, no_bounds
 from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql
 from tamis.indexing.build.row_statistics import Columns, RowStatistics, timed
@@ -98,7 +98,7 @@ def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
 
 def _nothing(entry: Entry) -> Columns:
     """Return the statistics of an entry for zero files."""
-    return no_bounds(entry) if entry.kind == "bounds" else Gathered(entry, 0).finished([])
+    return no_bounds(entry) if entry.kind == "bounds" else ValueJobResult(entry, 0).finished([])
 
 
 class Job:
@@ -227,7 +227,7 @@ class Job:
     # --- bloom filters and value lists ------------------------------------------------------------
 
     def _members(self, entries: Sequence[Entry], names: Mapping[int, int]) -> Iterator[Columns]:
-        gathered = [Gathered(entry, len(self.uris)) for entry in entries]
+        gathered = [ValueJobResult(entry, len(self.uris)) for entry in entries]
         for places in self._batches(entries):
             blocks = blooms.blocks_for(max(int(self.records[i]) for i in places))
             text = members_sql(entries, blocks)

@@ -16,10 +16,10 @@ from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import NAN, ORDINARY
 from tamis.indexing.build.row_statistics import Columns
 
-__all__ = ["Gathered"]
+__all__ = ["ValueJobResult"]
 
 
-class Gathered:
+class ValueJobResult:
     """The filters or lists of one entry, filled table by table."""
 
     def __init__(self, entry: Entry, files: int) -> None:

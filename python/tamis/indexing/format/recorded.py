@@ -25,7 +25,7 @@ from tamis.indexing.build.row_aggregation import Columns
 from tamis.indexing.executor.columns_schema import arrow_type
 from tamis.indexing.format import blooms, values
 from tamis.indexing.format.layout import Checksums, Pointer
-from tamis.indexing.format.recording_spec import Asked, Entry
+from tamis.indexing.format.recording_spec import Entry, RecordingSpec
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable, rebuild
 
@@ -51,7 +51,7 @@ class Recording(msgspec.Struct, frozen=True):
     """The content of recorded.json."""
 
     format: int
-    asked: Asked
+    asked: RecordingSpec
     entries: tuple[Entry, ...]
 
 
@@ -90,7 +90,9 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
         raise store.damaged(f"{ENTRIES}: {problem}") from problem
 
 
-def encode(asked: Asked, entries: Sequence[Entry], parts: Sequence[Columns], files: int) -> Parts:
+def encode(
+    asked: RecordingSpec, entries: Sequence[Entry], parts: Sequence[Columns], files: int
+) -> Parts:
     """Encode a recording as files, with the size and the number of files of each entry."""
     table: dict[str, pa.Array] = {"file": pa.array(np.arange(files), pa.int64())}
     tables: dict[str, pa.Table] = {}

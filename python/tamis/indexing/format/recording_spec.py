@@ -22,10 +22,10 @@ from tamis.wire.catalyst import decode
 
 __all__ = [
     "KINDS",
-    "Asked",
     "Columns",
     "Entry",
     "Expressions",
+    "RecordingSpec",
     "Schema",
     "asked_of",
     "entries_of",
@@ -44,7 +44,7 @@ Columns: TypeAlias = Sequence[str] | Mapping[str, Kinds]
 Expressions: TypeAlias = Sequence[str] | Mapping[str, Kinds]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RecordingSpec(msgspec.Struct, frozen=True):
     """Requested kinds by column and by expression, as users wrote them. A refresh keeps them."""
 
     columns: dict[str, tuple[str, ...]] = {}
@@ -92,7 +92,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 def asked_of(
     columns: Columns | None, expressions: Expressions | None
-) -> tuple[Sequence[str] | None, Asked]:
+) -> tuple[Sequence[str] | None, RecordingSpec]:
     """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
     >>> asked_of({"id": "bloom"}, ["upper(name)"])[1].expressions
@@ -102,7 +102,7 @@ def asked_of(
         raise StatisticsIndexError(
             "columns= and expressions= take lists, or mappings such as {'id': 'bloom'}"
         )
-    recorded = Asked(
+    recorded = RecordingSpec(
         _kinds("columns", columns if isinstance(columns, Mapping) else {}),
         _kinds(
             "expressions",
@@ -114,10 +114,10 @@ def asked_of(
     return (None if isinstance(columns, Mapping) else columns), recorded
 
 
-def together(before: Asked, more: Asked) -> Asked:
+def together(before: RecordingSpec, more: RecordingSpec) -> RecordingSpec:
     """Return the union of two requests.
 
-    >>> together(Asked({"id": ("bounds",)}), Asked({"id": ("bloom",)})).columns
+    >>> together(RecordingSpec({"id": ("bounds",)}), RecordingSpec({"id": ("bloom",)})).columns
     {'id': ('bounds', 'bloom')}
     """
 
@@ -125,7 +125,9 @@ def together(before: Asked, more: Asked) -> Asked:
         kinds = {name: {*a.get(name, ()), *b.get(name, ())} for name in (*a, *b)}
         return {name: tuple(k for k in KINDS if k in each) for name, each in kinds.items()}
 
-    return Asked(joined(before.columns, more.columns), joined(before.expressions, more.expressions))
+    return RecordingSpec(
+        joined(before.columns, more.columns), joined(before.expressions, more.expressions)
+    )
 
 
 def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, ...]]:
@@ -171,7 +173,7 @@ Parse: TypeAlias = Callable[[str, str], dict[str, Any]]
 
 
 def entries_of(
-    asked: Asked,
+    asked: RecordingSpec,
     leaves: Sequence[Leaf],
     schema: Schema,
     parse: Parse,

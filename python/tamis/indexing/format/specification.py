@@ -24,7 +24,7 @@ import platformdirs
 import pyarrow.fs as pafs
 
 from tamis.indexing.format.layout import digest_of
-from tamis.indexing.format.recording_spec import Asked
+from tamis.indexing.format.recording_spec import RecordingSpec
 from tamis.indexing.storage import open_file_system, write_whole
 
 __all__ = ["Specification", "SpecificationFile"]
@@ -47,7 +47,7 @@ class Specification(msgspec.Struct, frozen=True):
     root: str
     generation: str
     selected: tuple[str, ...] | None
-    recorded: Asked
+    recorded: RecordingSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from tamis.expr.sql import to_sql
 from tamis.files.segments import Segment
 from tamis.files.table import dotted
 from tamis.plan.detail.pruning_effects import MOST_TOGETHER
-from tamis.plan.subset_statistics import Without
+from tamis.plan.subset_statistics import SubsetStatistics
 from tamis.reasons import Reason, reason
 
 __all__ = ["better_reason"]
@@ -82,7 +82,7 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
     described = {"predicate": to_sql(conjunct), "column": dotted(column.path)}
     if column.type.is_floating:
         without = [
-            Segment(each.ordinals, Without("can_be_nan", column, each.statistics))
+            Segment(each.ordinals, SubsetStatistics("can_be_nan", column, each.statistics))
             for each in segments
         ]
         others = _verdicts(conjunct, without, files)

@@ -23,7 +23,7 @@ from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey, joined
 from tamis.plan.ranges.interval_search import MadeUp
 from tamis.plan.scan import kept_blocks
-from tamis.plan.subset_statistics import Without
+from tamis.plan.subset_statistics import SubsetStatistics
 
 __all__ = ["constant_of_edge", "key_of_files", "matching_files"]
 
@@ -75,7 +75,7 @@ def matching_files(
     if isinstance(key.expr, Column) and not file_keys.may_be[Group.NULL].any():
         column = key.expr
         segments = [
-            Segment(each.ordinals, Without("can_be_null", column, each.statistics))
+            Segment(each.ordinals, SubsetStatistics("can_be_null", column, each.statistics))
             for each in segments
         ]
     return fully_matching(conjuncts, segments, kept)

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from tamis.evaluation import verdicts
 from tamis.evaluation.udf.declared import bind
-from tamis.evaluation.udf.udf_guard import Watch
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.evaluation.verdict import Verdict
 from tamis.expr.nodes import And, Expr, Literal
 from tamis.expr.rewrites import simplify
@@ -92,7 +92,7 @@ def _conjuncts(request: PlanRequest) -> list[Expr]:
     conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
     if not request.declarations:
         return conjuncts
-    watch = Watch()
+    watch = UdfGuard()
     declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
     return [bind(each, declared, watch) for each in conjuncts]
 
