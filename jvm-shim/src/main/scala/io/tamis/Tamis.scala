@@ -1,18 +1,12 @@
 package io.tamis
 
+import io.tamis.bridge.{SidecarSupervisor, Warnings}
+import io.tamis.listing.{Listing, ListingCache, MalformedRecords, ReadFingerprint, Snapshots}
+import io.tamis.planning.AnswerMemo
+import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
+import io.tamis.wire.{Messages, PredicateParser, UserFunction}
 import java.nio.file.Paths
 
-import io.tamis.bridge.{SidecarSupervisor, Warnings}
-import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
-import io.tamis.source.{
-  AnswerMemo,
-  Listing,
-  ListingCache,
-  MalformedRecords,
-  ReadFingerprint,
-  Snapshots
-}
-import io.tamis.wire.{Messages, PredicateParser, UserFunction}
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution

@@ -1,10 +1,10 @@
 package io.tamis
 
+import io.tamis.planning.{Decision, FileSelection, PlannedFiles}
+import io.tamis.report.ScanReport
+import io.tamis.wire.Reason
 import scala.util.control.NonFatal
 
-import io.tamis.report.ScanReport
-import io.tamis.source.{Decision, FileSelection, PlannedFiles}
-import io.tamis.wire.Reason
 import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
 

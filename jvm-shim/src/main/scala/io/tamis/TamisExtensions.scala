@@ -3,9 +3,13 @@ package io.tamis
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
 import io.tamis.functions.TableFunctions
+import io.tamis.planning.PlanningMetrics
 import io.tamis.report.{Audit, ScanHistory}
-import io.tamis.rules._
-import io.tamis.source.PlanningMetrics
+import io.tamis.rules.filters.{AddImpliedFilters, KeepFilterOrder, KeepRecursionStatic, KeepUsedFilters, SplitResidual}
+import io.tamis.rules.goals.{AggregateFromStatistics, PruneForLimit, PruneForTopK}
+import io.tamis.rules.guards.Guards
+import io.tamis.rules.joins.{AlignSubqueryScans, PruneAtRunTime, PruneForJoins, RuntimeConditionsRule}
+import io.tamis.rules.relations.{SwapFileIndex, UseTamisTables}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.

@@ -1,20 +1,13 @@
 package io.tamis.bridge
 
+import io.tamis.conf.TamisConf
+import io.tamis.wire.{HistoryRequest, ImpliedRequest, Messages, PlanAnswer, PlanRequest, PlannerFailure}
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.JsonNode
-import io.tamis.conf.TamisConf
-import io.tamis.wire.{
-  HistoryRequest,
-  ImpliedRequest,
-  Messages,
-  PlanAnswer,
-  PlanRequest,
-  PlannerFailure
-}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Sends questions to the sidecar, each within a deadline. Any failure becomes PlannerUnavailable,

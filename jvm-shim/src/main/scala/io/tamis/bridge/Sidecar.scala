@@ -1,5 +1,6 @@
 package io.tamis.bridge
 
+import io.tamis.wire.Messages
 import java.io.{BufferedReader, IOException, InputStreamReader, OutputStream}
 import java.net.InetAddress
 import java.nio.charset.StandardCharsets.UTF_8
@@ -10,7 +11,6 @@ import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit, Ti
 import scala.util.Try
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import io.tamis.wire.Messages
 import org.slf4j.LoggerFactory
 import py4j.{CallbackClient, Gateway, GatewayServer}
 

@@ -1,11 +1,11 @@
 package io.tamis.bridge
 
+import io.tamis.conf.TamisConf
 import java.nio.file.{Files, Path}
 import java.util.concurrent._
 
 import scala.util.Try
 
-import io.tamis.conf.TamisConf
 import org.apache.hadoop.util.ShutdownHookManager
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory

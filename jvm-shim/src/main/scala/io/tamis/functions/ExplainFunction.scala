@@ -1,10 +1,10 @@
 package io.tamis.functions
 
+import io.tamis.report.ScanReport
+import io.tamis.wire.Messages
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
-import io.tamis.report.ScanReport
-import io.tamis.wire.Messages
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.types.StructType

@@ -1,9 +1,9 @@
 package io.tamis.functions
 
+import io.tamis.planning.{Decision, PlannedFiles, ScanDetail}
+import io.tamis.report.ScanReport
 import java.time.Instant
 
-import io.tamis.report.ScanReport
-import io.tamis.source.{Decision, PlannedFiles, ScanDetail}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.QueryExecution

@@ -1,12 +1,12 @@
 package io.tamis.functions
 
+import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
+import io.tamis.conf.TamisConf
+import io.tamis.listing.ArrowFile
+import io.tamis.wire.HistoryRequest
 import java.nio.file.Files
 import java.util.UUID
 
-import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
-import io.tamis.conf.TamisConf
-import io.tamis.source.ArrowFile
-import io.tamis.wire.HistoryRequest
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection}

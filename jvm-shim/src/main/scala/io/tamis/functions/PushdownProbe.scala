@@ -1,9 +1,9 @@
 package io.tamis.functions
 
+import io.tamis.listing.QuotedName
+import io.tamis.wire.ExpressionWriter
 import java.util
 
-import io.tamis.source.QuotedName
-import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}

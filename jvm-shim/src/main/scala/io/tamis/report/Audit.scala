@@ -1,15 +1,16 @@
 package io.tamis.report
 
+import io.tamis.bridge.{Daemons, Warnings}
+import io.tamis.conf.TamisConf
+import io.tamis.planning.{FileSelection, PlannedFiles, PlanningMetrics}
+import io.tamis.rules.filters.PlainConjuncts
+import io.tamis.scan.FixedFileIndex
 import java.util.concurrent.{Executors, TimeUnit}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}
 
 import scala.util.{Random, Try}
 import scala.util.control.NonFatal
 
-import io.tamis.bridge.{Daemons, Warnings}
-import io.tamis.conf.TamisConf
-import io.tamis.rules.PlainConjuncts
-import io.tamis.source.{FixedFileIndex, FileSelection, PlannedFiles, PlanningMetrics}
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.dsl.plans._

@@ -1,7 +1,7 @@
 package io.tamis.report
 
-import com.fasterxml.jackson.databind.node.ObjectNode
 import io.tamis.wire.Reason
+import com.fasterxml.jackson.databind.node.ObjectNode
 
 /** Writes fields of reports that may be null. */
 private[report] object Fields {

@@ -1,8 +1,8 @@
 package io.tamis.report
 
-import com.fasterxml.jackson.databind.node.ObjectNode
-import io.tamis.source.{PlannedFiles, Question, ScanPlanner}
+import io.tamis.planning.{PlannedFiles, Question, ScanPlanner}
 import io.tamis.wire.Messages
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.{Dataset, Row}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution

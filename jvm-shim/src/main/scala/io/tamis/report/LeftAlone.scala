@@ -1,12 +1,12 @@
 package io.tamis.report
 
+import io.tamis.conf.TamisConf
+import io.tamis.rules.relations.{Eligibility, SwapFileIndex, UseTamisTables}
+import io.tamis.scan.TamisTable
+import io.tamis.wire.{Reason, Reasons}
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.node.ArrayNode
-import io.tamis.conf.TamisConf
-import io.tamis.rules.{Eligibility, SwapFileIndex, UseTamisTables}
-import io.tamis.source.TamisTable
-import io.tamis.wire.{Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.QueryExecution

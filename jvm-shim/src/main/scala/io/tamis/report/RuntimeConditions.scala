@@ -1,6 +1,6 @@
 package io.tamis.report
 
-import io.tamis.source.{Awaited, KeyMembership, RuntimeCondition, RuntimeFilterExec}
+import io.tamis.runtime.{Awaited, KeyMembership, RuntimeCondition, RuntimeFilterExec}
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.InSubqueryExec

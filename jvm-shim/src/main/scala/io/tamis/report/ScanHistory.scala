@@ -1,13 +1,13 @@
 package io.tamis.report
 
+import io.tamis.bridge.{Daemons, SidecarSupervisor, Warnings}
+import io.tamis.conf.TamisConf
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import io.tamis.bridge.{Daemons, SidecarSupervisor, Warnings}
-import io.tamis.conf.TamisConf
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.QueryExecution

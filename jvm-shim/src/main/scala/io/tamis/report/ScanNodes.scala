@@ -1,7 +1,8 @@
 package io.tamis.report
 
-import io.tamis.rules.SwapFileIndex
-import io.tamis.source.{Decision, PlannedFiles, TamisScan}
+import io.tamis.planning.{Decision, PlannedFiles}
+import io.tamis.rules.relations.SwapFileIndex
+import io.tamis.scan.TamisScan
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper

@@ -1,13 +1,13 @@
 package io.tamis.report
 
+import io.tamis.conf.TamisConf
+import io.tamis.planning.Question
+import io.tamis.wire.Messages
+import io.tamis.report.Fields.{putLong, putReason}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import io.tamis.conf.TamisConf
-import io.tamis.report.Fields.{putLong, putReason}
-import io.tamis.source.Question
-import io.tamis.wire.Messages
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf

@@ -1,10 +1,10 @@
 package io.tamis.report
 
-import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import io.tamis.report.Fields.{putDouble, putLong, putReason}
-import io.tamis.rules.AggregateFromStatistics
-import io.tamis.source._
+import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, Timing}
+import io.tamis.rules.goals.AggregateFromStatistics
 import io.tamis.wire.{Messages, Share}
+import io.tamis.report.Fields.{putDouble, putLong, putReason}
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 

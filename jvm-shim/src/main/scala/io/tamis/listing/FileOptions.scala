@@ -1,0 +1,44 @@
+package io.tamis.listing
+
+import io.tamis.planning.PlannedFiles
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** The read options of a relation, for Spark's scan and for the planner's storage access. */
+final class FileOptions(table: PlannedFiles) {
+  def asMap: CaseInsensitiveStringMap = new CaseInsensitiveStringMap(table.relation.options.asJava)
+
+  /** Whether Spark continues without files that are missing or corrupt: then a file with known
+    * statistics may yield no rows.
+    */
+  def mayLoseFiles: Boolean = {
+    val conf = SQLConf.get
+    def option(key: String, default: Boolean): Boolean =
+      Option(asMap.get(key)).map(_.toBoolean).getOrElse(default)
+    option("ignoreCorruptFiles", conf.ignoreCorruptFiles) ||
+    option("ignoreMissingFiles", conf.ignoreMissingFiles)
+  }
+
+  /** Settings of the file systems in use that were set explicitly; empty for local files. Hadoop's
+    * defaults are left out.
+    */
+  def storage: Map[String, String] = {
+    val schemes =
+      table.relation.location.rootPaths.map(p => Option(p.toUri.getScheme).getOrElse("file")).toSet
+    if (schemes.subsetOf(Set("file"))) Map.empty
+    else {
+      val conf =
+        table.relation.sparkSession.sessionState.newHadoopConfWithOptions(table.relation.options)
+      conf.asScala
+        .map(_.getKey)
+        .filter(_.startsWith("fs."))
+        .filter(key =>
+          Option(conf.getPropertySources(key)).forall(!_.exists(_.endsWith("-default.xml")))
+        )
+        .map(key => key -> conf.get(key))
+        .toMap
+    }
+  }
+}

@@ -1,0 +1,51 @@
+package io.tamis.planning
+
+import io.tamis.wire.{Goal, IndexSettings, PlanAnswer}
+import java.util
+import java.util.concurrent.atomic.AtomicLong
+
+
+/** Remembers recent answers, because one query plans a scan several times.
+  *
+  * An old answer is never wrong, since it is about one listing; it may only lack what a newer index
+  * knows.
+  */
+object AnswerMemo {
+  private val Remembered = 256
+  private val LifetimeNanos = 5L * 1000 * 1000 * 1000
+
+  final case class Key(
+      fingerprint: String,
+      roots: Seq[String],
+      conjuncts: String,
+      index: IndexSettings,
+      caseSensitive: Boolean,
+      rowGroups: Boolean,
+      declarations: Seq[String] = Nil,
+      among: Option[util.BitSet] = None,
+      goal: Option[Goal] = None,
+      reading: Option[String] = None
+  )
+  private final case class Entry(answer: PlanAnswer, written: Long)
+
+  private val entries = new util.LinkedHashMap[Key, Entry](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: util.Map.Entry[Key, Entry]): Boolean = size > Remembered
+  }
+  private val epochs = new AtomicLong()
+
+  def get(key: Key): Option[PlanAnswer] = entries.synchronized {
+    Option(entries.get(key))
+      .filter(e => System.nanoTime() - e.written < LifetimeNanos)
+      .map(_.answer)
+  }
+
+  def put(key: Key, answer: PlanAnswer): Unit = entries.synchronized {
+    entries.put(key, Entry(answer, System.nanoTime()))
+  }
+
+  /** Number of index builds that this driver knows of; part of every question. */
+  def epoch: Long = epochs.get
+
+  /** Discards all answers, because an index was built, refreshed or dropped. */
+  def invalidate(): Unit = { epochs.incrementAndGet(); entries.synchronized(entries.clear()) }
+}

@@ -1,0 +1,27 @@
+package io.tamis.planning
+
+import io.tamis.scan.TamisTable
+import io.tamis.wire.{ClusteredGoal, GoalReader}
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory
+import org.apache.spark.sql.catalyst.expressions.Expression
+
+/** Determines which keys the files of a scan are clustered by, so that single values lie in few of
+  * them.
+  */
+object Clustering {
+
+  /** One flag per key. False if there are fewer than two files, or if the answer is not known. */
+  def of(table: TamisTable, conjuncts: Seq[Expression], keys: Seq[Expression]): Seq[Boolean] =
+    if (keys.isEmpty || table.purpose.within.exists(_.count < 2)) keys.map(_ => false)
+    else
+      try {
+        val writer = Question.writer(table)
+        val documents = JsonNodeFactory.instance.arrayNode()
+        keys.foreach(k => documents.add(writer.write(k)))
+        ScanPlanner
+          .ask(table, conjuncts, ClusteredGoal(documents))
+          .fold(_ => keys.map(_ => false), goal => GoalReader.flags(goal.answer, keys.size))
+      } catch { case NonFatal(_) => keys.map(_ => false) } // the flag only estimates a benefit
+}

@@ -1,0 +1,73 @@
+package io.tamis.planning
+
+import io.tamis.wire.{ExpressionWriter, Reason, Spent}
+import org.apache.spark.sql.catalyst.expressions.Expression
+
+/** The decision about one conjunct of the filter over a scan. */
+final case class Conjunct(
+    expression: Expression,
+    pushdown: String,
+    reason: Option[Reason],
+    prunedFiles: Option[Long]
+) {
+  lazy val sql: String = ExpressionWriter.sqlOf(expression)
+  def isExact: Boolean = pushdown == "exact"
+}
+
+/** Numbers of row groups; each is None if it is not known for every file. */
+final case class RowGroupCounts(kept: Option[Long], total: Option[Long])
+
+/** Parts of the planning time, in milliseconds.
+  *
+  * @param listing
+  *   Spark's list of files, and the partitions that match
+  * @param question
+  *   from the request to the answer, including the planner's own time
+  * @param planner
+  *   the planner's part of `question`; None: an earlier answer was remembered
+  */
+final case class Timing(listing: Double, question: Double, planner: Option[Spent])
+
+/** The files, and the bytes of them, that a scan reads, and the conjuncts that Spark still applies.
+  *
+  * @param kept
+  *   the files that may hold a row for which every conjunct is true
+  * @param conjuncts
+  *   exact: true for every row of what `kept` reads, so it leaves the plan
+  * @param keptRecords
+  *   number of rows in what is read, if the statistics contain it
+  * @param rowGroups
+  *   how many row groups are read, of how many; None: row groups were not considered
+  * @param fallbackReason
+  *   why the planner gave no answer or its answer was not used
+  * @param implied
+  *   ranges of columns that follow from the residual; the reader skips row groups and pages with
+  *   them
+  * @param observed
+  *   in the mode `observe`: the decision that would have been made. The scan then reads what plain
+  *   Spark would, and all other fields describe that
+  */
+final case class Decision(
+    kept: FileSelection,
+    conjuncts: Seq[Conjunct],
+    keptRecords: Option[Long],
+    totalRecords: Option[Long],
+    planningMillis: Double,
+    fallbackReason: Option[Reason],
+    implied: Seq[Expression] = Nil,
+    rowGroups: Option[RowGroupCounts] = None,
+    timing: Option[Timing] = None,
+    observed: Option[Decision] = None
+) {
+  def isObserved: Boolean = observed.isDefined
+
+  /** The decision to show to users: for a scan that only observes, the one that would have been
+    * made.
+    */
+  def shown: Decision = observed.getOrElse(this)
+  def fallback: Option[String] = fallbackReason.map(_.text)
+  def residual: Seq[Expression] = conjuncts.filterNot(_.isExact).map(_.expression)
+  def exactSql: Seq[String] = conjuncts.filter(_.isExact).map(_.sql)
+  def impliedSql: Seq[String] = implied.map(ExpressionWriter.sqlOf)
+  def residualSql: Seq[String] = conjuncts.filterNot(_.isExact).map(_.sql)
+}

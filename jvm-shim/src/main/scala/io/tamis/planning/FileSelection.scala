@@ -1,0 +1,113 @@
+package io.tamis.planning
+
+import io.tamis.listing.Listing
+import java.util.BitSet
+
+import scala.collection.immutable.ArraySeq
+import scala.collection.mutable
+
+import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
+
+/** A subset of the files of one listing, where some files may be kept only in part. */
+final class FileSelection private (
+    val listing: Listing,
+    private val bits: BitSet,
+    val ranges: FileRanges
+) {
+  val count: Int = bits.cardinality()
+  def isAll: Boolean = count == listing.size
+  def contains(ordinal: Int): Boolean = bits.get(ordinal)
+  def ordinals: BitSet = bits.clone().asInstanceOf[BitSet]
+
+  lazy val bytes: Long =
+    wholeBytes - ranges.bytesLeftOut(listing.files(_).getLen)
+
+  private def wholeBytes: Long =
+    if (isAll) listing.totalBytes
+    else {
+      var sum = 0L
+      foreach(i => sum += listing.files(i).getLen)
+      sum
+    }
+
+  /** The surviving files in listing order. */
+  def files: Seq[FileStatusWithMetadata] =
+    ArraySeq.unsafeWrapArray(
+      if (isAll) listing.files
+      else {
+        val out = new Array[FileStatusWithMetadata](count)
+        var next = 0
+        foreach { i => out(next) = listing.files(i); next += 1 }
+        out
+      }
+    )
+
+  def foreach(f: Int => Unit): Unit = {
+    var i = bits.nextSetBit(0)
+    while (i >= 0) { f(i); i = bits.nextSetBit(i + 1) }
+  }
+
+  /** The files that both keep, where the other one keeps files whole. */
+  def and(other: FileSelection): FileSelection = {
+    require(listing eq other.listing, "the two subsets belong to different listings")
+    require(other.ranges.isEmpty, "the other subset must keep files whole")
+    val both = bits.clone().asInstanceOf[BitSet]
+    both.and(other.bits)
+    new FileSelection(listing, both, ranges.where(both))
+  }
+
+  /** Keeps the files whose group passes; there are few groups and many files. */
+  def whereGroup(passes: Array[Boolean]): FileSelection = {
+    val some = new BitSet(listing.size)
+    foreach(i => if (passes(listing.groupOf(i))) some.set(i))
+    new FileSelection(listing, some, ranges.where(some))
+  }
+
+  /** The surviving files in the form of Spark's file index interface, in listing order. Touches
+    * only survivors.
+    */
+  lazy val directories: Seq[PartitionDirectory] =
+    if (isAll) listing.directories
+    else {
+      val out = mutable.ArrayBuffer.empty[PartitionDirectory]
+      var group = -1
+      var files = mutable.ArrayBuffer.empty[FileStatusWithMetadata]
+      def flush(): Unit = if (files.nonEmpty) {
+        out += PartitionDirectory(listing.groups(group).values, files.toSeq)
+        files = mutable.ArrayBuffer.empty
+      }
+      foreach { i =>
+        if (listing.groupOf(i) != group) { flush(); group = listing.groupOf(i) }
+        files += listing.files(i)
+      }
+      flush()
+      out.toSeq
+    }
+
+  /** Equal if the same bytes of the same files of an equal listing are kept: then two scans read
+    * the same rows.
+    */
+  override def equals(other: Any): Boolean = other match {
+    case k: FileSelection =>
+      bits == k.bits && ranges == k.ranges &&
+      ((listing eq k.listing) || listing.fingerprint == k.listing.fingerprint)
+    case _ => false
+  }
+  override def hashCode(): Int = bits.hashCode()
+}
+
+object FileSelection {
+  def all(listing: Listing): FileSelection = {
+    val bits = new BitSet(listing.size)
+    bits.set(0, listing.size)
+    new FileSelection(listing, bits, FileRanges.none)
+  }
+
+  def of(listing: Listing, bits: BitSet, ranges: FileRanges = FileRanges.none): FileSelection = {
+    require(
+      bits.length <= listing.size,
+      s"${bits.length} files in the answer, ${listing.size} in the listing"
+    )
+    new FileSelection(listing, bits, ranges.where(bits))
+  }
+}

@@ -1,0 +1,59 @@
+package io.tamis.planning
+
+import io.tamis.listing.FileFormats
+import io.tamis.wire.Messages
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.types.StructType
+
+/** A file relation of Spark whose files the planner chooses. They are read by tamis's scan
+  * ([[TamisTable]]) or by Spark's own ([[SwappedFiles]]).
+  */
+trait PlannedFiles {
+  def session: SparkSession
+  def relation: HadoopFsRelation
+  def catalogTable: Option[CatalogTable]
+  def purpose: ScanConstraints
+  def schema: StructType
+
+  /** Whether files are always read whole, because the reading scan plans its tasks itself. */
+  def wholeFiles: Boolean
+
+  /** The name that users know: the name of the table, or else format and path. */
+  def name(): String = catalogTable.map(_.identifier.unquotedString).getOrElse {
+    val roots = relation.location.rootPaths
+    s"$relation " + roots.headOption.map(_.toString).getOrElse("") +
+      (if (roots.size > 1) s" and ${roots.size - 1} more" else "")
+  }
+}
+
+object PlannedFiles {
+
+  /** The argument of `tamis.index(spark, …)` for these files, as Python source. */
+  def target(files: PlannedFiles): String = {
+    val roots = files.relation.location.rootPaths
+    files.catalogTable.map(table => quoted(table.identifier.unquotedString)).getOrElse {
+      val path = if (roots.size == 1) quoted(roots.head.toString) else "path"
+      // a path alone is read as Parquet
+      if (FileFormats.ofRows(files.relation).isDefined) s"$path, reader=…" else path
+    }
+  }
+
+  private def quoted(text: String): String = Messages.mapper.writeValueAsString(text)
+}
+
+/** Files that stay in Spark's own V1 relation; only its file index is replaced. */
+final case class SwappedFiles(
+    session: SparkSession,
+    relation: HadoopFsRelation,
+    catalogTable: Option[CatalogTable],
+    purpose: ScanConstraints = ScanConstraints.unknown
+) extends PlannedFiles {
+  override def schema: StructType = relation.schema
+  override def wholeFiles: Boolean = true
+
+  /** The same relation, confined to these files. */
+  def within(files: FileSelection): SwappedFiles =
+    copy(purpose = purpose.copy(within = Some(files)))
+}

@@ -1,0 +1,90 @@
+package io.tamis.planning
+
+import io.tamis.bridge.{SidecarSupervisor, Warnings}
+import io.tamis.source.SparkMetrics
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.util.control.NonFatal
+
+import com.codahale.metrics.{Gauge, MetricRegistry}
+import org.apache.spark.SparkContext
+
+/** Counts the decisions since this driver started, for the sinks of Spark's metrics system. */
+object PlanningMetrics {
+  private val Counters = Seq(
+    "scans.planned",
+    "scans.fallback",
+    "scans.observed",
+    "files.total",
+    "files.kept",
+    "files.observed",
+    "bytes.total",
+    "bytes.kept",
+    "bytes.observed",
+    "audits.passed",
+    "audits.disagreement",
+    "audits.failed",
+    "audits.files"
+  )
+
+  private lazy val registry: MetricRegistry = {
+    val made = new MetricRegistry
+    made.register(
+      "sidecar.alive",
+      new Gauge[Int] {
+        override def getValue: Int = if (SidecarSupervisor.current.exists(_.isAlive)) 1 else 0
+      }
+    )
+    Counters.foreach(made.counter(_)) // registered at once, so that sinks also report 0
+    made.histogram("planning.ms")
+    made
+  }
+  private val shownIn = new AtomicReference[SparkContext]()
+
+  /** Starts to publish the metrics, once per context. Never throws. */
+  def showIn(context: SparkContext): Unit =
+    if (shownIn.getAndSet(context) ne context) quietly(SparkMetrics.register(context, registry))
+
+  /** Counts a planned scan. A query that is explained and then run plans its scans twice. Never
+    * throws.
+    */
+  def planned(decision: Decision): Unit = quietly {
+    val kept = decision.kept
+    registry.counter("scans.planned").inc()
+    decision.observed match {
+      case Some(would) =>
+        registry.counter("scans.observed").inc()
+        registry.counter("files.observed").inc(would.kept.count.toLong)
+        registry.counter("bytes.observed").inc(would.kept.bytes)
+      case None => if (decision.fallbackReason.isDefined) registry.counter("scans.fallback").inc()
+    }
+    registry.counter("files.total").inc(kept.listing.size.toLong)
+    registry.counter("files.kept").inc(kept.count.toLong)
+    registry.counter("bytes.total").inc(kept.listing.totalBytes)
+    registry.counter("bytes.kept").inc(kept.bytes)
+    registry.histogram("planning.ms").update(math.round(decision.planningMillis))
+  }
+
+  /** Counts an audited scan (spark.tamis.audit) and the files that the audit read again. Never
+    * throws.
+    *
+    * @param result
+    *   passed, disagreement or failed
+    */
+  def audited(result: String, files: Long): Unit = quietly {
+    registry.counter(s"audits.$result").inc()
+    registry.counter("audits.files").inc(files)
+  }
+
+  private def quietly(act: => Unit): Unit =
+    try act
+    catch {
+      // a LinkageError: the internals of this Spark differ from those that the jar was built for
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        Warnings.once(
+          "metrics:failed",
+          s"the metrics of tamis cannot be counted or published ($e). Queries are not affected.",
+          e
+        )
+    }
+}

@@ -1,0 +1,66 @@
+package io.tamis.planning
+
+import io.tamis.wire.{PlanAnswer, Reason}
+import org.apache.spark.sql.catalyst.expressions.Expression
+
+/** What a scan is for, as far as its place in the plan shows it: derived by rules before the scan
+  * is built.
+  *
+  * @param within
+  *   the scan reads only these files, whatever its filters. Their listing is the one that the rule
+  *   used, so that rule and scan refer to the same files. None: any file of the table
+  * @param goals
+  *   the goals that rules set, in their order
+  * @param subqueryAt
+  *   one flag per conjunct of the filter, in order: whether it has a scalar subquery; empty: such
+  *   conjuncts come last
+  * @param implied
+  *   predicates that every needed row satisfies: the reader may leave out other rows. Their columns
+  *   are matched by name, not by attribute id
+  * @param inRecursion
+  *   the scan is part of a recursive query, whose steps Spark plans one by one from the optimized
+  *   plan: it takes no run-time filters
+  * @param filterUses
+  *   the rules of Spark that may look for a filter over the scan once it is built
+  */
+final case class ScanConstraints(
+    within: Option[FileSelection],
+    goals: Seq[GoalOutcome],
+    subqueryAt: Seq[Boolean] = Nil,
+    implied: Seq[Expression] = Nil,
+    inRecursion: Boolean = false,
+    filterUses: Seq[FilterUse] = Nil
+) {
+
+  /** Adds the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
+    * runs twice leaves the plan unchanged; a goal that was reached stays reached.
+    */
+  def withGoal(goal: GoalOutcome): ScanConstraints =
+    goals.indexWhere(_.text == goal.text) match {
+      case -1                           => copy(goals = goals :+ goal)
+      case i if goals(i).reason.isEmpty => this
+      case i                            => copy(goals = goals.updated(i, goal))
+    }
+}
+
+object ScanConstraints {
+  val unknown: ScanConstraints = ScanConstraints(None, Nil)
+}
+
+/** The outcome of one goal, for explanations.
+  *
+  * @param text
+  *   the goal as users write it: LIMIT 10
+  * @param reason
+  *   why the goal had no effect; None: the files were chosen for it
+  */
+final case class GoalOutcome(text: String, reason: Option[Reason])
+
+/** The planner's answer to a goal, before the scan is built.
+  *
+  * @param asked
+  *   the files of the question: those of the partitions that match
+  * @param filters
+  *   the filters of the question: the others are true for every row of these partitions
+  */
+final case class GoalAnswer(asked: FileSelection, filters: Seq[Expression], answer: PlanAnswer)

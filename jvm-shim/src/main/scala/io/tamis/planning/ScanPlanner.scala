@@ -1,0 +1,187 @@
+package io.tamis.planning
+
+import io.tamis.conf.TamisConf
+import io.tamis.listing.{FileOptions, Listing, ListingCache, PartitionPredicate, StaleFileCheck}
+import io.tamis.wire.{Goal, ImpliedReader, Reason, Reasons}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
+import org.apache.spark.sql.internal.SQLConf
+
+import scala.util.control.NonFatal
+
+/** Decides a scan: Spark's listing and partition pruning first, then the planner's answer on top.
+  *
+  * If anything fails in the planner, the decision is the one of plain Spark: the partitions that
+  * match, every file in them, and every other conjunct applied to the rows.
+  */
+object ScanPlanner {
+
+  /** The decision for a scan without a filter: every file, without asking the planner. */
+  def everything(table: PlannedFiles): Decision =
+    Decision(
+      table.purpose.within.getOrElse(FileSelection.all(listing(table, Nil))),
+      Nil,
+      None,
+      None,
+      0.0,
+      None,
+      table.purpose.implied
+    )
+
+  def decide(table: PlannedFiles, filters: Seq[Expression]): Decision = {
+    val started = System.nanoTime()
+    val partitioned = onPartitions(table, filters)
+    val (listed, matching) = (partitioned.files.listing, partitioned.files)
+    val listedAt = System.nanoTime()
+
+    def exactOnPartitions(e: Expression): Boolean = partitioned.exact.exists(_ eq e)
+    def elapsed: Double = (System.nanoTime() - started) / 1e6
+
+    def asSparkWould(why: Reason): Decision = {
+      val conjuncts = filters.map(f =>
+        if (exactOnPartitions(f)) Conjunct(f, "exact", None, None)
+        else Conjunct(f, "unsupported", Some(why), None)
+      )
+      Decision(matching, conjuncts, None, None, elapsed, Some(why))
+    }
+
+    val reply = new Question(
+      table,
+      listed,
+      filters,
+      among = table.purpose.within,
+      wholeFiles = table.wholeFiles
+    ).ask()
+    val answeredAt = System.nanoTime()
+    reply match {
+      case Left(why)     => asSparkWould(why)
+      case Right(answer) =>
+        val ranges = answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
+        val kept = FileSelection.of(listed, answer.kept, ranges)
+        val conjuncts = filters.zip(answer.outcomes).map { case (f, outcome) =>
+          Conjunct(
+            f,
+            if (exactOnPartitions(f)) "exact" else outcome.pushdown,
+            if (exactOnPartitions(f)) None else outcome.reason,
+            outcome.prunedFiles
+          )
+        }
+        // exact was proven for every file that the answer keeps; a subset keeps the proof, but the
+        // row count is lost
+        val both = if (matching.isAll) kept else kept.and(matching)
+        // forces the list of files here, so that its cost is part of the planning time
+        both.directories
+        val decided = Decision(
+          both,
+          conjuncts,
+          answer.keptRecords.filter(_ => both.count == kept.count),
+          answer.totalRecords,
+          elapsed,
+          None,
+          ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts) ++
+            table.purpose.implied,
+          answer.rowGroups.map(g =>
+            RowGroupCounts(g.kept.filter(_ => both.count == kept.count), g.total)
+          ),
+          Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
+        )
+        if (TamisConf.mode(SQLConf.get) != "observe") decided
+        else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(decided))
+    }
+  }
+
+  /** Asks about the files of a scan before the scan is built. Left if the planner is not available
+    * or only observes, or if Spark may leave out files whose rows the answer counts.
+    */
+  def ask(
+      table: PlannedFiles,
+      filters: Seq[Expression],
+      goal: Goal
+  ): Either[Reason, GoalAnswer] = askOf(table, filters)(_ => goal)
+
+  /** Same as `ask`, with a goal that depends on the listing. */
+  def askOf(table: PlannedFiles, filters: Seq[Expression])(
+      goalOf: Listing => Goal
+  ): Either[Reason, GoalAnswer] =
+    if (TamisConf.mode(SQLConf.get) != "apply") Left(Reasons("OBSERVING"))
+    else if (new FileOptions(table).mayLoseFiles) Left(Reasons("MAY_LOSE_FILES"))
+    else {
+      val partitioned = onPartitions(table, filters)
+      val rest = filters.filterNot(f => partitioned.exact.exists(_ eq f))
+      val question = new Question(
+        table,
+        partitioned.files.listing,
+        rest,
+        among = Some(partitioned.files),
+        goal = Some(goalOf(partitioned.files.listing))
+      )
+      question.ask().map(GoalAnswer(partitioned.files, rest, _))
+    }
+
+  /** The files, as whole files, that these filters keep among those that the scan is confined to.
+    * None if the planner is not available or only observes.
+    */
+  def survivors(table: PlannedFiles, filters: Seq[Expression]): Option[FileSelection] =
+    if (TamisConf.mode(SQLConf.get) != "apply") None
+    else {
+      val partitioned = onPartitions(table, filters)
+      val (files, listing) = (partitioned.files, partitioned.files.listing)
+      val rest = filters.filterNot(f => partitioned.exact.exists(_ eq f))
+      new Question(table, listing, rest, among = Some(files), wholeFiles = true)
+        .ask()
+        .toOption
+        .map(answer => files.and(FileSelection.of(listing, answer.kept)))
+    }
+
+  /** Whether more than one file is left to choose from, among the files that the scan is confined
+    * to and after partition pruning. Answers without a request to the planner or a metastore.
+    */
+  def hasChoice(table: PlannedFiles, filters: Seq[Expression]): Boolean =
+    table.purpose.within match {
+      case Some(files) if files.count < 2 => false
+      case _                              =>
+        table.relation.location match {
+          case _: PartitioningAwareFileIndex => onPartitions(table, filters).files.count > 1
+          case _                             => true // a catalog would ask its metastore
+        }
+    }
+
+  /** Spark's partition pruning, within the files that the scan is confined to. */
+  private def onPartitions(table: PlannedFiles, filters: Seq[Expression]): OnPartitions = {
+    val partitionSchema = table.relation.partitionSchema
+    val candidates = filters.filter(PartitionPredicate.isPartitionOnly(_, partitionSchema))
+    val within = table.purpose.within.getOrElse(FileSelection.all(listing(table, candidates)))
+    val groups = within.listing.groups.map(_.values)
+    val exact = PartitionPredicate.evaluable(candidates, partitionSchema, groups)
+    val passes = PartitionPredicate.of(exact, partitionSchema)
+    OnPartitions(if (exact.isEmpty) within else within.whereGroup(groups.map(passes)), exact)
+  }
+
+  /** The files of the partitions that match, and the filters that are true for all their rows. */
+  private final case class OnPartitions(files: FileSelection, exact: Seq[Expression])
+
+  /** Spark's listing; for a catalog table the metastore returns only the matching partitions, as in
+    * Spark.
+    */
+  private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing = {
+    val schema = table.relation.partitionSchema
+    val listed = table.relation.location match {
+      case index: PartitioningAwareFileIndex => ListingCache.of(index, schema)
+      case catalog: CatalogFileIndex         =>
+        ListingCache.of(partitionsOf(catalog, onPartitions), schema)
+      case other =>
+        throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
+    }
+    StaleFileCheck.in(listed, table.relation)
+  }
+
+  /** The partitions that match. If a filter raises for some partition, all of them, so that the
+    * error comes from Spark's own evaluation, as for other relations.
+    */
+  private def partitionsOf(
+      catalog: CatalogFileIndex,
+      filters: Seq[Expression]
+  ): PartitioningAwareFileIndex =
+    try catalog.filterPartitions(filters)
+    catch { case NonFatal(_) if filters.nonEmpty => catalog.filterPartitions(Nil) }
+}

@@ -1,0 +1,69 @@
+package io.tamis.rules.filters
+
+import io.tamis.conf.TamisConf
+import io.tamis.rules.goals.GoalRule
+import io.tamis.rules.relations.{Eligibility, OtherSource}
+import io.tamis.wire.{ExpressionWriter, ImpliedRange}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Adds the ranges of columns that a filter implies to filters over sources that tamis does not
+  * scan, for the source's own push-down: `year(ts) = 1995` becomes `year(ts) = 1995 AND ts >= … AND
+  * ts <= …`.
+  *
+  * A row for which the filter is true satisfies the ranges too (tamis.plan.ranges.implied has the
+  * proof), and a row for which it is not true is dropped anyway. This applies only to filters: an
+  * outer join keeps rows for which its condition is not true.
+  *
+  * Pre-CBO, after [[UseTamisTables]]: filters lie directly on their relations, and
+  * V2ScanRelationPushDown and the planner's V1 strategies come later. The ranges come last in the
+  * condition, so that rows that are read raise the same errors as without them.
+  */
+object AddImpliedFilters extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.AddImpliedFilters"
+  override protected def isOn(conf: SQLConf): Boolean =
+    TamisConf.mode(conf) == "apply" && TamisConf.impliedFilters(conf)
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan =
+    if (plan.isStreaming || Eligibility.isRowLevelWrite(plan)) plan
+    else
+      plan.transformDown {
+        // rand(42) would give other numbers to the rows after one that is skipped
+        case filter: Filter if filter.condition.deterministic => ranged(filter)
+      }
+
+  private def ranged(filter: Filter): Filter = filter.child match {
+    case OtherSource(source) =>
+      val conjuncts = ExpressionWriter.conjuncts(filter.condition)
+      val added = implied(conjuncts, source).filterNot(a => conjuncts.exists(_.semanticEquals(a)))
+      if (added.isEmpty) filter
+      else filter.copy(condition = added.foldLeft(filter.condition)(And(_, _)))
+    case _ => filter
+  }
+
+  private def implied(conjuncts: Seq[Expression], source: OtherSource): Seq[Expression] =
+    if (!conjuncts.exists(isWorthAsking(_, source))) Nil
+    else
+      ImpliedQuestion.ask(conjuncts, source.schema, conf).filter(isOf(source)).flatMap { range =>
+        if (source.comparesAsSpark) range.conjuncts else range.widened.toSeq.flatMap(_.conjuncts)
+      }
+
+  private def isOf(source: OtherSource)(range: ImpliedRange): Boolean =
+    range.column.references.forall(source.canRange)
+
+  /** Most conditions contain no function: nothing follows from them that the source does not get
+    * anyway.
+    */
+  private def isWorthAsking(conjunct: Expression, source: OtherSource): Boolean =
+    !isSargable(conjunct) && conjunct.references.exists(source.canRange)
+
+  private def isSargable(e: Expression): Boolean = e match {
+    case _: Literal | ExpressionWriter.ColumnPath(_)        => true
+    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull => e.children.forall(isSargable)
+    case _: BinaryComparison | _: In | _: StringPredicate   => e.children.forall(isSargable)
+    case InSet(child, _)                                    => isSargable(child)
+    case _: SubqueryExpression | _: DynamicPruning          => true // nothing follows from it
+    case _                                                  => false
+  }
+}

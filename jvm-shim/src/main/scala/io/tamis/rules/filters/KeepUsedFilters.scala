@@ -1,0 +1,359 @@
+package io.tamis.rules.filters
+
+import io.tamis.conf.TamisConf
+import io.tamis.planning.{Clustering, FilterUse, ScanPlanner, SeemsSelective, UsedFilters}
+import io.tamis.rules.goals.GoalRule
+import io.tamis.rules.joins.SubqueryJoin
+import io.tamis.rules.relations.TamisRelation
+import io.tamis.scan.TamisTable
+import io.tamis.wire.ExpressionWriter
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  EqualNullSafe,
+  EqualTo,
+  Expression,
+  IsNotNull
+}
+import org.apache.spark.sql.catalyst.optimizer.InjectRuntimeFilter
+import org.apache.spark.sql.catalyst.plans.{JoinType, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.connector.read.{SupportsRuntimeFiltering, SupportsRuntimeV2Filtering}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.v2.{
+  DataSourceV2Relation,
+  DataSourceV2ScanRelation
+}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Finds the scans whose filters later rules of Spark look for.
+  *
+  * An exact filter leaves the plan when its scan is built, before these rules run (rule lists of
+  * 4.0.5, 4.1.3, 4.2.1 and 4.3.0):
+  *
+  * {{{
+  *   PartitionPruning         a filter anywhere on one side of a join that is likely to be
+  *                            selective, so that its keys prune a partitioned scan of the other
+  *                            side
+  *   InjectRuntimeFilter      a likely selective, simple filter over a scan below projections and
+  *                            joins on one side, so that a Bloom filter of its keys drops rows of
+  *                            the other side
+  *   StarSchemaDetection      a predicate over a dimension other than IS NOT NULL (called by
+  *                            CostBasedJoinReorder under joinReorder.dp.star.filter)
+  *   FilterEstimation         every filter: statistics of the scan account for those that are gone
+  *                            (KeptStatistics), which also covers cost-based join reordering, the
+  *                            choice of join strategies and all other users of estimates
+  *   MergeSubplans (4.2)      filters that differ between scans of the same rows. Scans that read
+  *                            different files are different rows, and are not merged
+  *   OptimizeMetadataOnlyQuery  partition filters of a V1 relation; AggregateFromStatistics serves
+  *                            these queries
+  * }}}
+  *
+  * No other rule of these versions looks at a filter over a scan. Push-down, inference and
+  * elimination of outer joins come before the scan is built; PropagateEmptyRelation, limits and
+  * one-row plans look at relations without rows and at row counts; the rules of adaptive execution
+  * (DynamicJoinSelection, skewed joins, AQEPropagateEmptyRelation) look at sizes of shuffles;
+  * partially clustered storage-partitioned joins look at estimated sizes, and a scan of tamis
+  * reports no partitioning.
+  *
+  * So for the first three a filter is left if such a rule can use it: the conf is on, the join may
+  * drop rows of the other side, and sizes may meet the thresholds. Sizes are only known once the
+  * files are chosen, so a [[FilterUse]] states the sizes for which the filter is left
+  * ([[UsedFilters]]).
+  */
+object KeepUsedFilters extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.KeepUsedFilters"
+  override protected def isOn(conf: SQLConf): Boolean =
+    conf.dynamicPartitionPruningEnabled || conf.runtimeFilterBloomFilterEnabled || usesStars(conf)
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan = {
+    val filters = filtersOf(plan)
+    if (filters.isEmpty) plan
+    else {
+      val uses = plan match {
+        case query: Subquery => ofSubquery(query.child) ++ ofJoins(plan)
+        case _               => ofJoins(plan)
+      }
+      if (uses.isEmpty) plan else noted(plan, uses)
+    }
+  }
+
+  /** A relation and a use of the filter over it. */
+  private type Use = (LogicalPlan, FilterUse)
+
+  private def noted(plan: LogicalPlan, uses: Seq[Use]): LogicalPlan = plan.transformDown {
+    case relation @ TamisRelation(table) =>
+      val own = uses.collect { case (r, use) if r eq relation => use }.distinct
+      if (own.isEmpty || own == table.purpose.filterUses) relation
+      else TamisRelation.of(table.scannedFor(table.purpose.copy(filterUses = own)), relation.output)
+  }
+
+  /** Relations under a filter that a rule may look for. */
+  private def filtersOf(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect {
+    case Filter(condition, relation @ TamisRelation(_))
+        if PlainConjuncts.of(condition).exists(!_.isInstanceOf[IsNotNull]) =>
+      relation
+  }
+
+  private def selectivelyFiltered(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect {
+    case Filter(condition, relation @ TamisRelation(_))
+        if PlainConjuncts.of(condition).exists(SeemsSelective(_)) =>
+      relation
+  }
+
+  // ---- joins ----
+
+  /** The side whose filter is looked for, the side that it may prune, and their keys. */
+  private final case class Pruning(
+      filtered: LogicalPlan,
+      pruned: LogicalPlan,
+      keys: Seq[(Expression, Expression)],
+      broadcastHint: Boolean
+  )
+
+  private def ofJoins(plan: LogicalPlan): Seq[Use] = {
+    val joins = plan.collect {
+      case join: Join if join.condition.nonEmpty => ofJoin(join)
+      case filter: Filter                        => ofSubqueries(filter)
+    }.flatten
+    val pruning = joins.flatMap(p => partitionPruning(p) ++ bloomFilter(p))
+    if (usesStars(conf) && plan.exists(_.isInstanceOf[Join]))
+      pruning ++ filtersOf(plan).map(_ -> FilterUse(-1, Long.MaxValue, anyPredicate = true))
+    else pruning
+  }
+
+  private def ofJoin(join: Join): Seq[Pruning] =
+    prunings(
+      join.left,
+      join.right,
+      keysOf(join.condition.toSeq, join.left, join.right),
+      join.joinType,
+      leftHint = InjectRuntimeFilter.hintToBroadcastLeft(join.hint),
+      rightHint = InjectRuntimeFilter.hintToBroadcastRight(join.hint)
+    )
+
+  /** IN and EXISTS become joins after this rule. Their subqueries are already built, so only the
+    * filters of the outer side can be left.
+    */
+  private def ofSubqueries(filter: Filter): Seq[Pruning] =
+    ExpressionWriter
+      .conjuncts(filter.condition)
+      .flatMap(SubqueryJoin.of(_, filter.child))
+      .filter(_.sides.left)
+      .flatMap { join =>
+        // the outer side's own filter is the same node
+        prunings(filter, join.plan, join.keys, LeftSemi, leftHint = false, rightHint = false)
+      }
+
+  private def prunings(
+      left: LogicalPlan,
+      right: LogicalPlan,
+      keys: Seq[(Expression, Expression)],
+      joinType: JoinType,
+      leftHint: Boolean,
+      rightHint: Boolean
+  ): Seq[Pruning] =
+    if (keys.isEmpty) Nil
+    else
+      (if (InjectRuntimeFilter.canPruneRight(joinType)) Seq(Pruning(left, right, keys, leftHint))
+       else Nil) ++
+        (if (InjectRuntimeFilter.canPruneLeft(joinType))
+           Seq(Pruning(right, left, keys.map(_.swap), rightHint))
+         else Nil)
+
+  private def keysOf(
+      conditions: Seq[Expression],
+      left: LogicalPlan,
+      right: LogicalPlan
+  ): Seq[(Expression, Expression)] = {
+    def isOf(e: Expression, plan: LogicalPlan) =
+      e.references.nonEmpty && e.references.subsetOf(plan.outputSet)
+    def sides(a: Expression, b: Expression) =
+      if (isOf(a, left) && isOf(b, right)) Some((a, b))
+      else if (isOf(b, left) && isOf(a, right)) Some((b, a))
+      else None
+    conditions.flatMap(ExpressionWriter.conjuncts).flatMap {
+      case EqualTo(a, b)       => sides(a, b)
+      case EqualNullSafe(a, b) => sides(a, b)
+      case _                   => None
+    }
+  }
+
+  // ---- PartitionPruning ----
+
+  private def partitionPruning(p: Pruning): Seq[Use] =
+    if (!conf.dynamicPartitionPruningEnabled) Nil
+    else {
+      val relations = selectivelyFiltered(p.filtered)
+      if (relations.isEmpty || !p.keys.exists { case (_, key) => isPrunable(key, p.pruned) }) Nil
+      else {
+        // keys come from a broadcast, or from a subquery of their own
+        val anySize = p.broadcastHint || !conf.dynamicPartitionPruningReuseBroadcastOnly
+        val atMost = if (anySize) Long.MaxValue else conf.autoBroadcastJoinThreshold
+        relations.map(r => r -> FilterUse(-1, bytesOfFiles(r, p.filtered, atMost)))
+      }
+    }
+
+  /** Whether run-time values of the key can prune a scan: those that
+    * PartitionPruning.getFilterableTableScan finds, and scans of tamis that are not built yet.
+    */
+  private def isPrunable(key: Expression, plan: LogicalPlan): Boolean =
+    InjectRuntimeFilter.findExpressionAndTrackLineageDown(key, plan).exists {
+      case (origin, relation: LogicalRelation) =>
+        relation.relation match {
+          case files: HadoopFsRelation => isOf(origin, files.partitionSchema.fieldNames.toSeq)
+          case _                       => false
+        }
+      case (origin, relation: HiveTableRelation) =>
+        isOf(origin, relation.partitionCols.map(_.name))
+      case (origin, relation @ TamisRelation(table)) =>
+        isOf(origin, table.relation.partitionSchema.fieldNames.toSeq) ||
+        isClustered(origin, relation, table, plan)
+      case (origin, relation: DataSourceV2ScanRelation) =>
+        val names = relation.scan match {
+          case scan: SupportsRuntimeFiltering   => scan.filterAttributes.toSeq
+          case scan: SupportsRuntimeV2Filtering => scan.filterAttributes.toSeq
+          case _                                => Nil
+        }
+        isOf(origin, names.map(_.fieldNames.mkString(".")))
+      case (_, _: DataSourceV2Relation) => true // another source: only its scan will know
+      case _                            => false
+    }
+
+  private def isOf(e: Expression, columns: Seq[String]): Boolean =
+    e.references.forall(a => columns.contains(a.name))
+
+  /** Whether the key is a column that TamisScan offers to Spark's dynamic pruning besides partition
+    * columns.
+    */
+  private def isClustered(
+      key: Expression,
+      relation: LogicalPlan,
+      table: TamisTable,
+      plan: LogicalPlan
+  ): Boolean = TamisConf.runtimeFiltersEnabled(conf) && key.isInstanceOf[Attribute] && {
+    val conjuncts = plan
+      .collectFirst { case Filter(c, below) if below eq relation => PlainConjuncts.of(c) }
+      .getOrElse(Nil)
+    ScanPlanner.hasChoice(table, conjuncts) &&
+    Clustering.of(table, conjuncts, Seq(key)).contains(true)
+  }
+
+  // ---- InjectRuntimeFilter ----
+
+  private def bloomFilter(p: Pruning): Seq[Use] =
+    if (!conf.runtimeFilterBloomFilterEnabled) Nil
+    else {
+      val relations = selectivelyFiltered(p.filtered).filter(isReached(_, p.filtered))
+      val worthIt = relations.nonEmpty && p.keys.exists { case (from, to) =>
+        UsedFilters.isSimple(from) && UsedFilters.isSimple(to) &&
+        InjectRuntimeFilter.findExpressionAndTrackLineageDown(to, p.pruned).isDefined
+      } && largestScan(p.pruned) >= conf.getConf(
+        SQLConf.RUNTIME_BLOOM_FILTER_APPLICATION_SIDE_SCAN_SIZE_THRESHOLD
+      )
+      if (worthIt) relations.map(r => r -> bloomFilterOf(r, p.filtered, mayShuffle(p.pruned)))
+      else Nil
+    }
+
+  /** The use of the filter for a Bloom filter. Spark creates one where rows are shuffled: by this
+    * join, or on the side that is pruned. Below another join the size of the filtered side is not
+    * known.
+    */
+  private def bloomFilterOf(
+      relation: LogicalPlan,
+      filtered: LogicalPlan,
+      shuffles: Boolean
+  ): FilterUse = {
+    val below =
+      if (shuffles || !isChain(filtered, relation)) -1L
+      else bytesOfFiles(relation, filtered, conf.autoBroadcastJoinThreshold)
+    // with estimates of rows, a small side may have large files
+    val above = if (estimatesRows) -1L else below
+    val upTo = bytesOfFiles(relation, filtered, conf.runtimeFilterCreationSideThreshold)
+    FilterUse(above, upTo, simpleOnly = true)
+  }
+
+  private def isReached(relation: LogicalPlan, plan: LogicalPlan): Boolean =
+    (plan eq relation) || (plan match {
+      case _: Project | _: Filter | _: Join => plan.children.exists(isReached(relation, _))
+      case _                                => false
+    })
+
+  private def mayShuffle(plan: LogicalPlan): Boolean = plan.exists {
+    case _: Join | _: Aggregate | _: Window => true
+    case _                                  => false
+  }
+
+  /** The size in bytes of the largest scan. For scans that were not built yet this is an upper
+    * bound, because pruning may make them smaller.
+    */
+  private def largestScan(plan: LogicalPlan): BigInt =
+    plan
+      .collectLeaves()
+      .map {
+        case TamisRelation(table)    => BigInt(table.relation.sizeInBytes)
+        case _: DataSourceV2Relation => BigInt(Long.MaxValue)
+        case leaf                    => Try(leaf.stats.sizeInBytes).getOrElse(BigInt(Long.MaxValue))
+      }
+      .max
+
+  // ---- sizes ----
+
+  /** The maximum size of a relation's files, in bytes, for which a side can have at most `size`
+    * bytes. Projections above the relation reduce the size of the side in proportion to Spark's
+    * estimate of the row size. If there is more than projections and filters, or if Spark estimates
+    * rows, the limit is not known.
+    */
+  private def bytesOfFiles(relation: LogicalPlan, side: LogicalPlan, size: Long): Long =
+    if (size < 0) -1
+    else if (estimatesRows || !isChain(side, relation)) Long.MaxValue
+    else {
+      val part = rowSize(side.output) / rowSize(relation.output)
+      math.min(size / part, Long.MaxValue.toDouble).toLong
+    }
+
+  private def isChain(plan: LogicalPlan, relation: LogicalPlan): Boolean =
+    (plan eq relation) || (plan match {
+      case _: Project | _: Filter => isChain(plan.children.head, relation)
+      case _                      => false
+    })
+
+  private def rowSize(output: Seq[Attribute]): Double =
+    8.0 + output.map(_.dataType.defaultSize).sum
+
+  private def estimatesRows: Boolean = conf.cboEnabled
+
+  private def usesStars(conf: SQLConf): Boolean =
+    conf.cboEnabled && conf.joinReorderEnabled && conf.joinReorderDPStarFilter
+
+  // ---- subqueries ----
+
+  /** A subquery of IN or EXISTS becomes a side of a join later, and the other side is not known
+    * here. Subqueries are optimized on their own, so this may as well be a scalar subquery: those
+    * that return a single row are treated as such.
+    */
+  private def ofSubquery(plan: LogicalPlan): Seq[Use] =
+    if (isOneRow(plan)) Nil
+    else
+      selectivelyFiltered(plan).flatMap { relation =>
+        val anySize = !conf.dynamicPartitionPruningReuseBroadcastOnly
+        val atMost = if (anySize) Long.MaxValue else conf.autoBroadcastJoinThreshold
+        val pruning =
+          if (conf.dynamicPartitionPruningEnabled)
+            Seq(FilterUse(-1, bytesOfFiles(relation, plan, atMost)))
+          else Nil
+        val bloom =
+          if (conf.runtimeFilterBloomFilterEnabled && isReached(relation, plan))
+            Seq(bloomFilterOf(relation, plan, shuffles = true))
+          else Nil
+        (pruning ++ bloom).map(relation -> _)
+      }
+
+  private def isOneRow(plan: LogicalPlan): Boolean = plan match {
+    case a: Aggregate           => a.groupingExpressions.isEmpty
+    case _: Project | _: Filter => isOneRow(plan.children.head)
+    case _                      => false
+  }
+}

@@ -1,0 +1,127 @@
+package io.tamis.rules.filters
+
+import io.tamis.conf.TamisConf
+import io.tamis.planning.{FileSelection, GoalAnswer, ScanConstraints, ScanPlanner}
+import io.tamis.rules.goals.{GoalRule, ScanBelow}
+import io.tamis.rules.relations.TamisRelation
+import io.tamis.wire.{ExpressionWriter, GoalReader, SplitGoal}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{BinaryType, StringType}
+
+/** Splits a scan in two, so that the files whose rows all satisfy the filter are scanned without
+  * it, if the filter is expensive or needs a column that nothing else needs:
+  * {{{
+  *   Project(list, Filter(f, files))
+  *   Union(Project(list, Filter(f, matching files)), Project(list, Filter(f, the other files)))
+  * }}}
+  * Each file is in one of the branches. In the first branch the filter is exact, so Spark's
+  * push-down removes it together with the columns that only it needs. If the scan's own question
+  * fails to prove it again, the filter stays, and is true for every row.
+  *
+  * The Union has the attributes of its first child, which the plan above refers to; the second
+  * child has fresh ones, as required for a Union.
+  *
+  * The rule applies only below an Aggregate, which accepts the rows in any order, and only if
+  * nothing in the plan depends on the order or the position of rows. It does not apply below a
+  * LIMIT, which may stop early, nor to partitioned tables beside a Join, whose partitions Spark
+  * prunes at run time.
+  */
+object SplitResidual extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.SplitResidual"
+  override protected def isOn(conf: SQLConf): Boolean = TamisConf.residualSplitEnabled(conf)
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan =
+    if (plan.isStreaming || plan.exists(isInTheWay)) plan
+    else {
+      val joins = plan.exists(_.isInstanceOf[Join])
+      plan.transformDown { case a: Aggregate => a.mapChildren(below(_, joins)) }
+    }
+
+  private def isInTheWay(node: LogicalPlan): Boolean = node match {
+    case _: Command => true
+    case _          => node.expressions.exists(!_.deterministic)
+  }
+
+  private def below(plan: LogicalPlan, joins: Boolean): LogicalPlan = plan match {
+    case _: LocalLimit | _: GlobalLimit | _: Tail | _: Offset | _: Aggregate => plan
+    // elsewhere a Filter has no Project above it only if all columns are needed
+    case p @ Project(_, Filter(_, TamisRelation(table)))
+        if table.purpose.within.isEmpty && table.purpose.implied.isEmpty &&
+          !(joins && table.relation.partitionSchema.nonEmpty) =>
+      ScanBelow.unapply(p).fold(plan)(split(p, _))
+    case other => other.mapChildren(below(_, joins))
+  }
+
+  private def split(project: Project, scan: ScanBelow): LogicalPlan = {
+    val needed = AttributeSet.fromAttributeSets(project.projectList.map(_.references))
+    val freed = AttributeSet.fromAttributeSets(scan.conjuncts.map(_.references)) -- needed
+    if (!freed.exists(isLong) && !scan.conjuncts.exists(isDear)) project
+    else if (!ScanPlanner.hasChoice(scan.table, scan.conjuncts)) project
+    else {
+      val goal = SplitGoal(
+        freed.toSeq.map(a => ExpressionWriter.typeName(a.dataType)),
+        needed.size,
+        TamisConf.residualSplitMinSavedMs(conf)
+      )
+      ScanPlanner.ask(scan.table, scan.conjuncts, goal).toOption.fold[LogicalPlan](project) {
+        goalAnswer =>
+          GoalReader.files(goalAnswer.answer, goalAnswer.asked.listing.size) match {
+            case Right(matching) => inTwo(project, scan, goalAnswer, matching)
+            // nothing can be gained, so no goal is shown
+            case Left(reason) if reason.code == "SPLIT_NOT_NEEDED" => project
+            case Left(reason) => scan.scannedFor(project, Text, Some(reason), None)
+          }
+      }
+    }
+  }
+
+  private val Text = "filter only files that need it"
+
+  /** Whether a scan with this purpose is one of the two parts of a split scan. */
+  private[tamis] def isPart(purpose: ScanConstraints): Boolean =
+    purpose.goals.exists(g => g.text == Text && g.reason.isEmpty)
+
+  private def inTwo(
+      project: Project,
+      scan: ScanBelow,
+      goalAnswer: GoalAnswer,
+      matching: java.util.BitSet
+  ): LogicalPlan = {
+    val listing = goalAnswer.asked.listing
+    val others = goalAnswer.answer.kept.clone().asInstanceOf[java.util.BitSet]
+    others.and(goalAnswer.asked.ordinals)
+    others.andNot(matching)
+    val first = scan.scannedFor(project, Text, None, Some(FileSelection.of(listing, matching)))
+    val second = scan.scannedFor(project, Text, None, Some(FileSelection.of(listing, others)))
+    Union(first, fresh(second))
+  }
+
+  /** The same plan with fresh attributes. */
+  private def fresh(plan: LogicalPlan): LogicalPlan = plan match {
+    case Project(list, Filter(condition, relation @ TamisRelation(table))) =>
+      val output = relation.output.map(_.newInstance())
+      val renewed = AttributeMap(relation.output.zip(output))
+      def over[E <: Expression](e: E): E =
+        e.transform { case a: Attribute => renewed.getOrElse(a, a) }.asInstanceOf[E]
+      val projected = list.map {
+        case a: Alias => over(a).newInstance()
+        case other    => over(other)
+      }
+      Project(projected, Filter(over(condition), TamisRelation.of(table, output)))
+    case other => other
+  }
+
+  private def isLong(a: Attribute): Boolean = a.dataType match {
+    case _: StringType | BinaryType => true
+    case _                          => false
+  }
+
+  /** Whether the expression computes anything other than comparisons of values. */
+  private def isDear(e: Expression): Boolean = e.exists {
+    case _: Attribute | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not => false
+    case _: IsNull | _: IsNotNull | _: In | _: InSet | _: GetStructField | _: Cast => false
+    case _                                                                         => true
+  }
+}

@@ -1,0 +1,67 @@
+package io.tamis.rules.goals
+
+import io.tamis.conf.TamisConf
+import io.tamis.planning.{FileSelection, ScanPlanner}
+import io.tamis.wire.{AnsweredAggregates, GoalReader}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.internal.SQLConf
+
+/** Answers COUNT, MIN and MAX over a scan from statistics for files whose rows all satisfy the
+  * filters. Only the other files are read.
+  *
+  * Spark's own rule for this, SupportsPushDownAggregates, is not used: it works for all files of a
+  * scan or for none, and over no file it answers COUNT with NULL (seen on 4.1).
+  */
+object AggregateFromStatistics extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.AggregateFromStatistics"
+  override protected def isOn(conf: SQLConf): Boolean = TamisConf.aggregatesEnabled(conf)
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {
+    case StatisticsAggregate(wanted) => answered(wanted)
+  }
+
+  private def answered(wanted: StatisticsAggregate): LogicalPlan = {
+    var numbers: Option[GroupNumbers] = None
+    val reply = ScanPlanner.askOf(wanted.scan.table, wanted.scan.conjuncts) { listing =>
+      if (!wanted.isGlobal) numbers = Some(wanted.numbersIn(listing))
+      wanted.goal(numbers)
+    }
+    reply.flatMap { goalAnswer =>
+      val listing = goalAnswer.asked.listing
+      val types = wanted.functions.map(_.dataType)
+      GoalReader.aggregates(goalAnswer.answer, listing.size, types).map(listing -> _)
+    } match {
+      case Left(reason) =>
+        wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)
+      case Right((listing, answer)) =>
+        val rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
+        if (answer.files.isEmpty) {
+          val whole = rewrite.answered
+          whole.setTagValue(Answered, AnsweredByStatistics(wanted, answer))
+          whole
+        } else
+          wanted.scan.scannedFor(
+            rewrite.withRest,
+            s"${wanted.text}: ${answer.text}",
+            None,
+            Some(FileSelection.of(listing, answer.files))
+          )
+    }
+  }
+
+  /** Tag of the plan that replaces an aggregate for which no file has to be read. */
+  val Answered: TreeNodeTag[AnsweredByStatistics] = TreeNodeTag("io.tamis.answered")
+}
+
+/** An aggregate whose scan is no longer in the plan, for explanations.
+  *
+  * @param files
+  *   how many files statistics answered for
+  */
+final case class AnsweredByStatistics(table: String, text: String, files: Int)
+
+object AnsweredByStatistics {
+  def apply(wanted: StatisticsAggregate, answer: AnsweredAggregates): AnsweredByStatistics =
+    AnsweredByStatistics(wanted.scan.table.name(), wanted.text, answer.covered)
+}

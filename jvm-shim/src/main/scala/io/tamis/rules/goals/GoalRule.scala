@@ -1,0 +1,45 @@
+package io.tamis.rules.goals
+
+import io.tamis.bridge.Warnings
+import io.tamis.conf.TamisConf
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNode
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.internal.SQLConf
+
+/** A rule that chooses files by what a plan does with the rows of a scan. If it fails, the plan
+  * stays unchanged.
+  */
+abstract class GoalRule extends NeverFails[LogicalPlan] {
+  protected def isOn(conf: SQLConf): Boolean
+
+  final override protected def isAsked: Boolean = TamisConf.enabled(conf) && isOn(conf)
+}
+
+/** The same for a physical plan. Always on: it only handles what earlier rules have added. */
+abstract class GoalPhysicalRule extends NeverFails[SparkPlan] {
+  final override protected def isAsked: Boolean = true
+}
+
+abstract class NeverFails[Plan <: TreeNode[Plan]] extends Rule[Plan] {
+  protected def isAsked: Boolean
+  protected def rewritten(plan: Plan): Plan
+
+  final override def apply(plan: Plan): Plan =
+    if (!isAsked) plan
+    else
+      try rewritten(plan)
+      catch {
+        // a LinkageError: the internals of this Spark differ from those that the jar was built for
+        case e @ (NonFatal(_) | _: LinkageError) =>
+          Warnings.once(
+            s"rule:$ruleName:${e.getClass.getName}",
+            s"$ruleName failed (${e.getMessage}). The query runs without this rule.",
+            e
+          )
+          plan
+      }
+}

@@ -1,0 +1,92 @@
+package io.tamis.rules.goals
+
+import io.tamis.planning.{FileSelection, GoalOutcome, ScanPlanner}
+import io.tamis.rules.filters.PlainConjuncts
+import io.tamis.rules.relations.TamisRelation
+import io.tamis.scan.TamisTable
+import io.tamis.wire.{ExpressionWriter, Goal, GoalReader, Reason}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+
+/** One scan of tamis under projections, with at most one filter, which lies directly on the scan.
+  *
+  * The conjuncts of that filter alone decide which rows of the files are returned, and they are
+  * what Spark hands to the scan's builder. A conjunct that is not deterministic or has a subquery
+  * is not handed over, so a plan with one does not match.
+  *
+  * @param outputs
+  *   each attribute of the top plan, as an expression over the attributes of the relation
+  */
+final case class ScanBelow(
+    relation: LogicalPlan,
+    table: TamisTable,
+    conjuncts: Seq[Expression],
+    outputs: Map[ExprId, Expression]
+) {
+
+  /** An expression of the top plan, over the attributes of the relation. */
+  def atScan(e: Expression): Expression = e.transform { case a: Attribute =>
+    outputs.getOrElse(a.exprId, a)
+  }
+
+  /** The plan, which contains this scan, with the scan confined to the files that serve a goal. */
+  def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
+    ScanPlanner
+      .ask(table, conjuncts, goal)
+      .flatMap { goalAnswer =>
+        val listing = goalAnswer.asked.listing
+        GoalReader.files(goalAnswer.answer, listing.size).map(FileSelection.of(listing, _))
+      } match {
+      case Right(files) => scannedFor(plan, text, None, Some(files))
+      case Left(reason) => scannedFor(plan, text, Some(reason), None)
+    }
+
+  /** The plan with the scan confined to these files; None: to the same files as before. */
+  def scannedFor(
+      plan: LogicalPlan,
+      text: String,
+      reason: Option[Reason],
+      files: Option[FileSelection],
+      implied: Seq[Expression] = Nil
+  ): LogicalPlan = {
+    val purpose = table.purpose
+      .withGoal(GoalOutcome(text, reason))
+      .copy(
+        within = files.orElse(table.purpose.within),
+        implied = table.purpose.implied ++ implied
+      )
+    plan.transformDown {
+      case r if r eq relation => TamisRelation.of(table.scannedFor(purpose), relation.output)
+    }
+  }
+}
+
+object ScanBelow {
+
+  def unapply(plan: LogicalPlan): Option[ScanBelow] = plan match {
+    case Project(list, child) if list.forall(PlainConjuncts.isPlain) =>
+      unapply(child).map { below =>
+        val outputs = list.map {
+          case a: Alias => a.exprId -> below.atScan(a.child)
+          case other    => other.exprId -> below.atScan(other)
+        }
+        below.copy(outputs = outputs.toMap)
+      }
+    case Filter(condition, relation @ TamisRelation(table)) if PlainConjuncts.isPlain(condition) =>
+      Some(scan(relation, table, ExpressionWriter.conjuncts(condition)))
+    case relation @ TamisRelation(table) => Some(scan(relation, table, Nil))
+    case _                               => None
+  }
+
+  private def scan(
+      relation: LogicalPlan,
+      table: TamisTable,
+      conjuncts: Seq[Expression]
+  ): ScanBelow =
+    ScanBelow(
+      relation,
+      table,
+      conjuncts,
+      relation.output.map(a => a.exprId -> (a: Expression)).toMap
+    )
+}

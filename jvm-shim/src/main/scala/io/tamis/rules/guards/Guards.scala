@@ -1,0 +1,262 @@
+package io.tamis.rules.guards
+
+import io.tamis.bridge.Warnings
+import io.tamis.conf.TamisConf
+import io.tamis.listing.PartitionPredicate
+import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, ScanPlanner, SwappedFiles}
+import io.tamis.rules.filters.SplitResidual
+import io.tamis.rules.relations.{Eligibility, SwapFileIndex, TamisScanRelation}
+import io.tamis.wire.PredicateParser
+import java.util.Locale
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, IsNotNull}
+import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  HadoopFsRelation,
+  LogicalRelation
+}
+import org.apache.spark.sql.internal.SQLConf
+
+/** A query that a guard refuses. PySpark raises it as UnsupportedOperationException. */
+final class QueryRefused(message: String) extends UnsupportedOperationException(message)
+
+/** Refuses queries, depending on the decisions about their scans, if a conf requires it:
+  *
+  *   - `spark.tamis.requireFilter`: scans of these tables must leave out some file or row group;
+  *   - `spark.tamis.assertPruned`: these conjuncts must prune in every query that has them.
+  *
+  * It is a strategy that plans nothing: it sees every logical plan, including subqueries and cached
+  * plans, after all scans were built. Any other failure in this class does not stop the query.
+  */
+final class Guards(session: SparkSession) extends SparkStrategy {
+  private val classic = session.asInstanceOf[ClassicSession]
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+    val conf = SQLConf.get
+    val (tables, asserted) = (TamisConf.requireFilter(conf), TamisConf.assertPruned(conf))
+    val guarded = tables.nonEmpty || asserted.nonEmpty
+    if (guarded && TamisConf.enabled(conf) && TamisConf.mode(conf) == "apply")
+      try {
+        if (tables.nonEmpty) new RequiredFilter(classic, tables).check(plan)
+        if (asserted.nonEmpty) plan.foreach(AssertedPruning.check(classic, _, asserted))
+        GuardNames.check(classic, plan, tables, asserted)
+      } catch {
+        case refused: QueryRefused               => throw refused
+        case e @ (NonFatal(_) | _: LinkageError) =>
+          Warnings.once(
+            s"guards:${e.getClass.getName}",
+            s"a guard could not be applied (${e.getMessage}). The query runs.",
+            e
+          )
+      }
+    Nil
+  }
+}
+
+/** Matches a scan with a decision, whether tamis or Spark reads its files. */
+private[tamis] object DecidedScan {
+  def unapply(node: LogicalPlan): Option[(PlannedFiles, Decision)] = node match {
+    case TamisScanRelation(scan)   => Some((scan.table, scan.decision))
+    case relation: LogicalRelation =>
+      relation.relation match {
+        case SwapFileIndex(index) => Some((index.files, index.decision))
+        case _                    => None
+      }
+    case _ => None
+  }
+}
+
+/** A table as written in `spark.tamis.requireFilter`: its name in the catalog, with or without the
+  * database, or the path of one of its directories.
+  */
+private[tamis] final case class GuardedTable(written: String) {
+  val isEvery: Boolean = written == "*"
+  val isPath: Boolean = written.contains("/")
+  private val lower = written.toLowerCase(Locale.ROOT)
+
+  def names(session: ClassicSession, files: PlannedFiles): Boolean = isEvery || {
+    val name = files.catalogTable.map(_.identifier.unquotedString.toLowerCase(Locale.ROOT))
+    name.exists(n => n == lower || n.endsWith("." + lower)) ||
+    (isPath && {
+      val spellings = Seq(Some(new Path(written)), qualified(session)).flatten.map(_.toString).toSet
+      files.relation.location.rootPaths.exists(p => spellings(p.toString))
+    })
+  }
+
+  /** The path with its scheme and authority; None if its file system is not known. */
+  def qualified(session: ClassicSession): Option[Path] = Try {
+    val path = new Path(written)
+    path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path)
+  }.toOption
+}
+
+private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]) {
+  private val tables = guarded.map(GuardedTable(_))
+
+  def check(plan: LogicalPlan): Unit = {
+    val scans = plan.collect { case DecidedScan(table, decision) => (table, decision) }
+    plan.foreach {
+      case DecidedScan(table, decision) =>
+        // the answer of a planner that is not available is unknown
+        if (decision.fallback.isEmpty && isGuarded(table) && !readsAPart(table, decision, scans))
+          refuse(table.name(), decision)
+      case relation: LogicalRelation if Eligibility.swapRefusal(relation).isEmpty =>
+        val files = relation.relation.asInstanceOf[HadoopFsRelation]
+        val table = SwappedFiles(files.sparkSession, files, relation.catalogTable)
+        if (isGuarded(table)) refuse(table.name(), ScanPlanner.everything(table))
+      case _ => ()
+    }
+  }
+
+  private def isGuarded(table: PlannedFiles): Boolean = tables.exists(_.names(session, table))
+
+  /** Whether some file or row group of the table is not read: because of a predicate, or because
+    * rules confined the scan (LIMIT, join keys, statistics that answer an aggregate).
+    */
+  private def readsAPart(
+      table: PlannedFiles,
+      decision: Decision,
+      scans: Seq[(PlannedFiles, Decision)]
+  ): Boolean = {
+    val kept = decision.kept
+    kept.count == 0 || !kept.ranges.isEmpty ||
+    allOf(table, decision, scans).cardinality < kept.listing.size ||
+    leavesOutPartitions(table, decision) || hasNoChoice(decision)
+  }
+
+  /** The files that the scan reads, plus those of its twin if SplitResidual split a scan in two:
+    * together they may read the whole table.
+    */
+  private def allOf(
+      table: PlannedFiles,
+      decision: Decision,
+      scans: Seq[(PlannedFiles, Decision)]
+  ): java.util.BitSet = {
+    val files = decision.kept.ordinals
+    if (SplitResidual.isPart(table.purpose))
+      scans.foreach { case (other, its) =>
+        val isTwin = SplitResidual.isPart(other.purpose) &&
+          (its.kept.listing eq decision.kept.listing) &&
+          its.conjuncts.map(_.sql).toSet == decision.conjuncts.map(_.sql).toSet
+        if (isTwin) files.or(its.kept.ordinals)
+      }
+    files
+  }
+
+  /** Whether partitions were left out. The metastore lists only the partitions that match; the
+    * names of all partitions are enough to know whether there are others.
+    */
+  private def leavesOutPartitions(table: PlannedFiles, decision: Decision): Boolean =
+    (table.relation.location, table.catalogTable) match {
+      case (_: CatalogFileIndex, Some(metadata)) =>
+        val schema = table.relation.partitionSchema
+        decision.conjuncts.exists { c =>
+          isPredicate(c) && PartitionPredicate.isPartitionOnly(c.expression, schema)
+        } && {
+          val every = session.sessionState.catalog.listPartitionNames(metadata.identifier).size
+          decision.kept.listing.groups.size < every
+        }
+      case _ => false
+    }
+
+  /** Whether the table has one file and one row group, so that no predicate can leave out a part.
+    * In that case it is enough if a predicate can be checked against statistics and is not true for
+    * every row.
+    */
+  private def hasNoChoice(decision: Decision): Boolean =
+    decision.kept.listing.size == 1 &&
+      decision.rowGroups.flatMap(_.total).forall(_ <= 1) &&
+      decision.conjuncts.exists(c => c.pushdown == "inexact" && isPredicate(c))
+
+  /** Spark infers IS NOT NULL from every comparison and join, so it does not count. */
+  private def isPredicate(c: Conjunct): Boolean = !c.expression.isInstanceOf[IsNotNull]
+
+  private def refuse(name: String, decision: Decision): Nothing = {
+    val files = decision.kept.listing.size
+    val tried = decision.conjuncts.filter(isPredicate).map { c =>
+      val why = c.reason.map(_.sentence).getOrElse("it is true for every row")
+      s"${c.sql} (it rules out none of the $files files: $why)"
+    }
+    throw new QueryRefused(
+      s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), but " +
+        (if (tried.isEmpty)
+           "has none. Add a filter on a column by which its files are clustered or " +
+             "partitioned"
+         else s"has only ${tried.mkString(", ")}") +
+        ". To read the whole table, clear spark.tamis.requireFilter for this query."
+    )
+  }
+}
+
+private object AssertedPruning {
+  def check(session: ClassicSession, node: LogicalPlan, asserted: Seq[String]): Unit = node match {
+    case DecidedScan(table, decision) if decision.conjuncts.nonEmpty =>
+      val named = asserted.flatMap(text => matching(session, text, decision).map(text -> _))
+      if (named.nonEmpty) {
+        val pruned = prunedAlone(table, decision)
+        named.foreach { case (text, c) =>
+          val (files, total) = pruned(c)
+          if (files.forall(_ == 0) && total > 0) refuse(table.name(), text, c, decision, total)
+        }
+      }
+    case _ => ()
+  }
+
+  private def matching(session: ClassicSession, text: String, decision: Decision): Seq[Conjunct] = {
+    val columns = decision.conjuncts.flatMap(_.expression.references.toSeq)
+    val read =
+      try PredicateParser.over(session, text, AttributeSet(columns).toSeq)
+      catch {
+        case e: ParseException =>
+          throw new QueryRefused(
+            s"tamis: spark.tamis.assertPruned: '$text' is not valid SQL: ${e.getMessage}"
+          )
+      }
+    read match {
+      case PredicateParser.OfOtherColumns    => Nil
+      case PredicateParser.AColumn(column)   => decision.conjuncts.filter(isAbout(_, column))
+      case PredicateParser.Predicates(parts) =>
+        decision.conjuncts.filter(c => parts.exists(_.semanticEquals(c.expression)))
+    }
+  }
+
+  /** IS NOT NULL does not count: it is inferred, and prunes what others prune. */
+  private def isAbout(c: Conjunct, column: Expression): Boolean =
+    !c.expression.isInstanceOf[IsNotNull] && c.expression.exists(_.semanticEquals(column))
+
+  /** For each conjunct, the number of files that it prunes on its own (None: not known), and the
+    * number of all files.
+    */
+  private def prunedAlone(
+      table: PlannedFiles,
+      decision: Decision
+  ): Map[Conjunct, (Option[Long], Int)] = {
+    val detail = new ScanDetail(table, decision)
+    val answer = detail.effects()
+    decision.conjuncts.zipWithIndex.map { case (c, i) =>
+      c -> (answer.toOption.flatMap(_.outcomes(i).prunedFiles), detail.listing.size)
+    }.toMap
+  }
+
+  private def refuse(
+      name: String,
+      text: String,
+      c: Conjunct,
+      decision: Decision,
+      files: Int
+  ): Nothing = throw new QueryRefused(
+    s"tamis: ${c.sql} pruned none of the $files files of $name, and spark.tamis.assertPruned names " +
+      s"$text. " + decision.fallback
+        .orElse(c.reason.map(_.sentence))
+        .getOrElse("Every file may hold a row that passes") + "."
+  )
+}

@@ -1,0 +1,94 @@
+package io.tamis.rules.joins
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** The sides of a join from which rows without a match may be left out: PruneForJoins has the
+  * proof.
+  */
+final case class JoinSides(left: Boolean, right: Boolean) {
+  def any: Boolean = left || right
+}
+
+object JoinSides {
+  val both: JoinSides = JoinSides(left = true, right = true)
+  val onlyRight: JoinSides = JoinSides(left = false, right = true)
+
+  def of(joinType: JoinType): JoinSides = joinType match {
+    case Inner | Cross | LeftSemi => both
+    case LeftOuter | LeftAnti     => onlyRight
+    case RightOuter               => JoinSides(left = true, right = false)
+    case _                        => JoinSides(left = false, right = false)
+  }
+}
+
+/** Extracts the keys that a conjunct equates. */
+object JoinKeys {
+
+  /** The key of the left side and that of the right side; None if the conjunct is not an equality
+    * of both.
+    */
+  def of(
+      conjunct: Expression,
+      left: LogicalPlan,
+      right: LogicalPlan
+  ): Option[(Expression, Expression)] =
+    conjunct match {
+      case EqualTo(a, b)
+          if a.dataType == b.dataType && KeyLineage.isKey(a) && KeyLineage.isKey(b) =>
+        if (isOf(a, left) && isOf(b, right)) Some((a, b))
+        else if (isOf(b, left) && isOf(a, right)) Some((b, a))
+        else None
+      case _ => None
+    }
+
+  private def isOf(key: Expression, plan: LogicalPlan): Boolean =
+    key.references.subsetOf(plan.outputSet)
+}
+
+/** IN (SELECT …), EXISTS or NOT EXISTS, which Spark turns into a join later.
+  *
+  * @param plan
+  *   the right side, already optimized
+  * @param over
+  *   the conjunct with another right side of the same output
+  */
+final case class SubqueryJoin(
+    plan: LogicalPlan,
+    keys: Seq[(Expression, Expression)],
+    sides: JoinSides,
+    over: LogicalPlan => Expression
+)
+
+object SubqueryJoin {
+
+  /** None if the conjunct is not one of these, or equates no keys. */
+  def of(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
+    candidate(conjunct, child).filter(_.keys.nonEmpty)
+
+  private def candidate(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
+    conjunct match {
+      case in @ InSubquery(values, query) if values.size <= query.plan.output.size =>
+        val equated = values.zip(query.plan.output).map { case (v, o) => EqualTo(v, o) }
+        val keys = keysOf(equated ++ query.joinCond, child, query.plan)
+        def over(plan: LogicalPlan) = in.copy(query = query.withNewPlan(plan))
+        Some(SubqueryJoin(query.plan, keys, JoinSides.both, over))
+      case e: Exists =>
+        val keys = keysOf(e.joinCond, child, e.plan)
+        Some(SubqueryJoin(e.plan, keys, JoinSides.both, e.withNewPlan(_)))
+      case Not(e: Exists) =>
+        val keys = keysOf(e.joinCond, child, e.plan)
+        Some(SubqueryJoin(e.plan, keys, JoinSides.onlyRight, p => Not(e.withNewPlan(p))))
+      case _ => None
+    }
+
+  private def keysOf(
+      conjuncts: Seq[Expression],
+      left: LogicalPlan,
+      right: LogicalPlan
+  ): Seq[(Expression, Expression)] =
+    conjuncts
+      .flatMap(io.tamis.wire.ExpressionWriter.conjuncts)
+      .flatMap(JoinKeys.of(_, left, right))
+}

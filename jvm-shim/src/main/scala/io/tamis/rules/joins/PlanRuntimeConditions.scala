@@ -1,0 +1,88 @@
+package io.tamis.rules.joins
+
+import io.tamis.rules.goals.GoalPhysicalRule
+import io.tamis.runtime.{Awaited, KeyMembership, RuntimeCondition, RuntimeFilterExec}
+import io.tamis.scan.TamisScan
+import io.tamis.wire.ExpressionWriter
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  AttributeReference,
+  DynamicPruning,
+  DynamicPruningExpression,
+  ExprId,
+  Expression,
+  Literal
+}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{
+  ColumnarRule,
+  FilterExec,
+  InSubqueryExec,
+  ScalarSubquery,
+  SparkPlan
+}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+/** Puts conditions over planned subqueries into the form in which Spark hands them to a scan.
+  *
+  * It is a columnar rule although it does not change columns: such rules see every physical plan
+  * after its subqueries were planned, with adaptive execution (each stage) and without.
+  *
+  *   - A [[RuntimeCondition]] becomes the IN that brings its value to the scan.
+  *   - So does Spark's own dynamic pruning of `CAST(column) IN (keys)`, which it plans if the sides
+  *     of a join have different types, and then cannot translate for a scan.
+  *   - Dynamic pruning in a filter is removed. Spark pushes it through a UNION ALL to all branches,
+  *     and leaves it in a filter above a V1 scan that does not take it, such as one of ORC. Outside
+  *     of generated code that filter fails: "dynamicpruning has not finished" (seen on 4.1.3, also
+  *     for a union with a partition column of Spark's own scan). Pruning only saves reading.
+  */
+object PlanRuntimeConditions extends GoalPhysicalRule {
+  override val ruleName: String = "io.tamis.rules.PlanRuntimeConditions"
+
+  override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case scan: BatchScanExec if scan.runtimeFilters.nonEmpty && scan.scan.isInstanceOf[TamisScan] =>
+      scan.transformExpressionsDown {
+        case RuntimeCondition(condition) => ofScalar(condition)
+        case DynamicPruningExpression(in: InSubqueryExec)
+            if !in.isInstanceOf[RuntimeFilterExec] && !in.child.isInstanceOf[AttributeReference] =>
+          DynamicPruningExpression(ofList(in).getOrElse(in))
+      }
+    case filter @ FilterExec(condition, child)
+        if condition.exists(_.isInstanceOf[DynamicPruning]) =>
+      ExpressionWriter
+        .conjuncts(condition)
+        .filterNot(_.isInstanceOf[DynamicPruning])
+        .reduceLeftOption(And(_, _))
+        .fold(child)(rest => filter.copy(condition = rest))
+  }
+
+  private def ofScalar(condition: Expression): Expression = {
+    val subqueries = condition.collect { case s: ScalarSubquery => s }
+    val inSubquery = for {
+      subquery <- subqueries.headOption
+      if subqueries.forall(s => s.exprId == subquery.exprId || s.plan == subquery.plan)
+      column <- condition.references.headOption
+    } yield {
+      val awaiting = condition.transform { case s: ScalarSubquery =>
+        Awaited(s.dataType, isList = false)
+      }
+      new RuntimeFilterExec(column, subquery.plan, subquery.exprId, byName(awaiting))
+    }
+    DynamicPruningExpression(inSubquery.getOrElse(Literal.TrueLiteral))
+  }
+
+  private def ofList(in: InSubqueryExec): Option[Expression] =
+    in.child.references.headOption.filter(_ => in.plan.output.size == 1).map { column =>
+      val condition = KeyMembership(in.child, Awaited(in.child.dataType, isList = true))
+      new RuntimeFilterExec(column, in.plan, in.exprId, byName(condition))
+    }
+
+  /** The expression without attribute ids, so that the same conditions of two scans are equal. */
+  private def byName(e: Expression): Expression = e.transform { case a: AttributeReference =>
+    AttributeReference(a.name, a.dataType, a.nullable, a.metadata)(ExprId(0), Nil)
+  }
+}
+
+object RuntimeConditionsRule extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = PlanRuntimeConditions
+}

@@ -1,0 +1,122 @@
+package io.tamis.rules.joins
+
+import io.tamis.conf.TamisConf
+import io.tamis.planning.Clustering
+import io.tamis.rules.filters.PlainConjuncts
+import io.tamis.rules.goals.GoalRule
+import io.tamis.rules.relations.TamisRelation
+import io.tamis.runtime.RuntimeCondition
+import io.tamis.scan.TamisTable
+import io.tamis.wire.ExpressionWriter
+import org.apache.spark.sql.catalyst.expressions.{
+  And,
+  Expression,
+  ScalarSubquery,
+  SubqueryExpression
+}
+import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Gives scans conditions whose values are known when the query runs. What they rule out is not
+  * read; every filter and every join stays.
+  *
+  *   - `k > (SELECT …)`: a row that the filter drops does not have to be read. The subquery is the
+  *     same one, and runs once.
+  *   - l.k = r.k in a join: the keys of r, if no broadcast of r provides them (RuntimeKeys).
+  *     PruneForJoins proves where rows without a match may be left out.
+  *
+  * It applies only where single values lie in few files: otherwise nothing is ruled out.
+  */
+object PruneAtRunTime extends GoalRule {
+  override val ruleName: String = "io.tamis.rules.PruneAtRunTime"
+
+  override protected def isOn(conf: SQLConf): Boolean =
+    TamisConf.runtimeFiltersEnabled(conf) && TamisConf.mode(conf) == "apply"
+
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan = {
+    val joined = if (TamisConf.joinsEnabled(conf)) plan.transformUp(keysOfJoins) else plan
+    if (conf.subqueryReuseEnabled) joined.transformUp(scalarSubqueries) else joined
+  }
+
+  private val scalarSubqueries: PartialFunction[LogicalPlan, LogicalPlan] = {
+    case filter @ Filter(condition, TamisRelation(table))
+        if SubqueryExpression.hasSubquery(condition) && condition.deterministic &&
+          !table.purpose.inRecursion =>
+      val conjuncts = ExpressionWriter.conjuncts(condition)
+      val added = conjuncts.filter(awaitsOneValue).filterNot(hasCondition(conjuncts, _))
+      val pays = added.filter(columnsPay(table, PlainConjuncts.of(condition), _))
+      if (pays.isEmpty) filter
+      else filter.copy(condition = pays.map(RuntimeCondition(_)).foldLeft(condition)(And(_, _)))
+  }
+
+  private def hasCondition(conjuncts: Seq[Expression], conjunct: Expression): Boolean =
+    conjuncts.exists {
+      case RuntimeCondition(child) => child == conjunct
+      case _                       => false
+    }
+
+  /** Whether the expression is a function of columns and of the value of one uncorrelated subquery.
+    */
+  private def awaitsOneValue(e: Expression): Boolean = {
+    val values = e.collect { case s: ScalarSubquery => s }
+    val isOne = values.map(_.plan.canonicalized).distinct.size == 1
+    isOne && values.forall(_.children.isEmpty) && e.references.nonEmpty && e.deterministic &&
+    !e.exists {
+      case _: ScalarSubquery => false
+      case part              => !ExpressionWriter.isPlain(part)
+    }
+  }
+
+  private def columnsPay(
+      table: TamisTable,
+      filters: Seq[Expression],
+      conjunct: Expression
+  ): Boolean = {
+    val partitions = table.relation.partitionSchema.fieldNames.toSet
+    val columns = conjunct.references.toSeq
+    columns.exists(a => partitions(a.name)) || Clustering.of(table, filters, columns).contains(true)
+  }
+
+  private val keysOfJoins: PartialFunction[LogicalPlan, LogicalPlan] = {
+    case join: Join if join.condition.nonEmpty && JoinSides.of(join.joinType).any =>
+      val sides = JoinSides.of(join.joinType)
+      val keys = join.condition.toSeq
+        .flatMap(ExpressionWriter.conjuncts)
+        .flatMap(JoinKeys.of(_, join.left, join.right))
+      val inner = join.joinType.isInstanceOf[InnerLike]
+      val right =
+        if (sides.right) RuntimeKeys.of(join.left, join.right, keys, mayBroadcast = inner)
+        else join.right
+      val left =
+        if (sides.left && (right eq join.right)) {
+          val mayBroadcast = inner || join.joinType == LeftSemi
+          RuntimeKeys.of(right, join.left, keys.map(_.swap), mayBroadcast)
+        } else join.left
+      if ((left eq join.left) && (right eq join.right)) join
+      else join.withNewChildren(Seq(left, right))
+    case filter @ Filter(condition, child)
+        if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
+      // run-time conditions of an earlier run belong to the scan: RuntimeKeys must see the ones
+      // that it has
+      val conjuncts = ExpressionWriter.conjuncts(condition)
+      val (ofScan, others) = conjuncts.partition { c =>
+        PlainConjuncts.isPlain(c) || c.isInstanceOf[RuntimeCondition]
+      }
+      val filtered = ofScan.reduceOption[Expression](And(_, _)).fold(child)(Filter(_, child))
+      val left = conjuncts.foldLeft(filtered) { (left, conjunct) =>
+        SubqueryJoin.of(conjunct, left).filter(_.sides.left).fold(left) { join =>
+          RuntimeKeys.of(join.plan, left, join.keys.map(_.swap), mayBroadcast = true)
+        }
+      }
+      if (left eq filtered) filter
+      // the conditions that were added may be in the filter that `filtered` has
+      else others.reduceOption[Expression](And(_, _)).fold(left)(above(_, left))
+  }
+
+  /** Merges a condition into the filter on the scan: Spark hands only the first filter to it. */
+  private def above(condition: Expression, plan: LogicalPlan): LogicalPlan = plan match {
+    case Filter(below, child) => Filter(And(below, condition), child)
+    case other                => Filter(condition, other)
+  }
+}

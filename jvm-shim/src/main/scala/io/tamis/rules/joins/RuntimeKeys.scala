@@ -1,0 +1,180 @@
+package io.tamis.rules.joins
+
+import io.tamis.planning.{Clustering, ScanPlanner, SeemsSelective}
+import io.tamis.rules.filters.PlainConjuncts
+import io.tamis.rules.relations.{TamisRelation, TamisScanRelation}
+import io.tamis.runtime.{KeyMembership, RuntimeCondition, RuntimeValues}
+import io.tamis.scan.TamisTable
+import io.tamis.wire.ExpressionWriter
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.dsl.plans._
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, CollectList}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Filter,
+  Join,
+  LocalRelation,
+  LogicalPlan,
+  Project,
+  Union
+}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DoubleType, FloatType}
+
+/** Computes the keys of one side of a join in a subquery before the other side is read.
+  *
+  * If the side is broadcast for the join, Spark's own dynamic pruning takes the keys from there,
+  * and nothing is added. Otherwise the side is read twice, so this is done only if the side is
+  * small compared with what it prunes.
+  */
+object RuntimeKeys {
+
+  /** Minimum ratio of the bytes that the pruned side reads to the bytes that the keys cost. */
+  private val Gain = 2
+
+  /** Returns `to` with conditions on its scans: their keys must be among the keys of `from`.
+    * Returns `to` itself if no condition pays off.
+    *
+    * @param keys
+    *   keys of `from`, and the keys of `to` that they are equal to
+    * @param mayBroadcast
+    *   whether Spark may broadcast `from` for this join: never the side that keeps its rows
+    */
+  def of(
+      from: LogicalPlan,
+      to: LogicalPlan,
+      keys: Seq[(Expression, Expression)],
+      mayBroadcast: Boolean
+  ): LogicalPlan =
+    if (!isSelective(from) || !isRepeatable(from)) to
+    else {
+      // requests about `from` come first, then those about every scan of `to`
+      val useful = keys.filter { case (_, toKey) =>
+        KeyLineage.below(toKey, to)(scanAt).exists(isClustered)
+      }
+      val cost = if (useful.isEmpty) None else bytesOf(from)
+      cost.filterNot(mayBroadcast && comesWithBroadcast(from, _)).fold(to) { cost =>
+        useful.foldLeft(to) { case (plan, (fromKey, toKey)) =>
+          onScans(toKey, plan)(pays(_, cost)) { scan =>
+            KeyMembership(scan.key, listOf(scan.table.session, fromKey, from))
+          }
+        }
+      }
+    }
+
+  private final case class KeyedScan(key: Expression, table: TamisTable, conjuncts: Seq[Expression])
+
+  /** The scan at this plan, if it can receive run-time values. A scan that was already built
+    * cannot.
+    */
+  private def scanAt(key: Expression, plan: LogicalPlan): Option[KeyedScan] = (plan match {
+    case Filter(predicate, TamisRelation(table)) =>
+      Some(KeyedScan(key, table, PlainConjuncts.of(predicate)))
+    case TamisRelation(table) => Some(KeyedScan(key, table, Nil))
+    case _                    => None
+  }).filterNot(_.table.purpose.inRecursion)
+
+  private def isClustered(scan: KeyedScan): Boolean =
+    ScanPlanner.hasChoice(scan.table, scan.conjuncts) &&
+      Clustering.of(scan.table, scan.conjuncts, Seq(scan.key)).contains(true)
+
+  /** Adds a condition to each scan for which it pays off. A scan that has one for this key already
+    * keeps it.
+    */
+  private def onScans(key: Expression, plan: LogicalPlan)(
+      pays: KeyedScan => Boolean
+  )(condition: KeyedScan => Expression): LogicalPlan =
+    KeyLineage.changedBelow(key, plan) { (key, plan) =>
+      scanAt(key, plan).map { scan =>
+        plan match {
+          case filter @ Filter(predicate, _) =>
+            val has = predicate.exists { case KeyMembership(k, _) => k == key; case _ => false }
+            if (has || !predicate.deterministic || !pays(scan)) plan
+            else filter.copy(condition = And(predicate, RuntimeCondition(condition(scan))))
+          case _ => if (pays(scan)) Filter(RuntimeCondition(condition(scan)), plan) else plan
+        }
+      }
+    }
+
+  private def pays(scan: KeyedScan, cost: Long): Boolean =
+    ScanPlanner.survivors(scan.table, scan.conjuncts).exists { kept =>
+      kept.count > 1 && kept.bytes > Gain * cost && isClustered(scan)
+    }
+
+  /** A subquery for the distinct keys, limited to one more than a scan accepts.
+    *
+    * It is optimized here, including its scans: Spark plans what a rule adds after the batches for
+    * subqueries without optimizing it (seen on 4.0 to 4.3).
+    */
+  private def listOf(session: SparkSession, key: Expression, plan: LogicalPlan): Expression = {
+    val named = Alias(key, "key")()
+    val column = named.toAttribute
+    val keys = Project(Seq(named), Filter(IsNotNull(key), plan))
+    val distinct = keys.groupBy(column)(column).limit(Literal(RuntimeValues.Most + 1))
+    val list = Alias(new CollectList(column).toAggregateExpression(), "keys")()
+    val optimized = session.sessionState.optimizer.execute(distinct.groupBy()(list))
+    // plan, outer attributes, id, join conditions, hint and two flags of decorrelation: the same
+    // parameters on 4.0.5, 4.1.3, 4.2.1 and 4.3.0
+    ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
+  }
+
+  /** Whether Spark's dynamic pruning will take the keys from a broadcast. Spark broadcasts a side
+    * depending on the bytes of its files, and prunes by what it broadcasts if it finds a filter
+    * that it considers selective. If Spark prunes after all although this returns false, the keys
+    * are computed twice, without any other effect.
+    */
+  private def comesWithBroadcast(from: LogicalPlan, bytes: Long): Boolean = {
+    val conf = SQLConf.get
+    conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled &&
+    bytes <= conf.autoBroadcastJoinThreshold && from.exists {
+      case Filter(condition, _) => SeemsSelective(condition)
+      case _                    => false
+    }
+  }
+
+  /** Whether some rows are filtered out: otherwise every foreign key finds its match. */
+  private def isSelective(plan: LogicalPlan): Boolean = plan.exists {
+    case Filter(condition, _) =>
+      ExpressionWriter.conjuncts(condition).exists {
+        case IsNotNull(_) | RuntimeCondition(_) => false
+        case _                                  => true
+      }
+    case TamisScanRelation(scan) =>
+      scan.decision.conjuncts.exists(!_.expression.isInstanceOf[IsNotNull])
+    case _: LocalRelation => true
+    case _                => false
+  }
+
+  /** Whether two runs give the same rows: no LIMIT, nothing random, no user code, no sums whose
+    * last digits depend on the order of rows. Plans that cost much more than reading their files do
+    * not qualify either.
+    */
+  private def isRepeatable(plan: LogicalPlan): Boolean = !plan.exists {
+    case node if !node.expressions.forall(isRepeatable)             => true
+    case TamisRelation(_) | TamisScanRelation(_) | _: LocalRelation => false
+    case _: Project | _: Filter | _: Join | _: Union | _: Aggregate => false
+    case _                                                          => true
+  }
+
+  private def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists {
+    case _: SubqueryExpression | _: UserDefinedExpression => true
+    case a: AggregateExpression => a.references.exists(r => isFloating(r)) || isFloating(a)
+    case _                      => false
+  }
+
+  private def isFloating(e: Expression): Boolean =
+    e.dataType == FloatType || e.dataType == DoubleType
+
+  /** The bytes of all files that the plan reads; None if it reads anything else. */
+  private def bytesOf(plan: LogicalPlan): Option[Long] = plan match {
+    case Filter(condition, TamisRelation(table)) =>
+      ScanPlanner.survivors(table, PlainConjuncts.of(condition)).map(_.bytes)
+    case TamisRelation(table)             => ScanPlanner.survivors(table, Nil).map(_.bytes)
+    case TamisScanRelation(scan)          => Some(scan.decision.kept.bytes)
+    case _: LocalRelation                 => Some(0L)
+    case other if other.children.nonEmpty =>
+      other.children.map(bytesOf).reduce((a, b) => for { x <- a; y <- b } yield x + y)
+    case _ => None
+  }
+}

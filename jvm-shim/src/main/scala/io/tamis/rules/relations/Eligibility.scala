@@ -1,0 +1,97 @@
+package io.tamis.rules.relations
+
+import io.tamis.listing.FileFormats
+import io.tamis.scan.FixedFileIndex
+import io.tamis.wire.{Reason, Reasons}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, MetadataAttribute}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  HadoopFsRelation,
+  LogicalRelation,
+  PartitioningAwareFileIndex
+}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
+
+/** Decides which relations tamis may take over, and for which others it may choose the files. All
+  * others stay exactly as they are.
+  */
+object Eligibility {
+
+  /** Why tamis leaves the relation alone, for explanations; None: a table of tamis may replace it.
+    */
+  def refusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
+    first(
+      !FileFormats.isParquet(files) -> "NOT_PARQUET",
+      files.bucketSpec.isDefined -> "BUCKETED",
+      relation.output.exists(isMetadata) -> "READS_METADATA"
+    )
+  }
+
+  /** Why the file index of a relation that stays Spark's own must not be replaced; None: it may be.
+    */
+  def swapRefusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
+    first(
+      (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) -> "FORMAT_NOT_SERVED"
+    )
+  }
+
+  /** The checks `besides`, and then those that every relation has to pass. */
+  private def ofFiles(
+      relation: LogicalRelation
+  )(besides: HadoopFsRelation => Option[Reason]): Option[Reason] = relation.relation match {
+    case _ if relation.isStreaming => Some(Reasons("STREAMING"))
+    case files: HadoopFsRelation   =>
+      besides(files).orElse(
+        first(
+          !lists(files) -> "FILE_INDEX_NOT_SPARKS",
+          files.overlappedPartCols.nonEmpty -> "PARTITION_COLUMN_IN_FILES",
+          files.schema.exists(f => holdsVariant(f.dataType)) -> "VARIANT_COLUMN",
+          // columns are then matched by field id and not by name, but statistics are stored by name
+          (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
+            files.schema
+          )) -> "MATCHED_BY_FIELD_ID"
+        )
+      )
+    case other => Some(Reasons("OTHER_SOURCE", "source" -> other.getClass.getSimpleName))
+  }
+
+  private def first(checks: (Boolean, String)*): Option[Reason] =
+    checks.collectFirst { case (true, code) => Reasons(code) }
+
+  private def lists(files: HadoopFsRelation): Boolean = files.location match {
+    case _: FixedFileIndex             => false // a file index of tamis: it was already swapped
+    case _: PartitioningAwareFileIndex => true
+    case _: CatalogFileIndex           => true
+    case _                             => false
+  }
+
+  def isMetadata(attribute: Attribute): Boolean = attribute match {
+    case MetadataAttribute(_) => true
+    case _                    => false
+  }
+
+  private def holdsVariant(dataType: DataType): Boolean = dataType match {
+    case s: StructType => s.exists(f => holdsVariant(f.dataType))
+    case a: ArrayType  => holdsVariant(a.elementType)
+    case m: MapType    => holdsVariant(m.keyType) || holdsVariant(m.valueType)
+    case other         => other.typeName == "variant"
+  }
+
+  /** Plans that rewrite rows of a table in place; their scans determine which files the writer
+    * replaces.
+    */
+  private val RowLevelWrites = Set(
+    "ReplaceData",
+    "WriteDelta",
+    "MergeRows",
+    "DeleteFromTable",
+    "UpdateTable",
+    "MergeIntoTable"
+  )
+
+  def isRowLevelWrite(plan: LogicalPlan): Boolean =
+    plan.exists(node => RowLevelWrites(node.nodeName))
+}

@@ -1,0 +1,32 @@
+package io.tamis.rules.relations
+
+import io.tamis.scan.TamisTable
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+/** A relation of the plan over a [[io.tamis.source.TamisTable]]. */
+object TamisRelation {
+
+  def unapply(plan: LogicalPlan): Option[TamisTable] = plan match {
+    case relation: DataSourceV2Relation =>
+      relation.table match {
+        case table: TamisTable => Some(table)
+        case _                 => None
+      }
+    case _ => None
+  }
+
+  /** The relation with these attributes, matched by name: they keep ids, nullability and char /
+    * varchar metadata.
+    *
+    * It uses `create` and transformExpressions, never `copy` or the constructor, whose arity
+    * differs from version to version (checked on 4.0 to 4.3).
+    */
+  def of(table: TamisTable, output: Seq[Attribute]): LogicalPlan = {
+    val byName = output.map(a => a.name -> a).toMap
+    DataSourceV2Relation.create(table, None, None).transformExpressions {
+      case a: AttributeReference => byName.getOrElse(a.name, a)
+    }
+  }
+}

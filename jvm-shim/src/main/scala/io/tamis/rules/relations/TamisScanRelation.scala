@@ -1,0 +1,62 @@
+package io.tamis.rules.relations
+
+import io.tamis.planning.{FileSelection, GoalOutcome, ScanConstraints}
+import io.tamis.scan.TamisScan
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+/** A relation whose scan is already built: this is the case in subqueries, which Spark optimizes
+  * first.
+  */
+object TamisScanRelation {
+
+  def unapply(plan: LogicalPlan): Option[TamisScan] = plan match {
+    case relation: DataSourceV2ScanRelation =>
+      relation.scan match {
+        case scan: TamisScan => Some(scan)
+        case _               => None
+      }
+    case _ => None
+  }
+
+  /** The relation with its scan confined to these of its files. */
+  def confined(
+      relation: LogicalPlan,
+      scan: TamisScan,
+      files: Option[FileSelection],
+      goal: GoalOutcome
+  ): LogicalPlan = {
+    val kept = files.fold(scan.decision.kept)(scan.decision.kept.and)
+    val decision =
+      if (kept.count == scan.decision.kept.count) scan.decision
+      else scan.decision.copy(kept = kept, keptRecords = None, rowGroups = None)
+    val purpose = scan.table.purpose.withGoal(goal).copy(within = Some(kept))
+    val confined = new TamisScan(scan.table.scannedFor(purpose), decision, scan.required)
+    copied(relation, confined, relation.output)
+  }
+
+  /** The relation with the same scan for another purpose. */
+  def scannedFor(relation: LogicalPlan, scan: TamisScan, purpose: ScanConstraints): LogicalPlan = {
+    val same = new TamisScan(scan.table.scannedFor(purpose), scan.decision, scan.required)
+    copied(relation, same, relation.output)
+  }
+
+  /** The relation with another scan of its table, whose columns become the output. */
+  def scanning(relation: LogicalPlan, scan: TamisScan): LogicalPlan = {
+    val whole = relation.asInstanceOf[DataSourceV2ScanRelation].relation.output
+    val byName = (whole ++ relation.output).map(a => a.name -> a).toMap
+    copied(relation, scan, scan.readSchema().fieldNames.toSeq.map(byName))
+  }
+
+  /** Uses `makeCopy`, never `copy`, whose arity differs from version to version (seen on 4.0 to
+    * 4.3).
+    */
+  private def copied(relation: LogicalPlan, scan: TamisScan, output: Seq[Attribute]): LogicalPlan =
+    relation.makeCopy(relation.productIterator.map {
+      case _: Scan                               => scan
+      case own: Seq[_] if own eq relation.output => output
+      case other                                 => other.asInstanceOf[AnyRef]
+    }.toArray)
+}

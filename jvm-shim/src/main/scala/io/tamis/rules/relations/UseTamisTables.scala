@@ -1,0 +1,33 @@
+package io.tamis.rules.relations
+
+import io.tamis.conf.TamisConf
+import io.tamis.scan.TamisTable
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+/** Replaces every eligible file relation by a [[io.tamis.source.TamisTable]].
+  *
+  * Pre-CBO: the operator optimizer is done, so filters are simplified and lie directly on their
+  * relations; V2ScanRelationPushDown, the next batch, hands them to the table's ScanBuilder.
+  */
+class UseTamisTables(session: SparkSession) extends Rule[LogicalPlan] {
+  override val ruleName: String = "io.tamis.rules.UseTamisTables"
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!TamisConf.enabled(conf) || Eligibility.isRowLevelWrite(plan)) plan
+    else
+      plan.transformDown {
+        case relation: LogicalRelation if Eligibility.refusal(relation).isEmpty => replace(relation)
+      }
+
+  private def replace(relation: LogicalRelation): LogicalPlan = {
+    val table = new TamisTable(
+      session,
+      relation.relation.asInstanceOf[HadoopFsRelation],
+      relation.catalogTable
+    )
+    TamisRelation.of(table, relation.output)
+  }
+}

@@ -1,0 +1,80 @@
+package io.tamis.scan
+
+import io.tamis.listing.Listing
+import io.tamis.planning.FileSelection
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
+import org.apache.spark.sql.execution.PartitionedFileUtil
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+
+/** Plans the partitions of a scan that reads some files in part.
+  *
+  * It follows Spark's FileScan.partitions step by step, except for the ranges. The size limit of a
+  * task follows from the bytes that are read, files that are read whole are split as in Spark,
+  * ranges are not cut, and PartitionedFiles are packed into tasks as in Spark
+  * (`spark.sql.files.maxPartitionBytes`, `openCostInBytes`, `minPartitionNum`). The methods that it
+  * calls have the same signatures on 4.0 to 4.3.
+  */
+object RangePartitions {
+
+  def of(session: SparkSession, scan: ParquetScan, kept: FileSelection): Seq[FilePartition] = {
+    val openCost = session.sessionState.conf.filesOpenCostInBytes
+    val maxBytes =
+      FilePartition.maxSplitBytes(session, kept.bytes + openCost * kept.count)
+    val valuesOf = partitionValues(session, scan, kept.listing)
+    val splits = Seq.newBuilder[PartitionedFile]
+    var group = -1
+    var values: InternalRow = InternalRow.empty
+    var ofGroup = Seq.newBuilder[PartitionedFile]
+    def flush(): Unit = {
+      splits ++= ofGroup.result().sortBy(_.length)(Ordering[Long].reverse)
+      ofGroup = Seq.newBuilder[PartitionedFile]
+    }
+    kept.foreach { i =>
+      if (kept.listing.groupOf(i) != group) {
+        flush()
+        group = kept.listing.groupOf(i)
+        values = valuesOf(kept.listing.groups(group).values)
+      }
+      val file = kept.listing.files(i)
+      val path = file.getPath
+      kept.ranges.of(i, maxBytes) match {
+        case None =>
+          ofGroup ++=
+            PartitionedFileUtil.splitFiles(file, path, scan.isSplitable(path), maxBytes, values)
+        case Some(ranges) =>
+          ranges.foreach { case (start, length) =>
+            ofGroup += PartitionedFileUtil.getPartitionedFile(file, path, values, start, length)
+          }
+      }
+    }
+    flush()
+    FilePartition.getFilePartitions(session, splits.result(), maxBytes)
+  }
+
+  /** Maps partition values to those of the columns that the scan reads, in its order. */
+  private def partitionValues(
+      session: SparkSession,
+      scan: ParquetScan,
+      listing: Listing
+  ): InternalRow => InternalRow = {
+    val schema = listing.partitionSchema
+    val sameName = session.sessionState.conf.resolver
+    val wanted = scan.readPartitionSchema.fields.map(f =>
+      schema.fields.indexWhere(p => sameName(p.name, f.name))
+    )
+    require(
+      !wanted.contains(-1),
+      s"not all of ${scan.readPartitionSchema} are partition columns of $schema"
+    )
+    if (wanted.sameElements(schema.indices)) identity
+    else {
+      val project = UnsafeProjection.create(
+        wanted.toSeq.map(i => BoundReference(i, schema(i).dataType, nullable = true))
+      )
+      row => project(row).copy()
+    }
+  }
+}

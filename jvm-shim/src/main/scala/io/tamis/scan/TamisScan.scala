@@ -1,0 +1,218 @@
+package io.tamis.scan
+
+import io.tamis.conf.TamisConf
+import io.tamis.listing.QuotedName
+import io.tamis.planning.{Clustering, Decision, FileSelection, KeptStatistics, ReportedStatistics}
+import io.tamis.runtime.RuntimePruning
+import java.util.OptionalLong
+
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.internal.connector.SupportsMetadata
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/** Spark's own vectorised Parquet scan over the surviving files. */
+final class TamisScan(val table: TamisTable, val decision: Decision, val required: StructType)
+    extends Scan
+    with SupportsReportStatistics
+    with SupportsMetadata
+    with SupportsRuntimeV2Filtering {
+
+  /** The same files and filters with these columns. */
+  def reading(columns: StructType): TamisScan = new TamisScan(table, decision, columns)
+
+  private[tamis] val index = new FixedFileIndex(table, decision.kept)
+  private[tamis] val native: ParquetScan = nativeOver(index)
+
+  /** Pushes down the conjuncts that Spark still applies and the ranges that they imply, which also
+    * skip row groups and pages inside the surviving files.
+    */
+  private def nativeOver(files: FixedFileIndex): ParquetScan = {
+    val builder = new NativeScanBuilder(table, files)
+    builder.pruneColumns(required)
+    builder.pushFilters(decision.residual ++ decision.implied)
+    builder.build()
+  }
+
+  override def readSchema(): StructType = native.readSchema()
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = native.columnarSupportMode()
+  override def toBatch: Batch = new TamisBatch(this, takeRuntimeScan().getOrElse(native))
+
+  /** Created once, because Spark asks every copy of the scan's node for it. Run-time filters choose
+    * other files and do not change how they are read.
+    */
+  private[tamis] lazy val readers: PartitionReaderFactory = new ReadersWhenRun(native)
+
+  /** The statistics that Spark would use for its V1 relation over these files, projected to these
+    * columns, so that joins keep their strategies.
+    *
+    * If Spark estimates rows, these are the results of ANALYZE TABLE, adjusted to the rows that are
+    * kept. Spark uses them only under `spark.sql.cbo.enabled` and
+    * `spark.sql.cbo.planStats.enabled`. Without row counts in the catalog Spark then estimates
+    * sizes only, so this reports no row count either.
+    */
+  override def estimateStatistics(): Statistics = {
+    val conf = SQLConf.get
+    if (conf.cboEnabled || conf.planStatsEnabled) analyzed.getOrElse(ofFiles(None))
+    else ofFiles(decision.keptRecords)
+  }
+
+  /** Spark's V2 scan estimates a smaller size for a narrow projection, and would broadcast what is
+    * shuffled without tamis.
+    */
+  private def ofFiles(rows: Option[Long]): Statistics = {
+    val factor = SQLConf.get.fileCompressionFactor * rowSize(readSchema()) / rowSize(table.schema)
+    val bytes = (index.sizeInBytes * factor).toLong
+    new Statistics {
+      override def sizeInBytes(): OptionalLong = OptionalLong.of(bytes)
+      override def numRows(): OptionalLong = rows.fold(OptionalLong.empty())(OptionalLong.of)
+    }
+  }
+
+  /** None if the catalog has no row count. Computed once, because Spark asks again for each copy of
+    * a plan.
+    */
+  private lazy val analyzed: Option[Statistics] = for {
+    whole <- table.catalogTable.flatMap(_.stats)
+    columns = table.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
+    kept <- KeptStatistics.of(whole, columns, decision, table.purpose.within.isDefined)
+  } yield {
+    val names = readSchema().fieldNames.toSet
+    ReportedStatistics(kept, columns.filter(c => names(c.name)))
+  }
+
+  /** The size of a row of which Spark knows only the types (EstimationUtils.getSizePerRow). */
+  private def rowSize(columns: StructType): Long = 8L + columns.map(_.dataType.defaultSize).sum
+
+  // ---- run-time filters ----
+
+  /** Partition columns, as in Spark's V1 scan, and columns that the files are clustered by. For
+    * other columns Spark would evaluate a subquery that rules no file out. Empty in a recursive
+    * query, where Spark cannot plan run-time filters.
+    */
+  override def filterAttributes(): Array[NamedReference] = if (table.purpose.inRecursion)
+    Array.empty
+  else {
+    val partitions = table.relation.partitionSchema.fieldNames.toSet
+    val (ofPartitions, ofFiles) = native.readSchema().fields.partition(f => partitions(f.name))
+    val clustered =
+      if (TamisConf.runtimeFiltersEnabled(SQLConf.get)) clusteredBy(ofFiles.toSeq) else Nil
+    (ofPartitions ++ clustered).map(f => Expressions.column(QuotedName(f.name)): NamedReference)
+  }
+
+  private def clusteredBy(fields: Seq[StructField]): Seq[StructField] = {
+    val columns = fields.map(f => AttributeReference(f.name, f.dataType)())
+    fields.zip(Clustering.of(table.within(decision.kept), Nil, columns)).collect {
+      case (field, true) => field
+    }
+  }
+
+  /** The filter of each caller: Spark calls `filter` and then `toBatch` in one thread, and several
+    * threads may share a scan.
+    */
+  private val runtimeScan = new ThreadLocal[ParquetScan]
+  @volatile private var ranWith: Option[FileSelection] = None
+
+  override def filter(predicates: Array[V2Predicate]): Unit = {
+    val kept = new RuntimePruning(table, decision.kept)(predicates.toSeq)
+    ranWith = Some(kept)
+    if (kept.count < decision.kept.count)
+      runtimeScan.set(nativeOver(new FixedFileIndex(table, kept)))
+    else runtimeScan.remove()
+  }
+
+  /** The kept files that remained after the last run-time filters; None if none has been applied.
+    */
+  def runtimeKept: Option[FileSelection] = ranWith
+
+  private def takeRuntimeScan(): Option[ParquetScan] = {
+    val scan = Option(runtimeScan.get)
+    runtimeScan.remove()
+    scan
+  }
+
+  // ---- what users see ----
+
+  override def description(): String =
+    "Tamis " + metadata.map { case (key, value) => s"$key: $value" }.mkString(", ")
+
+  override def getMetaData(): Map[String, String] =
+    native.getMetaData().filter { case (key, _) =>
+      Set("ReadSchema", "PushedFilters", "Format")(key)
+    } ++ metadata
+
+  private def metadata: Seq[(String, String)] = {
+    val shown = decision.shown
+    observed.toSeq ++ Seq("Files" -> s"${shown.kept.count} of ${shown.kept.listing.size}") ++
+      rowGroups(shown) ++ rows(shown) ++ Seq(
+        "Bytes" -> s"${shown.kept.bytes} of ${shown.kept.listing.totalBytes}",
+        "Exact" -> shown.exactSql.mkString("[", ", ", "]"),
+        "Residual" -> shown.residualSql.mkString("[", ", ", "]"),
+        "Implied" -> shown.impliedSql.mkString("[", ", ", "]"),
+        "Planning" -> f"${shown.planningMillis}%.1f ms"
+      ) ++ goals ++ decision.fallback.map("Fallback" -> _)
+  }
+
+  /** In the mode `observe` all entries after this one describe what would have been read. */
+  private def observed: Option[(String, String)] = Option.when(decision.isObserved) {
+    val kept = decision.kept
+    "Observed" -> s"not applied and ${kept.count} of ${kept.listing.size} files are read"
+  }
+
+  private def goals: Option[(String, String)] = {
+    val texts = table.purpose.goals.map(g => g.text + g.reason.fold("")(r => s": no, ${r.text}"))
+    if (texts.isEmpty) None else Some("Goals" -> texts.mkString("[", "; ", "]"))
+  }
+
+  private def rowGroups(shown: Decision): Option[(String, String)] = for {
+    counts <- shown.rowGroups
+    kept <- counts.kept
+    total <- counts.total
+  } yield "RowGroups" -> s"$kept of $total"
+
+  private def rows(shown: Decision): Option[(String, String)] = for {
+    kept <- shown.keptRecords
+    total <- shown.totalRecords
+  } yield "Rows" -> s"$kept of $total"
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.shown(decision)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] =
+    ScanMetrics.of(decision, ranWith.getOrElse(decision.kept).count)
+
+  /** Two scans read the same rows if they read the same files and columns with the same residual;
+    * exact conjuncts are true for every row of the files and make no difference. A scan that takes
+    * no run-time filters is not equal to one that does: the optimizer keeps the old node if a rule
+    * returns an equal one.
+    */
+  override def equals(other: Any): Boolean = other match {
+    case scan: TamisScan =>
+      native == scan.native && table.purpose.inRecursion == scan.table.purpose.inRecursion
+    case _ => false
+  }
+  override def hashCode(): Int = native.hashCode()
+}
+
+/** The native scan's readers, over its partitions or over some row groups of its files; equality
+  * compares what is read.
+  */
+final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch {
+  private val native = reading.toBatch
+  override def planInputPartitions(): Array[InputPartition] = reading.fileIndex match {
+    case files: FixedFileIndex if !files.kept.ranges.isEmpty =>
+      RangePartitions.of(scan.table.session, reading, files.kept).toArray
+    case _ => native.planInputPartitions()
+  }
+  override def createReaderFactory(): PartitionReaderFactory = scan.readers
+
+  /** Spark itself compares run-time filters, so comparing the static scans is enough. */
+  override def equals(other: Any): Boolean = other match {
+    case batch: TamisBatch => scan == batch.scan
+    case _                 => false
+  }
+  override def hashCode(): Int = scan.hashCode()
+}

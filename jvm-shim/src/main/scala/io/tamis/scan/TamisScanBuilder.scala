@@ -1,0 +1,48 @@
+package io.tamis.scan
+
+import io.tamis.listing.Listing
+import io.tamis.planning.{Decision, FileSelection, PlanningMetrics, ScanPlanner, UsedFilters}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.datasources.v2.FileScanBuilder
+import org.apache.spark.sql.types.StructType
+
+/** Asks the planner which files survive and which conjuncts Spark still has to apply.
+  *
+  * It is a FileScanBuilder because on 4.0 only its subclasses receive whole Catalyst expressions;
+  * the other interfaces lose casts, functions, intervals and collations.
+  */
+final class TamisScanBuilder(table: TamisTable)
+    extends FileScanBuilder(
+      table.session,
+      new FixedFileIndex(table, FileSelection.all(Listing.empty)),
+      table.relation.dataSchema
+    ) {
+
+  private var decision: Option[Decision] = None
+  private var required: StructType = table.schema
+
+  /** Decides the scan for these filters.
+    *
+    * @return
+    *   the conjuncts that Spark applies to the rows of the scan
+    */
+  override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
+    val decided = UsedFilters.leftIn(ScanPlanner.decide(table, filters), table.purpose.filterUses)
+    decision = Some(decided)
+    decided.residual
+  }
+
+  /** Spark only shows these; the scan's own description says more. */
+  override def pushedFilters: Array[V2Predicate] = Array.empty
+
+  override def pruneColumns(requiredSchema: StructType): Unit = required = requiredSchema
+
+  override def build(): Scan = {
+    val scan = new TamisScan(table, decision.getOrElse(ScanPlanner.everything(table)), required)
+    table.built = Some(scan.index)
+    PlanningMetrics.planned(scan.decision)
+    scan
+  }
+}

@@ -1,0 +1,80 @@
+package io.tamis.scan
+
+import io.tamis.listing.QuotedName
+import io.tamis.planning.{FileSelection, PlannedFiles, ScanConstraints, ScanPlanner}
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.connector.catalog.TableCapability
+import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.execution.datasources.{
+  FileFormat,
+  HadoopFsRelation,
+  PartitioningAwareFileIndex
+}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.v2.FileTable
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** A file relation of Spark as a DataSource V2 table that can be pruned. Read-only, and created for
+  * one plan.
+  *
+  * It is a FileTable because `Dataset.inputFiles` looks for that class.
+  */
+final class TamisTable(
+    val session: SparkSession,
+    val relation: HadoopFsRelation,
+    val catalogTable: Option[CatalogTable],
+    val purpose: ScanConstraints = ScanConstraints.unknown
+) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None)
+    with PlannedFiles {
+
+  /** The files of the scan that was built last. */
+  @volatile private[tamis] var built: Option[FixedFileIndex] = None
+
+  override def name(): String = super[PlannedFiles].name()
+  override def wholeFiles: Boolean = false
+
+  override lazy val schema: StructType = relation.schema
+
+  /** The files that the plan reads, for `inputFiles`. Used only after a scan was built. */
+  override lazy val fileIndex: PartitioningAwareFileIndex =
+    built.getOrElse(new FixedFileIndex(this, ScanPlanner.everything(this).kept))
+
+  /** Does not use the file index, which 4.2 would otherwise request before a scan is built. */
+  override def partitioning(): Array[Transform] =
+    relation.partitionSchema.names.map(name => Expressions.identity(QuotedName(name)))
+
+  override def capabilities(): util.Set[TableCapability] =
+    util.EnumSet.of(TableCapability.BATCH_READ)
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    new TamisScanBuilder(this)
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+    throw new UnsupportedOperationException(
+      "a table of tamis is read-only: writes go to Spark's own relation"
+    )
+
+  /** The same table, scanned for this purpose. */
+  def scannedFor(purpose: ScanConstraints): TamisTable =
+    new TamisTable(session, relation, catalogTable, purpose)
+
+  /** The same table, confined to these files. */
+  def within(files: FileSelection): TamisTable = scannedFor(purpose.copy(within = Some(files)))
+
+  override def inferSchema(files: Seq[FileStatus]): Option[StructType] = Some(relation.dataSchema)
+  override def formatName: String = "parquet"
+  override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[ParquetFileFormat]
+
+  override def equals(other: Any): Boolean = other match {
+    case table: TamisTable => relation == table.relation && purpose == table.purpose
+    case _                 => false
+  }
+  override def hashCode(): Int = relation.hashCode()
+}

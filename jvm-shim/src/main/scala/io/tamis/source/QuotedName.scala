@@ -1,6 +1,0 @@
-package io.tamis.source
-
-/** Quotes the name of a column for those interfaces of Spark that parse it. */
-object QuotedName {
-  def apply(name: String): String = "`" + name.replace("`", "``") + "`"
-}
