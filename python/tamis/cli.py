@@ -80,9 +80,10 @@ def doctor(
 ) -> None:
     """Check this installation, and say how to fix what fails.
 
-    Checks the versions of Python, pyspark, Scala, Java and the jar, and the confs in
-    PYSPARK_SUBMIT_ARGS and spark-defaults.conf. Starts a sidecar and sends it a request. Then
-    starts a local Spark with these confs in a separate process and queries a temporary table of
+    Checks the versions of Python, pyspark, Scala, Java and the jar, and the
+    confs in PYSPARK_SUBMIT_ARGS and spark-defaults.conf. Starts the Python
+    process of the planner and sends it a request. Then starts a local Spark
+    with these confs in a separate process and queries a temporary table of
     four files with tamis on and off. Exits with code 1 if anything fails.
     """
     from tamis.doctor import show

@@ -43,13 +43,13 @@ class WireVersionError(WireError):
     """The shim and the package speak different versions of the protocol.
 
     >>> str(WireVersionError(3, 1))
-    'the shim speaks 3, this package speaks 1: install a tamis whose jar and package match \
-(python -m tamis doctor)'
+    'the jar speaks version 3 of the wire protocol, this package speaks 1: install a tamis whose \
+jar and package match (python -m tamis doctor)'
     """
 
     def __init__(self, theirs: object, ours: int) -> None:
         super().__init__(
-            f"the shim speaks {theirs}, this package speaks {ours}: "
+            f"the jar speaks version {theirs} of the wire protocol, this package speaks {ours}: "
             "install a tamis whose jar and package match (python -m tamis doctor)"
         )
         self.theirs = theirs

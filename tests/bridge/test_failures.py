@@ -51,7 +51,7 @@ ANSWERS = [
     ("short_bitmap", "bitmap"),
     ("wild_ranges", "range"),
     ("other_wire", "speaks 99"),
-    ("noisy", "READY was expected"),
+    ("noisy", "instead of READY"),
     ("ending", "cannot start today"),
     ("silent", "still starting"),
 ]

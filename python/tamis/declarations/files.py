@@ -88,7 +88,10 @@ def _trusted(path: Path, directory: Path) -> bytes:
             status = each.lstat()
             # Not a link, owned by this user, and not accessible to others.
             if not kind(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-                raise DeclarationError(f"{each} is not private to the user of the driver")
+                raise DeclarationError(
+                    f"{each} is not private to the user of the driver, so it is not read: restart "
+                    "the driver, and declare the function again"
+                )
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise DeclarationError(f"{path} does not exist: call tamis.declare again") from error

@@ -39,11 +39,11 @@ def main(directory: Path) -> None:
     )
     _say(ok("spark", versions))
     confs = dict(spark.sparkContext.getConf().getAll())
-    _say(judged(confs, "of the session"))
+    _say(judged(confs, "in the session"))
     shim = jvm.io.tamis.Tamis
     wire = shim.wireVersion()
     if wire != VERSION:
-        text = f"the jar that Spark loaded speaks wire {wire}, this package {VERSION}"
+        text = f"the jar that Spark loaded speaks wire {wire}, this package wire {VERSION}"
         _say(failed("extension", text, _REINSTALL))
         return
     _say(ok("extension", f"loaded, wire {wire}"))
@@ -88,7 +88,7 @@ def _pruned(spark: SparkSession, path: str) -> Finding:
     spark.conf.set("spark.tamis.enabled", "false")
     plain = query()
     if pruned != plain:
-        text = f"with tamis {len(pruned)} rows, without it {len(plain)}"
+        text = f"the results differ: {len(pruned)} rows with tamis, {len(plain)} without"
         return failed("prune", text, "set spark.tamis.enabled = false, and report this")
     if scan["fallback"]:
         return failed("prune", scan["fallback"], "fix what this reports, and what fails above")

@@ -71,7 +71,7 @@ def _asked(process: subprocess.Popen[bytes], python: str, started: float, fix: s
         return failed("sidecar", f"{python} -m tamis.serve is not ready: {last}", fix)
     ready = json.loads(line.removeprefix("READY "))
     if ready["wire"] != VERSION:
-        text = f"tamis {ready['tamis']} in {python} speaks wire {ready['wire']}, this is {VERSION}"
+        text = f"tamis {ready['tamis']} in {python} speaks wire {ready['wire']}, not {VERSION}"
         return failed("sidecar", text, fix)
     start = 1000 * (time.monotonic() - started)
     sent = time.monotonic()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="index",
-    help="The statistics index of a directory of files, or of a table over one.",
+    help="Build, extend, refresh, describe and drop statistics indexes of directories and tables.",
     no_args_is_help=True,
 )
 
@@ -44,29 +44,41 @@ Columns = Annotated[
 ]
 Bounds = Annotated[
     list[str] | None,
-    typer.Option("--bounds", metavar="NAME", help="Record exact bounds of this column."),
+    typer.Option(
+        "--bounds", metavar="NAME", help="Record exact bounds of this column; repeatable."
+    ),
 ]
 Bloom = Annotated[
     list[str] | None,
-    typer.Option("--bloom", metavar="NAME", help="Record a bloom filter of this column."),
+    typer.Option(
+        "--bloom", metavar="NAME", help="Record a bloom filter of this column; repeatable."
+    ),
 ]
 Values = Annotated[
     list[str] | None,
-    typer.Option("--values", metavar="NAME", help="Record the distinct values of this column."),
+    typer.Option(
+        "--values", metavar="NAME", help="Record the distinct values of this column; repeatable."
+    ),
 ]
 Expressions = Annotated[
     list[str] | None,
     typer.Option(
-        "--expression", metavar="SQL", help="Record bounds and values of this expression."
+        "--expression",
+        metavar="SQL",
+        help="Record bounds and values of this expression; repeatable.",
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="The format of a path: orc, csv or json."),
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="The format of the files under a path: orc, csv or json. Default: Parquet.",
+    ),
 ]
 SchemaText = Annotated[
     str | None,
-    typer.Option("--schema", metavar="DDL", help="The columns of a path, with --format."),
+    typer.Option("--schema", metavar="DDL", help="The columns of these files, with --format."),
 ]
 Options = Annotated[
     list[str] | None,
@@ -90,8 +102,8 @@ def _columns(
             recorded.setdefault(name, []).append(kind)
     if described and recorded:
         raise typer.BadParameter(
-            "excludes other columns, while --bounds, --bloom and --values do not: use one or the "
-            "other",
+            "cannot be combined with --bounds, --bloom or --values, which keep all columns: use "
+            "one or the other",
             param_hint="--column",
         )
     return recorded or described
@@ -110,9 +122,10 @@ def build(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Build the index from the footers of all files, and from the rows with the options below.
+    """Build the index from the footers of all files and, with the options below, from the rows.
 
-    The index of ORC, CSV and JSON is built from the rows. A path needs --format, a table does not.
+    The index of ORC, CSV and JSON is built from the rows. A path to such files
+    needs --format, a table does not.
     """
     columns = _columns(column, bounds, bloom, values)
     with _opened(target, conf, _Reads(format, schema, option)) as index:

@@ -167,7 +167,7 @@ class Description:
                 head += [f"  {problem}" for problem in pointer.problems[:_SHOWN]]
         if self.distrusted is not None:
             head.append(
-                f"not used by queries that read the files as this session does: {self.distrusted}"
+                f"not used by queries with the current schema and settings: {self.distrusted}"
             )
         if staleness.is_stale:
             head.append(

@@ -175,8 +175,8 @@ class Index:
             names = ", ".join(dict.fromkeys(gone))
             warnings.warn(
                 f"the index of {self._target} should hold {names}, which the table does not have "
-                "or which cannot be recorded now. It holds the rest. Call build() with other "
-                "arguments to change what it should hold",
+                "or which cannot be recorded. The index holds everything else. To stop requesting "
+                "them, call build() with other arguments",
                 stacklevel=stacklevel,
             )
 

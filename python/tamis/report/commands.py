@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="report",
-    help="Write the history as a page: what was read, what was read needlessly, and the fixes.",
+    help="Write the history as HTML: what was read, what was read needlessly, and the fixes.",
 )
 
 
@@ -64,7 +64,9 @@ def report(
     try:
         output.write_text(to_html(summary, str(folder)), "utf-8")
     except OSError as error:
-        raise TamisError(f"the report cannot be written: {error}") from error
+        raise TamisError(
+            f"the report cannot be written ({error}): pass another file with --output"
+        ) from error
     typer.echo(output)
 
 

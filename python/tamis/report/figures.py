@@ -55,8 +55,8 @@ def known_when_run(condition: dict[str, Any]) -> str:
     if condition["prunes"]:
         return "its value is known when the query runs and then rules out files"
     return (
-        "its value is known when the query runs and is applied to the rows: by the statistics, a "
-        "single value may lie in many of the files"
+        "its value is known when the query runs and is applied to the rows only: by their "
+        "statistics, many files may hold any single value"
     )
 
 

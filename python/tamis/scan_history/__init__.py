@@ -35,6 +35,6 @@ def history(location: str | os.PathLike[str] | None = None) -> pa.Table:
         first = f"{skipped[0].path.name} ({skipped[0].why})"
         others = f" and {len(skipped) - 1} more" if len(skipped) > 1 else ""
         warnings.warn(
-            f"tamis: skipped in the history in {log.folder}: {first}{others}", stacklevel=2
+            f"tamis: files skipped in the history in {log.folder}: {first}{others}", stacklevel=2
         )
     return table

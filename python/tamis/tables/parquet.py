@@ -321,7 +321,8 @@ def _tables(
 def _other_case(root: str, location: str | None) -> IndexUnusable:
     return IndexUnusable(
         "index.case_sensitivity",
-        f"the index {index_uri(root, location)} was built with another spark.sql.caseSensitive",
+        f"the index {index_uri(root, location)} was built with another value of "
+        "spark.sql.caseSensitive, and is not used",
         f"rebuild it: {rebuild(root)}",
     )
 

@@ -256,7 +256,7 @@ def read_request(text: str | bytes) -> PlanRequest:
 
     >>> read_request('{"version": 3}')
     Traceback (most recent call last):
-    tamis.errors.WireVersionError: the shim speaks 3, this package speaks 1: install ...
+    tamis.errors.WireVersionError: the jar speaks version 3 of the wire protocol, ...
     """
     return read_versioned(_request, text)
 
@@ -281,7 +281,7 @@ def read_history_request(text: str | bytes) -> HistoryRequest:
 def read_versioned(
     decoder: msgspec.json.Decoder[_Request],
     text: str | bytes,
-    what: str = "the request of the shim",
+    what: str = "the request of the jar",
 ) -> _Request:
     """Read a document of this version of the wire format.
 

@@ -98,9 +98,8 @@ def harvest_rows(
         with watch(f"aggregating the rows of {len(ordinals)} files"):
             table = job.sql(text, job.rows(entries, places, more))
     except Exception as problem:  # an error of PySpark or of py4j
-        raise failed("the files", problem, "repair or remove the file, or read it as it is") from (
-            problem
-        )
+        fix = "repair or remove the file that fails, or pass a schema and options that fit it"
+        raise failed("the files", problem, fix) from problem
     return _table(ordinals, leaves, entries, job, table)
 
 

@@ -104,7 +104,10 @@ def refusal(reading: Reading, overlapping: bool) -> str | None:
         for key, value in reading.confs.items()
         if key.removeprefix("spark.sql.files.").lower() in _LOSING
     ):
-        return "Spark is set to skip files that it cannot read: unset ignore…Files"
+        return (
+            "Spark is set to skip files that it cannot read: set ignoreCorruptFiles and "
+            "ignoreMissingFiles to false, as options of the reader and as confs spark.sql.files.…"
+        )
     if reading.format == "orc":
         return None
     # Spark treats any other mode as PERMISSIVE. With these two, a record that does not parse is
@@ -118,7 +121,9 @@ def refusal(reading: Reading, overlapping: bool) -> str | None:
     if encoding.lower() not in _ENCODINGS:
         return f"rows of a file in {encoding} depend on where Spark splits it: write it in UTF-8"
     if "singlevariantcolumn" in options:
-        return "singleVariantColumn leaves no columns that can have statistics"
+        return (
+            "singleVariantColumn leaves no columns that can have statistics: leave the option out"
+        )
     return None
 
 

@@ -81,7 +81,8 @@ object Tamis {
       case catalog: CatalogFileIndex         => catalog.filterPartitions(Nil)
       case other                             =>
         throw new IllegalArgumentException(
-          s"$pathOrTable: cannot build an index over a ${other.getClass.getSimpleName}"
+          s"the files of $pathOrTable are chosen by ${other.getClass.getSimpleName}, which is " +
+            "not one of Spark's own file indexes, so no statistics index can be built over them"
         )
     }
     val listing: Listing = ListingCache.of(index, relation.partitionSchema)
@@ -212,8 +213,9 @@ object Tamis {
       case _          =>
         throw new IllegalArgumentException(
           s"$name is not a directory of files that Spark reads itself, nor a table over one. " +
-            "Tables of a Hive SerDe and formats outside of spark.sql.sources.useV1SourceList do " +
-            "not count. Pass the path of the directory, and reader= for ORC, CSV or JSON."
+            "Tables of a Hive SerDe and formats outside of spark.sql.sources.useV1SourceList " +
+            "cannot have an index. Pass the path of the directory, and reader= for ORC, CSV or " +
+            "JSON."
         )
     }
 

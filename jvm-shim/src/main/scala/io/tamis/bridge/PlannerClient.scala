@@ -91,11 +91,13 @@ object PlannerClient {
         contacted.foreach(SidecarSupervisor.hung)
         (
           "deadline",
-          s"no answer within $timeoutMs ms. If the storage of the index is slow, raise spark.tamis.timeoutMs.",
+          s"the planner gave no answer within $timeoutMs ms. If the storage of the index is " +
+            "slow, raise spark.tamis.timeoutMs.",
           false
         )
-      case _: RejectedExecutionException => ("busy", s"$MostCalls questions are running.", false)
-      case failure: PlannerFailure       =>
+      case _: RejectedExecutionException =>
+        ("busy", s"the planner is busy with $MostCalls other questions.", false)
+      case failure: PlannerFailure =>
         (
           failure.code,
           s"the planner failed: ${failure.getMessage}. Report it, or set spark.tamis.enabled=false.",

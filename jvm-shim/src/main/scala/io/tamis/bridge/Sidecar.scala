@@ -171,7 +171,7 @@ object Sidecar {
       )
     case failed: ExecutionException =>
       new SidecarStartFailure(
-        s"cannot read from the Python '$python': ${failed.getCause}",
+        s"cannot read from the Python '$python' (${failed.getCause}).",
         lasting = false
       )
     // the token was written to a process that is already gone

@@ -12,7 +12,8 @@ import com.fasterxml.jackson.databind.JsonNode
   *   what to do about it; None if there is no fix
   */
 final case class Reason(code: String, text: String, fix: Option[String]) {
-  def sentence: String = text + fix.fold("")(": " + _)
+  /** The reason and its fix. Some texts are the message of an error, which ends with a period. */
+  def sentence: String = fix.fold(text)(text.stripSuffix(".") + ": " + _)
 }
 
 /** The registry of reasons, read from reasons.json, which Python also reads. */

@@ -42,8 +42,8 @@ private[tamis] object GuardNames {
           problemOf(session, t).foreach { problem =>
             Warnings.once(
               s"guards:${keyOf(t)}",
-              s"spark.tamis.requireFilter names '${t.written}', $problem. It refuses no " +
-                "query. Use the name of a catalog table, and the path of any other table."
+              s"spark.tamis.requireFilter names '${t.written}', $problem. This " +
+                "entry has no effect. Name a catalog table, or give the path of any other table."
             )
           }
     }
@@ -55,7 +55,8 @@ private[tamis] object GuardNames {
         Warnings.once(
           s"guards:column $text",
           s"spark.tamis.assertPruned names '$text', but no table scanned so far has such " +
-            s"columns (${scanned.map(_.name()).distinct.mkString(", ")}). It fails no query."
+            s"columns (${scanned.map(_.name()).distinct.mkString(", ")}). This " +
+            "entry has had no effect so far. Correct the name if it is misspelled."
         )
     }
   }

@@ -54,7 +54,8 @@ final class Guards(session: SparkSession) extends SparkStrategy {
         case e @ (NonFatal(_) | _: LinkageError) =>
           Warnings.once(
             s"guards:${e.getClass.getName}",
-            s"a guard could not be applied (${e.getMessage}). The query runs.",
+            "the guards (spark.tamis.requireFilter, spark.tamis.assertPruned) could not be " +
+              s"checked (${e.getMessage}). The query runs.",
             e
           )
       }
@@ -257,6 +258,7 @@ private object AssertedPruning {
     s"tamis: ${c.sql} pruned none of the $files files of $name, and spark.tamis.assertPruned names " +
       s"$text. " + decision.fallback
         .orElse(c.reason.map(_.sentence))
-        .getOrElse("Every file may hold a row that passes") + "."
+        .getOrElse("Every file may hold a row that passes")
+        .stripSuffix(".") + ". To run the query anyway, clear spark.tamis.assertPruned for it."
   )
 }
