@@ -5,10 +5,21 @@ import io.tamis.conf.TamisConf
 import io.tamis.functions.TableFunctions
 import io.tamis.planning.PlanningMetrics
 import io.tamis.report.{Audit, ScanHistory}
-import io.tamis.rules.filters.{AddImpliedFilters, KeepFilterOrder, KeepRecursionStatic, KeepUsedFilters, SplitResidual}
+import io.tamis.rules.filters.{
+  AddImpliedFilters,
+  KeepFilterOrder,
+  KeepRecursionStatic,
+  KeepUsedFilters,
+  SplitResidual
+}
 import io.tamis.rules.goals.{AggregateFromStatistics, PruneForLimit, PruneForTopK}
 import io.tamis.rules.guards.Guards
-import io.tamis.rules.joins.{AlignSubqueryScans, PruneAtRunTime, PruneForJoins, RuntimeConditionsRule}
+import io.tamis.rules.joins.{
+  AlignSubqueryScans,
+  PruneAtRunTime,
+  PruneForJoins,
+  RuntimeConditionsRule
+}
 import io.tamis.rules.relations.{SwapFileIndex, UseTamisTables}
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 

@@ -1,7 +1,14 @@
 package io.tamis.bridge
 
 import io.tamis.conf.TamisConf
-import io.tamis.wire.{HistoryRequest, ImpliedRequest, Messages, PlanAnswer, PlanRequest, PlannerFailure}
+import io.tamis.wire.{
+  HistoryRequest,
+  ImpliedRequest,
+  Messages,
+  PlanAnswer,
+  PlanRequest,
+  PlannerFailure
+}
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicInteger
 

@@ -24,8 +24,8 @@ import org.apache.spark.sql.types._
   */
 object ReadFingerprint {
 
-  /** A JSON object with sorted keys, see tamis.indexing.read.reader_options; None for Parquet, which
-    * needs no fingerprint.
+  /** A JSON object with sorted keys, see tamis.indexing.read.reader_options; None for Parquet,
+    * which needs no fingerprint.
     */
   def of(relation: HadoopFsRelation): Option[String] =
     if (FileFormats.isParquet(relation)) None

@@ -4,7 +4,6 @@ import io.tamis.wire.{Goal, IndexSettings, PlanAnswer}
 import java.util
 import java.util.concurrent.atomic.AtomicLong
 
-
 /** Remembers recent answers, because one query plans a scan several times.
   *
   * An old answer is never wrong, since it is about one listing; it may only lack what a newer index

@@ -4,7 +4,6 @@ import io.tamis.wire.RowGroups
 import java.util
 import java.util.BitSet
 
-
 /** The bytes that are read from the files of a listing that are not read whole.
   *
   * One entry per row group, ordered by file and start: bytes `starts(i)` to `starts(i) +

@@ -1,7 +1,6 @@
 package io.tamis.planning
 
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
-import io.tamis.source.SparkMetrics
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.util.control.NonFatal

@@ -3,7 +3,15 @@ package io.tamis.planning
 import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
 import io.tamis.conf.TamisConf
 import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, Snapshots}
-import io.tamis.wire.{ExpressionWriter, Goal, IndexSettings, PlanAnswer, PlanRequest, Reason, Reasons}
+import io.tamis.wire.{
+  ExpressionWriter,
+  Goal,
+  IndexSettings,
+  PlanAnswer,
+  PlanRequest,
+  Reason,
+  Reasons
+}
 import io.tamis.wire._
 import java.nio.file.Files
 import java.util.UUID

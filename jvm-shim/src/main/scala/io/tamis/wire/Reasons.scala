@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.JsonNode
   *   what to do about it; None if there is no fix
   */
 final case class Reason(code: String, text: String, fix: Option[String]) {
+
   /** The reason and its fix. Some texts are the message of an error, which ends with a period. */
   def sentence: String = fix.fold(text)(text.stripSuffix(".") + ": " + _)
 }

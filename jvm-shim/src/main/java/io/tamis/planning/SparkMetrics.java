@@ -1,4 +1,4 @@
-package io.tamis.source;
+package io.tamis.planning;
 
 import com.codahale.metrics.MetricRegistry;
 import org.apache.spark.SparkContext;
