@@ -10,7 +10,7 @@ import pytest
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.evaluation.interpreter import FUNCTIONS, truth, value
-from tamis.evaluation.recorded import Members, Subject
+from tamis.evaluation.statistics import Members, Subject
 from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque
 from tamis.expr.types import BOOLEAN, DOUBLE, FLOAT, LONG, STRING, DataType
 from tests.evaluation.given import Given, between

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from tamis.evaluation.domain.bounds import YES, Bounds, Edge, Flags
-from tamis.evaluation.recorded import Members
-from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.statistics import Members, Statistics
 from tamis.expr.nodes import Column, Compare, Comparison, Literal
 from tamis.expr.types import LONG
 from tamis.files.example import FILES

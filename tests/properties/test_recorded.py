@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from tamis.evaluation import Verdict, verdicts
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.storage import edge_of
-from tamis.evaluation.recorded import Members, Subject
-from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not
 from tamis.expr.types import DOUBLE, STRING, DataType
 from tamis.files.bounds import column_bounds

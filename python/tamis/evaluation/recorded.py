@@ -13,49 +13,16 @@ and always returns True for may_miss. If nothing is known, both are True.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from tamis.evaluation.domain.bounds import Bounds, Edge, Flags, is_always
+from tamis.evaluation.domain.bounds import Bounds, Flags, is_always
+from tamis.evaluation.statistics import Members, Statistics
 from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, type_of
 from tamis.expr.types import DataType
 
-if TYPE_CHECKING:
-    from tamis.evaluation.statistics import Statistics
-
-__all__ = [
-    "Members",
-    "Subject",
-    "members_of",
-    "narrowed",
-    "recorded_bounds",
-]
-
-#: A column, or the key of an expression.
-Subject: TypeAlias = Column | str
-
-
-class Members(Protocol):
-    """The ordinary values of each of n containers. `options`: an edge of a comparable type."""
-
-    def may_match(self, options: Edge) -> Flags:
-        """Return False where no ordinary value equals one of the options."""
-        ...
-
-    def may_miss(self, options: Edge) -> Flags:
-        """Return False where every ordinary value equals one of the options."""
-        ...
-
-    def parts(self) -> Mapping[str, Members]:
-        """Return the members that rely on each kind of row statistics ("values", "bloom")."""
-        ...
-
-    def slice(self, start: int, stop: int) -> Members: ...
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Members: ...
+__all__ = ["members_of", "narrowed", "recorded_bounds"]
 
 
 def recorded_bounds(expr: Expr, statistics: Statistics) -> Bounds | None:

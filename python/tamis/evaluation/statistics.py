@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.bounds import Bounds, Edge, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
-from tamis.evaluation.recorded import Members, Subject
 from tamis.expr.nodes import Column
 
-__all__ = ["BlockStatistics", "SelectedStatistics", "Statistics"]
+__all__ = ["BlockStatistics", "Members", "SelectedStatistics", "Statistics", "Subject"]
+
+#: A column, or the key of an expression.
+Subject: TypeAlias = Column | str
+
+
+class Members(Protocol):
+    """The ordinary values of each of n containers. `options`: an edge of a comparable type."""
+
+    def may_match(self, options: Edge) -> Flags:
+        """Return False where no ordinary value equals one of the options."""
+        ...
+
+    def may_miss(self, options: Edge) -> Flags:
+        """Return False where every ordinary value equals one of the options."""
+        ...
+
+    def parts(self) -> Mapping[str, Members]:
+        """Return the members that rely on each kind of row statistics ("values", "bloom")."""
+        ...
+
+    def slice(self, start: int, stop: int) -> Members: ...
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Members: ...
 
 
 class Statistics(ABC):

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import NO, Bounds, Flags
-from tamis.evaluation.recorded import Members, Subject
-from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import Column
 
 __all__ = ["SubsetStatistics"]

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import ATTAINED, UNCERTAIN, Certain
-from tamis.evaluation.recorded import Members, Subject
-from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import constant_bounds

@@ -34,8 +34,8 @@ from tamis.evaluation.domain.truth import TruthSet
 from tamis.evaluation.interpreter import value
 from tamis.evaluation.nodes.literal import literal
 from tamis.evaluation.nodes.preimages import narrowed_by_preimage
-from tamis.evaluation.recorded import Members, members_of, narrowed
-from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.recorded import members_of, narrowed
+from tamis.evaluation.statistics import Members, Statistics
 from tamis.expr.nodes import Compare, Comparison, Literal
 
 __all__ = ["compare", "equal", "less", "null_safe_equal"]

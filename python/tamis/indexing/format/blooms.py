@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import NO, YES, Edge, Flags
-from tamis.evaluation.recorded import Members
+from tamis.evaluation.statistics import Members
 from tamis.expr.types import DataType
 from tamis.indexing.format.hashing import hashes_of
 

@@ -16,8 +16,7 @@ from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.order import with_keys
-from tamis.evaluation.recorded import Members, Subject
-from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds

@@ -20,7 +20,7 @@ from tamis.evaluation.domain.bounds import Bounds, Edge, Flags
 from tamis.evaluation.domain.flags import all_of
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.order import with_keys
-from tamis.evaluation.recorded import Members
+from tamis.evaluation.statistics import Members
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import plain

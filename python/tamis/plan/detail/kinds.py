@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.nodes.ranges import narrowed_conjuncts
-from tamis.evaluation.recorded import Members, Subject
-from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import Column, Expr
 from tamis.files.segments import Segment
 from tamis.plan.scan import Order, narrow
