@@ -166,7 +166,7 @@ class Conditions(Expressions):
         partner = self.rng.choice(partners)
         argument = self.nullish(partner, inner) if self.chance(0.2) else node(family, partner.sql)
         conditions: list[Tree] = [self.condition(inner, 0)] if self.chance(0.5) else []
-        if self.chance(0.3):
+        if self.correlates and self.chance(0.6):
             conditions.append(self.pair(inner, scope))
         call = self.rng.choice(["min", "max", "max"])
         return node(family, f"(SELECT {call}(", argument, ") FROM ", source,

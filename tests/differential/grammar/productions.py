@@ -29,6 +29,7 @@ class Productions(ABC):
         self.ctes: list[tuple[str, Columns]] = []
         self.names = 0
         self.products = 0
+        self.correlates = False
 
     def name(self, letter: str) -> str:
         """A name that is unique in the statement."""

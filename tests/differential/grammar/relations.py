@@ -61,11 +61,15 @@ class Relations(Conditions):
         )  # fmt: skip
 
     def derived(self, depth: int) -> tuple[Node, Columns]:
-        """A query as a table, sometimes only its first rows."""
+        """A query as a table, sometimes only its first rows.
+
+        No statement has both such a table and a correlated scalar subquery: where the subquery
+        stands above the table, Spark 4.1.3 removes its ORDER BY and returns any rows.
+        """
         query, columns = self.query(depth - 1)
         alias = self.name("q")
         first: Tree | str = ""
-        if self.chance(0.15):
+        if not self.correlates and self.chance(0.3):
             rows = self.rng.choice([1, 3, 10])
             first = optional(f" ORDER BY ALL {self.rng.choice(['', 'DESC'])} LIMIT {rows}")
         return node("rel", "(", query, first, f") {alias}"), qualified(columns, alias)

@@ -47,6 +47,7 @@ class Grammar(Queries):
     def statement(self) -> Statement:
         """A whole statement."""
         self.ctes, self.products, self.names = [], 0, 0
+        self.correlates = self.chance(0.5)
         depth = self.rng.choice([0, 0, 0, 1, 1, 1, 1, 2, 2, 3])
         productions: dict[str, tuple[int, Callable[[], tuple[Tree, Columns]]]] = {
             "query": (45, lambda: self.query(depth)),
@@ -115,6 +116,7 @@ class Grammar(Queries):
 
     def first_rows(self) -> tuple[Tree, Columns]:
         """The first rows of a table by a key, with a tie-breaker, under other operators."""
+        self.correlates = False
         table = self.table()
         columns = self.columns[table.name]
         key = self.rng.choice(columns)
