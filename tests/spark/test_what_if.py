@@ -42,12 +42,14 @@ def mixed(spark: SparkSession, mixed_path: str) -> DataFrame:
     return frame
 
 
+# The sample depends on the number of cores. No condition ends exactly where a file ends: there, the
+# estimate may be off by one file at both ends.
 PREDICATES = [
     # columns, filter
     (["key"], "key = 500"),
     (["key"], "key BETWEEN 8000 AND 12000"),
     (["key"], "key < 100 OR key > 39900"),
-    (["name"], "name LIKE 'n01%'"),
+    (["name"], "name LIKE 'n015%'"),
     (["price"], "price > 600"),
     (["price"], "price IS NULL"),
     (["day"], "year(day) = 2020 AND month(day) = 3"),
