@@ -76,6 +76,16 @@ def test_variant_column(spark: SparkSession, folder: str) -> None:
     assert untouched(spark.read.parquet(folder + "/v").where("id = 1"))
 
 
+def test_column_that_the_reader_generates(spark: SparkSession, folder: str) -> None:
+    # Statistics describe a column without values. Spark's reader fills it with row positions.
+    spark.range(10).coalesce(1).write.parquet(folder + "/g")
+    tamis.index(spark, folder + "/g").build()
+    schema = "id BIGINT, _tmp_metadata_row_index BIGINT"
+    frame = spark.read.schema(schema).parquet(folder + "/g").where("id = _tmp_metadata_row_index")
+    assert untouched(frame)
+    assert frame.count() == 10
+
+
 def test_field_ids_are_left_to_spark(spark: SparkSession, events_path: str) -> None:
     from pyspark.sql.types import LongType, StructType
 

@@ -612,6 +612,18 @@ def variant(w: World) -> Any:
     return lambda: readers[0].parquet(path).where("id < 50"), lambda: readers.pop(0)
 
 
+@case("ROW_INDEX_COLUMN")
+def generated_column(w: World) -> Any:
+    path = w.path("g")
+    frame = (
+        w.rows().repartitionByRange(FILES, "id").selectExpr("id", "1L AS _tmp_metadata_row_index")
+    )
+    frame.write.parquet(path)
+    w.index("g")
+    readers = [w.spark.read, w.spark.read.schema("id BIGINT")]
+    return lambda: readers[0].parquet(path).where("id < 50"), lambda: readers.pop(0)
+
+
 @case("MATCHED_BY_FIELD_ID")
 def field_ids(w: World) -> Any:
     from pyspark.sql.types import LongType, StructType

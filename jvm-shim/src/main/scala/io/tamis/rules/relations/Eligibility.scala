@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.{
   LogicalRelation,
   PartitioningAwareFileIndex
 }
-import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetUtils}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
@@ -49,6 +49,8 @@ object Eligibility {
           !lists(files) -> "FILE_INDEX_NOT_SPARKS",
           files.overlappedPartCols.nonEmpty -> "PARTITION_COLUMN_IN_FILES",
           files.schema.exists(f => holdsVariant(f.dataType)) -> "VARIANT_COLUMN",
+          // the reader fills such a column with row positions if the files do not contain it
+          files.schema.exists(_.name.equalsIgnoreCase(RowIndexColumn)) -> "ROW_INDEX_COLUMN",
           // columns are then matched by field id and not by name, but statistics are stored by name
           (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
             files.schema
@@ -57,6 +59,9 @@ object Eligibility {
       )
     case other => Some(Reasons("OTHER_SOURCE", "source" -> other.getClass.getSimpleName))
   }
+
+  /** The name of a column that Spark's Parquet reader generates (4.0 to 4.3). */
+  private val RowIndexColumn = ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME
 
   private def first(checks: (Boolean, String)*): Option[Reason] =
     checks.collectFirst { case (true, code) => Reasons(code) }
