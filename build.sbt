@@ -161,6 +161,7 @@ lazy val sparkSuites = project
       "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0",
       "org.scalatestplus" %% "mockito-5-12" % "3.2.19.0",
       ("org.apache.parquet" % "parquet-avro" % "1.16.0").intransitive(),
+      ("org.apache.parquet" % "parquet-variant" % "1.16.0").intransitive(), // for parquet-avro
       ("org.apache.parquet" % "parquet-column" % "1.16.0" classifier "tests").intransitive()
     ),
     // Classes first, then jars, one path per line, without the jars of pyspark.
