@@ -87,3 +87,24 @@ def test_timestamps_that_the_julian_calendar_lacks(
     tamis.index(spark, f"{folder}/t").build()
     for op in ("<", "<=", ">", ">=", "<>"):
         same(f"SELECT id FROM t WHERE ts {op} TIMESTAMP '{moment}'")
+
+
+def test_topk_over_decimals_of_files_with_fewer_digits(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
+    """The last of the first rows has more digits than the first file can hold."""
+    spark.range(3).selectExpr("id", "CAST(id AS DECIMAL(9, 2)) AS d").coalesce(1).write.parquet(
+        f"{folder}/t"
+    )
+    for least in (-35_000_000, -75_000_000):
+        spark.range(10).selectExpr(
+            "id", f"CAST({least} + id * 1000000 AS DECIMAL(18, 2)) AS d"
+        ).coalesce(1).write.mode("append").parquet(f"{folder}/t")
+    frame = spark.read.schema("id BIGINT, d DECIMAL(18, 2)").parquet(f"{folder}/t")
+    frame.createOrReplaceTempView("t")
+    spark.sql(
+        f"CREATE TABLE wide (id BIGINT, d DECIMAL(18, 2)) USING parquet LOCATION '{folder}/t'"
+    )
+    tamis.index(spark, "wide").build()
+    for order in ("d DESC", "d DESC NULLS FIRST", "d", "-d"):
+        same(f"SELECT d FROM wide ORDER BY {order} LIMIT 12")

@@ -82,24 +82,23 @@ def _topk(goal: TopKGoal, asked: GoalContext) -> GoalAnswer:
             return nothing("TOPK_MAY_BE_NAN", key=name)
         return nothing("TOPK_RANGES_OVERLAP", key=name, rows=goal.rows)
     # the reader must not skip rows for which a filter would raise
-    until = None if raising.any() else _until(last.value, key.expr)
+    until = None if raising.any() else _until(last.value, key)
     return FilesAnswer(encode_kept(files), until)
 
 
-def _until(edge: Any, key: Expr) -> int | str | None:
+def _until(edge: Any, key: SortKey) -> int | str | None:
     """Return the boundary as a constant for the reader's filter; None if there is none.
 
     There is none either if Spark's reader would lose rows with such a filter.
     """
-    until = constant_of_edge(edge, key)
-    data_type = type_of(key)
-    if (
-        until is None
-        or data_type is None
-        or loses_within(None, value_of(until, data_type), data_type)
-    ):
+    until = constant_of_edge(edge, key.expr)
+    data_type = type_of(key.expr)
+    if until is None or data_type is None:
         return None
-    return until
+    value = value_of(until, data_type)
+    # The rows are at or before the boundary: descending keys are not below it.
+    lower, upper = (value, None) if key.descending else (None, value)
+    return None if loses_within(lower, upper, data_type) else until
 
 
 def _split(goal: SplitGoal, asked: GoalContext) -> GoalAnswer:
