@@ -427,3 +427,31 @@ def files_read(frame: DataFrame) -> list[int]:
     """Return the number of files that each scan reads, even if the planner was unavailable."""
     decisions = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
     return sorted(scan["files_read"] for scan in decisions)
+
+
+@pytest.mark.parametrize("run_time", ["true", "false"])
+def test_join_of_two_streams_keeps_rows_for_later_batches(
+    spark: SparkSession, tmp_path: Path, run_time: str
+) -> None:
+    """A stream without new data is an empty relation in this batch, not in the next one."""
+    spark.conf.set("spark.tamis.runtimeFilters.enabled", run_time)
+    places = {name: str(tmp_path / name) for name in ("left", "right", "table", "out", "state")}
+    for name in ("left", "right"):
+        Path(places[name]).mkdir()
+    table = spark.range(10, 1010).selectExpr("id", "id * 10 AS k")
+    table.repartitionByRange(5, "id").write.parquet(places["table"])
+    tamis.index(spark, places["table"]).build()
+    left = spark.readStream.schema("k BIGINT, x STRING").json(places["left"])
+    right = spark.readStream.schema("id BIGINT, y STRING").json(places["right"])
+    joined = left.join(right.join(spark.read.parquet(places["table"]), "id"), "k")
+    query = (
+        joined.writeStream.format("parquet")
+        .option("checkpointLocation", places["state"])
+        .start(places["out"])
+    )
+    for name, record in (("right", '{"id": 20, "y": "b"}'), ("left", '{"k": 200, "x": "a"}')):
+        Path(places[name], "1.json").write_text(record)
+        query.processAllAvailable()
+    query.stop()
+    written = spark.read.schema(joined.schema).parquet(places["out"])
+    assert [tuple(row) for row in written.collect()] == [(200, "a", 20, "b")]

@@ -2,7 +2,7 @@ package io.tamis.rules.joins
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans._
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 
 /** The sides of a join from which rows without a match may be left out: PruneForJoins has the
   * proof.
@@ -15,12 +15,21 @@ object JoinSides {
   val both: JoinSides = JoinSides(left = true, right = true)
   val onlyRight: JoinSides = JoinSides(left = false, right = true)
 
-  def of(joinType: JoinType): JoinSides = joinType match {
-    case Inner | Cross | LeftSemi => both
-    case LeftOuter | LeftAnti     => onlyRight
-    case RightOuter               => JoinSides(left = true, right = false)
-    case _                        => JoinSides(left = false, right = false)
+  val neither: JoinSides = JoinSides(left = false, right = false)
+
+  def of(join: Join): JoinSides = join.joinType match {
+    case _ if isStateful(join.left, join.right) => neither
+    case Inner | Cross | LeftSemi               => both
+    case LeftOuter | LeftAnti                   => onlyRight
+    case RightOuter                             => JoinSides(left = true, right = false)
+    case _                                      => neither
   }
+
+  /** Whether a join of these sides keeps their rows for later batches of a stream: a row without a
+    * match in this batch may find one later, and the rows of this batch may match earlier ones.
+    */
+  def isStateful(left: LogicalPlan, right: LogicalPlan): Boolean =
+    left.isStreaming && right.isStreaming
 }
 
 /** Extracts the keys that a conjunct equates. */
@@ -65,7 +74,8 @@ object SubqueryJoin {
 
   /** None if the conjunct is not one of these, or equates no keys. */
   def of(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
-    candidate(conjunct, child).filter(_.keys.nonEmpty)
+    candidate(conjunct, child)
+      .filter(join => join.keys.nonEmpty && !JoinSides.isStateful(child, join.plan))
 
   private def candidate(conjunct: Expression, child: LogicalPlan): Option[SubqueryJoin] =
     conjunct match {

@@ -56,7 +56,7 @@ object KeyLineage {
     * several, and the values come from all of them.
     */
   def step(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = plan match {
-    case _ if !isKey(key) => Nil
+    case _ if !isKey(key) || isStateful(plan) => Nil
     // One output row for each input row, with the expression that the key refers to.
     case Project(list, child) =>
       replaced(key, list).toSeq.map(KeyBelow(0, _, list.forall(_.deterministic)))
@@ -81,6 +81,15 @@ object KeyLineage {
     case window: Window if key.references.subsetOf(window.child.outputSet) =>
       Seq(KeyBelow(0, key, mayLose = false)) // values are computed from other rows of a partition
     case _ => Nil
+  }
+
+  /** Whether an operator of a stream remembers rows of earlier batches: what it returns need not
+    * come from rows of this batch, and what it does not get now is missing in later batches.
+    */
+  private def isStateful(plan: LogicalPlan): Boolean = plan match {
+    case join: Join   => JoinSides.isStateful(join.left, join.right)
+    case _: Aggregate => plan.isStreaming
+    case _            => false
   }
 
   /** Applies `pick` to the plans that the key comes from, down to steps where rows may be left out.

@@ -79,8 +79,8 @@ object PruneAtRunTime extends GoalRule {
   }
 
   private val keysOfJoins: PartialFunction[LogicalPlan, LogicalPlan] = {
-    case join: Join if join.condition.nonEmpty && JoinSides.of(join.joinType).any =>
-      val sides = JoinSides.of(join.joinType)
+    case join: Join if join.condition.nonEmpty && JoinSides.of(join).any =>
+      val sides = JoinSides.of(join)
       val keys = join.condition.toSeq
         .flatMap(ExpressionWriter.conjuncts)
         .flatMap(JoinKeys.of(_, join.left, join.right))

@@ -25,6 +25,7 @@ import org.apache.spark.sql.internal.SQLConf
   *   right outer   left, as left outer mirrored
   *   full outer    none: rows of either side are kept
   *   others        none
+  *   two streams   none: they are matched with rows of other batches, too
   * }}}
   *
   * IN (SELECT …) and EXISTS are left semi joins that Spark has not turned into joins yet, NOT
@@ -64,11 +65,11 @@ object PruneForJoins extends GoalRule {
   }.sum
 
   private val exchange: PartialFunction[LogicalPlan, LogicalPlan] = {
-    case join: Join if join.condition.nonEmpty && JoinSides.of(join.joinType).any =>
+    case join: Join if join.condition.nonEmpty && JoinSides.of(join).any =>
       val keys = join.condition.toSeq
         .flatMap(ExpressionWriter.conjuncts)
         .flatMap(JoinKeys.of(_, join.left, join.right))
-      val (l, r) = exchanged(join.left, join.right, keys, JoinSides.of(join.joinType))
+      val (l, r) = exchanged(join.left, join.right, keys, JoinSides.of(join))
       if ((l eq join.left) && (r eq join.right)) join else join.withNewChildren(Seq(l, r))
     case filter @ Filter(condition, child)
         if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>

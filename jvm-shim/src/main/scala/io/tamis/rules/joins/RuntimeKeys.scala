@@ -47,7 +47,7 @@ object RuntimeKeys {
       keys: Seq[(Expression, Expression)],
       mayBroadcast: Boolean
   ): LogicalPlan =
-    if (!isSelective(from) || !isRepeatable(from)) to
+    if (from.isStreaming || !isSelective(from) || !isRepeatable(from)) to
     else {
       // requests about `from` come first, then those about every scan of `to`
       val useful = keys.filter { case (_, toKey) =>
