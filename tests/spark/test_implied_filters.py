@@ -166,3 +166,16 @@ def test_missing_sidecar_adds_no_implied_filter(
         assert frame.count() == 365
         assert "PushedFilters: [IsNotNull(day)]" in pushed(frame)
     assert len(list(warnings())) == len(before) + 1
+
+
+def test_json_gets_no_implied_ranges(
+    spark: SparkSession, tmp_path: Path, same: Callable[[str], DataFrame]
+) -> None:
+    """Of a key that a record has twice, the last value counts, but the parser filters by the first."""
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "a.json").write_text('{"a": 1, "a": 2}\n{"a": 2}\n{"a": 3}\n')
+    for sources in ("orc,csv,json", ""):
+        spark.conf.set("spark.sql.sources.useV1SourceList", sources)
+        frame = spark.read.schema("a INT").json(str(tmp_path / "t"))
+        frame.createOrReplaceTempView("records")
+        assert len(same("SELECT a FROM records WHERE a + 1 = 3").collect()) == 2
