@@ -433,3 +433,26 @@ def test_command_line_builds_and_describes(
     ]
     assert all(e["seconds"] > 0 for e in described["recorded"])
     assert run(app, ["build", path, "--column", "id", "--bloom", "key"]).exit_code == 2
+
+
+def test_char_fields_are_refused(spark: SparkSession) -> None:
+    """Only the metadata of the column names the CHAR inside it."""
+    spark.sql("CREATE TABLE padded (s STRUCT<c: CHAR(5), v: VARCHAR(5), n: INT>) USING parquet")
+    spark.sql("INSERT INTO padded VALUES (named_struct('c', 'ab', 'v', 'ab', 'n', 1))")
+    for name in ("s", "s.c"):
+        with pytest.raises(StatisticsIndexError, match="a CHAR column"):
+            tamis.index(spark, "padded").build(columns={name: "bounds"})
+    with pytest.raises(StatisticsIndexError, match="a CHAR column"):
+        tamis.index(spark, "padded").build(expressions=["upper(s.c)"])
+    tamis.index(spark, "padded").build(columns={"s.n": "bounds"})
+    spark.sql("DROP TABLE padded")
+
+
+def test_timestamps_of_directories_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """The directory p=2020-01-01 00:00:00 is another moment in a session of another time zone."""
+    spark.sql("SELECT id, TIMESTAMP '2020-01-01 00:00:00' AS p FROM range(4)").write.partitionBy(
+        "p"
+    ).parquet(str(tmp_path / "t"))
+    for expression in ("unix_micros(p)", "unix_micros(P) + id"):
+        with pytest.raises(StatisticsIndexError, match="a TIMESTAMP partition column"):
+            tamis.index(spark, str(tmp_path / "t")).build(expressions=[expression])

@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tamis.indexing.format.recording_spec import Entry
+from tamis.indexing.format.recording_spec import Entry, is_char
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.read.reader_options import Reading
 
 __all__ = ["is_of_reader", "readable_schema", "row_leaves"]
 
-_CHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
 #: ORC stores wall-clock fields, which Spark converts to a moment in the time zone of the JVM that
 #: reads them. So the value may differ between executors.
 _CLOCKS: Final = ("timestamp", "timestamp_ntz")
@@ -26,7 +25,7 @@ def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Le
     timestamps of ORC; and the column of malformed records, whose content depends on the other
     columns that are read.
     """
-    charred = {path for path, field in _fields(json.loads(schema), ()) if _is_char(field)}
+    charred = {path for path, field in _fields(json.loads(schema), ()) if is_char(field)}
     return tuple(
         leaf
         for leaf in leaves_of(readable_schema(schema, malformed))
@@ -55,12 +54,6 @@ def is_of_reader(entry: Entry, reading: Reading) -> bool:
 def _has_default(field: dict[str, Any]) -> bool:
     metadata = field.get("metadata") or {}
     return "EXISTS_DEFAULT" in metadata or "CURRENT_DEFAULT" in metadata
-
-
-def _is_char(field: dict[str, Any]) -> bool:
-    # VARCHAR is read unchanged; the metadata of a nested field also names a CHAR inside it
-    kind = str((field.get("metadata") or {}).get(_CHAR, "")).lower()
-    return "char" in kind.replace("varchar", "")
 
 
 def _fields(

@@ -30,6 +30,7 @@ __all__ = [
     "asked_of",
     "entries_of",
     "guards_of",
+    "is_char",
     "together",
 ]
 
@@ -154,18 +155,22 @@ class Schema:
         self.json = json.dumps({"type": "struct", "fields": self.fields})
         self._fold: Callable[[str], str] = (lambda s: s) if case_sensitive else str.lower
 
-    def field(self, path: Sequence[str]) -> dict[str, Any] | None:
-        """Return the field at a path, or the deepest field along it that exists."""
-        fields, deepest = self.fields, None
+    def along(self, path: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the fields along a path, from the column to the deepest one that exists."""
+        fields = self.fields
+        fields_along: list[dict[str, Any]] = []
         for part in path:
             named = [f for f in fields if self._fold(f["name"]) == self._fold(part)]
             if not named:
                 break
-            deepest = named[0]
-            kind = deepest["type"]
+            fields_along.append(named[0])
+            kind = named[0]["type"]
             is_struct = isinstance(kind, dict) and kind.get("type") == "struct"
             fields = kind["fields"] if is_struct else []
-        return deepest
+        return fields_along
+
+    def is_partition(self, name: str) -> bool:
+        return self._fold(name) in map(self._fold, self.partitions)
 
 
 # How the shim parses a value: from SQL and the JSON of a schema to a document. See PredicateParser.
@@ -289,17 +294,25 @@ def guards_of(
     """
     guards = []
     for path in paths:
-        field = schema.field(path)
-        if field is None:  # the variable of a lambda
+        along = schema.along(path)
+        if not along:  # the variable of a lambda
             continue
-        for inner in _inside(field):
-            # Spark pads its values when it reads the table, but not when it reads the files
-            if str(inner.get("metadata", {}).get(_CHAR, "")).lower().startswith("char"):
-                raise StatisticsIndexError(
-                    f"{name} reads {inner['name']}, a CHAR column, whose values Spark pads when it "
-                    "reads them: make it a STRING"
-                )
+        field = along[-1]
         kind = field["type"]
+        # Settings decide whether Spark pads the values when it reads them. The metadata of a column
+        # also names a CHAR inside it.
+        charred = [each for each in (*along, *_inside(field)) if is_char(each)]
+        if charred and "string" in json.dumps(kind):
+            raise StatisticsIndexError(
+                f"{name} reads {charred[0]['name']}, a CHAR column, whose values Spark pads when "
+                "it reads them: make it a STRING"
+            )
+        if kind == "timestamp" and schema.is_partition(path[0]):
+            # directories name local times, so sessions of other time zones read other values
+            raise StatisticsIndexError(
+                f"{name} reads {path[0]}, a TIMESTAMP partition column, whose values depend on the "
+                "session's time zone: leave it out"
+            )
         if isinstance(kind, str):
             if kind in _OLD:
                 guards.append((identifier(path), kind))
@@ -312,6 +325,19 @@ def guards_of(
 
 
 _CHAR: Final = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def is_char(field: Mapping[str, Any]) -> bool:
+    """Return whether a field is a CHAR column or holds one.
+
+    >>> is_char({"name": "c", "metadata": {"__CHAR_VARCHAR_TYPE_STRING": "struct<a:char(5)>"}})
+    True
+    """
+    # VARCHAR is read unchanged
+    kind = str((field.get("metadata") or {}).get(_CHAR, "")).lower()
+    return "char" in kind.replace("varchar", "")
+
+
 _OLD: Final = ("date", "timestamp", "timestamp_ntz")
 
 
