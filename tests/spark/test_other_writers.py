@@ -6,10 +6,13 @@ See files/make.py.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tamis
@@ -68,3 +71,27 @@ def test_files_of_other_writers_are_pruned(
     assert len(decisions) == len(predicates)
     assert sum(scan["files_kept"] == 0 for scan in decisions) > 0
     assert sum(scan["files_kept"] == 1 for scan in decisions) >= 5
+
+
+def test_shifted_timestamps_in_every_spelling(
+    spark: SparkSession, folder: str, same: Callable[[str], DataFrame]
+) -> None:
+    """Spark shifts INT96 of other writers, so recorded bounds do not hold, in any spelling."""
+    Path(folder, "t").mkdir()
+    for day in range(3):
+        moments = [datetime(2020, 1, 1 + day, hour) for hour in (5, 6)]
+        values = pa.table(
+            {"id": [day * 2, day * 2 + 1], "ts": pa.array(moments, pa.timestamp("us"))}
+        )
+        pq.write_table(values, f"{folder}/t/{day}.parquet", use_deprecated_int96_timestamps=True)
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    tamis.index(spark, f"{folder}/t").build(columns={"ts": "bounds"})
+    spark.conf.set("spark.sql.parquet.int96TimestampConversion", "true")
+    spark.read.parquet(f"{folder}/t").createOrReplaceTempView("t")
+    for name in ("ts", "TS"):
+        joined = (
+            f"SELECT id FROM t JOIN VALUES (TIMESTAMP '2020-01-01 05:00:00') v(x) ON {name} = x"
+        )
+        assert len(same(joined).collect()) == 1
+        same(f"SELECT {name} FROM t ORDER BY {name} DESC LIMIT 2")
+        same(f"SELECT min({name}), max({name}) FROM t")

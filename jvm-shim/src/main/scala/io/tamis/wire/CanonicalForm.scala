@@ -21,8 +21,11 @@ import org.apache.spark.unsafe.types.UTF8String
   * written out: formats, time zone, ANSI mode, collations (which are part of types). An expression
   * with a part that cannot be written out has no key. Every key also includes the confs that
   * functions read while they run, and the versions of Spark and Java.
+  *
+  * @param hides
+  *   whether a dotted path is hidden from Python, see [[ExpressionWriter]]
   */
-final class CanonicalForm(hidden: Set[String]) {
+final class CanonicalForm(hides: String => Boolean) {
   import CanonicalForm._
 
   private val conf = SQLConf.get
@@ -39,7 +42,7 @@ final class CanonicalForm(hidden: Set[String]) {
   private def standIns(e: Expression): (Expression, Map[Long, String]) = {
     var names = Map.empty[Long, String]
     def replaced(e: Expression): Expression = e match {
-      case ExpressionWriter.ColumnPath(path) if !hidden(path.mkString(".")) =>
+      case ExpressionWriter.ColumnPath(path) if !hides(path.mkString(".")) =>
         val folded = if (conf.caseSensitiveAnalysis) path else path.map(_.toLowerCase(Locale.ROOT))
         val name =
           folded.map(p => s"${p.length}:$p").mkString("column(", ",", s",${e.dataType.json})")

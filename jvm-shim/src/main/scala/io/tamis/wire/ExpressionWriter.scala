@@ -2,7 +2,7 @@ package io.tamis.wire
 
 import java.lang.reflect.Method
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.Base64
+import java.util.{Base64, Locale}
 
 import scala.collection.mutable
 import scala.util.Try
@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
@@ -31,7 +32,15 @@ import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 final class ExpressionWriter(hidden: Set[String]) {
   import ExpressionWriter._
 
-  private lazy val canonical = new CanonicalForm(hidden)
+  /** A query may spell a column in another case than the schema. */
+  private val hides: String => Boolean =
+    if (SQLConf.get.caseSensitiveAnalysis) hidden
+    else {
+      val folded = hidden.map(_.toLowerCase(Locale.ROOT))
+      path => folded(path.toLowerCase(Locale.ROOT))
+    }
+
+  private lazy val canonical = new CanonicalForm(hides)
 
   /** Cache of type names: a name is expensive to build, and there may be thousands of columns and
     * constants.
@@ -72,15 +81,15 @@ final class ExpressionWriter(hidden: Set[String]) {
     case ColumnPath(path) => column(path, e)
     case In(value, list) if list.forall(_.isInstanceOf[Literal]) =>
       membership(e, value, list.map(_.asInstanceOf[Literal].value), depth)
-    case InSet(value, set)                      => membership(e, value, set.toSeq, depth)
-    case s: StaticInvoke                        => call(methodOf(s), s, s.arguments, depth)
-    case _ if e.children.nonEmpty || e.foldable =>
+    case InSet(value, set) => membership(e, value, set.toSeq, depth)
+    case s: StaticInvoke   => call(methodOf(s), s, s.arguments, depth)
+    case _ if (e.children.nonEmpty || e.foldable) && isSparks(e.getClass) =>
       call(e.getClass.getSimpleName, e, e.children, depth)
     case _ => opaque(e)
   }
 
   private def column(path: Seq[String], e: Expression): ObjectNode =
-    if (hidden(path.mkString("."))) opaque(e)
+    if (hides(path.mkString("."))) opaque(e)
     else {
       val out = obj("col")
       val parts = out.putArray("p")
@@ -220,6 +229,12 @@ object ExpressionWriter {
       case _ => None
     }
   }
+
+  /** Whether the class is Spark's own. Python knows functions by the simple name of their class,
+    * which an extension may give to a function that computes something else.
+    */
+  private def isSparks(c: Class[_]): Boolean =
+    c.getName.startsWith("org.apache.spark.sql.catalyst.")
 
   /** The name of a static method: "UrlCodec.decode". Many functions of Spark are static methods
     * that depend only on their arguments.

@@ -1,6 +1,7 @@
 package io.tamis.wire
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
@@ -22,6 +23,18 @@ class ExpressionWriterSuite extends munit.FunSuite {
       """{"n":"call","f":"GreaterThan","t":"boolean","a":[""" +
         """{"n":"col","p":["i"],"t":"integer","nullable":true},{"n":"lit","t":"integer","v":5}]}"""
     )
+  }
+
+  test("a hidden column is hidden in every spelling that the query may use") {
+    val hiding = new ExpressionWriter(Set("Ts"))
+    def kind(name: String) =
+      hiding.write(AttributeReference(name, IntegerType)()).get("n").asText
+    assertEquals(Seq("Ts", "ts", "TS", "other").map(kind), Seq("opaque", "opaque", "opaque", "col"))
+  }
+
+  test("a function of an extension is opaque, whatever its name") {
+    assertEquals(writer.write(Upper(s)).get("n").asText, "call")
+    assertEquals(writer.write(OfExtension.Upper(s)).get("n").asText, "opaque")
   }
 
   test("AND and OR are flattened in order") {
@@ -144,5 +157,16 @@ class ExpressionWriterSuite extends munit.FunSuite {
       ExpressionWriter.sqlOf(IsNull(i.withQualifier(Seq("spark_catalog", "db", "t")))),
       "(i IS NULL)"
     )
+  }
+}
+
+object OfExtension {
+
+  /** Computes something else than Spark's function of the same name. */
+  final case class Upper(child: Expression) extends UnaryExpression with CodegenFallback {
+    override def dataType: DataType = StringType
+    override protected def nullSafeEval(input: Any): Any = UTF8String.fromString("constant")
+    override protected def withNewChildInternal(newChild: Expression): Upper =
+      copy(child = newChild)
   }
 }
