@@ -1,7 +1,7 @@
 """The registry of confs, `conf.json`. The Spark extension reads it too.
 
->>> entry("spark.tamis.timeoutMs").default
-5000
+>>> entry("spark.tamis.timeout").default
+'5s'
 >>> check("spark.tamis.mode", "observe")
 'observe'
 >>> check("spark.tamis.mode", "on")
@@ -22,16 +22,18 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tamis.errors import ConfError
+from tamis.units import to_bytes, to_milliseconds
 
 Value: TypeAlias = bool | int | str
 
 
 class ValueType(StrEnum):
-    """The type of a conf. As in Spark's own registry, int has 32 bits and long 64."""
+    """The type of a conf, as in Spark's own registry. An int has 32 bits."""
 
     BOOLEAN = "boolean"
     INT = "int"
-    LONG = "long"
+    TIME = "time"
+    BYTES = "bytes"
     STRING = "string"
     ENUM = "enum"
 
@@ -42,22 +44,25 @@ class Entry:
 
     key: str
     type: ValueType
-    default: Value | None
+    default: Value | None  # a time or a size as text, such as 5s
     doc: str
     since: str
     values: tuple[str, ...] = ()  # for an enum: the allowed values
-    minimum: int | None = None  # for an int or long: the smallest allowed value; None: any
+    minimum: int | str | None = None  # the smallest allowed number, time or size; None: any
+    unit: str = ""  # for a time or a size: the unit of a number without one
+    alternatives: tuple[str, ...] = ()  # other keys, which apply if `key` is not set
 
     @property
     def allowed(self) -> str:
         """The allowed values, in words.
 
-        >>> entry("spark.tamis.timeoutMs").allowed
-        'int, at least 1'
+        >>> entry("spark.tamis.timeout").allowed
+        'time, at least 1ms'
         """
         if self.type is ValueType.ENUM:
             return "one of " + ", ".join(self.values)
-        return f"{self.type}, at least {self.minimum}" if self.minimum is not None else self.type
+        name = _NAMES.get(self.type, self.type)
+        return f"{name}, at least {self.minimum}" if self.minimum is not None else name
 
 
 @cache
@@ -78,12 +83,15 @@ def documents() -> list[dict[str, Any]]:
 
 
 def entry(key: str) -> Entry:
-    """Return the conf with this key.
+    """Return the conf with this key, or with this alternative key.
+
+    >>> entry("spark.tamis.timeoutMs").key
+    'spark.tamis.timeout'
 
     Raises:
         ConfError: There is no such conf. The message suggests the nearest key.
     """
-    conf = registry().get(key)
+    conf = registry().get(key) or _by_alternative().get(key)
     if conf is None:
         near = difflib.get_close_matches(key, registry(), n=1)
         suggestion = f"; did you mean {near[0]}?" if near else ""
@@ -95,19 +103,23 @@ def check(key: str, value: object) -> Value:
     """Return the value of a conf in the type of the conf.
 
     Args:
-        key: The key of the conf.
+        key: The key of the conf, or an alternative key.
         value: A value of that type, or text as SET and --conf pass it.
+
+    Returns:
+        A time in milliseconds, a size in bytes.
 
     Raises:
         ConfError: There is no such conf, or the value is not allowed. The message names the key,
             the value and the allowed values.
 
-    >>> check("spark.tamis.enabled", "TRUE"), check("spark.tamis.timeoutMs", "250")
-    (True, 250)
+    >>> check("spark.tamis.enabled", "TRUE"), check("spark.tamis.timeout", "2s")
+    (True, 2000)
     """
     conf = entry(key)
-    parsed = _parse(conf.type, value)
-    below = conf.minimum is not None and isinstance(parsed, int) and parsed < conf.minimum
+    parsed = _parse(conf, value)
+    least = None if conf.minimum is None else _parse(conf, conf.minimum)
+    below = isinstance(least, int) and isinstance(parsed, int) and parsed < least
     outside = conf.type is ValueType.ENUM and parsed not in conf.values
     if parsed is None or below or outside:
         raise ConfError(f"{key}: {value!r} is not {_with_article(conf.allowed)}")
@@ -135,7 +147,16 @@ def to_markdown() -> str:
         f"| `{e.key}` | {e.allowed} | `{default_text(e)}` | {e.doc} | {e.since} |\n"
         for e in registry().values()
     )
-    return _MARKDOWN_HEAD + rows
+    alternatives = "".join(
+        f"- `{alternative}`{_of_numbers(e)}: `{e.key}`\n"
+        for e in registry().values()
+        for alternative in e.alternatives
+    )
+    return _MARKDOWN_HEAD + rows + _MARKDOWN_ALTERNATIVES + alternatives
+
+
+def _of_numbers(conf: Entry) -> str:
+    return f", a number in {_UNITS[conf.unit]}" if conf.unit else ""
 
 
 _MARKDOWN_HEAD = """\
@@ -147,32 +168,54 @@ Set them like any conf of Spark: `--conf key=value` when Spark starts, `SET key 
 `spark.conf.set(key, value)` at run time. Spark refuses a value that is not allowed, with an error
 that names the allowed values.
 
+Times and sizes are written as in Spark's own confs. A time is a whole number and one of `us`, `ms`,
+`s`, `m` or `min`, `h` and `d`. A size is a whole number and one of `b`, `k` or `kb`, `m` or `mb`,
+`g` or `gb`, `t` or `tb`, `p` or `pb`, each 1024 times the one before it. A number alone has the
+unit of the default.
+
 | key | allowed | default | meaning | since |
 | --- | --- | --- | --- | --- |
 """
 
-_BITS = {ValueType.INT: 32, ValueType.LONG: 64}
+_MARKDOWN_ALTERNATIVES = """
+These keys are alternatives: each applies if the key after it is not set.
+
+"""
+
 _BOOLEANS = {"true": True, "false": False}
+_NAMES = {ValueType.BYTES: "size"}
+_UNITS = {"ms": "milliseconds", "d": "days", "m": "MiB"}
 
 
-def _parse(type_: ValueType, value: object) -> Value | None:
-    """Return the value in this type, or None if it is not a value of this type.
+@cache
+def _by_alternative() -> Mapping[str, Entry]:
+    return {key: e for e in registry().values() for key in e.alternatives}
+
+
+def _parse(conf: Entry, value: object) -> Value | None:
+    """Return the value in the type of the conf, or None if it is not a value of this type.
 
     Text is parsed as Spark parses it: trimmed, and true and false in any case.
     """
-    if type_ is ValueType.BOOLEAN:
-        return value if isinstance(value, bool) else _BOOLEANS.get(str(value).strip().lower())
-    if type_ in _BITS:
-        return None if isinstance(value, bool) else _parse_integer(str(value), _BITS[type_])
-    return value if isinstance(value, str) else None
+    match conf.type:
+        case ValueType.BOOLEAN:
+            return value if isinstance(value, bool) else _BOOLEANS.get(str(value).strip().lower())
+        case ValueType.INT:
+            return None if isinstance(value, bool) else _parse_integer(str(value))
+        case ValueType.TIME:
+            return None if isinstance(value, bool) else to_milliseconds(str(value), conf.unit)
+        case ValueType.BYTES:
+            return None if isinstance(value, bool) else to_bytes(str(value), conf.unit)
+        case ValueType.STRING | ValueType.ENUM:
+            return value if isinstance(value, str) else None
 
 
-def _parse_integer(text: str, bits: int) -> int | None:
+def _parse_integer(text: str) -> int | None:
     try:
         number = int(text.replace("_", "x"))  # Python allows 5_000, Spark does not
     except ValueError:
         return None
-    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
+    return number if -(1 << 31) <= number < 1 << 31 else None
 
 
 def _entry(document: dict[str, Any]) -> Entry:
@@ -184,6 +227,8 @@ def _entry(document: dict[str, Any]) -> Entry:
         since=document["since"],
         values=tuple(document.get("values", ())),
         minimum=document.get("min"),
+        unit=document.get("unit", ""),
+        alternatives=tuple(document.get("alternatives", ())),
     )
 
 

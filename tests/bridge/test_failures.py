@@ -68,7 +68,7 @@ def test_misbehaving_sidecar_changes_no_row_and_is_warned_once(
     says: str,
 ) -> None:
     use_fake(mode)
-    spark.conf.set("spark.tamis.timeoutMs", "4000")
+    spark.conf.set("spark.tamis.timeout", "4s")
     before = len(shim.warnings())
     assert query(spark, table) == ROWS
     # only one question waits for its deadline, although the scan is planned several times
@@ -122,7 +122,7 @@ def test_stopped_sidecar_costs_one_deadline(spark: SparkSession, shim: Any, tabl
     pid = _pid(spark)
     os.kill(pid, signal.SIGSTOP)
     shim.invalidate("")
-    spark.conf.set("spark.tamis.timeoutMs", "1000")
+    spark.conf.set("spark.tamis.timeout", "1s")
     before = len(shim.warnings())
     assert query(spark, table) == ROWS
     (warning,) = list(shim.warnings())[before:]
@@ -137,7 +137,7 @@ def test_sidecar_killed_during_a_call(
     spark: SparkSession, shim: Any, table: str, use_fake: Callable[[str], None]
 ) -> None:
     use_fake("hanging")
-    spark.conf.set("spark.tamis.timeoutMs", "60000")
+    spark.conf.set("spark.tamis.timeout", "60s")
     before = len(shim.warnings())
 
     def kill() -> None:

@@ -172,7 +172,7 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
         "spark.sql.codegen.cache.maxEntries": "3000",
         "spark.sql.ui.retainedExecutions": "2",
         "spark.tamis.history.enabled": "false",
-        "spark.tamis.timeoutMs": "60000",
+        "spark.tamis.timeout": "60s",
         **dict(pair.split("=", 1) for pair in extra),
     }
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)

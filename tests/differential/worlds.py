@@ -46,7 +46,7 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.legacy.bucketedTableScan.outputOrdering": ["true", "false"],
     "spark.sql.sources.useV1SourceList": ["", "orc,csv,json"],
     "spark.sql.shuffle.partitions": [*["1"] * 7, "3"],
-    "spark.tamis.residualSplit.minSavedMs": ["0", "0", "200"],
+    "spark.tamis.residualSplit.minSaved": ["0ms", "0ms", "200ms"],
 }
 
 EXPRESSIONS = {

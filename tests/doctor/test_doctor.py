@@ -243,7 +243,8 @@ def test_supported_versions_are_those_of_the_package(repository: Path) -> None:
     [
         ("spark.tamis.mode  on", "spark.tamis.mode: 'on' is not one of apply, observe, off"),
         ("spark.tamis.enable = false", "did you mean spark.tamis.enabled?"),
-        ("spark.tamis.timeoutMs: 5s", "'5s' is not an int"),
+        ("spark.tamis.timeout: soon", "'soon' is not a time"),
+        ("spark.tamis.timeoutMs: soon", "'soon' is not a time"),
     ],
 )
 def test_wrong_confs_of_the_file_are_reported(

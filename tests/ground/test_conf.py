@@ -1,7 +1,10 @@
 import pytest
 
 import tamis.conf
+from tamis.conf import ValueType
 from tamis.errors import ConfError
+
+DAY_MS = 86_400_000
 
 ACCEPTED = [
     # key, input of SET or --conf, typed value
@@ -9,8 +12,19 @@ ACCEPTED = [
     ("spark.tamis.enabled", " False ", False),
     ("spark.tamis.enabled", False, False),
     ("spark.tamis.mode", "observe", "observe"),
-    ("spark.tamis.timeoutMs", "1", 1),
-    ("spark.tamis.timeoutMs", 2147483647, 2147483647),
+    ("spark.tamis.timeout", "1", 1),
+    ("spark.tamis.timeout", 250, 250),
+    ("spark.tamis.timeout", " 5S ", 5000),
+    ("spark.tamis.timeoutMs", "250", 250),
+    ("spark.tamis.residualSplit.minSaved", "0", 0),
+    ("spark.tamis.history.maxAge", "90", 90 * DAY_MS),
+    ("spark.tamis.history.maxAge", "36h", 36 * 3_600_000),
+    ("spark.tamis.history.maxAgeDays", "7", 7 * DAY_MS),
+    ("spark.tamis.history.maxSize", "2g", 2 << 30),
+    ("spark.tamis.history.maxMegabytes", 64, 64 << 20),
+    ("spark.tamis.impliedFilters", "false", False),
+    ("spark.tamis.cache.dir", "/c", "/c"),
+    ("spark.tamis.audit", 2147483647, 2147483647),
     ("spark.tamis.python", "/opt/python", "/opt/python"),
 ]
 
@@ -19,11 +33,16 @@ REFUSED = [
     ("spark.tamis.enabled", "yes", "spark.tamis.enabled: 'yes' is not a boolean"),
     ("spark.tamis.enabled", 1, "1 is not a boolean"),
     ("spark.tamis.mode", "Apply", "'Apply' is not one of apply, observe, off"),
-    ("spark.tamis.timeoutMs", "0", "'0' is not an int, at least 1"),
-    ("spark.tamis.timeoutMs", "5s", "'5s' is not an int"),
-    ("spark.tamis.timeoutMs", "5_000", "'5_000' is not an int"),
-    ("spark.tamis.timeoutMs", True, "True is not an int"),
-    ("spark.tamis.timeoutMs", 2147483648, "2147483648 is not an int"),
+    ("spark.tamis.timeout", "0", "'0' is not a time, at least 1ms"),
+    ("spark.tamis.timeout", "500us", "'500us' is not a time, at least 1ms"),
+    ("spark.tamis.timeout", "5 s", "'5 s' is not a time"),
+    ("spark.tamis.timeout", True, "True is not a time"),
+    ("spark.tamis.timeoutMs", "soon", "spark.tamis.timeoutMs: 'soon' is not a time"),
+    ("spark.tamis.history.maxSize", "1.5g", "'1.5g' is not a size, at least 1m"),
+    ("spark.tamis.history.maxSize", "900k", "'900k' is not a size, at least 1m"),
+    ("spark.tamis.audit", "5_000", "'5_000' is not an int"),
+    ("spark.tamis.audit", True, "True is not an int"),
+    ("spark.tamis.audit", 2147483648, "2147483648 is not an int"),
     ("spark.tamis.python", None, "None is not a string"),
     ("spark.tamis.enable", "true", "did you mean spark.tamis.enabled?"),
     ("spark.master", "local", "no such conf"),
@@ -46,7 +65,17 @@ def test_error_lists_the_allowed_values(key, value, message):
 def test_defaults_are_allowed_values():
     for entry in tamis.conf.registry().values():
         if entry.default is not None:
-            assert tamis.conf.check(entry.key, tamis.conf.default_text(entry)) == entry.default
+            tamis.conf.check(entry.key, tamis.conf.default_text(entry))
+
+
+def test_numbers_alone_have_the_unit_of_the_default():
+    for entry in tamis.conf.registry().values():
+        assert bool(entry.unit) == (entry.type in (ValueType.TIME, ValueType.BYTES)), entry.key
+
+
+def test_switches_end_in_enabled():
+    for entry in tamis.conf.registry().values():
+        assert (entry.type is ValueType.BOOLEAN) == entry.key.endswith(".enabled"), entry.key
 
 
 def test_every_entry_is_documented():
@@ -54,11 +83,13 @@ def test_every_entry_is_documented():
         assert entry.key.startswith("spark.tamis.")
         assert entry.doc.endswith(".")
         assert "|" not in entry.doc  # a cell of a Markdown table
-        assert bool(entry.values) == (entry.type is tamis.conf.ValueType.ENUM)
+        assert bool(entry.values) == (entry.type is ValueType.ENUM)
 
 
 def test_keys_are_unique():
     assert len(tamis.conf.registry()) == len(tamis.conf.documents())
+    keys = [key for e in tamis.conf.registry().values() for key in (e.key, *e.alternatives)]
+    assert len(set(keys)) == len(keys)
 
 
 def test_docs_are_generated_from_the_registry(repository):

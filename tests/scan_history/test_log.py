@@ -21,7 +21,8 @@ from tests.report.histories import START, history_of, scan
 
 START_MS = int(START.timestamp() * 1000)
 MINUTE_MS = 60_000
-YEARS = 10_000  # in days: no scan is too old
+DAY_MS = 24 * 60 * MINUTE_MS
+YEARS = 10_000 * DAY_MS  # no scan is too old
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_compaction_preserves_audits(log: Log) -> None:
     for number in range(20):
         log.append(history_of(scan(number)))
         log.append(history_of(audit(number + 1)))
-    log.tidy(YEARS, 64)
+    log.tidy(YEARS, 64 << 20)
     assert len(list(log.folder.iterdir())) == 1
     assert [row["audit"] for row in tamis.history(log.folder).to_pylist()] == [None] + [PASSED] * 19
     log.append(history_of(scan(20)))  # its audit was appended earlier
@@ -129,7 +130,7 @@ def test_columns_of_another_version_are_null_or_left_out(log: Log) -> None:
 def test_small_files_are_compacted(log: Log) -> None:
     for number in range(40):
         log.append(history_of(scan(number)))
-        log.tidy(YEARS, 64)
+        log.tidy(YEARS, 64 << 20)
     assert len(list(log.folder.iterdir())) < 32
     assert ids(log) == [f"scan-{number}" for number in range(40)]
 
@@ -137,8 +138,7 @@ def test_small_files_are_compacted(log: Log) -> None:
 def test_old_files_are_removed(log: Log) -> None:
     for number in range(4):
         log.append(history_of(scan(number)))
-    day = 86_400_000
-    log.tidy(1, 64, now_ms=START_MS + day + 2 * MINUTE_MS)
+    log.tidy(DAY_MS, 64 << 20, now_ms=START_MS + DAY_MS + 2 * MINUTE_MS)
     assert ids(log) == ["scan-2", "scan-3"]
 
 
@@ -146,7 +146,7 @@ def test_compaction_removes_old_scans(log: Log) -> None:
     log.append(history_of(scan(0, time=START - timedelta(days=2)), scan(1)))
     for number in range(2, 33):
         log.append(history_of(scan(number)))
-    log.tidy(1, 64, now_ms=START_MS)
+    log.tidy(DAY_MS, 64 << 20, now_ms=START_MS)
     assert ids(log) == [f"scan-{number}" for number in range(1, 33)]
 
 
@@ -154,7 +154,7 @@ def test_oldest_files_are_removed_above_the_size_limit(log: Log) -> None:
     texts = [os.urandom(400_000).hex() for _ in range(4)]  # compresses to at least a half
     for number, text in enumerate(texts):
         log.append(history_of(scan(number, application=text)))
-    log.tidy(YEARS, 1)
+    log.tidy(YEARS, 1 << 20)
     assert ids(log) == ["scan-2", "scan-3"]
 
 
@@ -162,7 +162,7 @@ def test_foreign_files_are_not_removed(log: Log) -> None:
     log.append(history_of(scan()))
     foreign = log.folder / "other.parquet"
     pq.write_table(pa.table({"id": [1]}), foreign)
-    log.tidy(1, 1, now_ms=START_MS + 10**12)
+    log.tidy(DAY_MS, 1 << 20, now_ms=START_MS + 10**12)
     assert [path.name for path in log.folder.iterdir()] == ["other.parquet"]
 
 
@@ -170,10 +170,10 @@ def test_abandoned_files_are_removed(log: Log) -> None:
     log.append(history_of(scan()))
     part = log.folder / "scans-0000000000000-0123456789abcdef.part"
     part.write_bytes(b"half")
-    log.tidy(YEARS, 64)
+    log.tidy(YEARS, 64 << 20)
     assert part.exists()  # it may still be being written
     os.utime(part, (0, 0))
-    log.tidy(YEARS, 64)
+    log.tidy(YEARS, 64 << 20)
     assert not part.exists()
 
 
@@ -181,7 +181,7 @@ def _writer(folder: str, process: int) -> None:
     log = Log(Path(folder))
     for number in range(50):
         log.append(history_of(scan(number, id=f"{process}-{number}")))
-        log.tidy(YEARS, 64)
+        log.tidy(YEARS, 64 << 20)
 
 
 def test_concurrent_drivers_lose_no_scan(log: Log) -> None:

@@ -60,7 +60,7 @@ def record(folder: Path, number: int = 0, **changes: Any) -> str:
         "planning_ms": 1.5, "fallback": None, "goals": [{"goal": "LIMIT 10", "reason": why}],
         "conjuncts": [{"sql": "(p = 1)", "pushdown": "exact", "reason": None},
                       {"sql": "(x = 5)", "pushdown": "unsupported", "reason": why}],
-        "history": {"location": str(folder), "max_age_days": 90000, "max_megabytes": 64},
+        "history": {"location": str(folder), "max_age_ms": 90000 * 86_400_000, "max_bytes": 64 << 20},
         "kept": {"form": "bitmap", "data": bits},
     } | changes)  # fmt: skip
 
@@ -198,7 +198,7 @@ def test_records_are_accepted_during_a_write(folder: Path) -> None:
 def test_audit_is_recorded_with_its_scan(folder: Path) -> None:
     audit = {
         "version": 1, "kind": "audit", "id": "s1", "time": 1_770_000_000_999,
-        "history": {"location": str(folder), "max_age_days": 90000, "max_megabytes": 64},
+        "history": {"location": str(folder), "max_age_ms": 90000 * 86_400_000, "max_bytes": 64 << 20},
         "audit": {"result": "disagreement", "files": 3, "text": "2 rows"},
     }  # fmt: skip
     recorder = Recorder(seconds=3600)

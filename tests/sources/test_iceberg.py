@@ -42,9 +42,10 @@ def test_implied_ranges_skip_files(
     assert answer.files_read is not None
     assert answer.files_read <= by_name
     without = sources.run(
-        f"SELECT n FROM {table} WHERE year(ts) = 1995", **{"spark.tamis.impliedFilters": "false"}
+        f"SELECT n FROM {table} WHERE year(ts) = 1995",
+        **{"spark.tamis.impliedFilters.enabled": "false"},
     )
-    sources.run("SELECT 1", **{"spark.tamis.impliedFilters": "true"})
+    sources.run("SELECT 1", **{"spark.tamis.impliedFilters.enabled": "true"})
     assert without.files_read is not None
     assert without.files_read >= 10
 

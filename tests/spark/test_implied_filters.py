@@ -94,7 +94,7 @@ def test_parquet_relation_left_alone_gets_implied_ranges(
 def test_conf_disables_implied_filters(spark: SparkSession, orc: None) -> None:
     statement = "SELECT n FROM events WHERE year(day) = 1995"
     for key, value in (
-        ("spark.tamis.impliedFilters", "false"),
+        ("spark.tamis.impliedFilters.enabled", "false"),
         ("spark.tamis.enabled", "false"),
         ("spark.tamis.mode", "observe"),
     ):

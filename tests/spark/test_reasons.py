@@ -364,7 +364,7 @@ def limit_without_an_index(w: World) -> Any:
 def split(w: World) -> Any:
     w.table(index={})
     statement = "SELECT sum(id) FROM t WHERE id >= 250 OR name LIKE '%7'"
-    return statement, lambda: w.set("spark.tamis.residualSplit.minSavedMs", "0")
+    return statement, lambda: w.set("spark.tamis.residualSplit.minSaved", "0ms")
 
 
 @case("TOPK_KEY_UNKNOWN")

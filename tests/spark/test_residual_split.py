@@ -32,7 +32,7 @@ def scanned(spark: SparkSession) -> None:
 @pytest.fixture
 def split(events: DataFrame) -> SparkSession:
     """Return the session with the view `events`. A split pays whenever it saves anything."""
-    events.sparkSession.conf.set("spark.tamis.residualSplit.minSavedMs", "0")
+    events.sparkSession.conf.set("spark.tamis.residualSplit.minSaved", "0ms")
     return events.sparkSession
 
 

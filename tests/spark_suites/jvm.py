@@ -74,8 +74,8 @@ _TESTING = {
 # On a loaded machine, a slow answer must not count as a sidecar failure.
 _TAMIS = {
     "spark.sql.extensions": "io.tamis.TamisExtensions",
-    "spark.tamis.timeoutMs": "60000",
-    "spark.tamis.startTimeoutMs": "120000",
+    "spark.tamis.timeout": "60s",
+    "spark.tamis.startTimeout": "120s",
     "spark.tamis.history.enabled": "false",
 }
 
@@ -260,7 +260,7 @@ class Run:
             classpath = os.pathsep.join([classpath, str(JAR)])
             properties |= _TAMIS | {
                 "spark.tamis.python": str(self._sidecar()),
-                "spark.tamis.cache.dir": str(self.directory / "cache"),
+                "spark.tamis.cache.location": str(self.directory / "cache"),
             }
         java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
         command = [str(java), *_JVM, *(f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED)]

@@ -3,7 +3,7 @@
 saved per row of these files   evaluating the filter, and reading columns that only it needs
 added per row                  combining the rows of both scans
 added per query                planning the second scan and running its tasks; this is what
-                               spark.tamis.residualSplit.minSavedMs stands for
+                               spark.tamis.residualSplit.minSaved stands for
 
 All costs are in nanoseconds of one core, measured on Spark 4.1 over files in memory, and rounded so
 that they favour not splitting. An OR counts only its first part. Spark evaluates the others only

@@ -28,7 +28,6 @@ from tamis.scan_history.schema import SCHEMA
 __all__ = ["Log", "Skipped", "default_location"]
 
 _NAME: Final = re.compile(r"scans-(\d{13})-[0-9a-f]{16}\.parquet")
-_DAY_MS: Final = 86_400_000
 #: From this number of small files on, they are merged into one.
 _MANY: Final = 32
 #: Files below this size, in bytes, are small.
@@ -95,19 +94,19 @@ class Log:
                     skipped.append(Skipped(path, _first_line(error)))
         return _once(tables), skipped
 
-    def tidy(self, max_age_days: int, max_megabytes: int, now_ms: int | None = None) -> None:
+    def tidy(self, max_age_ms: int, max_bytes: int, now_ms: int | None = None) -> None:
         """Merge small files, and remove the oldest beyond the limits.
 
         Args:
-            max_age_days: Scans that are older are removed.
-            max_megabytes: The oldest files are removed until the rest takes at most this much.
+            max_age_ms: Scans that are older are removed.
+            max_bytes: The oldest files are removed until the rest takes at most this much.
             now_ms: The current time in milliseconds since 1970. Default: the clock.
 
         Raises:
             OSError: A file cannot be removed or written.
         """
         now = int(time.time() * 1000) if now_ms is None else now_ms
-        oldest = now - max_age_days * _DAY_MS
+        oldest = now - max_age_ms
         for path in self.folder.glob("scans-*.part"):
             if _age_s(path, now) > _ABANDONED_S:
                 path.unlink(missing_ok=True)
@@ -119,7 +118,7 @@ class Log:
                 sizes[path] = _size(path)
         left = sum(sizes.values())
         for path in sorted(sizes, key=_newest_ms):
-            if left <= max_megabytes << 20:
+            if left <= max_bytes:
                 break
             left -= sizes.pop(path)
             path.unlink(missing_ok=True)

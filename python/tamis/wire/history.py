@@ -27,8 +27,8 @@ class HistorySettings(msgspec.Struct, frozen=True):
     """Where and how long the history is kept. A null `location` means the user's default."""
 
     location: str | None = None
-    max_age_days: int = 90
-    max_megabytes: int = 64
+    max_age_ms: int = 90 * 86_400_000
+    max_bytes: int = 64 << 20
 
 
 class RecordedReason(msgspec.Struct, frozen=True):

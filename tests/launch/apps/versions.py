@@ -229,7 +229,7 @@ def main(directory: Path) -> int:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.tamis.residualSplit.minSavedMs": "0",
+        "spark.tamis.residualSplit.minSaved": "0ms",
         "spark.tamis.history.location": str(directory / "history"),
     }
     spark = tamis.configure(SparkSession.builder.config(map=confs)).getOrCreate()

@@ -105,7 +105,7 @@ def _append(records: list[str]) -> str:
         log = Log(folder)
         try:
             log.append(rows_to_table(new_rows))
-            log.tidy(settings.max_age_days, settings.max_megabytes)
+            log.tidy(settings.max_age_ms, settings.max_bytes)
         except OSError as error:
             trouble = f"the history in {folder} cannot be written ({error}). {_OFF}"
     give_back()

@@ -1,7 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.functions.TableFunctions
 import io.tamis.planning.PlanningMetrics
 import io.tamis.report.{Audit, ScanHistory}
@@ -47,7 +47,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     TamisConf.register
     // in the background: importing pyarrow takes longer than planning
     val conf = TamisConf.ofApplication(SidecarPython.sparkConf)
-    if (TamisConf.enabled(conf)) SidecarSupervisor.warmUp(conf)
+    if (TamisConf.mode(conf) != Mode.Off) SidecarSupervisor.warmUp(conf)
     TableFunctions.register(extensions)
     extensions.injectPreCBORule { session =>
       ScanHistory.listenTo(session.sparkContext)

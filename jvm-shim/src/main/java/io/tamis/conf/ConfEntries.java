@@ -7,7 +7,7 @@ import org.apache.spark.sql.internal.SQLConf$;
 import scala.Function1;
 
 /**
- * Registers one conf entry with Spark, so that SET checks the value and names what is allowed.
+ * Registers one key of a conf with Spark, so that SET checks the value and names what is allowed.
  *
  * <p>Java, because ConfigBuilder is private to Spark's packages in Scala only. Seen to hold on 4.0 to
  * 4.3.
@@ -15,14 +15,29 @@ import scala.Function1;
 final class ConfEntries {
   private ConfEntries() {}
 
+  /**
+   * @param alternatives other keys that Spark reads if this one is not set
+   * @param isHidden whether SET -v leaves it out
+   * @param allowed whether a text is allowed. A text, because Spark's own check of a time or of a
+   *     size does not name the conf.
+   */
   static void register(
-      String key, String type, String defaultText, String doc, String since, Predicate<Object> allowed, String requirement) {
+      String key,
+      String type,
+      String defaultText,
+      String doc,
+      String since,
+      String[] alternatives,
+      boolean isHidden,
+      Predicate<String> allowed,
+      String requirement) {
     if (SQLConf$.MODULE$.getConfigEntry(key) != null) return;
     ConfigBuilder builder = SQLConf$.MODULE$.buildConf(key).doc(doc).version(since);
+    for (String alternative : alternatives) builder.withAlternative(alternative);
+    if (isHidden) builder.internal();
     switch (type) {
       case "boolean" -> create(builder.booleanConf(), defaultText == null ? null : Boolean.valueOf(defaultText));
       case "int" -> create(check(builder.intConf(), allowed, requirement), defaultText == null ? null : Integer.valueOf(defaultText));
-      case "long" -> create(check(builder.longConf(), allowed, requirement), defaultText == null ? null : Long.valueOf(defaultText));
       default -> {
         TypedConfigBuilder<String> text = builder.stringConf();
         text = text.checkValue(value -> allowed.test(value), requirement);
@@ -33,8 +48,8 @@ final class ConfEntries {
   }
 
   private static TypedConfigBuilder<Object> check(
-      TypedConfigBuilder<Object> builder, Predicate<Object> allowed, String requirement) {
-    Function1<Object, Object> test = value -> allowed.test(value);
+      TypedConfigBuilder<Object> builder, Predicate<String> allowed, String requirement) {
+    Function1<Object, Object> test = value -> allowed.test(value.toString());
     return builder.checkValue(test, requirement);
   }
 

@@ -63,7 +63,8 @@ object PlannerClient {
   ): A = {
     // the deadline covers everything, including the wait for the sidecar to start
     val timeoutMs = math.max(TamisConf.timeoutMs(conf), atLeastMs)
-    val deadline = System.nanoTime() + timeoutMs * 1000000L
+    // the product saturates, and the sum may wrap around: a difference from it is still right
+    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs)
     var contacted: Option[Sidecar] = None
     try {
       val sidecar = SidecarSupervisor.await(
@@ -99,7 +100,7 @@ object PlannerClient {
         (
           "deadline",
           s"the planner gave no answer within $timeoutMs ms. If the storage of the index is " +
-            "slow, raise spark.tamis.timeoutMs.",
+            "slow, raise spark.tamis.timeout.",
           false
         )
       case _: RejectedExecutionException =>

@@ -166,7 +166,7 @@ object Sidecar {
     case known: SidecarStartFailure => known
     case _: TimeoutException        =>
       new SidecarStartFailure(
-        s"the Python '$python' was not ready in time. Raise spark.tamis.startTimeoutMs.",
+        s"the Python '$python' was not ready in time. Raise spark.tamis.startTimeout.",
         lasting = false
       )
     case failed: ExecutionException =>

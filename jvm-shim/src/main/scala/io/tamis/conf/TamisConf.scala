@@ -1,58 +1,106 @@
 package io.tamis.conf
 
-import scala.jdk.CollectionConverters._
+import scala.collection.mutable
 import scala.util.Try
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.internal.SQLConf
 
-/** The confs of tamis, read from one registry (conf.json, which Python also reads). */
+/** The confs of tamis with typed values. `TamisConf.joinsEnabled(conf)` is the value in a session.
+  * Keys, defaults and allowed values come from one registry (conf.json, which Python also reads).
+  */
 object TamisConf {
-  private val Resource = "/io/tamis/conf.json"
 
-  /** Keys and their default text; a key without a default maps to None. */
-  private lazy val defaults: Map[String, Option[String]] =
-    entries.map(e => e.get("key").asText -> text(e, "default")).toMap
-
-  private lazy val entries: Seq[JsonNode] = {
-    val stream = getClass.getResourceAsStream(Resource)
-    try {
-      val root = new ObjectMapper().readTree(stream)
-      val list = if (root.isArray) root else root.get("entries")
-      list.elements.asScala.toSeq
-    } finally stream.close()
+  /** A conf whose values have the type A. */
+  final class Typed[A] private[TamisConf] (
+      private[conf] val entry: ConfEntry,
+      read: Option[String] => A
+  ) {
+    def apply(conf: SQLConf): A = read(entry.text(conf))
   }
+
+  private val entries: Map[String, ConfEntry] = ConfEntry.all.map(e => e.key -> e).toMap
+  private val typed = mutable.Buffer.empty[Typed[_]]
+
+  private def conf[A](key: String)(read: Option[String] => A): Typed[A] = {
+    val added = new Typed(entries(key), read)
+    typed += added
+    added
+  }
+  private def boolean(key: String): Typed[Boolean] = conf(key)(_.exists(_.trim.toBoolean))
+  private def text(key: String): Typed[Option[String]] = conf(key)(identity)
+  private def number(key: String): Typed[Long] = conf(key)(_.fold(0L)(entries(key).number))
+  private def list(key: String): Typed[Seq[String]] =
+    conf(key)(_.toSeq.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty))
+
+  private val enabled = boolean("spark.tamis.enabled")
+  private val ownMode = conf("spark.tamis.mode")(_.fold[Mode](Mode.Apply)(Mode.named))
+
+  val timeoutMs: Typed[Long] = number("spark.tamis.timeout")
+  val startTimeoutMs: Typed[Long] = number("spark.tamis.startTimeout")
+  val python: Typed[Option[String]] = text("spark.tamis.python")
+  val indexEnabled: Typed[Boolean] = boolean("spark.tamis.index.enabled")
+  val indexLocation: Typed[Option[String]] = text("spark.tamis.index.location")
+  val cacheLocation: Typed[Option[String]] = text("spark.tamis.cache.location")
+  val declarations: Typed[Seq[String]] = list("spark.tamis.declarations")
+  val impliedFiltersEnabled: Typed[Boolean] = boolean("spark.tamis.impliedFilters.enabled")
+  val rowGroupsEnabled: Typed[Boolean] = boolean("spark.tamis.rowGroups.enabled")
+  val fileIndexSwapEnabled: Typed[Boolean] = boolean("spark.tamis.fileIndexSwap.enabled")
+  val limitEnabled: Typed[Boolean] = boolean("spark.tamis.limit.enabled")
+  val topKEnabled: Typed[Boolean] = boolean("spark.tamis.topK.enabled")
+  val residualSplitEnabled: Typed[Boolean] = boolean("spark.tamis.residualSplit.enabled")
+  val residualSplitMinSavedMs: Typed[Long] = number("spark.tamis.residualSplit.minSaved")
+  val joinsEnabled: Typed[Boolean] = boolean("spark.tamis.joins.enabled")
+  val runtimeFiltersEnabled: Typed[Boolean] = boolean("spark.tamis.runtimeFilters.enabled")
+  val aggregatesEnabled: Typed[Boolean] = boolean("spark.tamis.aggregates.enabled")
+  val historyEnabled: Typed[Boolean] = boolean("spark.tamis.history.enabled")
+  val historyLocation: Typed[Option[String]] = text("spark.tamis.history.location")
+  val historyMaxAgeMs: Typed[Long] = number("spark.tamis.history.maxAge")
+  val historyMaxBytes: Typed[Long] = number("spark.tamis.history.maxSize")
+  val requireFilter: Typed[Seq[String]] = list("spark.tamis.requireFilter")
+  val assertPruned: Typed[Seq[String]] =
+    conf("spark.tamis.assertPruned")(_.toSeq.flatMap(SqlList.parts))
+  val auditFiles: Typed[Int] = conf("spark.tamis.audit")(_.fold(0)(_.trim.toInt))
+
+  /** The confs above, for a test that they are those of the registry. */
+  private[conf] def all: Seq[Typed[_]] = typed.toSeq
+
+  /** The mode of a session: `enabled=false` and `mode=off` are the same. */
+  def mode(conf: SQLConf): Mode = if (enabled(conf)) ownMode(conf) else Mode.Off
+
+  /** Makes the mode of a session Off. */
+  def turnOff(conf: SQLConf): Unit = conf.setConfString(enabled.entry.key, "false")
+
+  /** A conf that makes the mode Off, and the value with which it does not.
+    *
+    * @param on
+    *   that value
+    */
+  final case class OffSwitch(key: String, value: String, on: String)
+
+  /** What makes the mode of a session Off; None if it is not. */
+  def offSwitch(conf: SQLConf): Option[OffSwitch] =
+    if (ownMode(conf) == Mode.Off)
+      Some(OffSwitch(ownMode.entry.key, Mode.Off.name, Mode.Apply.name))
+    else Option.unless(enabled(conf))(OffSwitch(enabled.entry.key, "false", "true"))
 
   /** Registers every key with Spark, so that SET rejects a value that is not allowed. */
-  lazy val register: Unit = entries.foreach { e =>
-    val key = e.get("key").asText
-    val values =
-      Option(e.get("values")).filter(_.isArray).map(_.elements.asScala.map(_.asText).toSet)
-    val min = Option(e.get("min")).filter(_.isNumber).map(_.asLong)
-    val requirement = (values, min) match {
-      case (Some(vs), _) => s"$key must be one of ${vs.toSeq.sorted.mkString(", ")}."
-      case (_, Some(m))  => s"$key must be at least $m."
-      case _             => s"$key is not valid."
+  lazy val register: Unit = ConfEntry.all.foreach { e =>
+    e.keys.foreach { key =>
+      val isAlternative = key != e.key
+      val doc = if (isAlternative) s"Another name of ${e.key}." else e.doc
+      ConfEntries.register(
+        key,
+        e.kind,
+        e.default.filterNot(_ => isAlternative).orNull,
+        doc,
+        e.since,
+        if (isAlternative) Array.empty else e.alternatives.toArray,
+        isAlternative,
+        text => e.allows(text),
+        e.requirement
+      )
     }
-    ConfEntries.register(
-      key,
-      e.get("type").asText,
-      text(e, "default").orNull,
-      e.get("doc").asText,
-      text(e, "since").getOrElse("0.1.0"),
-      value => values.forall(_.contains(value.toString)) && min.forall(_ <= value.toString.toLong),
-      requirement
-    )
   }
-
-  private def text(e: JsonNode, field: String): Option[String] =
-    Option(e.get(field)).filterNot(_.isNull).map(_.asText)
-
-  private def string(conf: SQLConf, key: String): Option[String] =
-    Option(conf.getConfString(key, null)).filter(_.nonEmpty).orElse(defaults.getOrElse(key, None))
-
-  private def list(conf: SQLConf, key: String, separator: Char): Seq[String] =
-    string(conf, key).toSeq.flatMap(_.split(separator)).map(_.trim).filter(_.nonEmpty)
 
   /** Returns the confs that an application was started with, for code that runs before there is a
     * session. A value that is not allowed counts as not set; the session reports it.
@@ -62,51 +110,9 @@ object TamisConf {
     */
   def ofApplication(valueOf: String => Option[String]): SQLConf = {
     val conf = new SQLConf
-    defaults.keys.foreach(key => Try(valueOf(key).foreach(conf.setConfString(key, _))))
+    ConfEntry.all.flatMap(_.keys).foreach { key =>
+      Try(valueOf(key).foreach(conf.setConfString(key, _)))
+    }
     conf
   }
-
-  def enabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.enabled").forall(_.toBoolean) && mode(conf) != "off"
-  def mode(conf: SQLConf): String = string(conf, "spark.tamis.mode").getOrElse("apply")
-  def timeoutMs(conf: SQLConf): Long =
-    string(conf, "spark.tamis.timeoutMs").map(_.toLong).getOrElse(5000L)
-  def startTimeoutMs(conf: SQLConf): Long =
-    string(conf, "spark.tamis.startTimeoutMs").map(_.toLong).getOrElse(20000L)
-  def python(conf: SQLConf): Option[String] = string(conf, "spark.tamis.python")
-  def indexEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.index.enabled").forall(_.toBoolean)
-  def impliedFilters(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.impliedFilters").forall(_.toBoolean)
-  def indexLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.index.location")
-  def declarations(conf: SQLConf): Seq[String] = list(conf, "spark.tamis.declarations", ',')
-  def limitEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.limit.enabled").forall(_.toBoolean)
-  def residualSplitEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.residualSplit.enabled").forall(_.toBoolean)
-  def residualSplitMinSavedMs(conf: SQLConf): Long =
-    string(conf, "spark.tamis.residualSplit.minSavedMs").map(_.toLong).getOrElse(200L)
-  def topKEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.topK.enabled").forall(_.toBoolean)
-  def joinsEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.joins.enabled").forall(_.toBoolean)
-  def runtimeFiltersEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.runtimeFilters.enabled").forall(_.toBoolean)
-  def aggregatesEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.aggregates.enabled").forall(_.toBoolean)
-  def fileIndexSwapEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.fileIndexSwap.enabled").forall(_.toBoolean)
-  def rowGroupsEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.rowGroups.enabled").forall(_.toBoolean)
-  def requireFilter(conf: SQLConf): Seq[String] = list(conf, "spark.tamis.requireFilter", ',')
-  def assertPruned(conf: SQLConf): Seq[String] = list(conf, "spark.tamis.assertPruned", ';')
-  def auditFiles(conf: SQLConf): Int = string(conf, "spark.tamis.audit").map(_.toInt).getOrElse(0)
-  def historyEnabled(conf: SQLConf): Boolean =
-    string(conf, "spark.tamis.history.enabled").forall(_.toBoolean)
-  def historyLocation(conf: SQLConf): Option[String] = string(conf, "spark.tamis.history.location")
-  def historyMaxAgeDays(conf: SQLConf): Int =
-    string(conf, "spark.tamis.history.maxAgeDays").map(_.toInt).getOrElse(90)
-  def historyMaxMegabytes(conf: SQLConf): Int =
-    string(conf, "spark.tamis.history.maxMegabytes").map(_.toInt).getOrElse(64)
-  def cacheDirectory(conf: SQLConf): Option[String] = string(conf, "spark.tamis.cache.dir")
 }

@@ -150,7 +150,7 @@ final class Question(
   private lazy val index = IndexSettings(
     TamisConf.indexEnabled(conf),
     TamisConf.indexLocation(conf),
-    TamisConf.cacheDirectory(conf),
+    TamisConf.cacheLocation(conf),
     AnswerMemo.epoch
   )
 }

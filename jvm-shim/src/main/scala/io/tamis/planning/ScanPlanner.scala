@@ -1,6 +1,6 @@
 package io.tamis.planning
 
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ListingCache, PartitionPredicate, StaleFileCheck}
 import io.tamis.wire.{Goal, ImpliedReader, Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -85,7 +85,7 @@ object ScanPlanner {
           ),
           Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
         )
-        if (TamisConf.mode(SQLConf.get) != "observe") decided
+        if (TamisConf.mode(SQLConf.get) != Mode.Observe) decided
         else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(decided))
     }
   }
@@ -103,7 +103,7 @@ object ScanPlanner {
   def askOf(table: PlannedFiles, filters: Seq[Expression])(
       goalOf: Listing => Goal
   ): Either[Reason, GoalAnswer] =
-    if (TamisConf.mode(SQLConf.get) != "apply") Left(Reasons("OBSERVING"))
+    if (TamisConf.mode(SQLConf.get) != Mode.Apply) Left(Reasons("OBSERVING"))
     else if (new FileOptions(table).mayLoseFiles) Left(Reasons("MAY_LOSE_FILES"))
     else {
       val partitioned = onPartitions(table, filters)
@@ -122,7 +122,7 @@ object ScanPlanner {
     * None if the planner is not available or only observes.
     */
   def survivors(table: PlannedFiles, filters: Seq[Expression]): Option[FileSelection] =
-    if (TamisConf.mode(SQLConf.get) != "apply") None
+    if (TamisConf.mode(SQLConf.get) != Mode.Apply) None
     else {
       val partitioned = onPartitions(table, filters)
       val (files, listing) = (partitioned.files, partitioned.files.listing)

@@ -191,7 +191,7 @@ object Audit {
     )(own.sparkSession)
     val rows = LogicalRelation(relation)
     val plain = session.sessionState.conf.clone()
-    plain.setConfString("spark.tamis.enabled", "false")
+    TamisConf.turnOff(plain)
     session.withActive(SQLConf.withExistingConf(plain) {
       val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
       val counted = Filter(over(condition, rows.output), rows).groupBy()(count)

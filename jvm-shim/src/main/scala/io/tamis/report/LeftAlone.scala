@@ -44,11 +44,10 @@ object LeftAlone {
       relation: LogicalRelation,
       condition: Option[Expression]
   ): Seq[Reason] = {
-    val conf = SQLConf.get
-    if (relation.relation.isInstanceOf[HadoopFsRelation] && !TamisConf.enabled(conf))
-      Seq(switchedOff(conf))
-    else if (relation.relation.isInstanceOf[HadoopFsRelation] && !isLoaded(execution))
-      Seq(Reasons("EXTENSION_NOT_LOADED"))
+    val isOfFiles = relation.relation.isInstanceOf[HadoopFsRelation]
+    val off = TamisConf.offSwitch(SQLConf.get).filter(_ => isOfFiles)
+    if (off.nonEmpty) off.map(switchedOff).toSeq
+    else if (isOfFiles && !isLoaded(execution)) Seq(Reasons("EXTENSION_NOT_LOADED"))
     else
       (Eligibility.refusal(relation), Eligibility.swapRefusal(relation)) match {
         case (None, _)                 => Nil
@@ -58,11 +57,8 @@ object LeftAlone {
       }
   }
 
-  private def switchedOff(conf: SQLConf): Reason =
-    if (TamisConf.mode(conf) == "off")
-      Reasons("TAMIS_IS_OFF", "key" -> "spark.tamis.mode", "value" -> "off", "on" -> "apply")
-    else
-      Reasons("TAMIS_IS_OFF", "key" -> "spark.tamis.enabled", "value" -> "false", "on" -> "true")
+  private def switchedOff(by: TamisConf.OffSwitch): Reason =
+    Reasons("TAMIS_IS_OFF", "key" -> by.key, "value" -> by.value, "on" -> by.on)
 
   /** Whether the session's optimizer has the rules of tamis (checked on 4.1). */
   private def isLoaded(execution: QueryExecution): Boolean =

@@ -1,7 +1,7 @@
 package io.tamis.report
 
 import io.tamis.bridge.{Daemons, SidecarSupervisor, Warnings}
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicReference
 
@@ -73,7 +73,7 @@ object ScanHistory {
 
   private def isRecorded(ran: QueryExecution): Boolean = {
     val conf = ran.sparkSession.sessionState.conf
-    Try(TamisConf.historyEnabled(conf) && TamisConf.enabled(conf)).getOrElse(false)
+    Try(TamisConf.historyEnabled(conf) && TamisConf.mode(conf) != Mode.Off).getOrElse(false)
   }
 
   private def record(ran: QueryExecution)(records: => Seq[String]): Unit = quietly {

@@ -74,8 +74,8 @@ object ScanRecords {
   private def writeSettings(out: ObjectNode): Unit = {
     val conf = SQLConf.get
     TamisConf.historyLocation(conf).fold(out.putNull("location"))(out.put("location", _))
-    out.put("max_age_days", TamisConf.historyMaxAgeDays(conf))
-    out.put("max_megabytes", TamisConf.historyMaxMegabytes(conf))
+    out.put("max_age_ms", TamisConf.historyMaxAgeMs(conf))
+    out.put("max_bytes", TamisConf.historyMaxBytes(conf))
   }
 
   private def writeSizes(out: ObjectNode, scan: ScanNode): Unit = {

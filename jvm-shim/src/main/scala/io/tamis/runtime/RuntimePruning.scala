@@ -1,7 +1,7 @@
 package io.tamis.runtime
 
 import io.tamis.bridge.Warnings
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.PartitionPredicate
 import io.tamis.planning.{FileSelection, Question}
 import io.tamis.scan.TamisTable
@@ -39,7 +39,7 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
     val passes = PartitionPredicate.ofRuntime(spark, partitions)
     val ofPartitions = kept.whereGroup(kept.listing.groups.map(g => passes(g.values)))
     val conf = SQLConf.get
-    if (!TamisConf.enabled(conf) || TamisConf.mode(conf) != "apply") ofPartitions
+    if (TamisConf.mode(conf) != Mode.Apply) ofPartitions
     else {
       val names = partitions.fieldNames.toSet
       // a cast of a partition column always prunes, as in Spark's own scan

@@ -1,6 +1,6 @@
 package io.tamis.rules.filters
 
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.rules.goals.GoalRule
 import io.tamis.rules.relations.{Eligibility, OtherSource}
 import io.tamis.wire.{ExpressionWriter, ImpliedRange}
@@ -23,7 +23,7 @@ import org.apache.spark.sql.internal.SQLConf
 object AddImpliedFilters extends GoalRule {
   override val ruleName: String = "io.tamis.rules.AddImpliedFilters"
   override protected def isOn(conf: SQLConf): Boolean =
-    TamisConf.mode(conf) == "apply" && TamisConf.impliedFilters(conf)
+    TamisConf.mode(conf) == Mode.Apply && TamisConf.impliedFiltersEnabled(conf)
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
     if (plan.isStreaming || Eligibility.isRowLevelWrite(plan)) plan

@@ -1,7 +1,7 @@
 package io.tamis.rules.goals
 
 import io.tamis.bridge.Warnings
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -16,7 +16,7 @@ import org.apache.spark.sql.internal.SQLConf
 abstract class GoalRule extends NeverFails[LogicalPlan] {
   protected def isOn(conf: SQLConf): Boolean
 
-  final override protected def isAsked: Boolean = TamisConf.enabled(conf) && isOn(conf)
+  final override protected def isAsked: Boolean = TamisConf.mode(conf) != Mode.Off && isOn(conf)
 }
 
 /** The same for a physical plan. Always on: it only handles what earlier rules have added. */

@@ -1,7 +1,7 @@
 package io.tamis.rules.guards
 
 import io.tamis.bridge.Warnings
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.PartitionPredicate
 import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, ScanPlanner, SwappedFiles}
 import io.tamis.rules.filters.SplitResidual
@@ -44,7 +44,7 @@ final class Guards(session: SparkSession) extends SparkStrategy {
     val conf = SQLConf.get
     val (tables, asserted) = (TamisConf.requireFilter(conf), TamisConf.assertPruned(conf))
     val guarded = tables.nonEmpty || asserted.nonEmpty
-    if (guarded && TamisConf.enabled(conf) && TamisConf.mode(conf) == "apply")
+    if (guarded && TamisConf.mode(conf) == Mode.Apply)
       try {
         if (tables.nonEmpty) new RequiredFilter(classic, tables).check(plan)
         if (asserted.nonEmpty) plan.foreach(AssertedPruning.check(classic, _, asserted))

@@ -1,6 +1,6 @@
 package io.tamis.rules.joins
 
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.planning.Clustering
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.goals.GoalRule
@@ -32,7 +32,7 @@ object PruneAtRunTime extends GoalRule {
   override val ruleName: String = "io.tamis.rules.PruneAtRunTime"
 
   override protected def isOn(conf: SQLConf): Boolean =
-    TamisConf.runtimeFiltersEnabled(conf) && TamisConf.mode(conf) == "apply"
+    TamisConf.runtimeFiltersEnabled(conf) && TamisConf.mode(conf) == Mode.Apply
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = {
     val joined = if (TamisConf.joinsEnabled(conf)) plan.transformUp(keysOfJoins) else plan

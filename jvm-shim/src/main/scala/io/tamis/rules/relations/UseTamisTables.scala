@@ -1,6 +1,6 @@
 package io.tamis.rules.relations
 
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.scan.TamisTable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -16,7 +16,7 @@ class UseTamisTables(session: SparkSession) extends Rule[LogicalPlan] {
   override val ruleName: String = "io.tamis.rules.UseTamisTables"
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!TamisConf.enabled(conf) || Eligibility.isRowLevelWrite(plan)) plan
+    if (TamisConf.mode(conf) == Mode.Off || Eligibility.isRowLevelWrite(plan)) plan
     else
       plan.transformDown {
         case relation: LogicalRelation if Eligibility.refusal(relation).isEmpty => replace(relation)
