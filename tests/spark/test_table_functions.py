@@ -1,4 +1,4 @@
-"""tamis_explain and tamis_echo, from SQL alone."""
+"""tamis_explain and tamis_pushdown, from SQL alone."""
 
 from __future__ import annotations
 
@@ -59,22 +59,23 @@ def test_explain_runs_no_query(spark: SparkSession, events: DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["tamis_explain()", "tamis_explain(1)", "tamis_explain('a', 'b')", "tamis_echo(NULL)"]
+    "call",
+    ["tamis_explain()", "tamis_explain(1)", "tamis_explain('a', 'b')", "tamis_pushdown(NULL)"],
 )
 def test_wrong_arguments_are_rejected(spark: SparkSession, call: str) -> None:
     with pytest.raises(Exception, match="as one constant string"):
         spark.sql(f"SELECT * FROM {call}")
 
 
-def echo(spark: SparkSession, query: str) -> Row:
-    (row,) = spark.sql(query.replace("echo", "tamis_echo('events')")).collect()
+def pushdown(spark: SparkSession, query: str) -> Row:
+    (row,) = spark.sql(query.replace("probe", "tamis_pushdown('events')")).collect()
     return row
 
 
-def test_echo_shows_filters_and_columns(spark: SparkSession, events: DataFrame) -> None:
-    row = echo(
+def test_pushdown_shows_filters_and_columns(spark: SparkSession, events: DataFrame) -> None:
+    row = pushdown(
         spark,
-        "SELECT pushed_filters, pushed_columns, id FROM echo "
+        "SELECT pushed_filters, pushed_columns, id FROM probe "
         "WHERE year(day) = 1995 AND id + 1 < 7 AND item.sku > 2",
     )
     assert row.id is None
@@ -84,40 +85,45 @@ def test_echo_shows_filters_and_columns(spark: SparkSession, events: DataFrame) 
     assert row.pushed_columns == ["id"]
 
 
-def test_echo_without_push_down(spark: SparkSession, events: DataFrame) -> None:
-    row = echo(spark, "SELECT * FROM echo")
+def test_pushdown_without_push_down(spark: SparkSession, events: DataFrame) -> None:
+    row = pushdown(spark, "SELECT * FROM probe")
     assert row.pushed_filters == [] == row.pushed_order == row.pushed_runtime_filters
     assert row.pushed_limit is None
     assert row.pushed_columns == events.columns
 
 
-def test_echo_shows_limits_and_order(spark: SparkSession, events: DataFrame) -> None:
-    assert echo(spark, "SELECT pushed_limit FROM echo WHERE id > 1 LIMIT 7").pushed_limit == 7
-    row = echo(spark, "SELECT pushed_limit, pushed_order FROM echo ORDER BY id DESC LIMIT 7")
+def test_pushdown_shows_limits_and_order(spark: SparkSession, events: DataFrame) -> None:
+    assert pushdown(spark, "SELECT pushed_limit FROM probe WHERE id > 1 LIMIT 7").pushed_limit == 7
+    row = pushdown(spark, "SELECT pushed_limit, pushed_order FROM probe ORDER BY id DESC LIMIT 7")
     assert row.pushed_limit == 7
     assert "id DESC" in " ".join(row.pushed_order)
 
 
-def test_echo_shows_run_time_filters(spark: SparkSession, events: DataFrame) -> None:
-    row = echo(
+def test_pushdown_shows_run_time_filters(spark: SparkSession, events: DataFrame) -> None:
+    row = pushdown(
         spark,
-        "SELECT a.id, pushed_runtime_filters FROM echo a JOIN "
+        "SELECT a.id, pushed_runtime_filters FROM probe a JOIN "
         "(SELECT id FROM events WHERE id = 17 AND name > '') b ON a.id = b.id",
     )
     assert row.id == 17  # the value that the join requires: otherwise there is no row
     assert any("17" in each for each in row.pushed_runtime_filters)
 
 
-def test_columns_of_echo_are_filtered_by_spark(spark: SparkSession, events: DataFrame) -> None:
-    from_echo = "SELECT 1 FROM tamis_echo('events') WHERE id > 5 AND size(pushed_filters) > "
-    assert spark.sql(from_echo + "0").count() == 1
-    assert spark.sql(from_echo + "9").count() == 0
+def test_columns_of_pushdown_are_filtered_by_spark(spark: SparkSession, events: DataFrame) -> None:
+    from_probe = "SELECT 1 FROM tamis_pushdown('events') WHERE id > 5 AND size(pushed_filters) > "
+    assert spark.sql(from_probe + "0").count() == 1
+    assert spark.sql(from_probe + "9").count() == 0
 
 
 @pytest.mark.parametrize("named", ["{}", "parquet.`{}`"])
-def test_echo_accepts_a_path(
+def test_pushdown_accepts_a_path(
     spark: SparkSession, events: DataFrame, events_path: str, named: str
 ) -> None:
-    echo_of = f"tamis_echo('{named.format(events_path)}')"
-    (row,) = spark.sql(f"SELECT * FROM {echo_of} WHERE id = 3").collect()
+    probe = f"tamis_pushdown('{named.format(events_path)}')"
+    (row,) = spark.sql(f"SELECT * FROM {probe} WHERE id = 3").collect()
+    assert any("id = 3" in each for each in row.pushed_filters)
+
+
+def test_pushdown_has_another_name(spark: SparkSession, events: DataFrame) -> None:
+    (row,) = spark.sql("SELECT pushed_filters FROM tamis_echo('events') WHERE id = 3").collect()
     assert any("id = 3" in each for each in row.pushed_filters)

@@ -151,9 +151,9 @@ SEEN = [
         "FROM tamis_explain('SELECT * FROM lineitem WHERE l_orderkey = 12345')",
     ),
     (
-        "tamis_echo",
+        "tamis_pushdown",
         "SELECT array_contains(pushed_filters, '(l_orderkey = 12345L)') "
-        "FROM tamis_echo('lineitem') WHERE l_orderkey = 12345",
+        "FROM tamis_pushdown('lineitem') WHERE l_orderkey = 12345",
     ),
 ]
 

@@ -30,20 +30,20 @@ final class PushdownProbe(session: SparkSession, of: String, columns: StructType
     extends Table
     with SupportsRead {
 
-  override def name(): String = s"tamis_echo('$of')"
+  override def name(): String = s"tamis_pushdown('$of')"
   override val schema: StructType = StructType(
     columns.fields.map(_.copy(nullable = true)) ++ PushdownProbe.Own
   )
   require(
     schema.fieldNames.toSet.size == schema.size,
-    s"tamis_echo: $of has a column with the name of one that tamis_echo adds: " +
+    s"tamis_pushdown: $of has a column with the name of one that tamis_pushdown adds: " +
       PushdownProbe.Own.map(_.name).mkString(", ")
   )
 
   override def capabilities(): util.Set[TableCapability] =
     util.EnumSet.of(TableCapability.BATCH_READ)
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new EchoScanBuilder(session, schema)
+    new ProbeScanBuilder(session, schema)
 }
 
 object PushdownProbe {
@@ -65,7 +65,7 @@ object PushdownProbe {
 /** A FileScanBuilder, because Spark hands it whole Catalyst expressions, as it does to the one of
   * tamis.
   */
-final class EchoScanBuilder(session: SparkSession, schema: StructType)
+final class ProbeScanBuilder(session: SparkSession, schema: StructType)
     extends FileScanBuilder(
       session,
       new InMemoryFileIndex(session, Nil, Map.empty, Some(schema)),
@@ -90,7 +90,7 @@ final class EchoScanBuilder(session: SparkSession, schema: StructType)
     true
   }
   override def isPartiallyPushed: Boolean = true
-  override def build(): Scan = new EchoScan(pushed)
+  override def build(): Scan = new ProbeScan(pushed)
 }
 
 final case class Pushed(
@@ -101,12 +101,12 @@ final case class Pushed(
 )
 
 /** One row, produced when the query runs: by then the run-time filters are known. */
-final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntimeV2Filtering {
+final class ProbeScan(pushed: Pushed) extends Scan with Batch with SupportsRuntimeV2Filtering {
   @volatile private var atRunTime: Seq[V2Predicate] = Nil
 
   override def readSchema(): StructType = pushed.columns
   override def toBatch: Batch = this
-  override def description(): String = s"tamis_echo $pushed"
+  override def description(): String = s"tamis_pushdown $pushed"
 
   override def filterAttributes(): Array[NamedReference] =
     pushed.columns.fieldNames.filterNot(PushdownProbe.OwnNames).map { name =>
@@ -115,8 +115,8 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
   override def filter(predicates: Array[V2Predicate]): Unit =
     atRunTime = predicates.toSeq
 
-  override def planInputPartitions(): Array[InputPartition] = Array(EchoPartition(row))
-  override def createReaderFactory(): PartitionReaderFactory = EchoReaderFactory
+  override def planInputPartitions(): Array[InputPartition] = Array(ProbePartition(row))
+  override def createReaderFactory(): PartitionReaderFactory = ProbeReaderFactory
 
   private def row: InternalRow = InternalRow.fromSeq(pushed.columns.fields.toSeq.map(_.name).map {
     case "pushed_filters" => texts(pushed.filters)
@@ -146,12 +146,12 @@ final class EchoScan(pushed: Pushed) extends Scan with Batch with SupportsRuntim
     new GenericArrayData(all.map(UTF8String.fromString).toArray[Any])
 }
 
-final case class EchoPartition(row: InternalRow) extends InputPartition
+final case class ProbePartition(row: InternalRow) extends InputPartition
 
-object EchoReaderFactory extends PartitionReaderFactory {
+object ProbeReaderFactory extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
     new PartitionReader[InternalRow] {
-      private val rows = Iterator(partition.asInstanceOf[EchoPartition].row)
+      private val rows = Iterator(partition.asInstanceOf[ProbePartition].row)
       private var current: InternalRow = _
       override def next(): Boolean = {
         val more = rows.hasNext; if (more) current = rows.next(); more

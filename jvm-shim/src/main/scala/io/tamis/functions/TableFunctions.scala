@@ -10,13 +10,17 @@ import org.apache.spark.sql.types.StringType
 /** The table functions of tamis: `SELECT * FROM tamis_explain('SELECT …')`. */
 object TableFunctions {
   private val all: Seq[TableFunction] =
-    Seq(ExplainFunction, FilesFunction, EchoFunction, HistoryFunction)
+    Seq(ExplainFunction, FilesFunction, PushdownFunction, HistoryFunction)
 
-  def register(extensions: SparkSessionExtensions): Unit = all.foreach { f =>
-    val info =
-      new ExpressionInfo(f.getClass.getName, null, f.name, f.usage, "", "", "", "", "0.1.0", "", "")
-    extensions.injectTableFunction((FunctionIdentifier(f.name), info, f(_)))
-  }
+  /** Other names of functions. */
+  private val alternatives = Map("tamis_echo" -> PushdownFunction)
+
+  def register(extensions: SparkSessionExtensions): Unit =
+    (all.map(f => f.name -> f) ++ alternatives).foreach { case (name, f) =>
+      val info =
+        new ExpressionInfo(f.getClass.getName, null, name, f.usage, "", "", "", "", "0.1.0", "", "")
+      extensions.injectTableFunction((FunctionIdentifier(name), info, f(_)))
+    }
 }
 
 /** A function that is called when the query is analysed. */
