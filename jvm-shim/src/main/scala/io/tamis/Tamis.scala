@@ -44,8 +44,7 @@ object Tamis {
     * afterwards.
     */
   def flushHistory(session: SparkSession): Unit = {
-    ScanHistory.delivered(session.sparkContext)
-    ScanHistory.drain()
+    ScanHistory.flush(session.sparkContext)
   }
 
   /** The warnings of this driver, oldest first. */

@@ -3,6 +3,7 @@ package io.tamis.functions
 import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
 import io.tamis.conf.TamisConf
 import io.tamis.listing.ArrowFile
+import io.tamis.report.ScanHistory
 import io.tamis.wire.HistoryRequest
 import java.nio.file.Files
 import java.util.UUID
@@ -16,8 +17,8 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 
 /** Returns the history of scans that ran, oldest first: what `tamis.history()` reads, on the
-  * machine of the driver. Fails if the sidecar is not available, because an empty history would be
-  * a wrong answer.
+  * machine of the driver. Waits until the queries that this driver has ended are recorded. Fails if
+  * the sidecar is not available, because an empty history would be a wrong answer.
   */
 object HistoryFunction extends TableFunction("tamis_history") {
   override def usage: String =
@@ -29,6 +30,7 @@ object HistoryFunction extends TableFunction("tamis_history") {
         s"$name takes no argument. Set spark.tamis.history.location to read another folder"
       )
     val session = SparkSession.active
+    ScanHistory.flush(session.sparkContext)
     val history = session.withActive(read(SQLConf.get))
     LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(history.schema), history.rows)
   }

@@ -85,8 +85,16 @@ object ScanHistory {
     }
   }
 
-  /** Waits until the listener has received the events of all queries that have ended. */
-  def delivered(context: SparkContext): Unit = quietly(SparkEvents.delivered(context, DeliveredMs))
+  /** Waits until the scans of all queries that have ended are written, at most DeliveredMs for
+    * Spark's events and DrainMs for the records.
+    */
+  def flush(context: SparkContext): Unit = {
+    quietly(
+      try SparkEvents.delivered(context, DeliveredMs)
+      catch { case _: TimeoutException => } // other listeners of a busy driver
+    )
+    drain()
+  }
 
   /** Waits at most DrainMs until the records so far are written. */
   def drain(): Unit = quietly {
