@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -89,6 +90,56 @@ def doctor(
     from tamis.doctor import show
 
     raise typer.Exit(show.report(with_spark=not no_spark, as_json=as_json))
+
+
+@app.command()
+def explain(
+    statement: Annotated[
+        str,
+        typer.Argument(metavar="SQL", help="A SQL statement; - reads it from standard input."),
+    ],
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table", metavar="NAME=PATH", help="Name the files under PATH NAME; repeatable."
+        ),
+    ] = None,
+    format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="The format of these files.")
+    ] = "parquet",
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--conf", metavar="KEY=VALUE", help="A conf of the Spark session; repeatable."
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page to this file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Explain which files each scan of a statement reads, and why.
+
+    Plans the statement in a local Spark with tamis, but does not run it.
+
+    Example: python -m tamis explain --table t=/data/t "SELECT * FROM t WHERE id = 7"
+    """
+    from tamis.report import explain_command
+
+    text = sys.stdin.read() if statement == "-" else statement
+    explanation = explain_command.explain_statement(text, table, format, conf)
+    if html is not None:
+        explain_command.write_page(explanation, html)
+    if as_json:
+        typer.echo(json.dumps(explanation.to_dict(), indent=2))
+    elif html is not None:
+        typer.echo(html)
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(explanation)
+    else:
+        typer.echo(str(explanation))
 
 
 def _print_conf_table() -> None:

@@ -250,7 +250,7 @@ class _Reads:
             if self.schema or self.options:
                 raise typer.BadParameter("pass --format as well", param_hint="--schema, --option")
             return None
-        reader = spark.read.format(self.format).options(**_pairs(self.options))
+        reader = spark.read.format(self.format).options(**key_values(self.options))
         if self.schema is None:
             return reader
         from tamis.indexing.build.jobs import unlogged_errors
@@ -279,7 +279,7 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
             from tamis.indexing import index
             from tamis.indexing.build.jobs import own_session
 
-            spark = own_session(_pairs(confs))
+            spark = own_session(key_values(confs))
             with _noticed_interrupts(interrupts):
                 opened = index(spark, target, reader=reads.reader(spark))
                 yield opened
@@ -325,7 +325,8 @@ def _warnings_as_lines() -> Iterator[None]:
         yield
 
 
-def _pairs(texts: list[str] | None) -> dict[str, str]:
+def key_values(texts: list[str] | None) -> dict[str, str]:
+    """Return the options that are written KEY=VALUE."""
     pairs = {}
     for each in texts or []:
         key, separator, value = each.partition("=")

@@ -176,7 +176,7 @@ def own_session(settings: Mapping[str, str]) -> SparkSession:
     """Return the Spark session for one command of the command line."""
     import tamis
 
-    builder = SparkSession.builder.appName("tamis index").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.appName("tamis").config("spark.ui.enabled", "false")
     for key, value in settings.items():
         builder = builder.config(key, value)
     return tamis.configure(builder).getOrCreate()

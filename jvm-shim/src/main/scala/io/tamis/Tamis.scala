@@ -1,6 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
+import io.tamis.functions.QueryFunction
 import io.tamis.listing.{Listing, ListingCache, MalformedRecords, ReadFingerprint, Snapshots}
 import io.tamis.planning.AnswerMemo
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
@@ -168,6 +169,12 @@ object Tamis {
   def explain(dataset: Dataset[_]): String = {
     val planned = execution(dataset)
     planned.sparkSession.withActive(ScanReport.explain(planned))
+  }
+
+  /** The overload for the text of a query or command, which is planned and not run. */
+  def explain(session: SparkSession, query: String): String = {
+    val classic = session.asInstanceOf[ClassicSession]
+    classic.withActive(ScanReport.explain(QueryFunction.planned(classic, query)))
   }
 
   /** Waits for the audits of queries that ended (spark.tamis.audit).

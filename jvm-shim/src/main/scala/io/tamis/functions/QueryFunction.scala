@@ -7,6 +7,16 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.types.StructType
 
+private[tamis] object QueryFunction {
+
+  /** Plans the text of a query or command. SKIP: a command is planned and not run. */
+  def planned(session: SparkSession, query: String): QueryExecution =
+    session.sessionState.executePlan(
+      session.sessionState.sqlParser.parsePlan(query),
+      CommandExecutionMode.SKIP
+    )
+}
+
 /** A function whose argument is the text of a query, which is planned and not run. */
 private[functions] abstract class QueryFunction(name: String)
     extends TextFunction(name, "the text of a query") {
@@ -19,9 +29,7 @@ private[functions] abstract class QueryFunction(name: String)
   protected def rows(planned: QueryExecution): Seq[Row]
 
   final override protected def rows(session: SparkSession, query: String): LogicalPlan = {
-    val parsed = session.sessionState.sqlParser.parsePlan(query)
-    // SKIP: a command in the text is planned and not run
-    val planned = session.sessionState.executePlan(parsed, CommandExecutionMode.SKIP)
+    val planned = QueryFunction.planned(session, query)
     val result = session.withActive(rows(planned))
     LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(schema), result)
   }
