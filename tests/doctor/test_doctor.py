@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import tamis
+import tamis.conf
 from tamis.doctor import installed
 from tamis.doctor.settings import judged
 from tamis.wire.messages import VERSION
@@ -265,6 +266,12 @@ def test_confs_of_the_arguments_take_precedence(doctor: Doctor, tmp_path: Path) 
 
 def test_other_confs_are_ignored() -> None:
     assert judged({"spark.master": "x", "spark.tamisx": "y"}, "").status == "ok"
+
+
+def test_alternative_keys_are_known() -> None:
+    for entry in tamis.conf.registry().values():
+        for key in entry.alternatives:
+            assert judged({key: tamis.conf.default_text(entry)}, "").status == "ok", key
 
 
 def make_python(folder: Path, body: str) -> str:
