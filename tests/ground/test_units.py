@@ -2,6 +2,7 @@
 
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 
 from tamis.units import to_bytes, to_milliseconds
 
@@ -82,7 +83,7 @@ def test_spark_reads_the_same_values(spark):
         with_unit = text.strip() + unit if text.strip()[-1:].isdigit() else text
         try:
             return parse(with_unit)
-        except Py4JJavaError:
+        except (Py4JJavaError, PySparkException):
             return None
 
     times = {
