@@ -33,7 +33,7 @@ class TamisExplain extends ExtendedExplainGenerator {
 private object TamisExplain {
   def of(number: Int, table: PlannedFiles, decision: Decision): String = {
     val d = decision.shown
-    val conjuncts = d.conjuncts.map(c => s"${c.pushdown}: ${c.sql}${why(c.reason)}")
+    val conjuncts = d.conjuncts.map(c => s"${c.pushdown.name}: ${c.sql}${why(c.reason)}")
     val goals = table.purpose.goals.map(g =>
       s"goal ${g.text}: ${g.reason.fold("the files are chosen for it")(r => "no" + why(Some(r)))}"
     )

@@ -49,7 +49,7 @@ object FilesFunction extends QueryFunction("tamis_files") {
         Instant.ofEpochMilli(file.getModificationTime),
         known.flatMap(_.rows).map(Long.box).orNull,
         detail.isKept(i),
-        known.flatMap(_.verdict).orNull,
+        known.flatMap(_.verdict).map(_.name).orNull,
         detail.decidedBy(i, known).orNull,
         known.map(_.statistics).orNull,
         isRead(i)

@@ -1,17 +1,38 @@
 package io.tamis.planning
 
-import io.tamis.wire.{ExpressionWriter, Reason, Spent}
+import io.tamis.wire.{ExpressionWriter, Pushdown, Reason, Reasons, Spent}
 import org.apache.spark.sql.catalyst.expressions.Expression
 
 /** The decision about one conjunct of the filter over a scan. */
 final case class Conjunct(
     expression: Expression,
-    pushdown: String,
+    pushdown: Pushdown,
     reason: Option[Reason],
     prunedFiles: Option[Long]
 ) {
   lazy val sql: String = ExpressionWriter.sqlOf(expression)
-  def isExact: Boolean = pushdown == "exact"
+  def isExact: Boolean = pushdown == Pushdown.Exact
+
+  /** The same conjunct, left in the plan although it is true for every row that is read. */
+  def leftInPlan(why: LeftInPlan): Conjunct =
+    copy(pushdown = Pushdown.Inexact, reason = Some(Reasons(why.code)))
+
+  /** Whether the conjunct is true for every row that is read, even if it stays in the plan. */
+  def isProven: Boolean =
+    isExact || reason.exists(r => LeftInPlan.all.exists(_.code == r.code))
+}
+
+/** Why a conjunct stays in the plan that is true for every row.
+  *
+  * @param code
+  *   of the reason
+  */
+sealed abstract class LeftInPlan(val code: String)
+
+object LeftInPlan {
+  case object TellsOthers extends LeftInPlan("TELLS_OTHERS")
+  case object ChoosesBuckets extends LeftInPlan("CHOOSES_BUCKETS")
+  val all: Seq[LeftInPlan] = Seq(TellsOthers, ChoosesBuckets)
 }
 
 /** Numbers of row groups; each is None if it is not known for every file. */

@@ -2,6 +2,7 @@ package io.tamis.planning
 
 import io.tamis.bridge.SidecarSupervisor
 import io.tamis.listing.ArrowFile
+import io.tamis.wire.Verdict
 import java.nio.file.Path
 
 import org.apache.spark.sql.catalyst.util.MapData
@@ -12,7 +13,7 @@ import org.apache.spark.sql.types.StringType
   * @param rows
   *   number of rows of the file, if known
   * @param verdict
-  *   whether none, some or all rows satisfy all conjuncts; None: nothing is known about the file
+  *   about all conjuncts together; None: nothing is known about the file
   * @param ruledOut
   *   the first conjunct that alone rules the file out; -1: the file has no rows
   * @param together
@@ -22,7 +23,7 @@ import org.apache.spark.sql.types.StringType
   */
 final case class Evidence(
     rows: Option[Long],
-    verdict: Option[String],
+    verdict: Option[Verdict],
     ruledOut: Option[Int],
     together: Option[Int],
     statistics: Map[String, String]
@@ -41,7 +42,7 @@ object Evidence {
       def when[A](i: Int)(value: => A): Option[A] = Option.when(!row.isNullAt(i))(value)
       Evidence(
         when(0)(row.getLong(0)),
-        when(1)(row.getUTF8String(1).toString),
+        when(1)(Verdict.of(row.getUTF8String(1).toString)),
         when(2)(row.getInt(2)),
         when(3)(row.getInt(3)),
         when(4)(texts(row.getMap(4))).getOrElse(Map.empty)

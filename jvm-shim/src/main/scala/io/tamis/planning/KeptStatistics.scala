@@ -51,7 +51,7 @@ object KeptStatistics {
       def overTable(c: Conjunct): Expression = c.expression.transform { case a: Attribute =>
         byName.getOrElse(a.name, a)
       }
-      val (proven, left) = decision.conjuncts.partition(UsedFilters.isProven)
+      val (proven, left) = decision.conjuncts.partition(_.isProven)
       val kept = estimate(table, columns, proven.map(overTable))
       val pruning = left.filter(c => !c.prunedFiles.contains(0L)).map(overTable)
       val passing = if (pruning.isEmpty) kept else estimate(kept, columns, pruning)

@@ -20,11 +20,10 @@ object PlanningMetrics {
     "bytes.total",
     "bytes.kept",
     "bytes.observed",
-    "audits.passed",
-    "audits.disagreement",
-    "audits.failed",
     "audits.files"
-  )
+  ) ++ AuditOutcome.worstFirst.map(counterOf)
+
+  private def counterOf(outcome: AuditOutcome): String = s"audits.${outcome.name}"
 
   private lazy val registry: MetricRegistry = {
     val made = new MetricRegistry
@@ -64,15 +63,10 @@ object PlanningMetrics {
     registry.histogram("planning.ms").update(math.round(decision.planningMillis))
   }
 
-  /** Counts an audited scan (spark.tamis.audit) and the files that the audit read again. Never
-    * throws.
-    *
-    * @param result
-    *   passed, disagreement or failed
-    */
-  def audited(result: String, files: Long): Unit = quietly {
-    registry.counter(s"audits.$result").inc()
-    registry.counter("audits.files").inc(files)
+  /** Counts an audited scan and the files that the audit read again. Never throws. */
+  def audited(result: AuditResult): Unit = quietly {
+    registry.counter(counterOf(result.outcome)).inc()
+    registry.counter("audits.files").inc(result.files)
   }
 
   private def quietly(act: => Unit): Unit =

@@ -12,7 +12,6 @@ import io.tamis.wire.{
   Reason,
   Reasons
 }
-import io.tamis.wire._
 import java.nio.file.Files
 import java.util.UUID
 

@@ -2,7 +2,7 @@ package io.tamis.planning
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ListingCache, PartitionPredicate, StaleFileCheck}
-import io.tamis.wire.{Goal, ImpliedReader, Reason, Reasons}
+import io.tamis.wire.{Goal, ImpliedReader, Pushdown, Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
@@ -39,8 +39,8 @@ object ScanPlanner {
 
     def asSparkWould(why: Reason): Decision = {
       val conjuncts = filters.map(f =>
-        if (exactOnPartitions(f)) Conjunct(f, "exact", None, None)
-        else Conjunct(f, "unsupported", Some(why), None)
+        if (exactOnPartitions(f)) Conjunct(f, Pushdown.Exact, None, None)
+        else Conjunct(f, Pushdown.Unsupported, Some(why), None)
       )
       Decision(matching, conjuncts, None, None, elapsed, Some(why))
     }
@@ -61,7 +61,7 @@ object ScanPlanner {
         val conjuncts = filters.zip(answer.outcomes).map { case (f, outcome) =>
           Conjunct(
             f,
-            if (exactOnPartitions(f)) "exact" else outcome.pushdown,
+            if (exactOnPartitions(f)) Pushdown.Exact else outcome.pushdown,
             if (exactOnPartitions(f)) None else outcome.reason,
             outcome.prunedFiles
           )

@@ -1,6 +1,5 @@
 package io.tamis.planning
 
-import io.tamis.wire.Reasons
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.InjectRuntimeFilter
 import org.apache.spark.sql.internal.SQLConf
@@ -63,14 +62,10 @@ object UsedFilters {
         .filter { case (c, _) => c.isExact && use.isServedBy(residual :+ c.expression) }
         .minByOption { case (c, _) => cost(c.expression) }
         .fold(decision) { case (c, i) =>
-          val left = c.copy(pushdown = "inexact", reason = Some(Reasons("TELLS_OTHERS")))
+          val left = c.leftInPlan(LeftInPlan.TellsOthers)
           decision.copy(conjuncts = decision.conjuncts.updated(i, left))
         }
   }
-
-  /** Whether a conjunct is true for every row that is read, even if it stays in the plan. */
-  def isProven(c: Conjunct): Boolean =
-    c.isExact || c.reason.exists(r => Set("TELLS_OTHERS", "CHOOSES_BUCKETS")(r.code))
 
   /** Ranks conjuncts by cost; the cheapest one is left: a comparison of a number, else a list, else
     * text.

@@ -2,7 +2,7 @@ package io.tamis.report
 
 import io.tamis.bridge.{Daemons, Warnings}
 import io.tamis.conf.TamisConf
-import io.tamis.planning.{FileSelection, PlannedFiles, PlanningMetrics}
+import io.tamis.planning.{AuditOutcome, AuditResult, FileSelection, PlannedFiles, PlanningMetrics}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.scan.FixedFileIndex
 import java.util.concurrent.{Executors, TimeUnit}
@@ -80,9 +80,9 @@ object Audit {
             try
               scans.foreach { scan =>
                 val number = every.indexWhere(_ eq scan.node)
-                audit(ran.sparkSession, scan, most).foreach { outcome =>
-                  PlanningMetrics.audited(outcome.result, outcome.files)
-                  ScanHistory.audited(ran, execution, number, time, outcome)
+                audit(ran.sparkSession, scan, most).foreach { result =>
+                  PlanningMetrics.audited(result)
+                  ScanHistory.audited(ran, execution, number, time, result)
                 }
               }
             catch { case e @ (NonFatal(_) | _: LinkageError) => cannot("the query", e) }
@@ -159,15 +159,15 @@ object Audit {
         if (rows > 0) {
           val text = textOf(rows)
           disagreement(text)
-          AuditResult(AuditResult.Disagreement, count, Some(text))
+          AuditResult(AuditOutcome.Disagreement, count, Some(text))
         } else {
           log.info(s"tamis audit: $count files of ${table.name()} agree")
-          AuditResult(AuditResult.Passed, count, None)
+          AuditResult(AuditOutcome.Passed, count, None)
         }
       } catch {
         case e @ (NonFatal(_) | _: LinkageError) =>
           cannot(table.name(), e)
-          AuditResult(AuditResult.Failed, 0L, Some(firstLine(e)))
+          AuditResult(AuditOutcome.Failed, 0L, Some(firstLine(e)))
       }
     }
 
@@ -234,28 +234,4 @@ object Audit {
 
   private def paths(files: Option[FileSelection]): String =
     files.toSeq.flatMap(_.files).map(f => f.fileStatus.getPath.toString).mkString(", ")
-}
-
-/** The result of the audit of one scan.
-  *
-  * @param result
-  *   passed, disagreement, or failed if the audit could not run
-  * @param files
-  *   how many files were read again
-  * @param text
-  *   which rows disagree, or why the audit failed
-  */
-final case class AuditResult(result: String, files: Long, text: Option[String])
-
-object AuditResult {
-  val Passed = "passed"
-  val Disagreement = "disagreement"
-  val Failed = "failed"
-
-  /** Combines the checks of one scan: the worst result counts. */
-  def of(checks: Seq[AuditResult]): Option[AuditResult] =
-    Seq(Disagreement, Failed, Passed)
-      .flatMap(result => checks.find(_.result == result))
-      .headOption
-      .map(_.copy(files = checks.map(_.files).sum))
 }

@@ -2,6 +2,7 @@ package io.tamis.report
 
 import io.tamis.bridge.{Daemons, SidecarSupervisor, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.planning.AuditResult
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicReference
 
@@ -67,9 +68,9 @@ object ScanHistory {
       execution: Long,
       scan: Int,
       time: Long,
-      outcome: AuditResult
+      result: AuditResult
   ): Unit =
-    if (isRecorded(ran)) record(ran)(Seq(ScanRecords.ofAudit(execution, scan, time, outcome)))
+    if (isRecorded(ran)) record(ran)(Seq(ScanRecords.ofAudit(execution, scan, time, result)))
 
   private def isRecorded(ran: QueryExecution): Boolean = {
     val conf = ran.sparkSession.sessionState.conf

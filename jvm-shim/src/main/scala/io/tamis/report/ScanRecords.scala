@@ -1,7 +1,7 @@
 package io.tamis.report
 
 import io.tamis.conf.TamisConf
-import io.tamis.planning.Question
+import io.tamis.planning.{AuditResult, Question}
 import io.tamis.wire.Messages
 import io.tamis.report.Fields.{putLong, putReason}
 import java.nio.charset.StandardCharsets.UTF_8
@@ -50,10 +50,10 @@ object ScanRecords {
     * @param scan
     *   its number among all scans of the plan
     */
-  def ofAudit(execution: Long, scan: Int, time: Long, outcome: AuditResult): String = {
+  def ofAudit(execution: Long, scan: Int, time: Long, result: AuditResult): String = {
     val out = document("audit", execution, scan, time)
-    val audit = out.putObject("audit").put("result", outcome.result).put("files", outcome.files)
-    audit.put("text", outcome.text.orNull)
+    val audit = out.putObject("audit").put("result", result.outcome.name).put("files", result.files)
+    audit.put("text", result.text.orNull)
     Messages.mapper.writeValueAsString(out)
   }
 
@@ -104,7 +104,7 @@ object ScanRecords {
     }
     val conjuncts = out.putArray("conjuncts")
     scan.decision.shown.conjuncts.foreach { c =>
-      putReason(conjuncts.addObject().put("sql", c.sql).put("pushdown", c.pushdown), c.reason)
+      putReason(conjuncts.addObject().put("sql", c.sql).put("pushdown", c.pushdown.name), c.reason)
     }
   }
 

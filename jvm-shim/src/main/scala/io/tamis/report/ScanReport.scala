@@ -79,7 +79,7 @@ object ScanReport {
   }
 
   private def write(out: ObjectNode, c: Conjunct): Unit = {
-    out.put("sql", c.sql).put("pushdown", c.pushdown)
+    out.put("sql", c.sql).put("pushdown", c.pushdown.name)
     putReason(out, c.reason)
     putLong(out, "pruned_files", c.prunedFiles)
   }

@@ -82,7 +82,7 @@ final case class AggregateGoal(functions: Seq[AggregateGoal.Function], keys: Opt
     out.put("kind", "aggregate")
     val list = out.putArray("aggregates")
     functions.foreach { f =>
-      val node = list.addObject().put("function", f.name)
+      val node = list.addObject().put("function", f.kind.name)
       f.argument.foreach(node.set[ObjectNode]("argument", _))
     }
     keys.foreach { numbers =>
@@ -96,10 +96,18 @@ object AggregateGoal {
 
   /** One aggregate function.
     *
-    * @param name
-    *   count, min or max
     * @param argument
     *   the document of its argument; None: it counts rows
     */
-  final case class Function(name: String, argument: Option[ObjectNode])
+  final case class Function(kind: Kind, argument: Option[ObjectNode])
+
+  /** A function that statistics can answer.
+    *
+    * @param name
+    *   as messages spell it
+    */
+  sealed abstract class Kind(val name: String)
+  case object Count extends Kind("count")
+  case object Min extends Kind("min")
+  case object Max extends Kind("max")
 }

@@ -86,7 +86,7 @@ final case class Share(files: Long, bytes: Option[Long], rows: Option[Long])
   *   the kinds of statistics that rule it out
   */
 final case class Outcome(
-    pushdown: String,
+    pushdown: Pushdown,
     reason: Option[Reason],
     prunedFiles: Option[Long],
     pruned: Option[Share] = None,
@@ -277,19 +277,14 @@ object Messages {
     RowGroups(files, starts, lengths, long(node, "kept"), long(node, "total"))
   }
 
-  private def outcome(node: JsonNode): Outcome = {
-    val pushdown = node.path("pushdown").asText
-    if (!Set("exact", "inexact", "unsupported")(pushdown))
-      fail("garbage_answer", s"the unknown push-down '$pushdown'")
-    Outcome(
-      pushdown,
-      reason(node.path("reason")),
-      long(node, "pruned_files"),
-      share(node.path("pruned")),
-      share(node.path("added")),
-      node.path("pruned_by").elements.asScala.map(_.asText).toSeq
-    )
-  }
+  private def outcome(node: JsonNode): Outcome = Outcome(
+    Pushdown.of(node.path("pushdown").asText),
+    reason(node.path("reason")),
+    long(node, "pruned_files"),
+    share(node.path("pruned")),
+    share(node.path("added")),
+    node.path("pruned_by").elements.asScala.map(_.asText).toSeq
+  )
 
   private def share(node: JsonNode): Option[Share] =
     long(node, "files").map(files => Share(files, long(node, "bytes"), long(node, "rows")))

@@ -105,11 +105,19 @@ class MessagesSuite extends munit.FunSuite {
 
   test("reasons, counts and warnings are read") {
     val read = Messages.readAnswer(answer("""{"form":"all"}"""), request)
-    assertEquals(read.outcomes.map(_.pushdown), Seq("exact", "inexact"))
+    assertEquals(read.outcomes.map(_.pushdown), Seq[Pushdown](Pushdown.Exact, Pushdown.Inexact))
     assertEquals(read.outcomes(1).reason, Some(Reason("C", "T", None)))
     assertEquals(read.keptRecords, Some(7L))
     assertEquals(read.totalRecords, None)
     assertEquals(read.warnings, Seq("w" -> "look"))
+  }
+
+  test("an unknown name of a push-down or a verdict is rejected") {
+    assertEquals(Seq("none", "some", "all").map(Verdict.of(_).name), Seq("none", "some", "all"))
+    for (of <- Seq[String => Any](Pushdown.of, Verdict.of)) {
+      val failure = intercept[PlannerFailure](of("maybe"))
+      assert(failure.getMessage.contains("'maybe'"), failure.getMessage)
+    }
   }
 
   test("an answer that is malformed or belongs to another question is rejected") {

@@ -1,5 +1,6 @@
 package io.tamis.rules.goals
 
+import io.tamis.wire.AggregateGoal
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{
@@ -70,7 +71,7 @@ final class AggregateRewrite(
       else if (value == null) rest
       else {
         val both = Seq(rest, constant(function, value))
-        KnownNullable(if (function.name == "min") Least(both) else Greatest(both))
+        KnownNullable(if (function.kind == AggregateGoal.Min) Least(both) else Greatest(both))
       }
     }
     Aggregate(Nil, list, aggregate.child)
@@ -86,7 +87,7 @@ final class AggregateRewrite(
 
   private lazy val groups: Seq[Attribute] = wanted.groups.map(_._1.newInstance())
   private lazy val partials: Seq[Attribute] =
-    wanted.functions.map(f => AttributeReference(f.name, f.dataType, nullable = !f.isCount)())
+    wanted.functions.map(f => AttributeReference(f.kind.name, f.dataType, nullable = !f.isCount)())
 
   /** One row for every group that has rows in the covered files. */
   private def rows: LogicalPlan = {
@@ -103,15 +104,15 @@ final class AggregateRewrite(
   private def groupedWithRest: LogicalPlan = {
     val rest = Aggregate(
       aggregate.groupingExpressions,
-      wanted.groups.map(_._1) ++ wanted.functions.map(f => Alias(f.expression, f.name)()),
+      wanted.groups.map(_._1) ++ wanted.functions.map(f => Alias(f.expression, f.kind.name)()),
       aggregate.child
     )
     val list = rewritten(groups) { k =>
       val partial = partials(k)
-      wanted.functions(k).name match {
-        case "min" => whole(Min(partial))
-        case "max" => whole(Max(partial))
-        case _     => Coalesce(Seq(whole(new Sum(partial)), Literal(0L)))
+      wanted.functions(k).kind match {
+        case AggregateGoal.Min   => whole(Min(partial))
+        case AggregateGoal.Max   => whole(Max(partial))
+        case AggregateGoal.Count => Coalesce(Seq(whole(new Sum(partial)), Literal(0L)))
       }
     }
     Aggregate(groups, list, Union(rows, rest))

@@ -43,7 +43,7 @@ final case class StatisticsAggregate(
   def goal(numbers: Option[GroupNumbers]): AggregateGoal = {
     val writer = Question.writer(scan.table)
     AggregateGoal(
-      functions.map(f => AggregateGoal.Function(f.name, f.argument.map(writer.write))),
+      functions.map(f => AggregateGoal.Function(f.kind, f.argument.map(writer.write))),
       numbers.map(_.ofDirectories)
     )
   }
@@ -72,17 +72,15 @@ object StatisticsAggregate {
 
   /** One aggregate function.
     *
-    * @param name
-    *   the planner's name for it
     * @param argument
     *   over the attributes of the relation; None: it counts rows
     */
   final case class Function(
       expression: AggregateExpression,
-      name: String,
+      kind: AggregateGoal.Kind,
       argument: Option[Expression]
   ) {
-    def isCount: Boolean = name == "count"
+    def isCount: Boolean = kind == AggregateGoal.Count
     def dataType: DataType = expression.dataType
   }
 
@@ -116,17 +114,21 @@ object StatisticsAggregate {
 
   private def functionOf(e: AggregateExpression, scan: ScanBelow): Option[Function] =
     if (e.isDistinct || e.filter.nonEmpty || e.mode != Complete) None
-    else
+    else {
+      def over(argument: Expression, kind: AggregateGoal.Kind) =
+        columnOf(argument, scan).map(a => Function(e, kind, Some(a)))
       e.aggregateFunction match {
         case c: Count if c.children.size == 1 =>
           c.children.head match {
-            case Literal(value, _) => if (value == null) None else Some(Function(e, "count", None))
-            case argument => columnOf(argument, scan).map(a => Function(e, "count", Some(a)))
+            case Literal(null, _) => None
+            case _: Literal       => Some(Function(e, AggregateGoal.Count, None))
+            case argument         => over(argument, AggregateGoal.Count)
           }
-        case m: Min => columnOf(m.child, scan).map(a => Function(e, "min", Some(a)))
-        case m: Max => columnOf(m.child, scan).map(a => Function(e, "max", Some(a)))
+        case m: Min => over(m.child, AggregateGoal.Min)
+        case m: Max => over(m.child, AggregateGoal.Max)
         case _      => None
       }
+    }
 
   /** A column or field exactly as in the file. A CHAR column that Spark pads is an expression over
     * one, and does not match.

@@ -6,7 +6,7 @@ import io.tamis.listing.PartitionPredicate
 import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, ScanPlanner, SwappedFiles}
 import io.tamis.rules.filters.SplitResidual
 import io.tamis.rules.relations.{Eligibility, SwapFileIndex, TamisScanRelation}
-import io.tamis.wire.PredicateParser
+import io.tamis.wire.{PredicateParser, Pushdown}
 import java.util.Locale
 
 import scala.util.Try
@@ -176,7 +176,7 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
   private def hasNoChoice(decision: Decision): Boolean =
     decision.kept.listing.size == 1 &&
       decision.rowGroups.flatMap(_.total).forall(_ <= 1) &&
-      decision.conjuncts.exists(c => c.pushdown == "inexact" && isPredicate(c))
+      decision.conjuncts.exists(c => c.pushdown == Pushdown.Inexact && isPredicate(c))
 
   /** Spark infers IS NOT NULL from every comparison and join, so it does not count. */
   private def isPredicate(c: Conjunct): Boolean = !c.expression.isInstanceOf[IsNotNull]

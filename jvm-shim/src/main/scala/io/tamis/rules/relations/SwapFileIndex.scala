@@ -2,11 +2,11 @@ package io.tamis.rules.relations
 
 import io.tamis.conf.TamisConf
 import io.tamis.listing.{FileFormats, PartitionPredicate}
-import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanPlanner, SwappedFiles}
+import io.tamis.planning.{Conjunct, Decision, LeftInPlan, PlannedFiles, ScanPlanner, SwappedFiles}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.goals.GoalRule
 import io.tamis.scan.TamisFileIndex
-import io.tamis.wire.{ExpressionWriter, Reason, Reasons}
+import io.tamis.wire.{ExpressionWriter, Pushdown, Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.{
   And,
   EqualNullSafe,
@@ -107,7 +107,7 @@ object SwapFileIndex extends GoalRule {
     def isAmong(known: Seq[Expression])(e: Expression) = known.exists(_.semanticEquals(e))
     val exact = before.conjuncts.filter(_.isExact)
     val (proven, rest) = usable.partition(isAmong(exact.map(_.expression)))
-    val again = proven.map(Conjunct(_, "exact", None, None))
+    val again = proven.map(Conjunct(_, Pushdown.Exact, None, None))
     val known = before.conjuncts.map(_.expression) ++ before.implied
     if (rest.forall(isAmong(known)))
       if (proven.isEmpty) Left(None)
@@ -162,9 +162,7 @@ object SwapFileIndex extends GoalRule {
         e.references.exists(a => column.exists(_.equalsIgnoreCase(a.name)))
       case _ => false
     }
-    if (c.isExact && choosesBuckets)
-      c.copy(pushdown = "inexact", reason = Some(Reasons("CHOOSES_BUCKETS")))
-    else c
+    if (c.isExact && choosesBuckets) c.leftInPlan(LeftInPlan.ChoosesBuckets) else c
   }
 
   private def swapped(
