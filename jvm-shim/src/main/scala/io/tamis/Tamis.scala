@@ -5,6 +5,7 @@ import io.tamis.functions.QueryFunction
 import io.tamis.listing.{Listing, ListingCache, MalformedRecords, ReadFingerprint, Snapshots}
 import io.tamis.planning.AnswerMemo
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
+import io.tamis.rules.relations.FileRelation
 import io.tamis.wire.{Messages, PredicateParser, UserFunction}
 import java.nio.file.Paths
 
@@ -15,7 +16,6 @@ import org.apache.spark.sql.execution.python.UserDefinedPythonFunction
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   HadoopFsRelation,
-  LogicalRelation,
   PartitioningAwareFileIndex
 }
 import org.apache.spark.sql.internal.SQLConf
@@ -214,7 +214,7 @@ object Tamis {
     fileRelation(read(session, pathOrTable).queryExecution, pathOrTable)
 
   private def fileRelation(planned: QueryExecution, name: String): HadoopFsRelation =
-    planned.analyzed.collect { case LogicalFiles(files) => files } match {
+    planned.analyzed.collect { case FileRelation(_, files) => files } match {
       case Seq(files) => files
       case _          =>
         throw new IllegalArgumentException(
@@ -224,16 +224,6 @@ object Tamis {
             "JSON."
         )
     }
-
-  private object LogicalFiles {
-    def unapply(
-        plan: org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-    ): Option[HadoopFsRelation] = plan match {
-      case l: LogicalRelation =>
-        l.relation match { case h: HadoopFsRelation => Some(h); case _ => None }
-      case _ => None
-    }
-  }
 
   /** Whether the text is a path: a path has a slash or a scheme, and a table name never has. */
   private def isPath(text: String): Boolean =

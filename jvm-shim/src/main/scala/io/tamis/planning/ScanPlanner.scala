@@ -2,7 +2,7 @@ package io.tamis.planning
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ListingCache, PartitionPredicate, StaleFileCheck}
-import io.tamis.wire.{Goal, ImpliedReader, Pushdown, Reason, Reasons}
+import io.tamis.wire.{Goal, GoalReader, ImpliedReader, Pushdown, Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
@@ -117,6 +117,16 @@ object ScanPlanner {
       )
       question.ask().map(GoalAnswer(partitioned.files, rest, _))
     }
+
+  /** The files that serve a goal; Left as for `ask`, or if the planner chooses none for it. */
+  def filesFor(
+      table: PlannedFiles,
+      filters: Seq[Expression],
+      goal: Goal
+  ): Either[Reason, FileSelection] = ask(table, filters, goal).flatMap { goalAnswer =>
+    val listing = goalAnswer.asked.listing
+    GoalReader.files(goalAnswer.answer, listing.size).map(FileSelection.of(listing, _))
+  }
 
   /** The files, as whole files, that these filters keep among those that the scan is confined to.
     * None if the planner is not available or only observes.

@@ -1,7 +1,7 @@
 package io.tamis.report
 
 import io.tamis.conf.TamisConf
-import io.tamis.rules.relations.{Eligibility, SwapFileIndex, UseTamisTables}
+import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, UseTamisTables}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Reason, Reasons}
 import scala.util.control.NonFatal
@@ -80,9 +80,9 @@ object LeftAlone {
     case _ => relation.simpleString(1)
   }
 
-  private def isSwapped(relation: LogicalRelation): Boolean = relation.relation match {
-    case files: HadoopFsRelation => SwapFileIndex.unapply(files).isDefined
-    case _                       => false
+  private def isSwapped(relation: LogicalRelation): Boolean = relation match {
+    case FileRelation(_, SwapFileIndex(_)) => true
+    case _                                 => false
   }
 
   private def collected[A](plan: LogicalPlan)(pick: PartialFunction[LogicalPlan, A]): Seq[A] =

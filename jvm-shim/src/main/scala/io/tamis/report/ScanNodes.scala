@@ -2,7 +2,7 @@ package io.tamis.report
 
 import io.tamis.planning.{Decision, PlannedFiles}
 import io.tamis.rules.relations.SwapFileIndex
-import io.tamis.scan.TamisScan
+import io.tamis.scan.TamisScanExec
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -44,15 +44,11 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
     val filters = collectWithSubqueries(plan) { case f: FilterExec => below(f.child).map(_ -> f) }
     def above(node: SparkPlan) = filters.flatten.collectFirst { case (s, f) if s eq node => f }
     val scans = collectWithSubqueries(plan) {
-      case b: BatchScanExec =>
-        b.scan match {
-          case s: TamisScan =>
-            val conditions = RuntimeConditions.of(b.runtimeFilters, above(b).map(_.condition))
-            val planned = Option.when(!conditions.exists(_.prunes))(s.decision.kept)
-            val read = s.runtimeKept.orElse(planned).map(k => SizeRead(k.count, Some(k.bytes)))
-            Seq(ScanNode(s.table, s.decision, conditions, read, b, above(b)))
-          case _ => Nil
-        }
+      case TamisScanExec(b, s) =>
+        val conditions = RuntimeConditions.of(b.runtimeFilters, above(b).map(_.condition))
+        val planned = Option.when(!conditions.exists(_.prunes))(s.decision.kept)
+        val read = s.runtimeKept.orElse(planned).map(k => SizeRead(k.count, Some(k.bytes)))
+        Seq(ScanNode(s.table, s.decision, conditions, read, b, above(b)))
       case f: FileSourceScanExec =>
         f.relation match {
           case SwapFileIndex(index) =>

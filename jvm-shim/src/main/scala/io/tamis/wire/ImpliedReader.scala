@@ -103,7 +103,7 @@ object ImpliedReader {
         predicates.iterator
           .flatMap(_.find(names(path)))
           .nextOption()
-          .filter(c => hasRanges(c.dataType))
+          .filter(c => TypeSets.hasRanges(c.dataType))
       val intervals = column.toSeq.flatMap { c =>
         node.get("intervals").elements.asScala.map { i =>
           ImpliedInterval(
@@ -118,14 +118,6 @@ object ImpliedReader {
       column.filter(_ => isRange).map(ImpliedRange(_, intervals))
     } catch { case NonFatal(_) => None }
 
-  /** NaN and -0.0 have another place in Parquet's order, and nothing is implied about the other
-    * types.
-    */
-  private def hasRanges(t: DataType): Boolean = t match {
-    case FloatType | DoubleType | BooleanType | BinaryType => false
-    case _                                                 => true
-  }
-
   private def names(path: Seq[String])(e: Expression): Boolean = e match {
     case ExpressionWriter.ColumnPath(columnPath) => columnPath == path
     case _                                       => false
@@ -134,5 +126,4 @@ object ImpliedReader {
   /** A value of a type that has ranges; None if it is missing or of another type. */
   def constant(node: JsonNode, t: DataType): Option[Literal] =
     Try(ConstantReader.value(node, t)).toOption.flatten.map(Literal(_, t))
-
 }

@@ -1,8 +1,8 @@
 package io.tamis.rules.filters
 
 import io.tamis.rules.goals.{GoalPhysicalRule, GoalRule}
-import io.tamis.rules.relations.TamisRelation
-import io.tamis.scan.TamisScan
+import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
+import io.tamis.scan.{TamisScan, TamisScanExec}
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.{
   And,
@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   ScalarSubquery,
   SubqueryExpression
 }
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{
   ColumnarRule,
@@ -19,7 +19,6 @@ import org.apache.spark.sql.execution.{
   SparkPlan,
   ScalarSubquery => PlannedSubquery
 }
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.internal.SQLConf
 
 /** Evaluates conjuncts with a scalar subquery where they were written.
@@ -39,20 +38,16 @@ object KeepFilterOrder {
     override protected def isOn(conf: SQLConf): Boolean = true
 
     override protected def rewritten(plan: LogicalPlan): LogicalPlan =
-      plan.transformDownWithSubqueries {
-        case filter @ Filter(condition, relation @ TamisRelation(table)) =>
-          // IN and EXISTS become joins above the filter, with and without tamis; run-time filters
-          // are moved to the scan
-          val order = ExpressionWriter
-            .conjuncts(condition)
-            .filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
-            .filter(c => isScalar(c) || !SubqueryExpression.hasSubquery(c))
-            .map(isScalar)
-          if (order == order.sorted) filter // the subqueries already come last
-          else {
-            val purpose = table.purpose.copy(subqueryAt = order)
-            filter.mapChildren(_ => TamisRelation.of(table.scannedFor(purpose), relation.output))
-          }
+      plan.transformDownWithSubqueries { case filtered @ FilteredRelation(scan) =>
+        // IN and EXISTS become joins above the filter, with and without tamis; run-time filters
+        // are moved to the scan
+        val order = scan.condition.toSeq
+          .flatMap(ExpressionWriter.conjuncts)
+          .filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
+          .filter(c => isScalar(c) || !SubqueryExpression.hasSubquery(c))
+          .map(isScalar)
+        if (order == order.sorted) filtered // the subqueries already come last
+        else filtered.mapChildren(TamisRelation.scannedFor(_)(_.copy(subqueryAt = order)))
       }
 
     private def isScalar(e: Expression): Boolean = {
@@ -70,15 +65,7 @@ object KeepFilterOrder {
     override val ruleName: String = "io.tamis.rules.KeepFilterOrder.Restore"
 
     override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformDown {
-      case filter: FilterExec =>
-        filter.child match {
-          case scan: BatchScanExec =>
-            scan.scan match {
-              case tamis: TamisScan => restored(filter, tamis)
-              case _                => filter
-            }
-          case _ => filter
-        }
+      case filter @ FilterExec(_, TamisScanExec(_, scan)) => restored(filter, scan)
     }
 
     private def restored(filter: FilterExec, scan: TamisScan): FilterExec = {

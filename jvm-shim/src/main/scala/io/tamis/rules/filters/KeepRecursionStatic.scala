@@ -31,8 +31,7 @@ object KeepRecursionStatic extends GoalRule {
 
   private val static: PartialFunction[LogicalPlan, LogicalPlan] = {
     case relation @ TamisRelation(table) if !table.purpose.inRecursion =>
-      val purpose = table.purpose.copy(inRecursion = true)
-      TamisRelation.of(table.scannedFor(purpose), relation.output)
+      TamisRelation.scannedFor(relation)(_.copy(inRecursion = true))
     case relation @ TamisScanRelation(scan) if !scan.table.purpose.inRecursion =>
       val purpose = scan.table.purpose.copy(inRecursion = true)
       TamisScanRelation.scannedFor(relation, scan, purpose)

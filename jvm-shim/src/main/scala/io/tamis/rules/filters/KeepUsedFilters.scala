@@ -4,7 +4,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.planning.{Clustering, FilterUse, ScanPlanner, SeemsSelective, UsedFilters}
 import io.tamis.rules.goals.GoalRule
 import io.tamis.rules.joins.SubqueryJoin
-import io.tamis.rules.relations.TamisRelation
+import io.tamis.rules.relations.{FileRelation, FilteredRelation, TamisRelation}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.ExpressionWriter
 import scala.util.Try
@@ -21,7 +21,6 @@ import org.apache.spark.sql.catalyst.optimizer.InjectRuntimeFilter
 import org.apache.spark.sql.catalyst.plans.{JoinType, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.connector.read.{SupportsRuntimeFiltering, SupportsRuntimeV2Filtering}
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{
   DataSourceV2Relation,
   DataSourceV2ScanRelation
@@ -87,21 +86,19 @@ object KeepUsedFilters extends GoalRule {
     case relation @ TamisRelation(table) =>
       val own = uses.collect { case (r, use) if r eq relation => use }.distinct
       if (own.isEmpty || own == table.purpose.filterUses) relation
-      else TamisRelation.of(table.scannedFor(table.purpose.copy(filterUses = own)), relation.output)
+      else TamisRelation.scannedFor(relation)(_.copy(filterUses = own))
   }
 
   /** Relations under a filter that a rule may look for. */
-  private def filtersOf(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect {
-    case Filter(condition, relation @ TamisRelation(_))
-        if PlainConjuncts.of(condition).exists(!_.isInstanceOf[IsNotNull]) =>
-      relation
-  }
+  private def filtersOf(plan: LogicalPlan): Seq[LogicalPlan] =
+    relationsUnder(plan)(!_.isInstanceOf[IsNotNull])
 
-  private def selectivelyFiltered(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect {
-    case Filter(condition, relation @ TamisRelation(_))
-        if PlainConjuncts.of(condition).exists(SeemsSelective(_)) =>
-      relation
-  }
+  private def selectivelyFiltered(plan: LogicalPlan): Seq[LogicalPlan] =
+    relationsUnder(plan)(SeemsSelective(_))
+
+  /** Relations under a filter with such a conjunct. */
+  private def relationsUnder(plan: LogicalPlan)(counts: Expression => Boolean): Seq[LogicalPlan] =
+    plan.collect { case FilteredRelation(scan) if scan.conjuncts.exists(counts) => scan.relation }
 
   // ---- joins ----
 
@@ -201,11 +198,8 @@ object KeepUsedFilters extends GoalRule {
     */
   private def isPrunable(key: Expression, plan: LogicalPlan): Boolean =
     InjectRuntimeFilter.findExpressionAndTrackLineageDown(key, plan).exists {
-      case (origin, relation: LogicalRelation) =>
-        relation.relation match {
-          case files: HadoopFsRelation => isOf(origin, files.partitionSchema.fieldNames.toSeq)
-          case _                       => false
-        }
+      case (origin, FileRelation(_, files)) =>
+        isOf(origin, files.partitionSchema.fieldNames.toSeq)
       case (origin, relation: HiveTableRelation) =>
         isOf(origin, relation.partitionCols.map(_.name))
       case (origin, relation @ TamisRelation(table)) =>
@@ -235,7 +229,7 @@ object KeepUsedFilters extends GoalRule {
       plan: LogicalPlan
   ): Boolean = TamisConf.runtimeFiltersEnabled(conf) && key.isInstanceOf[Attribute] && {
     val conjuncts = plan
-      .collectFirst { case Filter(c, below) if below eq relation => PlainConjuncts.of(c) }
+      .collectFirst { case FilteredRelation(scan) if scan.relation eq relation => scan.conjuncts }
       .getOrElse(Nil)
     ScanPlanner.hasChoice(table, conjuncts) &&
     Clustering.of(table, conjuncts, Seq(key)).contains(true)

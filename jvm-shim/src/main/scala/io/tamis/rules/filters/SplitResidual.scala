@@ -3,12 +3,11 @@ package io.tamis.rules.filters
 import io.tamis.conf.TamisConf
 import io.tamis.planning.{FileSelection, GoalAnswer, ScanConstraints, ScanPlanner}
 import io.tamis.rules.goals.{GoalRule, ScanBelow}
-import io.tamis.rules.relations.TamisRelation
-import io.tamis.wire.{ExpressionWriter, GoalReader, SplitGoal}
+import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
+import io.tamis.wire.{ExpressionWriter, GoalReader, SplitGoal, TypeSets}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{BinaryType, StringType}
 
 /** Splits a scan in two, so that the files whose rows all satisfy the filter are scanned without
   * it, if the filter is expensive or needs a column that nothing else needs:
@@ -47,17 +46,19 @@ object SplitResidual extends GoalRule {
   private def below(plan: LogicalPlan, joins: Boolean): LogicalPlan = plan match {
     case _: LocalLimit | _: GlobalLimit | _: Tail | _: Offset | _: Aggregate => plan
     // elsewhere a Filter has no Project above it only if all columns are needed
-    case p @ Project(_, Filter(_, TamisRelation(table)))
-        if table.purpose.within.isEmpty && table.purpose.implied.isEmpty &&
-          !(joins && table.relation.partitionSchema.nonEmpty) =>
-      ScanBelow.unapply(p).fold(plan)(split(p, _))
+    case p @ Project(_, FilteredRelation(scan)) if scan.condition.nonEmpty =>
+      val purpose = scan.table.purpose
+      val mayPrune = joins && scan.table.relation.partitionSchema.nonEmpty
+      if (purpose.within.nonEmpty || purpose.implied.nonEmpty || mayPrune) plan
+      else ScanBelow.unapply(p).fold(plan)(split(p, _))
     case other => other.mapChildren(below(_, joins))
   }
 
   private def split(project: Project, scan: ScanBelow): LogicalPlan = {
     val needed = AttributeSet.fromAttributeSets(project.projectList.map(_.references))
     val freed = AttributeSet.fromAttributeSets(scan.conjuncts.map(_.references)) -- needed
-    if (!freed.exists(isLong) && !scan.conjuncts.exists(isDear)) project
+    if (!freed.exists(a => TypeSets.isVarying(a.dataType)) && !scan.conjuncts.exists(isDear))
+      project
     else if (!ScanPlanner.hasChoice(scan.table, scan.conjuncts)) project
     else {
       val goal = SplitGoal(
@@ -100,22 +101,19 @@ object SplitResidual extends GoalRule {
 
   /** The same plan with fresh attributes. */
   private def fresh(plan: LogicalPlan): LogicalPlan = plan match {
-    case Project(list, Filter(condition, relation @ TamisRelation(table))) =>
-      val output = relation.output.map(_.newInstance())
-      val renewed = AttributeMap(relation.output.zip(output))
+    case Project(list, FilteredRelation(scan)) =>
+      val output = scan.relation.output.map(_.newInstance())
+      val renewed = AttributeMap(scan.relation.output.zip(output))
       def over[E <: Expression](e: E): E =
         e.transform { case a: Attribute => renewed.getOrElse(a, a) }.asInstanceOf[E]
       val projected = list.map {
         case a: Alias => over(a).newInstance()
         case other    => over(other)
       }
-      Project(projected, Filter(over(condition), TamisRelation.of(table, output)))
+      val relation = TamisRelation.of(scan.table, output)
+      val filtered = scan.condition.fold(relation)(c => Filter(over(c), relation))
+      Project(projected, filtered)
     case other => other
-  }
-
-  private def isLong(a: Attribute): Boolean = a.dataType match {
-    case _: StringType | BinaryType => true
-    case _                          => false
   }
 
   /** Whether the expression computes anything other than comparisons of values. */

@@ -2,11 +2,11 @@ package io.tamis.rules.goals
 
 import io.tamis.planning.{FileSelection, GoalOutcome, ScanPlanner}
 import io.tamis.rules.filters.PlainConjuncts
-import io.tamis.rules.relations.TamisRelation
+import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
 import io.tamis.scan.TamisTable
-import io.tamis.wire.{ExpressionWriter, Goal, GoalReader, Reason}
+import io.tamis.wire.{Goal, Reason}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 
 /** One scan of tamis under projections, with at most one filter, which lies directly on the scan.
   *
@@ -31,12 +31,7 @@ final case class ScanBelow(
 
   /** The plan, which contains this scan, with the scan confined to the files that serve a goal. */
   def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
-    ScanPlanner
-      .ask(table, conjuncts, goal)
-      .flatMap { goalAnswer =>
-        val listing = goalAnswer.asked.listing
-        GoalReader.files(goalAnswer.answer, listing.size).map(FileSelection.of(listing, _))
-      } match {
+    ScanPlanner.filesFor(table, conjuncts, goal) match {
       case Right(files) => scannedFor(plan, text, None, Some(files))
       case Left(reason) => scannedFor(plan, text, Some(reason), None)
     }
@@ -49,15 +44,12 @@ final case class ScanBelow(
       files: Option[FileSelection],
       implied: Seq[Expression] = Nil
   ): LogicalPlan = {
-    val purpose = table.purpose
-      .withGoal(GoalOutcome(text, reason))
-      .copy(
-        within = files.orElse(table.purpose.within),
-        implied = table.purpose.implied ++ implied
-      )
-    plan.transformDown {
-      case r if r eq relation => TamisRelation.of(table.scannedFor(purpose), relation.output)
+    val confined = TamisRelation.scannedFor(relation) { purpose =>
+      purpose
+        .withGoal(GoalOutcome(text, reason))
+        .copy(within = files.orElse(purpose.within), implied = purpose.implied ++ implied)
     }
+    plan.transformDown { case r if r eq relation => confined }
   }
 }
 
@@ -72,21 +64,9 @@ object ScanBelow {
         }
         below.copy(outputs = outputs.toMap)
       }
-    case Filter(condition, relation @ TamisRelation(table)) if PlainConjuncts.isPlain(condition) =>
-      Some(scan(relation, table, ExpressionWriter.conjuncts(condition)))
-    case relation @ TamisRelation(table) => Some(scan(relation, table, Nil))
-    case _                               => None
+    case FilteredRelation(scan) if scan.condition.forall(PlainConjuncts.isPlain) =>
+      val outputs = scan.relation.output.map(a => a.exprId -> (a: Expression)).toMap
+      Some(ScanBelow(scan.relation, scan.table, scan.conjuncts, outputs))
+    case _ => None
   }
-
-  private def scan(
-      relation: LogicalPlan,
-      table: TamisTable,
-      conjuncts: Seq[Expression]
-  ): ScanBelow =
-    ScanBelow(
-      relation,
-      table,
-      conjuncts,
-      relation.output.map(a => a.exprId -> (a: Expression)).toMap
-    )
 }

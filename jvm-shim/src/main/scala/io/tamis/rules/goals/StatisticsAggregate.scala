@@ -2,7 +2,7 @@ package io.tamis.rules.goals
 
 import io.tamis.listing.Listing
 import io.tamis.planning.Question
-import io.tamis.wire.{AggregateGoal, ExpressionWriter}
+import io.tamis.wire.{AggregateGoal, ExpressionWriter, TypeSets}
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeReference,
@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.types.DataType
 
 /** An aggregate over a scan that statistics may answer: COUNT, MIN and MAX, each over a column or
   * over rows, for the whole table or grouped by partition columns.
@@ -135,23 +135,12 @@ object StatisticsAggregate {
     */
   private def columnOf(e: Expression, scan: ScanBelow): Option[Expression] =
     Some(scan.atScan(e)).filter {
-      case column @ ExpressionWriter.ColumnPath(_) => isOrdered(column.dataType)
+      case column @ ExpressionWriter.ColumnPath(_) => TypeSets.isOrderedInPython(column.dataType)
       case _                                       => false
     }
 
-  /** Types for which a constant that Python writes is the same value here. */
-  private def isOrdered(t: DataType): Boolean = t match {
-    case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType |
-        BinaryType | DateType | TimestampType | TimestampNTZType =>
-      true
-    case _: DecimalType => true
-    case s: StringType  => s == StringType
-    case _              => false
-  }
-
   /** A partition column whose values in two directories are equal to Spark exactly if they are
-    * equal in Scala. Floating-point columns are excluded, because Spark normalizes their NaN and
-    * zeros.
+    * equal in Scala.
     */
   private def groupOf(e: Expression, scan: ScanBelow): Option[(Attribute, Int)] = e match {
     case attribute: Attribute =>
@@ -159,17 +148,10 @@ object StatisticsAggregate {
         case column: AttributeReference =>
           val schema = scan.table.relation.partitionSchema
           val ordinal = schema.fieldNames.indexOf(column.name)
-          Some(attribute -> ordinal).filter(_ => ordinal >= 0 && isGroupable(column.dataType))
+          val isGroup = ordinal >= 0 && TypeSets.areEqualAsInScala(column.dataType)
+          Option.when(isGroup)(attribute -> ordinal)
         case _ => None
       }
     case _ => None
-  }
-
-  private def isGroupable(t: DataType): Boolean = t match {
-    case BooleanType | ByteType | ShortType | IntegerType | LongType | DateType | TimestampType |
-        TimestampNTZType =>
-      true
-    case s: StringType => s == StringType
-    case _             => false
   }
 }

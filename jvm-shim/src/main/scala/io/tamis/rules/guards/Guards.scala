@@ -5,7 +5,7 @@ import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.PartitionPredicate
 import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, ScanPlanner, SwappedFiles}
 import io.tamis.rules.filters.SplitResidual
-import io.tamis.rules.relations.{Eligibility, SwapFileIndex, TamisScanRelation}
+import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, TamisScanRelation}
 import io.tamis.wire.{PredicateParser, Pushdown}
 import java.util.Locale
 
@@ -19,11 +19,7 @@ import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.datasources.{
-  CatalogFileIndex,
-  HadoopFsRelation,
-  LogicalRelation
-}
+import org.apache.spark.sql.execution.datasources.CatalogFileIndex
 import org.apache.spark.sql.internal.SQLConf
 
 /** A query that a guard refuses. PySpark raises it as UnsupportedOperationException. */
@@ -66,13 +62,9 @@ final class Guards(session: SparkSession) extends SparkStrategy {
 /** Matches a scan with a decision, whether tamis or Spark reads its files. */
 private[tamis] object DecidedScan {
   def unapply(node: LogicalPlan): Option[(PlannedFiles, Decision)] = node match {
-    case TamisScanRelation(scan)   => Some((scan.table, scan.decision))
-    case relation: LogicalRelation =>
-      relation.relation match {
-        case SwapFileIndex(index) => Some((index.files, index.decision))
-        case _                    => None
-      }
-    case _ => None
+    case TamisScanRelation(scan)               => Some((scan.table, scan.decision))
+    case FileRelation(_, SwapFileIndex(index)) => Some((index.files, index.decision))
+    case _                                     => None
   }
 }
 
@@ -110,8 +102,7 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
         // the answer of a planner that is not available is unknown
         if (decision.fallback.isEmpty && isGuarded(table) && !readsAPart(table, decision, scans))
           refuse(table.name(), decision)
-      case relation: LogicalRelation if Eligibility.swapRefusal(relation).isEmpty =>
-        val files = relation.relation.asInstanceOf[HadoopFsRelation]
+      case FileRelation(relation, files) if Eligibility.swapRefusal(relation).isEmpty =>
         val table = SwappedFiles(files.sparkSession, files, relation.catalogTable)
         if (isGuarded(table)) refuse(table.name(), ScanPlanner.everything(table))
       case _ => ()

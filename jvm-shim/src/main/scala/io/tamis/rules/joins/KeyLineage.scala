@@ -1,6 +1,6 @@
 package io.tamis.rules.joins
 
-import io.tamis.wire.ExpressionWriter
+import io.tamis.wire.{ExpressionWriter, TypeSets}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -12,19 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.types.{
-  BooleanType,
-  ByteType,
-  DataType,
-  DateType,
-  DecimalType,
-  IntegerType,
-  LongType,
-  ShortType,
-  StringType,
-  TimestampNTZType,
-  TimestampType
-}
 
 import scala.util.Try
 
@@ -165,7 +152,7 @@ object KeyLineage {
   private[tamis] def valuesOverNulls(key: Expression): Option[Seq[Any]] =
     Try(key.transform { case a: Attribute => Literal(null, a.dataType) }.eval()).toOption
       .map(Option(_).toSeq)
-      .filter(values => values.isEmpty || isOneValue(key.dataType))
+      .filter(values => values.isEmpty || TypeSets.areIdenticalIfEqual(key.dataType))
 
   /** The key over the child of a list of expressions; None if it does not depend on that child
     * alone.
@@ -180,16 +167,10 @@ object KeyLineage {
     * not hold for -0.0 and 0.0, nor under collations.
     */
   private def isOfGroups(key: Expression, grouping: Seq[Expression]): Boolean = {
-    val columns = grouping.collect { case a: Attribute if isOneValue(a.dataType) => a.exprId }.toSet
+    val columns = grouping.collect {
+      case a: Attribute if TypeSets.areIdenticalIfEqual(a.dataType) => a.exprId
+    }.toSet
     key.references.forall(a => columns(a.exprId))
-  }
-
-  private def isOneValue(t: DataType): Boolean = t match {
-    case BooleanType | DateType | TimestampType | TimestampNTZType => true
-    case ByteType | ShortType | IntegerType | LongType             => true
-    case _: DecimalType                                            => true
-    case s: StringType                                             => s == StringType
-    case _                                                         => false
   }
 
   /** Whether the expression is a function of the columns of a row and of nothing else. */

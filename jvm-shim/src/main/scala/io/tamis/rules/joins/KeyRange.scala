@@ -1,10 +1,8 @@
 package io.tamis.rules.joins
 
 import io.tamis.planning.{Question, ScanPlanner}
-import io.tamis.rules.filters.PlainConjuncts
-import io.tamis.rules.relations.{TamisRelation, TamisScanRelation}
-import io.tamis.scan.TamisTable
-import io.tamis.wire.{GoalReader, KeyRangeGoal, Reason}
+import io.tamis.rules.relations.ScanInPlan
+import io.tamis.wire.{GoalReader, KeyRangeGoal, Reason, TypeSets}
 import org.apache.spark.sql.catalyst.expressions.{
   And,
   AttributeSeq,
@@ -16,8 +14,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   Literal,
   Or
 }
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan}
-import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.types.DataType
 
 /** Ranges, both ends included, that together contain every non-NULL value of a key. No ranges:
   * there is no such value.
@@ -51,12 +49,7 @@ object KeyRange {
     * VALUES list; Left(Some): the planner's reason.
     */
   def of(key: Expression, plan: LogicalPlan): Either[Option[Reason], KeyRange] = plan match {
-    case Filter(condition, relation @ TamisRelation(table)) =>
-      ofTable(key, table, PlainConjuncts.of(condition))
-    case TamisRelation(table)    => ofTable(key, table, Nil)
-    case TamisScanRelation(scan) =>
-      val conjuncts = scan.decision.conjuncts.map(_.expression)
-      ofTable(key, scan.table.within(scan.decision.kept), conjuncts)
+    case ScanInPlan(scan)                              => ofScan(key, scan)
     case local: LocalRelation if KeyLineage.isKey(key) => ofRows(key, local)
     case _                                             =>
       val below = KeyLineage.step(key, plan).map { b =>
@@ -68,34 +61,26 @@ object KeyRange {
       }
   }
 
-  private def ofTable(
-      key: Expression,
-      table: TamisTable,
-      conjuncts: Seq[Expression]
-  ): Either[Option[Reason], KeyRange] =
+  private def ofScan(key: Expression, scan: ScanInPlan): Either[Option[Reason], KeyRange] =
     if (!KeyLineage.isKey(key)) Left(None)
     else {
-      val document = Question.writer(table).write(key)
-      ScanPlanner.ask(table, conjuncts, KeyRangeGoal(document)) match {
-        case Left(why)         => Left(Some(why))
-        case Right(goalAnswer) =>
-          GoalReader.ranges(goalAnswer.answer, key.dataType) match {
-            case Right(ranges) => Right(KeyRange(key.dataType, ranges))
-            case Left(reason)  => Left(Some(reason))
-          }
-      }
+      val goal = KeyRangeGoal(Question.writer(scan.table).write(key))
+      ScanPlanner
+        .ask(scan.table, scan.conjuncts, goal)
+        .flatMap(goalAnswer => GoalReader.ranges(goalAnswer.answer, key.dataType))
+        .map(KeyRange(key.dataType, _))
+        .left
+        .map(Some(_))
     }
 
   /** The values of a VALUES list, computed by Spark. FLOAT and DOUBLE are excluded, because NaN and
     * -0.0 are not compared here as joins compare them.
     */
   private def ofRows(key: Expression, local: LocalRelation): Either[Option[Reason], KeyRange] =
-    key.dataType match {
-      case FloatType | DoubleType          => Left(None)
-      case _ if local.data.size > MostRows => Left(None)
-      case dataType                        =>
-        val bound = BindReferences.bindReference(key, AttributeSeq(local.output))
-        val values = local.data.map(bound.eval).filter(_ != null).distinct
-        Right(points(dataType, values))
+    if (TypeSets.isFloating(key.dataType) || local.data.size > MostRows) Left(None)
+    else {
+      val bound = BindReferences.bindReference(key, AttributeSeq(local.output))
+      val values = local.data.map(bound.eval).filter(_ != null).distinct
+      Right(points(key.dataType, values))
     }
 }

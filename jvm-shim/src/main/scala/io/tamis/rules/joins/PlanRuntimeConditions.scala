@@ -2,7 +2,7 @@ package io.tamis.rules.joins
 
 import io.tamis.rules.goals.GoalPhysicalRule
 import io.tamis.runtime.{Awaited, KeyMembership, RuntimeCondition, RuntimeFilterExec}
-import io.tamis.scan.TamisScan
+import io.tamis.scan.TamisScanExec
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.{
   And,
@@ -21,7 +21,6 @@ import org.apache.spark.sql.execution.{
   ScalarSubquery,
   SparkPlan
 }
-import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** Puts conditions over planned subqueries into the form in which Spark hands them to a scan.
   *
@@ -40,7 +39,7 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
   override val ruleName: String = "io.tamis.rules.PlanRuntimeConditions"
 
   override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
-    case scan: BatchScanExec if scan.runtimeFilters.nonEmpty && scan.scan.isInstanceOf[TamisScan] =>
+    case TamisScanExec(scan, _) if scan.runtimeFilters.nonEmpty =>
       scan.transformExpressionsDown {
         case RuntimeCondition(condition) => ofScalar(condition)
         case DynamicPruningExpression(in: InSubqueryExec)

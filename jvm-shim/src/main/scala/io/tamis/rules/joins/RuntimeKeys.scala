@@ -1,11 +1,10 @@
 package io.tamis.rules.joins
 
 import io.tamis.planning.{Clustering, ScanPlanner, SeemsSelective}
-import io.tamis.rules.filters.PlainConjuncts
-import io.tamis.rules.relations.{TamisRelation, TamisScanRelation}
+import io.tamis.rules.relations.{FilteredRelation, TamisRelation, TamisScanRelation}
 import io.tamis.runtime.{KeyMembership, RuntimeCondition, RuntimeValues}
 import io.tamis.scan.TamisTable
-import io.tamis.wire.ExpressionWriter
+import io.tamis.wire.{ExpressionWriter, TypeSets}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
@@ -20,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Union
 }
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 /** Computes the keys of one side of a join in a subquery before the other side is read.
   *
@@ -63,17 +61,16 @@ object RuntimeKeys {
       }
     }
 
-  private final case class KeyedScan(key: Expression, table: TamisTable, conjuncts: Seq[Expression])
+  private final case class KeyedScan(key: Expression, scan: FilteredRelation) {
+    def table: TamisTable = scan.table
+    def conjuncts: Seq[Expression] = scan.conjuncts
+  }
 
   /** The scan at this plan, if it can receive run-time values. A scan that was already built
     * cannot.
     */
-  private def scanAt(key: Expression, plan: LogicalPlan): Option[KeyedScan] = (plan match {
-    case Filter(predicate, TamisRelation(table)) =>
-      Some(KeyedScan(key, table, PlainConjuncts.of(predicate)))
-    case TamisRelation(table) => Some(KeyedScan(key, table, Nil))
-    case _                    => None
-  }).filterNot(_.table.purpose.inRecursion)
+  private def scanAt(key: Expression, plan: LogicalPlan): Option[KeyedScan] =
+    FilteredRelation.unapply(plan).filterNot(_.table.purpose.inRecursion).map(KeyedScan(key, _))
 
   private def isClustered(scan: KeyedScan): Boolean =
     ScanPlanner.hasChoice(scan.table, scan.conjuncts) &&
@@ -86,13 +83,16 @@ object RuntimeKeys {
       pays: KeyedScan => Boolean
   )(condition: KeyedScan => Expression): LogicalPlan =
     KeyLineage.changedBelow(key, plan) { (key, plan) =>
-      scanAt(key, plan).map { scan =>
-        plan match {
-          case filter @ Filter(predicate, _) =>
-            val has = predicate.exists { case KeyMembership(k, _) => k == key; case _ => false }
-            if (has || !predicate.deterministic || !pays(scan)) plan
-            else filter.copy(condition = And(predicate, RuntimeCondition(condition(scan))))
-          case _ => if (pays(scan)) Filter(RuntimeCondition(condition(scan)), plan) else plan
+      scanAt(key, plan).map { at =>
+        val predicate = at.scan.condition
+        val has = predicate.exists(_.exists {
+          case KeyMembership(k, _) => k == key
+          case _                   => false
+        })
+        if (has || !at.scan.isRepeatable || !pays(at)) plan
+        else {
+          val added = RuntimeCondition(condition(at))
+          Filter(predicate.fold[Expression](added)(And(_, added)), at.scan.relation)
         }
       }
     }
@@ -159,18 +159,15 @@ object RuntimeKeys {
 
   private def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists {
     case _: SubqueryExpression | _: UserDefinedExpression => true
-    case a: AggregateExpression => a.references.exists(r => isFloating(r)) || isFloating(a)
-    case _                      => false
+    case a: AggregateExpression                           =>
+      (a +: a.references.toSeq).exists(e => TypeSets.isFloating(e.dataType))
+    case _ => false
   }
-
-  private def isFloating(e: Expression): Boolean =
-    e.dataType == FloatType || e.dataType == DoubleType
 
   /** The bytes of all files that the plan reads; None if it reads anything else. */
   private def bytesOf(plan: LogicalPlan): Option[Long] = plan match {
-    case Filter(condition, TamisRelation(table)) =>
-      ScanPlanner.survivors(table, PlainConjuncts.of(condition)).map(_.bytes)
-    case TamisRelation(table)             => ScanPlanner.survivors(table, Nil).map(_.bytes)
+    case FilteredRelation(scan) =>
+      ScanPlanner.survivors(scan.table, scan.conjuncts).map(_.bytes)
     case TamisScanRelation(scan)          => Some(scan.decision.kept.bytes)
     case _: LocalRelation                 => Some(0L)
     case other if other.children.nonEmpty =>

@@ -1,5 +1,6 @@
 package io.tamis.rules.relations
 
+import io.tamis.wire.TypeSets
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Attribute, ExprId, MetadataAttribute}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -9,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.jdbc.JdbcDialects
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.types.{DateType, StringType, StructField, StructType}
 
 /** A relation that tamis does not scan, and whose push-down is known to keep every row for which
   * the pushed predicate is true.
@@ -37,18 +38,15 @@ final case class OtherSource(
 object OtherSource {
 
   def unapply(plan: LogicalPlan): Option[OtherSource] = plan match {
-    case r: LogicalRelation if !r.isStreaming =>
-      r.relation match {
-        case files: HadoopFsRelation =>
-          val partitions = files.partitionSchema.fieldNames.toSet // Spark prunes by them itself
-          ofFiles(files).map(_.over(r.output.filterNot(a => partitions(a.name))))
-        case other if other.getClass.getSimpleName == "JDBCRelation" =>
-          ofDatabase(other).map(_.over(r.output))
-        case _ => None
-      }
-    case r: DataSourceV2Relation                => ofTable(r).map(_.over(r.output))
-    case r: HiveTableRelation if !r.isStreaming => ofMetastore(r).map(_.over(r.output))
-    case _                                      => None
+    case _ if plan.isStreaming  => None
+    case FileRelation(r, files) =>
+      val partitions = files.partitionSchema.fieldNames.toSet // Spark prunes by them itself
+      ofFiles(files).map(_.over(r.output.filterNot(a => partitions(a.name))))
+    case r: LogicalRelation if r.relation.getClass.getSimpleName == "JDBCRelation" =>
+      ofDatabase(r.relation).map(_.over(r.output))
+    case r: DataSourceV2Relation => ofTable(r).map(_.over(r.output))
+    case r: HiveTableRelation    => ofMetastore(r).map(_.over(r.output))
+    case _                       => None
   }
 
   private final case class Kind(comparesAsSpark: Boolean, ranges: Attribute => Boolean) {
@@ -123,9 +121,6 @@ object OtherSource {
   private def isComparable(a: Attribute): Boolean =
     a.dataType != StringType && !a.metadata.contains("logical_time_type")
 
-  private def isMoment(a: Attribute): Boolean =
-    a.dataType == TimestampType || a.dataType == TimestampNTZType
-
   /** Dialects of Spark whose databases read `'1995-01-31'` as that day whatever their settings.
     *
     * Not included are Teradata and Snowflake, where a setting determines how a date is written, and
@@ -136,7 +131,7 @@ object OtherSource {
     Seq("DB2", "Derby", "H2", "MySQL", "Oracle", "Postgres")
       .map(name => s"${name}Dialect" -> isComparable _)
       .toMap
-      .updated("MsSqlServerDialect", a => isComparable(a) && !isMoment(a))
+      .updated("MsSqlServerDialect", a => isComparable(a) && !TypeSets.isTimestamp(a.dataType))
 
   /** The Hive metastore finds partitions by ranges of whole numbers and dates. A table that is read
     * through a SerDe has no other push-down.
@@ -146,10 +141,8 @@ object OtherSource {
     */
   private def ofMetastore(relation: HiveTableRelation): Option[Kind] = {
     val partitions = relation.partitionCols.map(_.exprId).toSet
-    def isFound(a: Attribute) = partitions(a.exprId) && (a.dataType match {
-      case ByteType | ShortType | IntegerType | LongType | DateType => true
-      case _                                                        => false
-    })
+    def isFound(a: Attribute) =
+      partitions(a.exprId) && (TypeSets.isWhole(a.dataType) || a.dataType == DateType)
     val conf = SQLConf.get
     Some(Kind(comparesAsSpark = false, isFound)).filter(_ =>
       conf.metastorePartitionPruning && conf.metastorePartitionPruningFallbackOnException

@@ -1,5 +1,6 @@
 package io.tamis.rules.relations
 
+import io.tamis.planning.ScanConstraints
 import io.tamis.scan.TamisTable
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -15,6 +16,14 @@ object TamisRelation {
         case _                 => None
       }
     case _ => None
+  }
+
+  /** The relation with its scan for another purpose. */
+  def scannedFor(
+      relation: LogicalPlan
+  )(purpose: ScanConstraints => ScanConstraints): LogicalPlan = relation match {
+    case TamisRelation(table) => of(table.scannedFor(purpose(table.purpose)), relation.output)
+    case other                => other
   }
 
   /** The relation with these attributes, matched by name: they keep ids, nullability and char /

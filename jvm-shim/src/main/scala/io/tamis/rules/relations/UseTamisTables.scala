@@ -5,7 +5,6 @@ import io.tamis.scan.TamisTable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /** Replaces every eligible file relation by a [[io.tamis.source.TamisTable]].
   *
@@ -19,15 +18,8 @@ class UseTamisTables(session: SparkSession) extends Rule[LogicalPlan] {
     if (TamisConf.mode(conf) == Mode.Off || Eligibility.isRowLevelWrite(plan)) plan
     else
       plan.transformDown {
-        case relation: LogicalRelation if Eligibility.refusal(relation).isEmpty => replace(relation)
+        case FileRelation(relation, files) if Eligibility.refusal(relation).isEmpty =>
+          val table = new TamisTable(session, files, relation.catalogTable)
+          TamisRelation.of(table, relation.output)
       }
-
-  private def replace(relation: LogicalRelation): LogicalPlan = {
-    val table = new TamisTable(
-      session,
-      relation.relation.asInstanceOf[HadoopFsRelation],
-      relation.catalogTable
-    )
-    TamisRelation.of(table, relation.output)
-  }
 }

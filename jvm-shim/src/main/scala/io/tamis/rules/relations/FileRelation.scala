@@ -1,0 +1,16 @@
+package io.tamis.rules.relations
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+/** A V1 relation of Spark over files. */
+object FileRelation {
+  def unapply(plan: LogicalPlan): Option[(LogicalRelation, HadoopFsRelation)] = plan match {
+    case relation: LogicalRelation =>
+      relation.relation match {
+        case files: HadoopFsRelation => Some(relation -> files)
+        case _                       => None
+      }
+    case _ => None
+  }
+}
