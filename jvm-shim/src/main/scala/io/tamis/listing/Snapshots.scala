@@ -1,19 +1,20 @@
 package io.tamis.listing
 
 import java.io.FileOutputStream
-import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.util
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.arrow.memory.RootAllocator
-import org.apache.arrow.vector._
+import org.apache.arrow.vector.VectorSchemaRoot
 import org.apache.arrow.vector.ipc.ArrowFileWriter
 import org.apache.arrow.vector.types.{DateUnit, FloatingPointPrecision, TimeUnit}
 import org.apache.arrow.vector.types.pojo.{ArrowType, Field, FieldType, Schema}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Writes listings as Arrow IPC files, which Python maps: paths never travel through py4j.
   *
@@ -67,50 +68,25 @@ object Snapshots {
   }
 
   private def writeFiles(listing: Listing, out: FileOutputStream): Unit = {
-    val schema = new Schema(
-      util.List.of(
-        field("group", new ArrowType.Int(32, true)),
-        field("name", ArrowType.Utf8.INSTANCE),
-        field("size", new ArrowType.Int(64, true)),
-        field("mtime", new ArrowType.Int(64, true))
-      )
-    )
-    batches(schema, listing.size, out) { (root, from, until) =>
-      val group = root.getVector("group").asInstanceOf[IntVector]
-      val name = root.getVector("name").asInstanceOf[VarCharVector]
-      val size = root.getVector("size").asInstanceOf[BigIntVector]
-      val mtime = root.getVector("mtime").asInstanceOf[BigIntVector]
-      var i = from
-      while (i < until) {
-        val row = i - from
-        group.setSafe(row, listing.groupOf(i))
-        name.setSafe(row, Listing.nameOf(listing.files(i)).getBytes(UTF_8))
-        size.setSafe(row, listing.sizeOf(i))
-        mtime.setSafe(row, listing.modified(i))
-        i += 1
-      }
+    val columns =
+      Seq("group" -> IntegerType, "name" -> StringType, "size" -> LongType, "mtime" -> LongType)
+    batches(columns, listing.size, out) { i =>
+      val name = UTF8String.fromString(Listing.nameOf(listing.files(i)))
+      InternalRow(listing.groupOf(i), name, listing.sizeOf(i), listing.modified(i))
     }
   }
 
   private def writeGroups(listing: Listing, out: FileOutputStream): Unit = {
-    // a partition column whose type PartitionVector does not support is absent: nothing is known
-    // about it
-    val columns = listing.partitionSchema.fields.toSeq.zipWithIndex.flatMap { case (f, i) =>
-      if (holdsOtherScales(listing, f, i)) None else PartitionVector.of(f, i)
+    // a partition column of a type that is not written is absent: nothing is known about it
+    val columns = listing.partitionSchema.fields.toSeq.zipWithIndex.filter { case (f, i) =>
+      arrowType(f.dataType).nonEmpty && !holdsOtherScales(listing, f, i)
     }
-    val schema = new Schema(
-      (field("directory", ArrowType.Utf8.INSTANCE) +: columns.map(_.field)).asJava
-    )
-    batches(schema, listing.groups.length, out) { (root, from, until) =>
-      val directory = root.getVector("directory").asInstanceOf[VarCharVector]
-      (from until until).foreach { i =>
-        directory.setSafe(i - from, listing.groups(i).directory.getBytes(UTF_8))
-        columns.foreach { c =>
-          val vector = root.getVector(c.field.getName)
-          if (listing.groups(i).values.isNullAt(c.ordinal)) setNull(vector, i - from)
-          else c.set(vector, i - from, listing.groups(i).values)
-        }
-      }
+    val schema = ("directory" -> StringType) +:
+      columns.map { case (f, _) => s"partition.${f.name}" -> f.dataType }
+    batches(schema, listing.groups.length, out) { i =>
+      val group = listing.groups(i)
+      val values = columns.map { case (f, ordinal) => group.values.get(ordinal, f.dataType) }
+      InternalRow.fromSeq(UTF8String.fromString(group.directory) +: values)
     }
   }
 
@@ -128,106 +104,42 @@ object Snapshots {
       case _ => false
     }
 
-  private def setNull(vector: FieldVector, row: Int): Unit = vector match {
-    case fixed: BaseFixedWidthVector =>
-      while (fixed.getValueCapacity <= row) fixed.reAlloc(); fixed.setNull(row)
-    case variable: BaseVariableWidthVector => variable.setNull(row)
-    case other => throw new IllegalStateException(s"cannot write NULL to ${other.getClass}")
-  }
-
-  private def batches(schema: Schema, rows: Int, out: FileOutputStream)(
-      fill: (VectorSchemaRoot, Int, Int) => Unit
+  private def batches(columns: Seq[(String, DataType)], rows: Int, out: FileOutputStream)(
+      row: Int => InternalRow
   ): Unit = {
-    val root = VectorSchemaRoot.create(schema, allocator)
+    val fields = columns.flatMap { case (name, t) =>
+      arrowType(t).map(a => new Field(name, FieldType.nullable(a), null))
+    }
+    val root = VectorSchemaRoot.create(new Schema(fields.asJava), allocator)
+    // Spark's writer over a root of our own: `create(root)` is the same on 4.0 to 4.3
+    val vectors = ArrowWriter.create(root)
     val writer = new ArrowFileWriter(root, null, out.getChannel)
     try {
       writer.start()
-      var from = 0
-      while (from < rows) {
-        val until = math.min(from + BatchRows, rows)
-        root.clear()
-        root.allocateNew()
-        fill(root, from, until)
-        root.setRowCount(until - from)
+      (0 until rows).grouped(BatchRows).foreach { batch =>
+        vectors.reset()
+        batch.foreach(i => vectors.write(row(i)))
+        vectors.finish()
         writer.writeBatch()
-        from = until
       }
       writer.end()
     } finally { writer.close(); root.close() }
   }
 
-  private def field(name: String, t: ArrowType): Field =
-    new Field(name, FieldType.nullable(t), null)
-
-  /** How one partition column is written. */
-  private final case class PartitionVector(
-      field: Field,
-      ordinal: Int,
-      set: (FieldVector, Int, InternalRow) => Unit
-  )
-
-  private object PartitionVector {
-    def of(f: StructField, i: Int): Option[PartitionVector] = {
-      def make(t: ArrowType)(set: (FieldVector, Int, InternalRow) => Unit) =
-        Some(PartitionVector(field(s"partition.${f.name}", t), i, set))
-      def int(bits: Int)(value: InternalRow => Long) = make(new ArrowType.Int(bits, true)) {
-        (v, row, values) =>
-          v match {
-            case x: TinyIntVector  => x.setSafe(row, value(values).toInt)
-            case x: SmallIntVector => x.setSafe(row, value(values).toInt)
-            case x: IntVector      => x.setSafe(row, value(values).toInt)
-            case x: BigIntVector   => x.setSafe(row, value(values))
-            case other             =>
-              throw new IllegalStateException(s"cannot write an integer to ${other.getClass}")
-          }
-      }
-      f.dataType match {
-        case BooleanType =>
-          make(ArrowType.Bool.INSTANCE)((v, row, r) =>
-            v.asInstanceOf[BitVector].setSafe(row, if (r.getBoolean(i)) 1 else 0)
-          )
-        case ByteType    => int(8)(_.getByte(i).toLong)
-        case ShortType   => int(16)(_.getShort(i).toLong)
-        case IntegerType => int(32)(_.getInt(i).toLong)
-        case LongType    => int(64)(_.getLong(i))
-        case FloatType   =>
-          make(new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE))((v, row, r) =>
-            v.asInstanceOf[Float4Vector].setSafe(row, r.getFloat(i))
-          )
-        case DoubleType =>
-          make(new ArrowType.FloatingPoint(FloatingPointPrecision.DOUBLE))((v, row, r) =>
-            v.asInstanceOf[Float8Vector].setSafe(row, r.getDouble(i))
-          )
-        case d: DecimalType =>
-          make(new ArrowType.Decimal(d.precision, d.scale, 128))((v, row, r) =>
-            v.asInstanceOf[DecimalVector]
-              .setSafe(
-                row,
-                r.getDecimal(i, d.precision, d.scale).toJavaBigDecimal.setScale(d.scale)
-              )
-          )
-        case StringType =>
-          make(ArrowType.Utf8.INSTANCE)((v, row, r) =>
-            v.asInstanceOf[VarCharVector].setSafe(row, r.getUTF8String(i).getBytes)
-          )
-        case BinaryType =>
-          make(ArrowType.Binary.INSTANCE)((v, row, r) =>
-            v.asInstanceOf[VarBinaryVector].setSafe(row, r.getBinary(i))
-          )
-        case DateType =>
-          make(new ArrowType.Date(DateUnit.DAY))((v, row, r) =>
-            v.asInstanceOf[DateDayVector].setSafe(row, r.getInt(i))
-          )
-        case TimestampType =>
-          make(new ArrowType.Timestamp(TimeUnit.MICROSECOND, "UTC"))((v, row, r) =>
-            v.asInstanceOf[TimeStampMicroTZVector].setSafe(row, r.getLong(i))
-          )
-        case TimestampNTZType =>
-          make(new ArrowType.Timestamp(TimeUnit.MICROSECOND, null))((v, row, r) =>
-            v.asInstanceOf[TimeStampMicroVector].setSafe(row, r.getLong(i))
-          )
-        case _ => None
-      }
-    }
+  /** The type of a column in the file; None: such columns are not written. */
+  private def arrowType(t: DataType): Option[ArrowType] = Some(t).collect {
+    case BooleanType      => ArrowType.Bool.INSTANCE
+    case ByteType         => new ArrowType.Int(8, true)
+    case ShortType        => new ArrowType.Int(16, true)
+    case IntegerType      => new ArrowType.Int(32, true)
+    case LongType         => new ArrowType.Int(64, true)
+    case FloatType        => new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE)
+    case DoubleType       => new ArrowType.FloatingPoint(FloatingPointPrecision.DOUBLE)
+    case d: DecimalType   => new ArrowType.Decimal(d.precision, d.scale, 128)
+    case StringType       => ArrowType.Utf8.INSTANCE
+    case BinaryType       => ArrowType.Binary.INSTANCE
+    case DateType         => new ArrowType.Date(DateUnit.DAY)
+    case TimestampType    => new ArrowType.Timestamp(TimeUnit.MICROSECOND, "UTC")
+    case TimestampNTZType => new ArrowType.Timestamp(TimeUnit.MICROSECOND, null)
   }
 }
