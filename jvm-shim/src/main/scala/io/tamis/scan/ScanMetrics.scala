@@ -31,7 +31,7 @@ object ScanMetrics {
     val shown = decision.shown
     val (kept, listing) = (shown.kept, shown.kept.listing)
     val groups = shown.rowGroups
-    val names = if (decision.isObserved) Observed else Kept
+    val names = if (decision.isObserved) observed else applied
     val sizes = Seq(
       new FilesTotal -> listing.size.toLong,
       names.files -> kept.count.toLong,
@@ -49,75 +49,43 @@ object ScanMetrics {
     sizes ++ counted
   }
 
-  private sealed trait Names {
-    def files: CustomMetric
-    def bytes: CustomMetric
-    def rowGroups: CustomMetric
-    def rows: CustomMetric
-  }
-
-  private object Kept extends Names {
-    def files = new FilesKept
-    def bytes = new BytesKept
-    def rowGroups = new RowGroupsKept
-    def rows = new RowsKept
-  }
-
-  private object Observed extends Names {
-    def files = new FilesObserved
-    def bytes = new BytesObserved
-    def rowGroups = new RowGroupsObserved
-    def rows = new RowsObserved
-  }
+  /** The metrics of what is kept. */
+  private final case class Names(
+      files: CustomMetric,
+      bytes: CustomMetric,
+      rowGroups: CustomMetric,
+      rows: CustomMetric
+  )
+  private val applied = Names(new FilesKept, new BytesKept, new RowGroupsKept, new RowsKept)
+  private val observed =
+    Names(new FilesObserved, new BytesObserved, new RowGroupsObserved, new RowsObserved)
 
   private final case class Value(name: String, value: Long) extends CustomTaskMetric
 }
 
-class FilesTotal extends CustomSumMetric {
-  def name: String = "tamisFilesTotal"; def description: String = "tamis: files in the table"
+/** @param counted
+  *   the part of the name after "tamis"
+  */
+sealed abstract class ScanMetric(counted: String, text: String) extends CustomSumMetric {
+  override def name: String = s"tamis$counted"
+  override def description: String = s"tamis: $text"
 }
-class FilesKept extends CustomSumMetric {
-  def name: String = "tamisFilesKept"; def description: String = "tamis: files kept"
-}
-class FilesObserved extends CustomSumMetric {
-  def name: String = "tamisFilesObserved";
-  def description: String = "tamis: files that would be kept (observed, not applied)"
-}
-class FilesRead extends CustomSumMetric {
-  def name: String = "tamisFilesRead";
-  def description: String = "tamis: files read after run-time filters"
-}
-class RowGroupsTotal extends CustomSumMetric {
-  def name: String = "tamisRowGroupsTotal";
-  def description: String = "tamis: row groups in the table"
-}
-class RowGroupsKept extends CustomSumMetric {
-  def name: String = "tamisRowGroupsKept"; def description: String = "tamis: row groups kept"
-}
-class RowGroupsObserved extends CustomSumMetric {
-  def name: String = "tamisRowGroupsObserved";
-  def description: String = "tamis: row groups that would be kept (observed, not applied)"
-}
-class RowsTotal extends CustomSumMetric {
-  def name: String = "tamisRowsTotal"; def description: String = "tamis: rows in the table"
-}
-class RowsKept extends CustomSumMetric {
-  def name: String = "tamisRowsKept"; def description: String = "tamis: rows in what is kept"
-}
-class RowsObserved extends CustomSumMetric {
-  def name: String = "tamisRowsObserved";
-  def description: String = "tamis: rows in what would be kept (observed, not applied)"
-}
-class BytesTotal extends CustomSumMetric {
-  def name: String = "tamisBytesTotal"; def description: String = "tamis: bytes in the table"
-}
-class BytesKept extends CustomSumMetric {
-  def name: String = "tamisBytesKept"; def description: String = "tamis: bytes kept"
-}
-class BytesObserved extends CustomSumMetric {
-  def name: String = "tamisBytesObserved";
-  def description: String = "tamis: bytes that would be kept (observed, not applied)"
-}
-class PlanningTime extends CustomSumMetric {
-  def name: String = "tamisPlanningMs"; def description: String = "tamis: planning (ms)"
-}
+
+class FilesTotal extends ScanMetric("FilesTotal", "files in the table")
+class FilesKept extends ScanMetric("FilesKept", "files kept")
+class FilesObserved
+    extends ScanMetric("FilesObserved", "files that would be kept (observed, not applied)")
+class FilesRead extends ScanMetric("FilesRead", "files read after run-time filters")
+class RowGroupsTotal extends ScanMetric("RowGroupsTotal", "row groups in the table")
+class RowGroupsKept extends ScanMetric("RowGroupsKept", "row groups kept")
+class RowGroupsObserved
+    extends ScanMetric("RowGroupsObserved", "row groups that would be kept (observed, not applied)")
+class RowsTotal extends ScanMetric("RowsTotal", "rows in the table")
+class RowsKept extends ScanMetric("RowsKept", "rows in what is kept")
+class RowsObserved
+    extends ScanMetric("RowsObserved", "rows in what would be kept (observed, not applied)")
+class BytesTotal extends ScanMetric("BytesTotal", "bytes in the table")
+class BytesKept extends ScanMetric("BytesKept", "bytes kept")
+class BytesObserved
+    extends ScanMetric("BytesObserved", "bytes that would be kept (observed, not applied)")
+class PlanningTime extends ScanMetric("PlanningMs", "planning (ms)")
