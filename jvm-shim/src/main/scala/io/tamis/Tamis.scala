@@ -6,7 +6,7 @@ import io.tamis.listing.{Listing, ListingCache, MalformedRecords, ReadFingerprin
 import io.tamis.planning.AnswerMemo
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.rules.relations.FileRelation
-import io.tamis.wire.{Messages, PredicateParser, UserFunction}
+import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction}
 import java.nio.file.Paths
 
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.datasources.{
   PartitioningAwareFileIndex
 }
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 
 /** The entry points that the Python package calls in the driver. Arguments and results are strings,
   * and structured results are JSON.
@@ -87,24 +88,25 @@ object Tamis {
     }
     val listing: Listing = ListingCache.of(index, relation.partitionSchema)
     Snapshots.write(listing, Paths.get(directory))
-    val out = Messages.mapper.createObjectNode()
-    out.put("fingerprint", listing.fingerprint).put("files", listing.size)
-    val roots = out.putArray("roots")
-    relation.location.rootPaths.foreach(p => roots.add(Listing.canonical(p.toUri.toString)))
     val partitions = relation.partitionSchema.fieldNames.toSet
-    out.put(
-      "schema",
-      org.apache.spark.sql.types
-        .StructType(relation.dataSchema.filterNot(f => partitions(f.name)))
-        .json
+    val ofFile = StructType(relation.dataSchema.filterNot(f => partitions(f.name)))
+    val exported = Json.obj(
+      "fingerprint" -> listing.fingerprint,
+      "files" -> listing.size,
+      "roots" -> relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
+      "schema" -> ofFile.json,
+      "partition_schema" -> relation.partitionSchema.json,
+      "case_sensitive" -> SQLConf.get.caseSensitiveAnalysis
     )
-    out.put("partition_schema", relation.partitionSchema.json)
-    out.put("case_sensitive", SQLConf.get.caseSensitiveAnalysis)
     ReadFingerprint.of(relation).foreach { reading =>
-      out.put("reading", reading).put("overlapping", relation.overlappedPartCols.nonEmpty)
-      MalformedRecords.column(relation).foreach(out.put("malformed_record", _))
+      Json.put(
+        exported,
+        "reading" -> reading,
+        "overlapping" -> relation.overlappedPartCols.nonEmpty
+      )
+      MalformedRecords.column(relation).foreach(exported.put("malformed_record", _))
     }
-    Messages.mapper.writeValueAsString(out)
+    Json.text(exported)
   }
 
   /** Analyses and simplifies a predicate over a schema.
@@ -168,7 +170,7 @@ object Tamis {
     */
   def explain(dataset: Dataset[_]): String = {
     val planned = execution(dataset)
-    planned.sparkSession.withActive(ScanReport.explain(planned))
+    planned.sparkSession.withActive(Json.text(ScanReport.explained(planned)))
   }
 
   /** The overload for the text of a query or command, which is planned and not run. */

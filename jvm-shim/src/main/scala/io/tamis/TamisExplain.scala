@@ -1,10 +1,9 @@
 package io.tamis
 
-import io.tamis.planning.{Decision, FileSelection, PlannedFiles}
+import io.tamis.bridge.AnyFailure
+import io.tamis.planning.{Decision, PlannedFiles}
 import io.tamis.report.ScanReport
 import io.tamis.wire.Reason
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
 
@@ -24,10 +23,7 @@ class TamisExplain extends ExtendedExplainGenerator {
       val scans = ScanReport.decisions(plan).zipWithIndex
       if (scans.isEmpty) "no scan of tamis\n"
       else scans.map { case ((table, d), i) => TamisExplain.of(i + 1, table, d) }.mkString
-    } catch {
-      // a LinkageError: the internals of this Spark differ from those that the jar was built for
-      case e @ (NonFatal(_) | _: LinkageError) => s"not known: $e\n"
-    }
+    } catch { case AnyFailure(e) => s"not known: $e\n" }
 }
 
 private object TamisExplain {
@@ -38,29 +34,17 @@ private object TamisExplain {
       s"goal ${g.text}: ${g.reason.fold("the files are chosen for it")(r => "no" + why(Some(r)))}"
     )
     val failed = decision.fallbackReason.map(r => "as plain Spark" + why(Some(r)))
-    val observed = Option.when(decision.isObserved) {
-      val kept = decision.kept
-      s"observed, not applied: ${kept.count} of ${kept.listing.size} files are read"
-    }
+    val observed = Option.when(decision.isObserved)(
+      s"observed, not applied: ${decision.filesText} files are read"
+    )
     val would = if (decision.isObserved) "would read " else ""
     (s"scan $number of ${table.name()}: $would${sizes(d)}" +:
       (observed ++ conjuncts ++ goals ++ failed).map("  " + _).toSeq).mkString("", "\n", "\n")
   }
 
-  private def sizes(d: Decision): String = {
-    val kept: FileSelection = d.kept
-    val rows = for { k <- d.keptRecords; all <- d.totalRecords } yield s"$k of $all rows"
-    val groups = for {
-      counts <- d.rowGroups
-      k <- counts.kept
-      all <- counts.total
-    } yield s"$k of $all row groups"
-    val known = Seq(
-      s"${kept.count} of ${kept.listing.size} files",
-      s"${kept.bytes} of ${kept.listing.totalBytes} bytes"
-    )
-    (known ++ groups ++ rows).mkString(", ")
-  }
+  private def sizes(d: Decision): String =
+    (Seq(s"${d.filesText} files", s"${d.bytesText} bytes") ++
+      d.rowGroupsText.map(_ + " row groups") ++ d.rowsText.map(_ + " rows")).mkString(", ")
 
   private def why(reason: Option[Reason]): String =
     reason.fold("")(r => s" (${r.sentence})")

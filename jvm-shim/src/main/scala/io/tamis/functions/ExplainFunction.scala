@@ -1,7 +1,6 @@
 package io.tamis.functions
 
 import io.tamis.report.ScanReport
-import io.tamis.wire.Messages
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -29,7 +28,7 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
   )
 
   override protected def rows(planned: QueryExecution): Seq[Row] = {
-    val explained = Messages.mapper.readTree(ScanReport.explain(planned))
+    val explained = ScanReport.explained(planned)
     val scanned = explained.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
       ofScan(scan, i + 1)
     }

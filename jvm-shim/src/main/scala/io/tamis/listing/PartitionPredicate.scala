@@ -5,7 +5,6 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.connector.expressions.{Literal => V2Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.types.StructType
 
@@ -53,29 +52,18 @@ object PartitionPredicate {
       BoundReference(i, partitionSchema(i).dataType, nullable = true)
   }
 
-  /** A test for Spark's run-time filters of the form `column IN (values)`, with values in
-    * Catalyst's own representation. Filters of any other form pass everything.
+  /** A test for those of Spark's run-time filters that are a [[ColumnIn]]. Filters of any other
+    * form pass everything.
     */
   def ofRuntime(
       predicates: Seq[V2Predicate],
       partitionSchema: StructType
   ): InternalRow => Boolean = {
-    val tests = predicates.flatMap { p =>
-      p.children.headOption.collect {
-        case r: NamedReference
-            if p.name == "IN" && r.fieldNames.length == 1 && partitionSchema.fieldNames.contains(
-              r.fieldNames.head
-            ) =>
-          val i = partitionSchema.fieldIndex(r.fieldNames.head)
-          val values = p.children.tail.collect { case l: V2Literal[_] => l.value: Any }
-          if (values.length != p.children.length - 1) None // not all literals: passes everything
-          else
-            Some(
-              Predicate.createInterpreted(
-                InSet(BoundReference(i, partitionSchema(i).dataType, nullable = true), values.toSet)
-              )
-            )
-      }.flatten
+    val tests = predicates.collect {
+      case ColumnIn(name, values) if partitionSchema.fieldNames.contains(name) =>
+        val i = partitionSchema.fieldIndex(name)
+        val column = BoundReference(i, partitionSchema(i).dataType, nullable = true)
+        Predicate.createInterpreted(InSet(column, values.toSet))
     }
     row => tests.forall(_.eval(row))
   }

@@ -1,8 +1,7 @@
 package io.tamis.listing
 
-import io.tamis.wire.Messages
+import io.tamis.wire.{Digest, Json}
 import java.nio.charset.{Charset, StandardCharsets}
-import java.security.MessageDigest
 import java.util.{Locale, TimeZone}
 
 import scala.collection.immutable.TreeMap
@@ -30,18 +29,17 @@ object ReadFingerprint {
   def of(relation: HadoopFsRelation): Option[String] =
     if (FileFormats.isParquet(relation)) None
     else {
-      val out = Messages.mapper.createObjectNode()
       // other formats cannot have an index, so none matches
       val format = FileFormats.ofRows(relation).getOrElse(relation.fileFormat.getClass.getName)
-      out.put("format", format)
-      out.put("schema", plain(relation.dataSchema).json)
-      out.put("partitions", plain(relation.partitionSchema).json)
-      Seq("options" -> options(relation), "confs" -> confs(relation), "machine" -> machine)
-        .foreach { case (name, pairs) =>
-          val node = out.putObject(name)
-          pairs.foreach { case (key, value) => node.put(key, value) }
-        }
-      Some(Messages.mapper.writeValueAsString(out))
+      val out = Json.obj(
+        "format" -> format,
+        "schema" -> plain(relation.dataSchema).json,
+        "partitions" -> plain(relation.partitionSchema).json,
+        "options" -> options(relation),
+        "confs" -> confs(relation),
+        "machine" -> machine
+      )
+      Some(Json.text(out))
     }
 
   /** The schema without nullability, which Spark ignores for files, and without comments. */
@@ -153,9 +151,6 @@ object ReadFingerprint {
     })
   }
 
-  private def hash(secret: String): String = {
-    val digest =
-      MessageDigest.getInstance("SHA-256").digest(secret.getBytes(StandardCharsets.UTF_8))
-    "sha256 " + digest.take(8).map(b => f"$b%02x").mkString
-  }
+  private def hash(secret: String): String =
+    "sha256 " + Digest.sha256(secret.getBytes(StandardCharsets.UTF_8), 8)
 }

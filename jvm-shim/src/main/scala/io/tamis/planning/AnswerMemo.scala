@@ -1,5 +1,6 @@
 package io.tamis.planning
 
+import io.tamis.bridge.RecentlyUsed
 import io.tamis.wire.{Goal, IndexSettings, PlanAnswer}
 import java.util
 import java.util.concurrent.atomic.AtomicLong
@@ -27,24 +28,17 @@ object AnswerMemo {
   )
   private final case class Entry(answer: PlanAnswer, written: Long)
 
-  private val entries = new util.LinkedHashMap[Key, Entry](16, 0.75f, true) {
-    override def removeEldestEntry(eldest: util.Map.Entry[Key, Entry]): Boolean = size > Remembered
-  }
+  private val entries = new RecentlyUsed[Key, Entry](Remembered)
   private val epochs = new AtomicLong()
 
-  def get(key: Key): Option[PlanAnswer] = entries.synchronized {
-    Option(entries.get(key))
-      .filter(e => System.nanoTime() - e.written < LifetimeNanos)
-      .map(_.answer)
-  }
+  def get(key: Key): Option[PlanAnswer] =
+    entries.get(key).filter(e => System.nanoTime() - e.written < LifetimeNanos).map(_.answer)
 
-  def put(key: Key, answer: PlanAnswer): Unit = entries.synchronized {
-    entries.put(key, Entry(answer, System.nanoTime()))
-  }
+  def put(key: Key, answer: PlanAnswer): Unit = entries.put(key, Entry(answer, System.nanoTime()))
 
   /** Number of index builds that this driver knows of; part of every question. */
   def epoch: Long = epochs.get
 
   /** Discards all answers, because an index was built, refreshed or dropped. */
-  def invalidate(): Unit = { epochs.incrementAndGet(); entries.synchronized(entries.clear()) }
+  def invalidate(): Unit = { epochs.incrementAndGet(); entries.clear() }
 }

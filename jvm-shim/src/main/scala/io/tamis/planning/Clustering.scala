@@ -4,7 +4,6 @@ import io.tamis.scan.TamisTable
 import io.tamis.wire.{ClusteredGoal, GoalReader}
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.Expression
 
 /** Determines which keys the files of a scan are clustered by, so that single values lie in few of
@@ -17,11 +16,8 @@ object Clustering {
     if (keys.isEmpty || table.purpose.within.exists(_.count < 2)) keys.map(_ => false)
     else
       try {
-        val writer = Question.writer(table)
-        val documents = JsonNodeFactory.instance.arrayNode()
-        keys.foreach(k => documents.add(writer.write(k)))
         ScanPlanner
-          .ask(table, conjuncts, ClusteredGoal(documents))
+          .ask(table, conjuncts, ClusteredGoal(Question.writer(table).writeAll(keys)))
           .fold(_ => keys.map(_ => false), goal => GoalReader.flags(goal.answer, keys.size))
       } catch { case NonFatal(_) => keys.map(_ => false) } // the flag only estimates a benefit
 }

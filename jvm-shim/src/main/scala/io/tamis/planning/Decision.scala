@@ -82,6 +82,14 @@ final case class Decision(
 ) {
   def isObserved: Boolean = observed.isDefined
 
+  // sizes for people, as "kept of all", where both are known
+  def filesText: String = s"${kept.count} of ${kept.listing.size}"
+  def bytesText: String = s"${kept.bytes} of ${kept.listing.totalBytes}"
+  def rowsText: Option[String] =
+    for { some <- keptRecords; all <- totalRecords } yield s"$some of $all"
+  def rowGroupsText: Option[String] =
+    for { counts <- rowGroups; some <- counts.kept; all <- counts.total } yield s"$some of $all"
+
   /** The decision to show to users: for a scan that only observes, the one that would have been
     * made.
     */

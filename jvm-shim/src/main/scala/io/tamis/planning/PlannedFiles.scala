@@ -1,7 +1,7 @@
 package io.tamis.planning
 
 import io.tamis.listing.FileFormats
-import io.tamis.wire.Messages
+import io.tamis.wire.Json
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
@@ -40,7 +40,7 @@ object PlannedFiles {
     }
   }
 
-  private def quoted(text: String): String = Messages.mapper.writeValueAsString(text)
+  private def quoted(text: String): String = Json.text(text)
 }
 
 /** Files that stay in Spark's own V1 relation; only its file index is replaced. */

@@ -1,9 +1,6 @@
 package io.tamis.planning
 
-import io.tamis.bridge.{SidecarSupervisor, Warnings}
-import java.util.concurrent.atomic.AtomicReference
-
-import scala.util.control.NonFatal
+import io.tamis.bridge.{AnyFailure, OncePerContext, SidecarSupervisor, Warnings}
 
 import com.codahale.metrics.{Gauge, MetricRegistry}
 import org.apache.spark.SparkContext
@@ -37,11 +34,11 @@ object PlanningMetrics {
     made.histogram("planning.ms")
     made
   }
-  private val shownIn = new AtomicReference[SparkContext]()
+  private val shownIn = new OncePerContext
 
   /** Starts to publish the metrics, once per context. Never throws. */
   def showIn(context: SparkContext): Unit =
-    if (shownIn.getAndSet(context) ne context) quietly(SparkMetrics.register(context, registry))
+    shownIn(context)(quietly(SparkMetrics.register(context, registry)))
 
   /** Counts a planned scan. A query that is explained and then run plans its scans twice. Never
     * throws.
@@ -72,8 +69,7 @@ object PlanningMetrics {
   private def quietly(act: => Unit): Unit =
     try act
     catch {
-      // a LinkageError: the internals of this Spark differ from those that the jar was built for
-      case e @ (NonFatal(_) | _: LinkageError) =>
+      case AnyFailure(e) =>
         Warnings.once(
           "metrics:failed",
           s"the metrics of tamis cannot be counted or published ($e). Queries are not affected.",

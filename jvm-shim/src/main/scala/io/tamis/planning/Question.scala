@@ -1,6 +1,6 @@
 package io.tamis.planning
 
-import io.tamis.bridge.{PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
+import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
 import io.tamis.conf.TamisConf
 import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, Snapshots}
 import io.tamis.wire.{
@@ -15,9 +15,7 @@ import io.tamis.wire.{
 import java.nio.file.Files
 import java.util.UUID
 
-import scala.util.control.NonFatal
-
-import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory}
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
 
@@ -87,8 +85,7 @@ final class Question(
     try Right(act)
     catch {
       case e: PlannerUnavailable => Left(failed(e))
-      // a LinkageError: the internals of this Spark differ from those that the jar was built for
-      case e @ (NonFatal(_) | _: LinkageError) =>
+      case AnyFailure(e)         =>
         Warnings.once(
           s"planner:${e.getClass.getName}",
           s"planning failed (${e.getMessage}). This query runs as plain Spark, without pruning.",
@@ -100,15 +97,10 @@ final class Question(
   private def failed(e: Throwable): Reason =
     Reasons("PLANNER_FAILED", "error" -> String.valueOf(e.getMessage))
 
-  private def write(): ArrayNode = {
-    val writer = Question.writer(table)
-    val documents = JsonNodeFactory.instance.arrayNode()
-    filters.foreach(f => documents.add(writer.write(f)))
-    documents
-  }
+  private def write(): ArrayNode = Question.writer(table).writeAll(filters)
 
   /** The question as it is sent, after writing the snapshot that it refers to. May throw. */
-  def document(): String = request(write()).toJson
+  def document(): ObjectNode = request(write()).document
 
   private def send(documents: ArrayNode): PlanAnswer = {
     val answer = PlannerClient.plan(request(documents), conf)

@@ -1,27 +1,24 @@
 package io.tamis.report
 
-import io.tamis.bridge.{Daemons, Warnings}
+import io.tamis.bridge.{AnyFailure, Daemons, OncePerContext, Warnings}
 import io.tamis.conf.TamisConf
 import io.tamis.planning.{AuditOutcome, AuditResult, FileSelection, PlannedFiles, PlanningMetrics}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.scan.FixedFileIndex
 import java.util.concurrent.{Executors, TimeUnit}
-import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
 import scala.util.{Random, Try}
 import scala.util.control.NonFatal
 
 import org.apache.spark.SparkContext
-import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.catalyst.plans.logical.Filter
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
@@ -41,12 +38,8 @@ object Audit {
   private val waiting = new AtomicInteger()
   private val MostWaiting = 100
   private val read = new AtomicLong()
-  private val listening = new AtomicReference[SparkContext]()
-
-  /** Marks cached plans whose scans were audited: a cached plan runs once, but appears in every
-    * plan that reads it.
-    */
-  private val Audited = TreeNodeTag[Boolean]("io.tamis.audited")
+  private val listening = new OncePerContext
+  private val isNew = new FirstSeen("io.tamis.audited")
 
   /** How many files audits have read again so far. */
   def files: Long = read.get
@@ -55,25 +48,23 @@ object Audit {
 
   /** Audits the queries of every session of this context whose conf enables it. */
   def listenTo(context: SparkContext): Unit =
-    if (listening.getAndSet(context) ne context)
+    listening(context) {
       try context.addSparkListener(new Listener)
       catch { case NonFatal(e) => cannot("this application", e) }
-
-  private final class Listener extends SparkListener {
-    override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-      case e: SparkListenerSQLExecutionEnd if e.errorMessage.forall(_.isEmpty) =>
-        Option(SparkEvents.planOf(e)).foreach(ended(_, e.executionId, e.time))
-      case _ =>
     }
+
+  private final class Listener extends QueryListener {
+    override protected def ended(ran: QueryExecution, execution: Long, time: Long): Unit =
+      audit(ran, execution, time)
   }
 
-  private def ended(ran: QueryExecution, execution: Long, time: Long): Unit = {
+  private def audit(ran: QueryExecution, execution: Long, time: Long): Unit = {
     val most = Try(TamisConf.auditFiles(ran.sparkSession.sessionState.conf)).getOrElse(0)
     // an audit that cannot keep up skips queries rather than filling the memory
     if (most > 0 && waiting.get < MostWaiting)
       try {
         val every = ScanNodes.of(ran.executedPlan, _ => true).map(_.node)
-        val scans = ScanNodes.once(ScanNodes.of(ran.executedPlan, isNew))(_.decision)
+        val scans = ScanNodes.once(ScanNodes.of(ran.executedPlan, isNew(_)))(_.decision)
         if (scans.nonEmpty) {
           waiting.incrementAndGet()
           thread.execute { () =>
@@ -85,17 +76,11 @@ object Audit {
                   ScanHistory.audited(ran, execution, number, time, result)
                 }
               }
-            catch { case e @ (NonFatal(_) | _: LinkageError) => cannot("the query", e) }
+            catch { case AnyFailure(e) => cannot("the query", e) }
             finally waiting.decrementAndGet()
           }
         }
-      } catch { case e @ (NonFatal(_) | _: LinkageError) => cannot("the query", e) }
-  }
-
-  private def isNew(cachedPlan: SparkPlan): Boolean = {
-    val seen = cachedPlan.getTagValue(Audited).isDefined
-    cachedPlan.setTagValue(Audited, true)
-    !seen
+      } catch { case AnyFailure(e) => cannot("the query", e) }
   }
 
   /** Waits for pending audits.
@@ -165,7 +150,7 @@ object Audit {
           AuditResult(AuditOutcome.Passed, count, None)
         }
       } catch {
-        case e @ (NonFatal(_) | _: LinkageError) =>
+        case AnyFailure(e) =>
           cannot(table.name(), e)
           AuditResult(AuditOutcome.Failed, 0L, Some(firstLine(e)))
       }

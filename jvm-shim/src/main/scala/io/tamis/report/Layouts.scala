@@ -1,7 +1,7 @@
 package io.tamis.report
 
 import io.tamis.planning.{PlannedFiles, Question, ScanPlanner}
-import io.tamis.wire.Messages
+import io.tamis.wire.Json
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.{Dataset, Row}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
@@ -16,11 +16,7 @@ object Layouts {
     * "bytes_total", "rows_total", "columns", "partition_columns", "case_sensitive", "filters":
     * [{"sql"}], "conjuncts": their documents}]
     */
-  def scans(planned: QueryExecution): String = {
-    val out = Messages.mapper.createArrayNode()
-    nodes(planned).foreach(write(out.addObject(), _))
-    Messages.mapper.writeValueAsString(out)
-  }
+  def scans(planned: QueryExecution): String = Json.text(nodes(planned).map(of))
 
   /** All rows of the table behind one of these scans, as Spark reads it. */
   def rows(planned: QueryExecution, scan: Int): Dataset[Row] = {
@@ -31,28 +27,23 @@ object Layouts {
   private def nodes(planned: QueryExecution): Seq[ScanNode] =
     ScanNodes.decided(planned.executedPlan)
 
-  private def write(out: ObjectNode, scan: ScanNode): Unit = {
+  private def of(scan: ScanNode): ObjectNode = {
     val d = scan.decision.shown
-    out.put("table", scan.files.name())
     // a scan of a catalog table lists only the partitions that match
     val whole = ScanPlanner.everything(scan.files).kept.listing
-    out.put("files_kept", d.kept.count).put("files_total", whole.size)
-    out.put("bytes_kept", d.kept.bytes).put("bytes_total", whole.totalBytes)
-    d.totalRecords
-      .filter(_ => whole.size == d.kept.listing.size)
-      .fold(out.putNull("rows_total"))(out.put("rows_total", _))
-    val columns = out.putArray("columns")
-    scan.files.relation.schema.fieldNames.foreach(columns.add)
-    val partitions = out.putArray("partition_columns")
-    scan.files.relation.partitionSchema.fieldNames.foreach(partitions.add)
-    out.put("case_sensitive", isCaseSensitive(scan))
-    val writer = Question.writer(scan.files)
-    val conjuncts = out.putArray("conjuncts")
-    val filters = out.putArray("filters")
-    d.conjuncts.foreach { c =>
-      conjuncts.add(writer.write(c.expression))
-      filters.addObject().put("sql", c.sql)
-    }
+    Json.obj(
+      "table" -> scan.files.name(),
+      "files_kept" -> d.kept.count,
+      "files_total" -> whole.size,
+      "bytes_kept" -> d.kept.bytes,
+      "bytes_total" -> whole.totalBytes,
+      "rows_total" -> d.totalRecords.filter(_ => whole.size == d.kept.listing.size),
+      "columns" -> scan.files.relation.schema.fieldNames.toSeq,
+      "partition_columns" -> scan.files.relation.partitionSchema.fieldNames.toSeq,
+      "case_sensitive" -> isCaseSensitive(scan),
+      "conjuncts" -> Question.writer(scan.files).writeAll(d.conjuncts.map(_.expression)),
+      "filters" -> d.conjuncts.map(c => Json.obj("sql" -> c.sql))
+    )
   }
 
   private def isCaseSensitive(scan: ScanNode): Boolean =

@@ -1,12 +1,11 @@
 package io.tamis.report
 
+import io.tamis.bridge.AnyFailure
 import io.tamis.conf.TamisConf
 import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, UseTamisTables}
 import io.tamis.scan.TamisTable
-import io.tamis.wire.{Reason, Reasons}
-import scala.util.control.NonFatal
-
-import com.fasterxml.jackson.databind.node.ArrayNode
+import io.tamis.wire.{Json, Reason, Reasons}
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.QueryExecution
@@ -17,10 +16,10 @@ import org.apache.spark.sql.internal.SQLConf
 /** Reports the relations of a plan whose files tamis did not choose, and why. */
 object LeftAlone {
 
-  /** Appends {"table", "reason", "reasons": [{"code", "text", "fix"}]} for each of them; "reason"
-    * joins all reasons into one sentence.
+  /** {"table", "reason", "reasons": [{"code", "text", "fix"}]} for each of them; "reason" joins all
+    * reasons into one sentence.
     */
-  def write(execution: QueryExecution, out: ArrayNode): Unit = {
+  def of(execution: QueryExecution): Seq[ObjectNode] = {
     val plan = execution.optimizedPlan
     val filters = collected(plan) { case f @ Filter(_, _: LogicalRelation) => f }
     val others = collected(plan) {
@@ -31,11 +30,12 @@ object LeftAlone {
       case scan: DataSourceV2ScanRelation if !scan.relation.table.isInstanceOf[TamisTable] =>
         scan.relation.table.name() -> Seq(ofSource(scan))
     }
-    others.filter(_._2.nonEmpty).foreach { case (table, why) =>
-      val node = out.addObject().put("table", table)
-      node.put("reason", why.map(_.text).mkString(", and "))
-      val list = node.putArray("reasons")
-      why.foreach(Fields.write(list.addObject(), _))
+    others.filter(_._2.nonEmpty).map { case (table, why) =>
+      Json.obj(
+        "table" -> table,
+        "reason" -> why.map(_.text).mkString(", and "),
+        "reasons" -> why
+      )
     }
   }
 
@@ -66,7 +66,7 @@ object LeftAlone {
       execution.sparkSession.sessionState.optimizer.preCBORules
         .exists(_.isInstanceOf[UseTamisTables])
     // if unknown, do not report that they are missing
-    catch { case _: LinkageError | NonFatal(_) => true }
+    catch { case AnyFailure(_) => true }
 
   private def ofSource(scan: DataSourceV2ScanRelation): Reason = {
     val source = scan.relation.table.getClass.getSimpleName

@@ -1,18 +1,15 @@
 package io.tamis.report
 
-import io.tamis.bridge.{Daemons, SidecarSupervisor, Warnings}
+import io.tamis.bridge.{AnyFailure, Daemons, OncePerContext, SidecarSupervisor, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.planning.AuditResult
 import java.util.concurrent._
-import java.util.concurrent.atomic.AtomicReference
 
 import scala.util.Try
-import scala.util.control.NonFatal
 
 import org.apache.spark.SparkContext
-import org.apache.spark.scheduler._
+import org.apache.spark.scheduler.SparkListenerApplicationEnd
 import org.apache.spark.sql.execution.QueryExecution
-import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 /** Sends the decision of every scan that ran to the sidecar, which appends it to the history.
   *
@@ -21,21 +18,14 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
   * queue's capacity are dropped. A plan that is only explained does not run and is not recorded. A
   * query that failed is not recorded either.
   */
-final class ScanHistory private (application: String) extends SparkListener {
+final class ScanHistory private (application: String) extends QueryListener {
   import ScanHistory._
 
-  override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-    case e: SparkListenerSQLExecutionEnd if e.errorMessage.forall(_.isEmpty) =>
-      Option(SparkEvents.planOf(e)).filter(isRecorded).foreach { ran =>
-        sending.execute(() => send(ran, e.executionId, e.time))
-      }
-    case _ =>
-  }
+  override protected def ended(ran: QueryExecution, execution: Long, time: Long): Unit =
+    if (isRecorded(ran))
+      sending.execute(() => record(ran)(ScanRecords.of(ran, application, execution, time)))
 
   override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = drain()
-
-  private def send(ran: QueryExecution, execution: Long, time: Long): Unit =
-    record(ran)(ScanRecords.of(ran, application, execution, time))
 }
 
 object ScanHistory {
@@ -43,7 +33,7 @@ object ScanHistory {
   private val DrainMs = 2000L
   private val DeliveredMs = 10000L
 
-  private val listening = new AtomicReference[SparkContext]()
+  private val listening = new OncePerContext
 
   private val sending = new ThreadPoolExecutor(
     1,
@@ -57,10 +47,9 @@ object ScanHistory {
   sending.allowCoreThreadTimeOut(true)
 
   /** Starts to record, once per context. */
-  def listenTo(context: SparkContext): Unit =
-    if (listening.getAndSet(context) ne context) quietly {
-      context.addSparkListener(new ScanHistory(context.applicationId))
-    }
+  def listenTo(context: SparkContext): Unit = listening(context) {
+    quietly(context.addSparkListener(new ScanHistory(context.applicationId)))
+  }
 
   /** Records the result of an audit. An audit takes long, so its result is a record of its own. */
   def audited(
@@ -114,7 +103,7 @@ object ScanHistory {
   private def quietly(act: => Unit): Unit =
     try act
     catch {
-      case e @ (NonFatal(_) | _: LinkageError) =>
+      case AnyFailure(e) =>
         Warnings.once(
           "history:failed",
           s"a scan could not be recorded in the history ($e). Queries are not affected; " +

@@ -1,14 +1,12 @@
 package io.tamis.runtime
 
-import io.tamis.bridge.Warnings
+import io.tamis.bridge.{AnyFailure, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.listing.PartitionPredicate
+import io.tamis.listing.{ColumnIn, PartitionPredicate}
 import io.tamis.planning.{FileSelection, Question}
 import io.tamis.scan.TamisTable
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
-import org.apache.spark.sql.connector.expressions.{Literal => V2Literal, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Literal => V2Literal}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -23,8 +21,7 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
   def apply(predicates: Seq[V2Predicate]): FileSelection =
     try pruned(predicates)
     catch {
-      // a LinkageError: the internals of this Spark differ from those that the jar was built for
-      case e @ (NonFatal(_) | _: LinkageError) =>
+      case AnyFailure(e) =>
         Warnings.once(
           s"runtime:${e.getClass.getName}",
           s"pruning at run time failed (${e.getMessage}); the scan reads all planned files.",
@@ -67,20 +64,11 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
     }
 
   private def listed(predicate: V2Predicate, partitions: Set[String]): Option[Expression] =
-    predicate.children.headOption
-      .collect {
-        case r: NamedReference if predicate.name == "IN" && r.fieldNames.length == 1 =>
-          r.fieldNames.head
-      }
-      .filterNot(partitions)
-      .filter(table.schema.fieldNames.contains(_))
-      .flatMap { name =>
+    predicate match {
+      case ColumnIn(name, values) if !partitions(name) && table.schema.fieldNames.contains(name) =>
         val field = table.schema(name)
-        val values = predicate.children.tail.collect { case l: V2Literal[_] => l.value: Any }
         val column = AttributeReference(name, field.dataType, field.nullable, field.metadata)()
-        Option.when(values.length == predicate.children.length - 1)(
-          RuntimeValues.in(column, values.toSeq)
-        )
-      }
-      .filter(_.references.nonEmpty)
+        Some(RuntimeValues.in(column, values)).filter(_.references.nonEmpty)
+      case _ => None
+    }
 }

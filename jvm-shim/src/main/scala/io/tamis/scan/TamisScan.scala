@@ -148,9 +148,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   private def metadata: Seq[(String, String)] = {
     val shown = decision.shown
-    observed.toSeq ++ Seq("Files" -> s"${shown.kept.count} of ${shown.kept.listing.size}") ++
-      rowGroups(shown) ++ rows(shown) ++ Seq(
-        "Bytes" -> s"${shown.kept.bytes} of ${shown.kept.listing.totalBytes}",
+    observed.toSeq ++ Seq("Files" -> shown.filesText) ++
+      shown.rowGroupsText.map("RowGroups" -> _) ++ shown.rowsText.map("Rows" -> _) ++ Seq(
+        "Bytes" -> shown.bytesText,
         "Exact" -> shown.exactSql.mkString("[", ", ", "]"),
         "Residual" -> shown.residualSql.mkString("[", ", ", "]"),
         "Implied" -> shown.impliedSql.mkString("[", ", ", "]"),
@@ -159,26 +159,14 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   }
 
   /** In the mode `observe` all entries after this one describe what would have been read. */
-  private def observed: Option[(String, String)] = Option.when(decision.isObserved) {
-    val kept = decision.kept
-    "Observed" -> s"not applied and ${kept.count} of ${kept.listing.size} files are read"
-  }
+  private def observed: Option[(String, String)] = Option.when(decision.isObserved)(
+    "Observed" -> s"not applied and ${decision.filesText} files are read"
+  )
 
   private def goals: Option[(String, String)] = {
     val texts = table.purpose.goals.map(g => g.text + g.reason.fold("")(r => s": no, ${r.text}"))
     if (texts.isEmpty) None else Some("Goals" -> texts.mkString("[", "; ", "]"))
   }
-
-  private def rowGroups(shown: Decision): Option[(String, String)] = for {
-    counts <- shown.rowGroups
-    kept <- counts.kept
-    total <- counts.total
-  } yield "RowGroups" -> s"$kept of $total"
-
-  private def rows(shown: Decision): Option[(String, String)] = for {
-    kept <- shown.keptRecords
-    total <- shown.totalRecords
-  } yield "Rows" -> s"$kept of $total"
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.shown(decision)
   override def reportDriverMetrics(): Array[CustomTaskMetric] =

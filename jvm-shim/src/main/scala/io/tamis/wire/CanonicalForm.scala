@@ -1,7 +1,6 @@
 package io.tamis.wire
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
 import java.util.{Locale, UUID}
 
 import scala.util.control.NonFatal
@@ -34,7 +33,8 @@ final class CanonicalForm(hides: String => Boolean) {
   /** The key of an expression; None if it has none. Never throws. */
   def keyOf(e: Expression): Option[String] =
     try {
-      if (isSmall(e) && isRepeatable(e)) Some(digest(surroundings + spelled(standIns(e))))
+      if (isSmall(e) && isRepeatable(e))
+        Some(Digest.sha256((surroundings + spelled(standIns(e))).getBytes(UTF_8), 16))
       else None
     } catch { case NonFatal(_) | _: StackOverflowError => None }
 
@@ -160,9 +160,4 @@ object CanonicalForm {
 
   private def bytes(kind: String, b: Array[Byte], out: StringBuilder): Unit =
     out.append(kind).append(java.util.HexFormat.of().formatHex(b)).append(';')
-
-  private def digest(text: String): String = {
-    val hash = MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8))
-    java.util.HexFormat.of().formatHex(hash, 0, 16)
-  }
 }

@@ -69,6 +69,12 @@ final class ExpressionWriter(hidden: Set[String]) {
     document
   }
 
+  def writeAll(expressions: Seq[Expression]): ArrayNode = {
+    val documents = json.arrayNode()
+    expressions.foreach(e => documents.add(write(e)))
+    documents
+  }
+
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
     // before isPlain: checking whether a long AND is deterministic recurses as deep as the AND is
@@ -224,9 +230,8 @@ object ExpressionWriter {
   object ColumnPath {
     def unapply(e: Expression): Option[Seq[String]] = e match {
       case a: AttributeReference if !a.metadata.contains("EXISTS_DEFAULT") => Some(Seq(a.name))
-      case g @ GetStructField(child, ordinal, _)                           =>
-        unapply(child).map(_ :+ g.childSchema(ordinal).name)
-      case _ => None
+      case g: GetStructField => unapply(g.child).map(_ :+ g.childSchema(g.ordinal).name)
+      case _                 => None
     }
   }
 

@@ -3,8 +3,8 @@ package io.tamis.wire
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
 /** Additional question to the planner about the files that a filter keeps (tamis.wire.goals). */
-trait Goal {
-  def writeTo(out: ObjectNode): Unit
+sealed trait Goal {
+  def document: ObjectNode
 }
 
 /** Which files can hold one of the first rows in this order?
@@ -21,11 +21,14 @@ final case class TopKGoal(
     nullsFirst: Boolean,
     only: Boolean
 ) extends Goal {
-  override def writeTo(out: ObjectNode): Unit = {
-    out.put("kind", "topk").put("rows", rows).set[ObjectNode]("key", key)
-    out.put("descending", descending).put("nulls_first", nullsFirst).put("only", only)
-    ()
-  }
+  override def document: ObjectNode = Json.obj(
+    "kind" -> "topk",
+    "rows" -> rows,
+    "key" -> key,
+    "descending" -> descending,
+    "nulls_first" -> nullsFirst,
+    "only" -> only
+  )
 }
 
 /** Which files pass a filter as a whole, if scanning them without it pays off?
@@ -38,37 +41,28 @@ final case class TopKGoal(
   *   milliseconds that it has to save
   */
 final case class SplitGoal(freed: Seq[String], columns: Int, least: Long) extends Goal {
-  override def writeTo(out: ObjectNode): Unit = {
-    out.put("kind", "split").put("columns", columns).put("least", least)
-    val types = out.putArray("freed")
-    freed.foreach(types.add)
-  }
+  override def document: ObjectNode =
+    Json.obj("kind" -> "split", "columns" -> columns, "least" -> least, "freed" -> freed)
 }
 
 /** Which files are enough for a LIMIT? */
 final case class LimitGoal(rows: Long) extends Goal {
-  override def writeTo(out: ObjectNode): Unit = { out.put("kind", "limit").put("rows", rows); () }
+  override def document: ObjectNode = Json.obj("kind" -> "limit", "rows" -> rows)
 }
 
 /** Between which values does a key lie? */
 final case class KeyRangeGoal(key: ObjectNode) extends Goal {
-  override def writeTo(out: ObjectNode): Unit = {
-    out.put("kind", "key_range").set[ObjectNode]("key", key); ()
-  }
+  override def document: ObjectNode = Json.obj("kind" -> "key_range", "key" -> key)
 }
 
 /** Which files hold a row for which this predicate may be true? */
 final case class ConfineGoal(predicate: ObjectNode) extends Goal {
-  override def writeTo(out: ObjectNode): Unit = {
-    out.put("kind", "confine").set[ObjectNode]("to", predicate); ()
-  }
+  override def document: ObjectNode = Json.obj("kind" -> "confine", "to" -> predicate)
 }
 
 /** For which of these keys do single values lie in few files? */
 final case class ClusteredGoal(keys: ArrayNode) extends Goal {
-  override def writeTo(out: ObjectNode): Unit = {
-    out.put("kind", "clustered").set[ObjectNode]("keys", keys); ()
-  }
+  override def document: ObjectNode = Json.obj("kind" -> "clustered", "keys" -> keys)
 }
 
 /** Which files do statistics answer for, and with what?
@@ -78,17 +72,10 @@ final case class ClusteredGoal(keys: ArrayNode) extends Goal {
   */
 final case class AggregateGoal(functions: Seq[AggregateGoal.Function], keys: Option[Seq[Int]])
     extends Goal {
-  override def writeTo(out: ObjectNode): Unit = {
-    out.put("kind", "aggregate")
-    val list = out.putArray("aggregates")
-    functions.foreach { f =>
-      val node = list.addObject().put("function", f.kind.name)
-      f.argument.foreach(node.set[ObjectNode]("argument", _))
-    }
-    keys.foreach { numbers =>
-      val array = out.putArray("keys")
-      numbers.foreach(n => array.add(n))
-    }
+  override def document: ObjectNode = {
+    val aggregates =
+      functions.map(f => Json.obj("function" -> f.kind.name, "argument" -> f.argument))
+    Json.obj("kind" -> "aggregate", "aggregates" -> aggregates, "keys" -> keys)
   }
 }
 

@@ -29,34 +29,38 @@ final case class PlanRequest(
     goal: Option[Goal] = None,
     reading: Option[String] = None
 ) {
-  def toJson: String = {
-    val out = Messages.mapper.createObjectNode()
-    out.put("version", Messages.Version).put("id", id)
-    out
-      .putObject("snapshot")
-      .put("fingerprint", fingerprint)
-      .put("directory", snapshotDirectory)
-      .put("files", files)
-    val t = out.putObject("table").put("name", table).put("case_sensitive", caseSensitive)
-    val rs = t.putArray("roots")
-    roots.foreach(rs.add)
-    val ps = t.putArray("partition_columns")
-    partitionColumns.foreach(f =>
-      ps.addObject().put("name", f.name).put("type", ExpressionWriter.typeName(f.dataType))
-    )
-    index.writeTo(out.putObject("index"))
-    val st = out.putObject("storage")
-    storage.foreach { case (k, v) => st.put(k, v) }
-    index.cacheDirectory.fold(out.putNull("cache_directory"))(out.put("cache_directory", _))
-    out.set[ObjectNode]("conjuncts", conjuncts)
-    out.put("detail", detail).put("row_groups", rowGroups)
-    val declared = out.putArray("declarations")
-    declarations.foreach(declared.add)
-    among.foreach(bits => Messages.writeKept(bits, files, out.putObject("among")))
-    goal.foreach(_.writeTo(out.putObject("goal")))
-    reading.foreach(out.put("reading", _))
-    Messages.mapper.writeValueAsString(out)
-  }
+  def document: ObjectNode = Json.obj(
+    "version" -> Messages.Version,
+    "id" -> id,
+    "snapshot" -> Json.obj(
+      "fingerprint" -> fingerprint,
+      "directory" -> snapshotDirectory,
+      "files" -> files
+    ),
+    "table" -> Json.obj(
+      "name" -> table,
+      "case_sensitive" -> caseSensitive,
+      "roots" -> roots,
+      "partition_columns" -> partitionColumns.map(f =>
+        Json.obj("name" -> f.name, "type" -> ExpressionWriter.typeName(f.dataType))
+      )
+    ),
+    "index" -> Json.obj(
+      "enabled" -> index.enabled,
+      "epoch" -> index.epoch,
+      "location" -> index.location
+    ),
+    "storage" -> storage,
+    "cache_directory" -> index.cacheDirectory,
+    "conjuncts" -> conjuncts,
+    "detail" -> detail,
+    "row_groups" -> rowGroups,
+    "declarations" -> declarations,
+    "among" -> among.map(Messages.keptDocument(_, files)),
+    "goal" -> goal.map(_.document),
+    "reading" -> reading
+  )
+  def toJson: String = Json.text(document)
 }
 
 final case class IndexSettings(
@@ -64,12 +68,7 @@ final case class IndexSettings(
     location: Option[String],
     cacheDirectory: Option[String],
     epoch: Long
-) {
-  def writeTo(out: ObjectNode): Unit = {
-    out.put("enabled", enabled).put("epoch", epoch)
-    location.fold(out.putNull("location"))(out.put("location", _))
-  }
-}
+)
 
 /** What was ruled out, over all files; bytes and rows are None if they are not known for each of
   * them.
@@ -131,12 +130,8 @@ final case class PlanAnswer(
 
 /** Which ranges of columns follow from these conjuncts? Does not need a table. */
 final case class ImpliedRequest(id: String, conjuncts: ArrayNode) {
-  def toJson: String = {
-    val out = Messages.mapper.createObjectNode()
-    out.put("version", Messages.Version).put("id", id)
-    out.set[ObjectNode]("conjuncts", conjuncts)
-    Messages.mapper.writeValueAsString(out)
-  }
+  def toJson: String =
+    Json.text(Json.obj("version" -> Messages.Version, "id" -> id, "conjuncts" -> conjuncts))
 }
 
 /** Requests the history, as a file in this directory.
@@ -145,12 +140,14 @@ final case class ImpliedRequest(id: String, conjuncts: ArrayNode) {
   *   None: the history of the user
   */
 final case class HistoryRequest(id: String, directory: String, location: Option[String]) {
-  def toJson: String = {
-    val out = Messages.mapper.createObjectNode()
-    out.put("version", Messages.Version).put("id", id).put("directory", directory)
-    location.fold(out.putNull("location"))(out.put("location", _))
-    Messages.mapper.writeValueAsString(out)
-  }
+  def toJson: String = Json.text(
+    Json.obj(
+      "version" -> Messages.Version,
+      "id" -> id,
+      "directory" -> directory,
+      "location" -> location
+    )
+  )
 }
 
 /** The planner reported an error instead of an answer, or its answer is not valid. */
@@ -220,10 +217,10 @@ object Messages {
     root
   }
 
-  /** Writes a set of files in the form that `kept` reads. */
-  private[tamis] def writeKept(bits: BitSet, files: Int, out: ObjectNode): Unit = {
+  /** A set of files in the form that `kept` reads. */
+  private[tamis] def keptDocument(bits: BitSet, files: Int): ObjectNode = {
     val bytes = java.util.Arrays.copyOf(bits.toByteArray, (files + 7) / 8)
-    out.put("form", "bitmap").put("data", Base64.getEncoder.encodeToString(bytes))
+    Json.obj("form" -> "bitmap", "data" -> Base64.getEncoder.encodeToString(bytes))
   }
 
   private[wire] def kept(node: JsonNode, files: Int): BitSet = {

@@ -2,6 +2,7 @@ package io.tamis.wire
 
 import scala.util.Try
 
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -33,9 +34,8 @@ object PredicateParser {
     *   in the schema
     */
   def parse(session: SparkSession, sql: String, schemaJson: String): String = session.withActive {
-    val declared = DataType.fromJson(schemaJson).asInstanceOf[StructType]
-    val schema = CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared)
-    val columns = DataTypeUtils.toAttributes(schema)
+    val schema = new DeclaredSchema(schemaJson)
+    import schema.columns
     val parsed = predicate(session.sessionState.sqlParser.parseExpression(sql))
     val analysed = session.sessionState.analyzer.execute(Filter(parsed, Schema(columns)))
     session.sessionState.analyzer.checkAnalysis(analysed)
@@ -43,10 +43,7 @@ object PredicateParser {
       Simplifier.execute(analysed).collectFirst { case Filter(condition, _) => condition }
     val condition: Expression =
       simplified.getOrElse(throw new IllegalStateException(s"no predicate is left: $sql"))
-    val opaque = ExpressionWriter.ambiguousPaths(schema) ++ padded(declared)
-    Messages.mapper.writeValueAsString(
-      new ExpressionWriter(opaque).write(spelled(condition, columns))
-    )
+    Json.text(schema.write(condition))
   }
 
   /** Parses a value rather than a predicate, to compute statistics of it.
@@ -57,16 +54,14 @@ object PredicateParser {
     */
   def parseValue(session: SparkSession, sql: String, schemaJson: String): String =
     session.withActive {
-      val declared = DataType.fromJson(schemaJson).asInstanceOf[StructType]
-      val schema = CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared)
-      val columns = DataTypeUtils.toAttributes(schema)
+      val schema = new DeclaredSchema(schemaJson)
+      import schema.columns
       val parsed = session.sessionState.sqlParser.parseExpression(sql)
       val analysed =
         session.sessionState.analyzer.execute(
           Project(Seq(Alias(parsed, "value")()), Schema(columns))
         )
       session.sessionState.analyzer.checkAnalysis(analysed)
-      val out = Messages.mapper.createObjectNode()
       val value = analysed match {
         case Project(Seq(Alias(e, _)), _: Schema) => Some(e)
         case _                                    => None // moved into an operator of its own
@@ -75,16 +70,13 @@ object PredicateParser {
         case None    => Some("it is an aggregate, window or table function")
         case Some(e) => refusalOf(e)
       }
-      value.foreach { e =>
-        out.put("type", ExpressionWriter.typeName(e.dataType))
-        val opaque = ExpressionWriter.ambiguousPaths(schema) ++ padded(declared)
-        out.set[com.fasterxml.jackson.databind.JsonNode](
-          "document",
-          new ExpressionWriter(opaque).write(spelled(asInFilters(session, e, columns), columns))
+      val written = value.toSeq.flatMap { e =>
+        Seq(
+          "type" -> ExpressionWriter.typeName(e.dataType),
+          "document" -> schema.write(asInFilters(session, e, columns))
         )
       }
-      refusal.fold(out.putNull("refusal"))(out.put("refusal", _))
-      Messages.mapper.writeValueAsString(out)
+      Json.text(Json.obj(written :+ ("refusal" -> refusal): _*))
     }
 
   /** What a user wrote about some of these columns. `over` throws ParseException. */
@@ -159,13 +151,23 @@ object PredicateParser {
     case other            => other
   }
 
-  /** Restores the spelling of the schema, which statistics use: Spark spells a resolved column as
-    * the query does.
-    */
-  private def spelled(condition: Expression, columns: Seq[Attribute]): Expression = {
-    val names = columns.map(c => c.exprId -> c.name).toMap
-    condition.transform { case a: AttributeReference =>
-      names.get(a.exprId).fold(a)(a.withName)
+  /** The schema that a predicate or a value is written about, as Python declares it. */
+  private final class DeclaredSchema(json: String) {
+    private val declared = DataType.fromJson(json).asInstanceOf[StructType]
+    private val schema = CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared)
+    val columns: Seq[Attribute] = DataTypeUtils.toAttributes(schema)
+
+    def write(e: Expression): ObjectNode = {
+      val opaque = ExpressionWriter.ambiguousPaths(schema) ++ padded(declared)
+      new ExpressionWriter(opaque).write(spelled(e))
+    }
+
+    /** Restores the spelling of the schema, which statistics use: Spark spells a resolved column as
+      * the query does.
+      */
+    private def spelled(e: Expression): Expression = {
+      val names = columns.map(c => c.exprId -> c.name).toMap
+      e.transform { case a: AttributeReference => names.get(a.exprId).fold(a)(a.withName) }
     }
   }
 

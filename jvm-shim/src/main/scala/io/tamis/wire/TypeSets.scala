@@ -30,14 +30,15 @@ object TypeSets {
   }
 
   /** Whether equal values of a row are identical. */
-  def areIdenticalIfEqual(t: DataType): Boolean = areEqualAsInScala(t) || t.isInstanceOf[DecimalType]
+  def areIdenticalIfEqual(t: DataType): Boolean =
+    areEqualAsInScala(t) || t.isInstanceOf[DecimalType]
 
   /** Whether a constant that Python writes is the same value here, and has the same order. */
   def isOrderedInPython(t: DataType): Boolean =
     areIdenticalIfEqual(t) || isFloating(t) || t == BinaryType
 
-  /** Whether ranges may be derived for a column. NaN and -0.0 have another place in Parquet's order,
-    * and nothing is implied about the other types.
+  /** Whether ranges may be derived for a column. NaN and -0.0 have another place in Parquet's
+    * order, and nothing is implied about the other types.
     */
   def hasRanges(t: DataType): Boolean = !isFloating(t) && t != BooleanType && t != BinaryType
 }

@@ -1,7 +1,5 @@
 package io.tamis.wire
 
-import java.security.MessageDigest
-
 import scala.util.Try
 
 import org.apache.spark.sql.SparkSession
@@ -48,13 +46,7 @@ private[tamis] object UserFunction {
 
   def bodyOf(function: UserDefinedPythonFunction): String = bodyOf(function.func.command)
 
-  private def bodyOf(command: Seq[Byte]): String =
-    MessageDigest
-      .getInstance("SHA-256")
-      .digest(command.toArray)
-      .take(16)
-      .map(b => f"$b%02x")
-      .mkString
+  private def bodyOf(command: Seq[Byte]): String = Digest.sha256(command.toArray, 16)
 
   /** The digest of the Python function that is registered under this name; null if there is none.
     */

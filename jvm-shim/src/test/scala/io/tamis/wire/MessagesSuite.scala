@@ -43,7 +43,7 @@ class MessagesSuite extends munit.FunSuite {
     assertEquals(json.at("/table/partition_columns/0/type").asText, "integer")
     assert(json.at("/index/location").isNull)
     assertEquals(json.get("row_groups").asBoolean, true)
-    assert(!json.has("reading"))
+    assert(json.get("reading").isNull)
     val withReading = request.copy(reading = Some("""{"format":"csv"}"""))
     val reading = Messages.mapper.readTree(withReading.toJson).get("reading").asText
     assertEquals(reading, """{"format":"csv"}""")

@@ -3,7 +3,7 @@ package io.tamis.rules.filters
 import io.tamis.rules.goals.GoalRule
 import io.tamis.rules.relations.{TamisRelation, TamisScanRelation}
 import io.tamis.wire.ExpressionWriter
-import org.apache.spark.sql.catalyst.expressions.{And, DynamicPruning}
+import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -35,11 +35,9 @@ object KeepRecursionStatic extends GoalRule {
     case relation @ TamisScanRelation(scan) if !scan.table.purpose.inRecursion =>
       val purpose = scan.table.purpose.copy(inRecursion = true)
       TamisScanRelation.scannedFor(relation, scan, purpose)
-    case filter @ Filter(condition, child) if condition.exists(_.isInstanceOf[DynamicPruning]) =>
-      ExpressionWriter
-        .conjuncts(condition)
-        .filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
-        .reduceLeftOption(And(_, _))
-        .fold(child)(rest => filter.copy(condition = rest))
+    case Filter(condition, child) if condition.exists(_.isInstanceOf[DynamicPruning]) =>
+      val rest =
+        ExpressionWriter.conjuncts(condition).filterNot(_.exists(_.isInstanceOf[DynamicPruning]))
+      PlainConjuncts.filtered(rest, child)
   }
 }

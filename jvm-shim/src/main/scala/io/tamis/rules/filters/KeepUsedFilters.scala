@@ -3,7 +3,7 @@ package io.tamis.rules.filters
 import io.tamis.conf.TamisConf
 import io.tamis.planning.{Clustering, FilterUse, ScanPlanner, SeemsSelective, UsedFilters}
 import io.tamis.rules.goals.GoalRule
-import io.tamis.rules.joins.SubqueryJoin
+import io.tamis.rules.joins.{JoinKeys, SubqueryJoin}
 import io.tamis.rules.relations.{FileRelation, FilteredRelation, TamisRelation}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.ExpressionWriter
@@ -165,15 +165,9 @@ object KeepUsedFilters extends GoalRule {
       left: LogicalPlan,
       right: LogicalPlan
   ): Seq[(Expression, Expression)] = {
-    def isOf(e: Expression, plan: LogicalPlan) =
-      e.references.nonEmpty && e.references.subsetOf(plan.outputSet)
-    def sides(a: Expression, b: Expression) =
-      if (isOf(a, left) && isOf(b, right)) Some((a, b))
-      else if (isOf(b, left) && isOf(a, right)) Some((b, a))
-      else None
     conditions.flatMap(ExpressionWriter.conjuncts).flatMap {
-      case EqualTo(a, b)       => sides(a, b)
-      case EqualNullSafe(a, b) => sides(a, b)
+      case EqualTo(a, b)       => JoinKeys.sides(a, b, left, right)
+      case EqualNullSafe(a, b) => JoinKeys.sides(a, b, left, right)
       case _                   => None
     }
   }

@@ -1,9 +1,7 @@
 package io.tamis.rules.goals
 
-import io.tamis.bridge.Warnings
+import io.tamis.bridge.{AnyFailure, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNode
@@ -33,8 +31,7 @@ abstract class NeverFails[Plan <: TreeNode[Plan]] extends Rule[Plan] {
     else
       try rewritten(plan)
       catch {
-        // a LinkageError: the internals of this Spark differ from those that the jar was built for
-        case e @ (NonFatal(_) | _: LinkageError) =>
+        case AnyFailure(e) =>
           Warnings.once(
             s"rule:$ruleName:${e.getClass.getName}",
             s"$ruleName failed (${e.getMessage}). The query runs without this rule.",

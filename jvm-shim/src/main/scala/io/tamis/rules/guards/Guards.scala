@@ -1,6 +1,6 @@
 package io.tamis.rules.guards
 
-import io.tamis.bridge.Warnings
+import io.tamis.bridge.{AnyFailure, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.PartitionPredicate
 import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, ScanPlanner, SwappedFiles}
@@ -10,7 +10,6 @@ import io.tamis.wire.{PredicateParser, Pushdown}
 import java.util.Locale
 
 import scala.util.Try
-import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -46,8 +45,8 @@ final class Guards(session: SparkSession) extends SparkStrategy {
         if (asserted.nonEmpty) plan.foreach(AssertedPruning.check(classic, _, asserted))
         GuardNames.check(classic, plan, tables, asserted)
       } catch {
-        case refused: QueryRefused               => throw refused
-        case e @ (NonFatal(_) | _: LinkageError) =>
+        case refused: QueryRefused => throw refused
+        case AnyFailure(e)         =>
           Warnings.once(
             s"guards:${e.getClass.getName}",
             "the guards (spark.tamis.requireFilter, spark.tamis.assertPruned) could not be " +

@@ -1,5 +1,6 @@
 package io.tamis.rules.joins
 
+import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
@@ -35,6 +36,17 @@ object JoinSides {
 /** Extracts the keys that a conjunct equates. */
 object JoinKeys {
 
+  /** The keys of the left side and those of the right side. */
+  def of(join: Join): Seq[(Expression, Expression)] =
+    in(join.condition.toSeq, join.left, join.right)
+
+  def in(
+      conditions: Seq[Expression],
+      left: LogicalPlan,
+      right: LogicalPlan
+  ): Seq[(Expression, Expression)] =
+    conditions.flatMap(ExpressionWriter.conjuncts).flatMap(of(_, left, right))
+
   /** The key of the left side and that of the right side; None if the conjunct is not an equality
     * of both.
     */
@@ -46,14 +58,23 @@ object JoinKeys {
     conjunct match {
       case EqualTo(a, b)
           if a.dataType == b.dataType && KeyLineage.isKey(a) && KeyLineage.isKey(b) =>
-        if (isOf(a, left) && isOf(b, right)) Some((a, b))
-        else if (isOf(b, left) && isOf(a, right)) Some((b, a))
-        else None
+        sides(a, b, left, right)
       case _ => None
     }
 
+  /** The one of two expressions that is of the left side, and the one of the right side. */
+  def sides(
+      a: Expression,
+      b: Expression,
+      left: LogicalPlan,
+      right: LogicalPlan
+  ): Option[(Expression, Expression)] =
+    if (isOf(a, left) && isOf(b, right)) Some((a, b))
+    else if (isOf(b, left) && isOf(a, right)) Some((b, a))
+    else None
+
   private def isOf(key: Expression, plan: LogicalPlan): Boolean =
-    key.references.subsetOf(plan.outputSet)
+    key.references.nonEmpty && key.references.subsetOf(plan.outputSet)
 }
 
 /** IN (SELECT …), EXISTS or NOT EXISTS, which Spark turns into a join later.
@@ -81,24 +102,15 @@ object SubqueryJoin {
     conjunct match {
       case in @ InSubquery(values, query) if values.size <= query.plan.output.size =>
         val equated = values.zip(query.plan.output).map { case (v, o) => EqualTo(v, o) }
-        val keys = keysOf(equated ++ query.joinCond, child, query.plan)
+        val keys = JoinKeys.in(equated ++ query.joinCond, child, query.plan)
         def over(plan: LogicalPlan) = in.copy(query = query.withNewPlan(plan))
         Some(SubqueryJoin(query.plan, keys, JoinSides.both, over))
       case e: Exists =>
-        val keys = keysOf(e.joinCond, child, e.plan)
+        val keys = JoinKeys.in(e.joinCond, child, e.plan)
         Some(SubqueryJoin(e.plan, keys, JoinSides.both, e.withNewPlan(_)))
       case Not(e: Exists) =>
-        val keys = keysOf(e.joinCond, child, e.plan)
+        val keys = JoinKeys.in(e.joinCond, child, e.plan)
         Some(SubqueryJoin(e.plan, keys, JoinSides.onlyRight, p => Not(e.withNewPlan(p))))
       case _ => None
     }
-
-  private def keysOf(
-      conjuncts: Seq[Expression],
-      left: LogicalPlan,
-      right: LogicalPlan
-  ): Seq[(Expression, Expression)] =
-    conjuncts
-      .flatMap(io.tamis.wire.ExpressionWriter.conjuncts)
-      .flatMap(JoinKeys.of(_, left, right))
 }

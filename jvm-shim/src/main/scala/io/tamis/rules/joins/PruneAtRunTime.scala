@@ -81,9 +81,7 @@ object PruneAtRunTime extends GoalRule {
   private val keysOfJoins: PartialFunction[LogicalPlan, LogicalPlan] = {
     case join: Join if join.condition.nonEmpty && JoinSides.of(join).any =>
       val sides = JoinSides.of(join)
-      val keys = join.condition.toSeq
-        .flatMap(ExpressionWriter.conjuncts)
-        .flatMap(JoinKeys.of(_, join.left, join.right))
+      val keys = JoinKeys.of(join)
       val inner = join.joinType.isInstanceOf[InnerLike]
       val right =
         if (sides.right) RuntimeKeys.of(join.left, join.right, keys, mayBroadcast = inner)
@@ -103,7 +101,7 @@ object PruneAtRunTime extends GoalRule {
       val (ofScan, others) = conjuncts.partition { c =>
         PlainConjuncts.isPlain(c) || c.isInstanceOf[RuntimeCondition]
       }
-      val filtered = ofScan.reduceOption[Expression](And(_, _)).fold(child)(Filter(_, child))
+      val filtered = PlainConjuncts.filtered(ofScan, child)
       val left = conjuncts.foldLeft(filtered) { (left, conjunct) =>
         SubqueryJoin.of(conjunct, left).filter(_.sides.left).fold(left) { join =>
           RuntimeKeys.of(join.plan, left, join.keys.map(_.swap), mayBroadcast = true)

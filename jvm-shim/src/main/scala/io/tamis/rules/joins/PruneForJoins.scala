@@ -66,16 +66,14 @@ object PruneForJoins extends GoalRule {
 
   private val exchange: PartialFunction[LogicalPlan, LogicalPlan] = {
     case join: Join if join.condition.nonEmpty && JoinSides.of(join).any =>
-      val keys = join.condition.toSeq
-        .flatMap(ExpressionWriter.conjuncts)
-        .flatMap(JoinKeys.of(_, join.left, join.right))
-      val (l, r) = exchanged(join.left, join.right, keys, JoinSides.of(join))
+      val sides = JoinSides.of(join)
+      val (l, r) = exchanged(join.left, join.right, JoinKeys.of(join), sides)
       if ((l eq join.left) && (r eq join.right)) join else join.withNewChildren(Seq(l, r))
     case filter @ Filter(condition, child)
         if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
       // the other conjuncts of the filter also hold for the rows that are compared
-      val plain = PlainConjuncts.of(condition).reduceOption[Expression](And(_, _))
-      val filtered = plain.fold(child)(Filter(_, child))
+      val plain = PlainConjuncts.of(condition)
+      val filtered = PlainConjuncts.filtered(plain, child)
       val before = ExpressionWriter.conjuncts(condition)
       var left = filtered
       val after = before.map { conjunct =>

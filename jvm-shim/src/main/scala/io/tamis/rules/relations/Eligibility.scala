@@ -52,9 +52,7 @@ object Eligibility {
           // the reader fills such a column with row positions if the files do not contain it
           files.schema.exists(_.name.equalsIgnoreCase(RowIndexColumn)) -> "ROW_INDEX_COLUMN",
           // columns are then matched by field id and not by name, but statistics are stored by name
-          (SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(
-            files.schema
-          )) -> "MATCHED_BY_FIELD_ID"
+          isMatchedByFieldId(files.schema) -> "MATCHED_BY_FIELD_ID"
         )
       )
     case other => Some(Reasons("OTHER_SOURCE", "source" -> other.getClass.getSimpleName))
@@ -72,6 +70,9 @@ object Eligibility {
     case _: CatalogFileIndex           => true
     case _                             => false
   }
+
+  def isMatchedByFieldId(schema: StructType): Boolean =
+    SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(schema)
 
   def isMetadata(attribute: Attribute): Boolean = attribute match {
     case MetadataAttribute(_) => true

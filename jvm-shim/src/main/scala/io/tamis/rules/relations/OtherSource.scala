@@ -2,11 +2,10 @@ package io.tamis.rules.relations
 
 import io.tamis.wire.TypeSets
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
-import org.apache.spark.sql.catalyst.expressions.{Attribute, ExprId, MetadataAttribute}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions
-import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.jdbc.JdbcDialects
@@ -51,7 +50,7 @@ object OtherSource {
 
   private final case class Kind(comparesAsSpark: Boolean, ranges: Attribute => Boolean) {
     def over(output: Seq[Attribute]): OtherSource = {
-      val columns = output.filterNot(isMetadata)
+      val columns = output.filterNot(Eligibility.isMetadata)
       OtherSource(columns, columns.filter(ranges).map(_.exprId).toSet, comparesAsSpark)
     }
   }
@@ -87,16 +86,12 @@ object OtherSource {
   private val IcebergTable = "org.apache.iceberg.spark.source.SparkTable"
 
   private def ofFiles(files: HadoopFsRelation): Option[Kind] =
-    ofClass(files.fileFormat.getClass).filterNot(_ =>
-      raises(files.options) || isMatchedByFieldId(files.schema)
-    )
+    ofClass(files.fileFormat.getClass).filterNot(_ => isUnsafe(files.options, files.schema))
 
   private def ofTable(relation: DataSourceV2Relation): Option[Kind] = relation.table match {
     case files: FileTable =>
-      ofClass(files.getClass).filterNot(_ =>
-        raises(Map("mode" -> relation.options.getOrDefault("mode", ""))) ||
-          isMatchedByFieldId(files.schema)
-      )
+      val options = Map("mode" -> relation.options.getOrDefault("mode", ""))
+      ofClass(files.getClass).filterNot(_ => isUnsafe(options, files.schema))
     case table if table.getClass.getSimpleName == "JDBCTable" => ofDatabase(table)
     case table                                                => ofClass(table.getClass)
   }
@@ -149,6 +144,10 @@ object OtherSource {
     )
   }
 
+  /** Push-down goes by name, which belongs to another column if columns are matched by field id. */
+  private def isUnsafe(options: Map[String, String], schema: StructType): Boolean =
+    raises(options) || Eligibility.isMatchedByFieldId(schema)
+
   /** Readers that raise errors for malformed records would not see those in rows that were dropped
     * before.
     */
@@ -156,13 +155,4 @@ object OtherSource {
     options.exists { case (key, value) =>
       key.equalsIgnoreCase("mode") && value.equalsIgnoreCase("FAILFAST")
     }
-
-  /** Push-down goes by name, which may then belong to another column. */
-  private def isMatchedByFieldId(schema: StructType): Boolean =
-    SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(schema)
-
-  private def isMetadata(a: Attribute): Boolean = a match {
-    case MetadataAttribute(_) => true
-    case _                    => false
-  }
 }

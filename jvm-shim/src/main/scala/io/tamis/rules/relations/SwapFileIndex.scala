@@ -8,7 +8,6 @@ import io.tamis.rules.goals.GoalRule
 import io.tamis.scan.TamisFileIndex
 import io.tamis.wire.{ExpressionWriter, Pushdown, Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.{
-  And,
   EqualNullSafe,
   EqualTo,
   Expression,
@@ -174,6 +173,6 @@ object SwapFileIndex extends GoalRule {
     val (gone, left) = ExpressionWriter.conjuncts(condition).partition(c => exact.exists(_ eq c))
     val listing = SwappedRelation.of(relation, index)
     if (gone.isEmpty) Filter(condition, listing)
-    else left.reduceLeftOption(And(_, _)).fold[LogicalPlan](listing)(Filter(_, listing))
+    else PlainConjuncts.filtered(left, listing)
   }
 }

@@ -1,0 +1,42 @@
+package io.tamis.wire
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
+
+/** Writes Scala values as JSON: null and None as null, Seq as an array, Map as an object.
+  *
+  * jackson-module-scala, which ships with Spark, would do this by reflection; documents are part of
+  * every question, and need only these types.
+  */
+object Json {
+  private val nodes = JsonNodeFactory.instance
+
+  /** An object with these fields, in this order. */
+  def obj(fields: (String, Any)*): ObjectNode = put(nodes.objectNode(), fields: _*)
+
+  /** Adds fields to an object, and returns it. */
+  def put(out: ObjectNode, fields: (String, Any)*): ObjectNode = {
+    fields.foreach { case (name, value) => out.set[JsonNode](name, node(value)) }
+    out
+  }
+
+  def text(value: Any): String = Messages.mapper.writeValueAsString(node(value))
+
+  private def node(value: Any): JsonNode = value match {
+    case null | None => nodes.nullNode
+    case Some(v)     => node(v)
+    case n: JsonNode => n
+    case s: String   => nodes.textNode(s)
+    case b: Boolean  => nodes.booleanNode(b)
+    case i: Int      => nodes.numberNode(i)
+    case l: Long     => nodes.numberNode(l)
+    case d: Double   => nodes.numberNode(d)
+    case r: Reason   => obj("code" -> r.code, "text" -> r.text, "fix" -> r.fix)
+    case m: scala.collection.Map[_, _] => obj(m.toSeq.map { case (k, v) => k.toString -> v }: _*)
+    case s: Iterable[_]                =>
+      val out = nodes.arrayNode()
+      s.foreach(v => out.add(node(v)))
+      out
+    case other => throw new IllegalArgumentException(s"${other.getClass} has no form in JSON")
+  }
+}
