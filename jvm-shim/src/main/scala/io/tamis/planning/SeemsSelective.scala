@@ -15,7 +15,7 @@ object SeemsSelective {
 }
 
 /** A rule of Spark that looks for a filter over a scan, and the scans for which it does.
-  * [[io.tamis.rules.KeepUsedFilters]] lists the rules and decides where they apply.
+  * [[io.tamis.rules.filters.KeepUsedFilters]] lists the rules and decides where they apply.
   *
   * @param above
   *   the kept files have more bytes than this

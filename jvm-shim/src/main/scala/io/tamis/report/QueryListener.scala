@@ -16,8 +16,8 @@ private[report] abstract class QueryListener extends SparkListener {
   }
 }
 
-/** Recognizes the cached plans that it sees for the first time: a cached plan runs once, but appears
-  * in every plan that reads it.
+/** Recognizes the cached plans that it sees for the first time: a cached plan runs once, but
+  * appears in every plan that reads it.
   */
 private[report] final class FirstSeen(name: String) {
   private val tag = TreeNodeTag[Boolean](name)

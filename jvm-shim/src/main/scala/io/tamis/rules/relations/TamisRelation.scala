@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
-/** A relation of the plan over a [[io.tamis.source.TamisTable]]. */
+/** A relation of the plan over a [[io.tamis.scan.TamisTable]]. */
 object TamisRelation {
 
   def unapply(plan: LogicalPlan): Option[TamisTable] = plan match {

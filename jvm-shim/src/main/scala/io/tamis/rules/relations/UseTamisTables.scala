@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 
-/** Replaces every eligible file relation by a [[io.tamis.source.TamisTable]].
+/** Replaces every eligible file relation by a [[io.tamis.scan.TamisTable]].
   *
   * Pre-CBO: the operator optimizer is done, so filters are simplified and lie directly on their
   * relations; V2ScanRelationPushDown, the next batch, hands them to the table's ScanBuilder.
