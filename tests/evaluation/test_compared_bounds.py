@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tamis.evaluation import verdicts
-from tamis.evaluation.domain.bounds import NO, YES, Bounds
-from tamis.evaluation.domain.buckets import Buckets, hashed
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets
+from tamis.evaluation.domain.buckets import hashed
 from tamis.evaluation.domain.storage import edge_of
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.comparison import equal

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluation.domain.bounds import NO, YES, Bounds
-from tamis.evaluation.domain.buckets import Buckets, hashed, is_hashed, may_share
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets
+from tamis.evaluation.domain.buckets import hashed, is_hashed, may_share
 from tamis.evaluation.domain.distinct_edges import distinct_edges, spread
 from tamis.evaluation.domain.interval import decimal_edge, decimal_parts, interval
 from tamis.evaluation.domain.order import may_be_less, may_be_less_equal, with_keys

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
-from tamis.evaluation.domain.buckets import Buckets, is_hashed
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets, Flags
+from tamis.evaluation.domain.buckets import is_hashed
 from tamis.evaluation.domain.flags import simplified
 from tamis.evaluation.domain.storage import known
 from tamis.expr.decimals import from_unscaled, unscaled

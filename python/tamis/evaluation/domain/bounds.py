@@ -15,8 +15,9 @@ row needs it. Everything computed from bounds preserves this direction: unknown 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +25,7 @@ import pyarrow as pa
 
 from tamis.expr.types import DataType
 
-if TYPE_CHECKING:
-    from tamis.evaluation.domain.buckets import Buckets
-
-__all__ = ["NO", "YES", "Bounds", "Edge", "Flags", "is_always", "is_never"]
+__all__ = ["NO", "YES", "Bounds", "Buckets", "Edge", "Flags", "is_always", "is_never"]
 
 #: Booleans: one per container, or a single one that holds for all containers.
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -60,6 +58,21 @@ def is_never(flags: Flags) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Buckets:
+    """The bucket, one of `count`, that contains all ordinary values of a container.
+
+    `ordinals`: one per container, or a single one that holds for all containers; -1 is not known.
+    """
+
+    count: int
+    ordinals: npt.NDArray[np.int64]
+
+    def map(self, pick: Callable[[Any], Any]) -> Buckets:
+        """Return the buckets of other containers, given a function that picks their ordinals."""
+        return Buckets(self.count, pick(self.ordinals))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
     """Outer bounds of a value in each container.
 
@@ -88,7 +101,7 @@ class Bounds:
     lower_known: Flags | None = None
     upper_known: Flags | None = None
     upper_open: Flags | None = None
-    #: Sort keys of Arrow edges, computed on first use; see evaluate.order.
+    #: Sort keys of Arrow edges, computed on first use; see evaluation.domain.order.
     keys: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None = None
     buckets: tuple[Buckets, ...] = ()
 

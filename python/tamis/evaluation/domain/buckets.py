@@ -23,39 +23,23 @@ both ways.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.evaluation.domain.bounds import Edge, Flags
+from tamis.evaluation.domain.bounds import Buckets, Edge, Flags
 from tamis.evaluation.domain.murmur import murmur3, murmur3_of_longs
 from tamis.expr.decimals import unscaled
 from tamis.expr.types import DataType
 
-__all__ = ["Buckets", "Hashed", "hashed", "is_hashed", "may_share"]
+__all__ = ["Hashed", "hashed", "is_hashed", "may_share"]
 
 #: Values with more bytes are not hashed: they may be in any bucket.
 _LONGEST: Final = 4096
 _UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
 _LEAST_POSITIVE: Final = np.uint32(0x7FFFFFFF)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Buckets:
-    """The bucket, one of `count`, that contains all ordinary values of a container.
-
-    `ordinals`: one per container, or a single one that holds for all containers; -1 is not known.
-    """
-
-    count: int
-    ordinals: npt.NDArray[np.int64]
-
-    def map(self, pick: Callable[[Any], Any]) -> Buckets:
-        """Return the buckets of other containers, given a function that picks their ordinals."""
-        return Buckets(self.count, pick(self.ordinals))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,8 +25,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluation.domain.bounds import NO, YES, Bounds, Edge, Flags, is_never
-from tamis.evaluation.domain.buckets import Buckets, Hashed, hashed
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets, Edge, Flags, is_never
+from tamis.evaluation.domain.buckets import Hashed, hashed
 from tamis.evaluation.domain.flags import all_of, any_of
 from tamis.evaluation.domain.search import count_at_most, count_less
 from tamis.evaluation.domain.storage import edge_of, is_nan
