@@ -1,4 +1,4 @@
-"""Parse the JSON text of a document, and check the shapes of its parts."""
+"""Parse the JSON text of a document, and check the shapes of its parts; a small example."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["NotUnderstood", "children", "mapping", "parse", "require", "text"]
+__all__ = ["EXAMPLE", "NotUnderstood", "children", "mapping", "parse", "require", "text"]
 
 #: A string, or a bare word for a floating-point value, which is not JSON: DuckDB writes NaN, NAN
 #: and Infinity.
@@ -61,3 +61,33 @@ def children(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise NotUnderstood
     return value
+
+
+def _comparison(operator: str, index: int, name: str, value: str | float) -> dict[str, Any]:
+    data_type = {"id": name, "type_info": None}
+    return {
+        "expression_class": "BOUND_COMPARISON",
+        "type": operator,
+        "left": {
+            "expression_class": "BOUND_COLUMN_REF",
+            "type": "BOUND_COLUMN_REF",
+            "return_type": data_type,
+            "binding": {"table_index": 0, "column_index": index},
+            "depth": 0,
+        },
+        "right": {
+            "expression_class": "BOUND_CONSTANT",
+            "type": "VALUE_CONSTANT",
+            "value": {"type": data_type, "is_null": False, "value": value},
+        },
+    }
+
+
+#: title = 'Y Combinator' AND score > 500, for docstrings.
+EXAMPLE: Final = {
+    "filters": [
+        _comparison("COMPARE_EQUAL", 0, "VARCHAR", "Y Combinator"),
+        _comparison("COMPARE_GREATERTHAN", 1, "FLOAT", 500),
+    ],
+    "column_binding_names_by_index": ["title", "score"],
+}

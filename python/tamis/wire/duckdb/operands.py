@@ -9,11 +9,11 @@ from typing import Final, TypeAlias
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, IsNull, Not, Or
 from tamis.expr.rewrites import TRUE
 from tamis.wire.duckdb.columns import Place
-from tamis.wire.duckdb.comparing import Constant, Day, Operand, expr_of_type
+from tamis.wire.duckdb.comparisons import Constant, Day, Operand, expr_of_type
+from tamis.wire.duckdb.constant_comparisons import Term
 from tamis.wire.duckdb.constants import constant
 from tamis.wire.duckdb.document import NotUnderstood, children, mapping, require
-from tamis.wire.duckdb.exact import Term
-from tamis.wire.duckdb.reader import Node, Reader, kind_of, operands_of
+from tamis.wire.duckdb.node import Node, Reader, kind_of, operands_of
 from tamis.wire.duckdb.types import LogicalType, keeps_value, logical_type
 
 __all__ = ["OPERANDS"]

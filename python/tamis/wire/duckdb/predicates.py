@@ -1,25 +1,44 @@
-"""The rules for nodes that are true, false or NULL."""
+"""The rules for nodes that are true, false or NULL.
+
+These are comparisons, logic, and functions that mean the same as a function of Spark. Both systems
+treat text as UTF-8 and compare it byte by byte, return NULL for NULL, and find the empty string in
+every text. Functions that are not here may differ: `/` and `//` divide differently, `+` fails
+differently, `year` and `date_trunc` treat infinite dates differently, and months are added
+differently.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias
 
-from tamis.expr.nodes import And, Comparison, Expr, Not, Or
-from tamis.wire.duckdb import comparing, functions
-from tamis.wire.duckdb.document import children, mapping, require
-from tamis.wire.duckdb.reader import Node, Reader, operands_of
-from tamis.wire.duckdb.text import opaque
+from tamis.expr.nodes import And, Call, Compare, Comparison, Expr, Literal, Not, Opaque, Or
+from tamis.expr.types import BOOLEAN, STRING
+from tamis.wire.duckdb import comparisons
+from tamis.wire.duckdb.document import NotUnderstood, children, mapping, require
+from tamis.wire.duckdb.node import Node, Reader, operands_of
+from tamis.wire.duckdb.opaque_nodes import opaque
 
 __all__ = ["PREDICATES"]
 
 _Rule: TypeAlias = Callable[[Reader, Node, int], Expr]
 
+#: DuckDB's name -> Catalyst's.
+_TEXT_PREDICATES: Final = {
+    "prefix": "StartsWith",
+    "starts_with": "StartsWith",
+    "^@": "StartsWith",
+    "suffix": "EndsWith",
+    "ends_with": "EndsWith",
+    "contains": "Contains",
+}
+
 
 def _comparison(op: Comparison, reader: Reader, node: Node, depth: int) -> Expr:
     left, right = (reader.operand(side, depth + 1) for side in operands_of(node, "left", "right"))
-    return comparing.compare(op, left, right)
+    return comparisons.compare(op, left, right)
 
 
 def _between(reader: Reader, node: Node, depth: int) -> Expr:
@@ -32,12 +51,12 @@ def _between(reader: Reader, node: Node, depth: int) -> Expr:
     require(type(with_lower) is bool and type(with_upper) is bool)
     above = Comparison.GREATER_EQUAL if with_lower else Comparison.GREATER
     below = Comparison.LESS_EQUAL if with_upper else Comparison.LESS
-    return And((comparing.compare(above, value, lower), comparing.compare(below, value, upper)))
+    return And((comparisons.compare(above, value, lower), comparisons.compare(below, value, upper)))
 
 
 def _in(reader: Reader, node: Node, depth: int) -> Expr:
     value, *options = (reader.operand(each, depth + 1) for each in children(node.get("children")))
-    return comparing.is_in(value, options)
+    return comparisons.is_in(value, options)
 
 
 def _conjunction(combine: type[And] | type[Or], reader: Reader, node: Node, depth: int) -> Expr:
@@ -53,7 +72,7 @@ def _not(reader: Reader, node: Node, depth: int) -> Expr:
 
 def _is_null(reader: Reader, node: Node, depth: int) -> Expr:
     (child,) = operands_of(node, "child")
-    return comparing.is_null(reader.operand(child, depth + 1))
+    return comparisons.is_null(reader.operand(child, depth + 1))
 
 
 def _negated(rule: _Rule, reader: Reader, node: Node, depth: int) -> Expr:
@@ -62,7 +81,7 @@ def _negated(rule: _Rule, reader: Reader, node: Node, depth: int) -> Expr:
 
 def _text_predicate(name: str, reader: Reader, node: Node, depth: int) -> Expr:
     value, part = (reader.operand(each, depth + 1) for each in operands_of(node, "left", "right"))
-    return functions.text_predicate(name, comparing.text_of(value), comparing.text_of(part))
+    return _text_call(name, comparisons.text_of(value), comparisons.text_of(part))
 
 
 def _like(reader: Reader, node: Node, depth: int) -> Expr:
@@ -70,7 +89,32 @@ def _like(reader: Reader, node: Node, depth: int) -> Expr:
         reader.operand(each, depth + 1) for each in operands_of(node, "left", "right")
     )
     shown = opaque(node, reader.columns)
-    return functions.like(comparing.text_of(value), comparing.text_of(pattern), shown)
+    return _like_call(comparisons.text_of(value), comparisons.text_of(pattern), shown)
+
+
+def _text_call(name: str, value: Expr, part: Expr) -> Expr:
+    return Call(_TEXT_PREDICATES[name], (value, part), (), BOOLEAN)
+
+
+def _like_call(value: Expr, pattern: Expr, shown: Opaque) -> Expr:
+    """Return `value LIKE pattern`, using the part of the pattern before its first wildcard.
+
+        R%      StartsWith(value, 'R')
+        R_d%    StartsWith(value, 'R') AND ?    false or NULL where StartsWith is, else unknown
+        Red     value = 'Red'
+
+    DuckDB's LIKE has no escape character, so a backslash is an ordinary character.
+    """
+    if not (isinstance(pattern, Literal) and isinstance(pattern.value, str)):
+        raise NotUnderstood
+    start = re.split("[%_]", pattern.value, maxsplit=1)[0]
+    if start == pattern.value:
+        return Compare(Comparison.EQUAL, value, pattern)
+    begins = _text_call("prefix", value, Literal(start, STRING))
+    if pattern.value == start + "%":
+        return begins
+    require(bool(start))
+    return And((begins, shown))
 
 
 _distinct: _Rule = partial(_comparison, Comparison.NULL_SAFE_EQUAL)
@@ -96,5 +140,5 @@ PREDICATES: Final[dict[str, _Rule]] = {
     "OPERATOR_IS_NOT_NULL": partial(_negated, _is_null),
     "~~()": _like,
     "!~~()": partial(_negated, _like),
-    **{f"{name}()": partial(_text_predicate, name) for name in functions.TEXT_PREDICATES},
+    **{f"{name}()": partial(_text_predicate, name) for name in _TEXT_PREDICATES},
 }

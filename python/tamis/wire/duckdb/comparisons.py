@@ -19,10 +19,10 @@ from typing import TypeAlias
 
 from tamis.expr.nodes import And, Compare, Comparison, Expr, IsNull, Literal, Not, Or
 from tamis.expr.types import TIMESTAMP_NTZ
-from tamis.wire.duckdb import exact, nanoseconds
+from tamis.wire.duckdb import nanoseconds
+from tamis.wire.duckdb.constant_comparisons import Term, against, among, literal
 from tamis.wire.duckdb.constants import ConstantValue
 from tamis.wire.duckdb.document import NotUnderstood, require
-from tamis.wire.duckdb.exact import Term
 from tamis.wire.duckdb.types import MICROSECONDS_PER_DAY, Line, LogicalType
 
 __all__ = ["Constant", "Day", "Operand", "compare", "expr_of_type", "is_in", "is_null", "text_of"]
@@ -95,7 +95,11 @@ def _are_held_alike(left: LogicalType, right: LogicalType) -> bool:
 def _against(op: Comparison, left: Operand, value: ConstantValue) -> Expr:
     match left:
         case Constant(value=other, type=data_type):
-            return Compare(op, exact.literal(other, data_type), exact.literal(value, data_type))
+            return Compare(
+                op,
+                literal(other, data_type),
+                literal(value, data_type),
+            )
         case Day(expr=expr):
             return _day_against(op, expr, value)
         case Term(expr=expr, source=LogicalType(id="TIMESTAMP_NS")) if value is not None:
@@ -103,7 +107,7 @@ def _against(op: Comparison, left: Operand, value: ConstantValue) -> Expr:
                 raise NotUnderstood
             return nanoseconds.compare(op, expr, value)
     _require_finite(left, value)
-    return exact.against(op, left, value)
+    return against(op, left, value)
 
 
 def _require_finite(term: Term, value: ConstantValue) -> None:
@@ -161,14 +165,14 @@ def is_in(value: Operand, options: Sequence[Operand]) -> Expr:
     if value.source.id != "TIMESTAMP_NS":
         for each in constants:
             _require_finite(value, each.value)
-        return exact.among(value, [each.value for each in constants])
+        return among(value, [each.value for each in constants])
     times = tuple(each.value for each in constants if isinstance(each.value, Fraction))
     return nanoseconds.among(value.expr, times, any(each.value is None for each in constants))
 
 
 def is_null(operand: Operand) -> Expr:
     if isinstance(operand, Constant):
-        return IsNull(exact.literal(operand.value, operand.type))
+        return IsNull(literal(operand.value, operand.type))
     return IsNull(operand.expr)
 
 
@@ -177,7 +181,7 @@ def expr_of_type(operand: Operand, data_type: LogicalType) -> Expr:
     require(operand.type == data_type)
     match operand:
         case Constant(value=value):
-            return exact.literal(value, data_type)
+            return literal(value, data_type)
         case Term(expr=expr, source=source) if source == data_type:
             return expr
     raise NotUnderstood
