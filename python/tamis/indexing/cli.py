@@ -6,10 +6,10 @@ import json
 import logging
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 from rich.console import Console
@@ -88,13 +88,17 @@ Options = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 
+#: The `columns` argument of Index.build.
+_Columns: TypeAlias = list[str] | dict[str, list[str]] | None
+_Record: TypeAlias = "Callable[[Index, _Columns, list[str] | None], None]"
+
 
 def _columns(
     described: list[str] | None,
     bounds: list[str] | None,
     bloom: list[str] | None,
     values: list[str] | None,
-) -> list[str] | dict[str, list[str]] | None:
+) -> _Columns:
     """Return the options as the `columns` argument of `Index.build`."""
     recorded: dict[str, list[str]] = {}
     for kind, names in (("bounds", bounds), ("bloom", bloom), ("values", values)):
@@ -109,48 +113,44 @@ def _columns(
     return recorded or described
 
 
-@app.command()
-def build(
-    target: Target,
-    column: Columns = None,
-    bounds: Bounds = None,
-    bloom: Bloom = None,
-    values: Values = None,
-    expression: Expressions = None,
-    format: Format = None,
-    schema: SchemaText = None,
-    option: Options = None,
-    conf: Confs = None,
-) -> None:
+def _recording(record: _Record) -> _Record:
+    """Add a command with the options that say what to record. Its help is the docstring."""
+
+    @app.command(name=record.__name__, help=record.__doc__)
+    def command(
+        target: Target,
+        column: Columns = None,
+        bounds: Bounds = None,
+        bloom: Bloom = None,
+        values: Values = None,
+        expression: Expressions = None,
+        format: Format = None,
+        schema: SchemaText = None,
+        option: Options = None,
+        conf: Confs = None,
+    ) -> None:
+        columns = _columns(column, bounds, bloom, values)
+        with _opened(target, conf, _Reads(format, schema, option)) as index:
+            record(index, columns, expression)
+            _show(index, as_json=False)
+
+    return record
+
+
+@_recording
+def build(index: Index, columns: _Columns, expressions: list[str] | None) -> None:
     """Build the index from the footers of all files and, with the options below, from the rows.
 
     The index of ORC, CSV and JSON is built from the rows. A path to such files
     needs --format, a table does not.
     """
-    columns = _columns(column, bounds, bloom, values)
-    with _opened(target, conf, _Reads(format, schema, option)) as index:
-        index.build(columns=columns, expressions=expression)
-        _show(index, as_json=False)
+    index.build(columns=columns, expressions=expressions)
 
 
-@app.command()
-def add(
-    target: Target,
-    column: Columns = None,
-    bounds: Bounds = None,
-    bloom: Bloom = None,
-    values: Values = None,
-    expression: Expressions = None,
-    format: Format = None,
-    schema: SchemaText = None,
-    option: Options = None,
-    conf: Confs = None,
-) -> None:
+@_recording
+def add(index: Index, columns: _Columns, expressions: list[str] | None) -> None:
     """Rebuild the index with everything that it holds already and with these options."""
-    columns = _columns(column, bounds, bloom, values)
-    with _opened(target, conf, _Reads(format, schema, option)) as index:
-        index.add(columns=columns, expressions=expression)
-        _show(index, as_json=False)
+    index.add(columns=columns, expressions=expressions)
 
 
 @app.command()
