@@ -1,19 +1,90 @@
-"""Formats the numbers of an explanation, each with its total."""
+"""The sentences and numbers of an explanation, which its text and its HTML share.
+
+Each number is shown with its total.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "added",
-    "effect",
+    "Note",
+    "answered",
+    "conjunct_notes",
+    "goal_note",
     "known_when_run",
+    "left_alone",
+    "nothing",
     "of",
-    "pruned_by",
     "read_figures",
+    "remarks",
     "scan_figures",
     "timing",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence. `kind` is that of a conjunct whose colour it has; `fix` what to do about it."""
+
+    text: str
+    fix: str | None = None
+    kind: str = ""
+
+
+def nothing(document: dict[str, Any]) -> str:
+    """Return the sentence for a document without scans; empty if there are some."""
+    if document["scans"] or document.get("answered"):
+        return ""
+    return document.get("nothing") or "tamis plans no scan of this query"
+
+
+def answered(goal: dict[str, Any]) -> str:
+    """Return what became of a goal that statistics answered."""
+    return (
+        f"{goal['goal']} answered from the statistics of {goal['files']:,} files; "
+        "none of them is read"
+    )
+
+
+def left_alone(relation: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return why a relation was left alone, and what to do about it."""
+    fixes = [each["fix"] for each in relation.get("reasons", []) if each["fix"]]
+    return f"left alone, because {relation['reason']}", fixes
+
+
+def remarks(scan: dict[str, Any]) -> list[Note]:
+    """Return what is unusual about how the scan reads its files."""
+    fix = (scan.get("fallback_reason") or {}).get("fix")
+    observed = bool(scan.get("observed"))
+    notes = []
+    if scan["fallback"] and not observed:
+        notes.append(Note(f"read as in plain Spark: {scan['fallback']}", fix, "unsupported"))
+    read = read_figures(scan)
+    if read:
+        notes.append(Note(read, fix, "unsupported" if observed else "exact"))
+    return notes
+
+
+def conjunct_notes(conjunct: dict[str, Any], scan: dict[str, Any]) -> list[Note]:
+    """Return what a conjunct prunes, and why it is not exact."""
+    alone, more = _share(conjunct, scan, "pruned"), _share(conjunct, scan, "added")
+    notes = []
+    if alone:
+        notes.append(Note(f"prunes {alone} on its own{pruned_by(conjunct)}"))
+    if more and more != alone:
+        notes.append(Note(f"prunes {more} beyond the conjuncts before it"))
+    reason = conjunct["reason"]
+    if reason and (scan.get("observed") or not scan["fallback"]):
+        notes.append(Note(reason["text"], reason["fix"]))
+    return notes
+
+
+def goal_note(goal: dict[str, Any]) -> Note | None:
+    """Return why a goal saved no files; None if it saved some."""
+    reason = goal["reason"]
+    return Note(f"no: {reason['text']}", reason["fix"]) if reason else None
 
 
 def of(part: int | None, whole: int | None, what: str) -> str:
@@ -70,11 +141,6 @@ def _kept(scan: dict[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def effect(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
-    """Return what a conjunct prunes on its own; empty if that was not counted."""
-    return _share(conjunct, scan, "pruned")
-
-
 _KINDS = {
     "bounds": "bounds",
     "expression": "recorded bounds of the expression",
@@ -95,16 +161,8 @@ def pruned_by(conjunct: dict[str, Any]) -> str:
     return ", by " + " and ".join(_KINDS.get(kind, kind) for kind in kinds)
 
 
-def added(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
-    """Return what a conjunct prunes beyond the conjuncts before it.
-
-    Empty if that was not counted, or if it is the same as what the conjunct prunes on its own.
-    """
-    own, more = effect(conjunct, scan), _share(conjunct, scan, "added")
-    return "" if more == own else more
-
-
 def _share(conjunct: dict[str, Any], scan: dict[str, Any], which: str) -> str:
+    """Return what a conjunct prunes, on its own or added; empty if that was not counted."""
     files = conjunct.get(f"{which}_files")
     if files is None:
         return ""

@@ -7,12 +7,15 @@ from html import escape
 from typing import Any
 
 from tamis.report.figures import (
-    added,
-    effect,
+    Note,
+    answered,
+    conjunct_notes,
+    goal_note,
     known_when_run,
+    left_alone,
+    nothing,
     of,
-    pruned_by,
-    read_figures,
+    remarks,
     scan_figures,
     timing,
 )
@@ -20,7 +23,6 @@ from tamis.report.figures import (
 __all__ = ["to_html"]
 
 _WIDTH = 240
-_KINDS = ("exact", "inexact", "unsupported")
 
 # Colours that are legible on white and on black. Notebooks with a dark theme of their own mark it
 # on the page. The others follow the browser.
@@ -53,88 +55,64 @@ def to_html(document: dict[str, Any]) -> str:
 
 
 def _parts(document: dict[str, Any]) -> Iterator[str]:
-    answered = document.get("answered", [])
-    if not document["scans"] and not answered:
-        yield f"<p>{escape(document.get('nothing') or 'tamis plans no scan of this query')}</p>"
-    for each in answered:
-        yield (
-            f"<p><b>{escape(each['table'])}</b>: {escape(each['goal'])} answered from the "
-            f"statistics of {each['files']:,} files, none is read</p>"
-        )
+    if nothing(document):
+        yield f"<p>{escape(nothing(document))}</p>"
+    for goal in document.get("answered", []):
+        yield f"<p><b>{escape(goal['table'])}</b>: {escape(answered(goal))}</p>"
     for scan in document["scans"]:
         yield _scan(scan)
     for relation in document["left_alone"]:
-        fixes = "".join(map(_fix, relation.get("reasons", [])))
-        yield (
-            f"<p><b>{escape(relation['table'])}</b>: left alone, because "
-            f"{escape(relation['reason'])}{fixes}</p>"
-        )
+        text, fixes = left_alone(relation)
+        advice = "".join(map(_fix, fixes))
+        yield f"<p><b>{escape(relation['table'])}</b>: {escape(text)}{advice}</p>"
 
 
 def _scan(scan: dict[str, Any]) -> str:
-    rows = [
+    sizes = [
         f"<tr><td>{what}</td><td>{_bar(kept, total)}</td><td>{of(kept, total, what)}</td></tr>"
         for what in ("files", "bytes", "rows")
         if (kept := scan[f"{what}_kept"]) is not None and (total := scan[f"{what}_total"])
     ]
-    fallback = ""
-    why = _fix(scan.get("fallback_reason"))
-    read = read_figures(scan)
-    if read:
-        kind = "unsupported" if scan.get("observed") else "exact"
-        fallback = f'<p class="{kind}">{escape(read)}{why}</p>'
-    elif scan["fallback"]:
-        fallback = (
-            f'<p class="unsupported">read as in plain Spark: {escape(scan["fallback"])}{why}</p>'
-        )
+    about = "".join(f'<p class="{each.kind}">{_note(each)}</p>' for each in remarks(scan))
     lines = [_conjunct(each, scan) for each in scan["conjuncts"]]
-    for implied in scan.get("implied", []):
-        lines.append(f"<tr><td>implied</td><td><code>{escape(implied)}</code></td><td></td></tr>")
+    lines += (_line("implied", each, "") for each in scan.get("implied", []))
     lines += map(_goal, scan.get("goals", []))
-    lines += map(_runtime, scan.get("runtime", []))
+    lines += (
+        _line("run time", each["sql"], escape(known_when_run(each)))
+        for each in scan.get("runtime", [])
+    )
     return (
-        f"<section><b>{escape(scan['table'])}</b>: {scan_figures(scan)}{fallback}"
-        f"<table>{''.join(rows)}</table><table>{''.join(lines)}</table>"
+        f"<section><b>{escape(scan['table'])}</b>: {scan_figures(scan)}{about}"
+        f"<table>{''.join(sizes)}</table><table>{''.join(lines)}</table>"
         f'<span class="soft">{escape(timing(scan))}</span></section>'
     )
 
 
 def _conjunct(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
-    kind = conjunct["pushdown"] if conjunct["pushdown"] in _KINDS else ""
-    lines = []
+    notes = [_note(each) for each in conjunct_notes(conjunct, scan)]
     pruned, total = conjunct.get("pruned_files"), scan["files_total"]
-    if pruned is not None and total:
-        if pruned:  # a full bar next to "prunes 0" would look like success
-            lines.append(f"{_bar(total - pruned, total)} left")
-        lines.append(f"prunes {effect(conjunct, scan)} on its own{pruned_by(conjunct)}")
-    more = added(conjunct, scan)
-    if more:
-        lines.append(f"prunes {more} beyond the conjuncts before it")
-    if conjunct["reason"] and (scan.get("observed") or not scan["fallback"]):
-        lines.append(f"{escape(conjunct['reason']['text'])}{_fix(conjunct['reason'])}")
-    return (
-        f'<tr><td class="{kind}">{kind}</td><td><code>{escape(conjunct["sql"])}</code></td>'
-        f"<td>{'<br>'.join(lines)}</td></tr>"
-    )
+    if pruned and total:  # a full bar next to "prunes 0" would look like success
+        notes.insert(0, f"{_bar(total - pruned, total)} left")
+    kind = conjunct["pushdown"]
+    return _line(kind, conjunct["sql"], "<br>".join(notes), kind)
 
 
 def _goal(goal: dict[str, Any]) -> str:
-    reason = goal["reason"]
-    text = f"no: {escape(reason['text'])}{_fix(reason)}" if reason else "yes"
-    return f"<tr><td>goal</td><td><code>{escape(goal['goal'])}</code></td><td>{text}</td></tr>"
+    why = goal_note(goal)
+    return _line("goal", goal["goal"], _note(why) if why else "yes")
 
 
-def _runtime(condition: dict[str, Any]) -> str:
-    return (
-        f"<tr><td>run time</td><td><code>{escape(condition['sql'])}</code></td>"
-        f"<td>{escape(known_when_run(condition))}</td></tr>"
-    )
+def _line(label: str, sql: str, about: str, kind: str = "") -> str:
+    cell = f'<td class="{kind}">' if kind else "<td>"
+    return f"<tr>{cell}{label}</td><td><code>{escape(sql)}</code></td><td>{about}</td></tr>"
 
 
-def _fix(reason: dict[str, Any] | None) -> str:
-    if not reason or not reason["fix"]:
-        return ""
-    return f'<br><span class="soft">→ {escape(reason["fix"])}</span>'
+def _note(note: Note) -> str:
+    return escape(note.text) + _fix(note.fix)
+
+
+def _fix(fix: str | None) -> str:
+    return f'<br><span class="soft">→ {escape(fix)}</span>' if fix else ""
 
 
 def _bar(part: int, whole: int) -> str:

@@ -12,11 +12,14 @@ from rich.text import Text
 from rich.tree import Tree
 
 from tamis.report.figures import (
-    added,
-    effect,
+    Note,
+    answered,
+    conjunct_notes,
+    goal_note,
     known_when_run,
-    pruned_by,
-    read_figures,
+    left_alone,
+    nothing,
+    remarks,
     scan_figures,
     timing,
 )
@@ -66,65 +69,49 @@ def tree(document: dict[str, Any]) -> Group:
 
 
 def _trees(document: dict[str, Any]) -> Iterator[Tree]:
-    answered = document.get("answered", [])
-    if not document["scans"] and not answered:
-        yield Tree(Text(document.get("nothing") or "tamis plans no scan of this query"))
-    for each in answered:
-        yield Tree(
-            Text(
-                f"{each['table']}: {each['goal']} answered from the statistics of "
-                f"{each['files']:,} files, none is read"
-            )
-        )
+    if nothing(document):
+        yield Tree(Text(nothing(document)))
+    for goal in document.get("answered", []):
+        yield Tree(Text(f"{goal['table']}: {answered(goal)}"))
     for scan in document["scans"]:
         yield _scan(scan)
     for relation in document["left_alone"]:
-        branch = Tree(Text(f"{relation['table']}: left alone, because {relation['reason']}"))
-        for each in relation.get("reasons", []):
-            _fix(branch, each)
+        text, fixes = left_alone(relation)
+        branch = Tree(Text(f"{relation['table']}: {text}"))
+        for fix in fixes:
+            _add_fix(branch, fix)
         yield branch
 
 
 def _scan(scan: dict[str, Any]) -> Tree:
     branch = Tree(Text.assemble((scan["table"], "bold"), f": {scan_figures(scan)}"))
-    if scan["fallback"] and not scan.get("observed"):
-        why = branch.add(Text(f"read as in plain Spark: {scan['fallback']}", "red"))
-        _fix(why, scan.get("fallback_reason"))
-    read = read_figures(scan)
-    if read:
-        node = branch.add(Text(read, "red" if scan.get("observed") else "green"))
-        _fix(node, scan.get("fallback_reason"))
+    for remark in remarks(scan):
+        _add_fix(branch.add(Text(remark.text, _STYLES[remark.kind])), remark.fix)
     for conjunct in scan["conjuncts"]:
-        _conjunct(branch, conjunct, scan)
+        kind = conjunct["pushdown"]
+        node = branch.add(Text.assemble((f"{kind:<11} ", _STYLES[kind]), conjunct["sql"]))
+        for note in conjunct_notes(conjunct, scan):
+            _add(node, note)
     for condition in scan.get("runtime", []):
         node = branch.add(Text.assemble((f"{'run time':<11} ", "yellow"), condition["sql"]))
         node.add(Text(known_when_run(condition)))
     for implied in scan.get("implied", []):
         branch.add(Text.assemble(f"{'implied':<11} {implied}"))
     for goal in scan.get("goals", []):
-        reason = goal["reason"]
-        style = "yellow" if reason else "green"
+        why = goal_note(goal)
+        style = "yellow" if why else "green"
         node = branch.add(Text.assemble((f"{'goal':<11} ", style), goal["goal"]))
-        if reason:
-            node.add(Text(f"no: {reason['text']}"))
-            _fix(node, reason)
+        if why:
+            _add(node, why)
     branch.add(Text(timing(scan), "dim"))
     return branch
 
 
-def _conjunct(branch: Tree, conjunct: dict[str, Any], scan: dict[str, Any]) -> None:
-    kind = conjunct["pushdown"]
-    node = branch.add(Text.assemble((f"{kind:<11} ", _STYLES[kind]), conjunct["sql"]))
-    alone, more = effect(conjunct, scan), added(conjunct, scan)
-    if alone:
-        node.add(Text(f"prunes {alone} on its own{pruned_by(conjunct)}"))
-    if more:
-        node.add(Text(f"prunes {more} beyond the conjuncts before it"))
-    if conjunct["reason"] and (scan.get("observed") or not scan["fallback"]):
-        node.add(Text(conjunct["reason"]["text"]))
-        _fix(node, conjunct["reason"])
+def _add(node: Tree, note: Note) -> None:
+    node.add(Text(note.text))
+    _add_fix(node, note.fix)
 
 
-def _fix(node: Tree, reason: dict[str, Any] | None) -> None:
-    if reason and reason["fix"]:
-        node.add(Text(f"-> {reason['fix']}", "cyan"))
+def _add_fix(node: Tree, fix: str | None) -> None:
+    if fix:
+        node.add(Text(f"-> {fix}", "cyan"))

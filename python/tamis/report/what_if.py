@@ -13,6 +13,7 @@ import numpy as np
 
 from tamis.errors import TamisError
 from tamis.expr.nodes import And, Expr, columns_of
+from tamis.report.figures import of
 from tamis.report.layout import Sample, cut, file_table
 from tamis.report.numbers import count, percent, size
 
@@ -53,16 +54,16 @@ class WhatIf:
         for scan in self._document["scans"]:
             total = scan["files_total"]
             yield f"{scan['table']}, if its rows were sorted by {order}"
-            yield f"  now          {scan['files_now']:,} of {total:,} files, {_of(scan, 'now')}"
-            yield f"  then, about  {scan['files_then']:,} of {total:,} files, {_of(scan, 'then')}"
-            rows = f"{scan['rows_sampled']:,} of {scan['rows_total']:,} rows"
+            yield f"  now          {of(scan['files_now'], total, 'files')}, {_bytes(scan, 'now')}"
+            yield f"  then, about  {of(scan['files_then'], total, 'files')}, {_bytes(scan, 'then')}"
+            rows = of(scan["rows_sampled"], scan["rows_total"], "rows")
             pieces = count(scan["pieces"], "piece")
             yield f"  estimated from {rows}, sorted and cut into {pieces}"
             if not scan["filters"]:
                 yield "  the scan has no filter, so no order reduces the files that it reads"
 
 
-def _of(scan: dict[str, Any], when: str) -> str:
+def _bytes(scan: dict[str, Any], when: str) -> str:
     share = scan[f"bytes_{when}"] / scan["bytes_total"] if scan["bytes_total"] else 0
     return f"{size(scan[f'bytes_{when}'])} ({percent(share)})"
 
