@@ -24,6 +24,7 @@ __all__ = [
     "NotLossless",
     "Side",
     "bytes_edge",
+    "count_array",
     "count_column",
     "decimal_edge",
     "number_edge",
@@ -73,6 +74,16 @@ def count_column(array: pa.Array | None) -> tuple[Longs, Booleans] | None:
     if valid is None:
         return np.asarray(counts.to_numpy(zero_copy_only=False)), YES
     return np.asarray(pc.fill_null(counts, -1).to_numpy(zero_copy_only=False)), valid
+
+
+def count_array(counts: Longs) -> pa.Array:
+    """Return counts as a column of statistics. Negative ones are not known, and become null.
+
+    >>> count_array(np.array([3, -1])).to_pylist()
+    [3, None]
+    """
+    unknown = counts < 0
+    return pa.array(counts, mask=unknown) if unknown.any() else pa.array(counts)
 
 
 def number_edge(array: pa.Array, data_type: DataType, side: Side) -> tuple[Any, Booleans | None]:

@@ -99,9 +99,7 @@ class ArrowStatistics(Statistics):
         name = self._spelling(column.path)
         if self._num_records is None or any(field.source == name for field in self._fields):
             return UNCERTAIN
-        kinds = ("min", "max", "null_count", "nan_count", "attained")
-        available = {kind: self._column(f"{kind}.{name}") for kind in kinds}
-        columns = {kind: each for kind, each in available.items() if each is not None}
+        columns = self._cells(name)
         try:
             certain = certain_columns(column.type, columns, self._num_records)
             # Without the column no bound is certain to be a value, whatever wrote the bounds.
@@ -112,8 +110,9 @@ class ArrowStatistics(Statistics):
 
     def _column_bounds(self, column: Column) -> Bounds:
         name = self._spelling(column.path)
-        minimum, maximum = self._column("min." + name), self._column("max." + name)
-        nulls, nans = self._column("null_count." + name), self._column("nan_count." + name)
+        cells = self._cells(name)
+        minimum, maximum = cells.get("min"), cells.get("max")
+        nulls, nans = cells.get("null_count"), cells.get("nan_count")
         bounds = column_bounds(column.type, minimum, maximum, nulls, nans, self._num_records)
         for field in self._fields:
             if field.source != name:
@@ -136,6 +135,12 @@ class ArrowStatistics(Statistics):
             if name in sources or not statistics.isdisjoint(self._table.column_names):
                 return name
         return plain_spelling
+
+    def _cells(self, name: str) -> dict[str, pa.Array]:
+        """Return the statistics of a column that this table has, by their kind."""
+        kinds = ("min", "max", "null_count", "nan_count", "attained")
+        columns = {kind: self._column(f"{kind}.{name}") for kind in kinds}
+        return {kind: each for kind, each in columns.items() if each is not None}
 
     def _column(self, name: str) -> pa.Array | None:
         """Return the column of that name, or None if it is absent, ambiguous or unreadable."""

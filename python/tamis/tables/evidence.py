@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.types import DataType
+from tamis.files.columns import count_array
 from tamis.files.table import dotted
 from tamis.indexing.executor.columns_schema import is_known
 from tamis.tables.parquet import Part, ScanInput
@@ -70,8 +71,7 @@ def cells_of(
 def _records(scan: ScanInput, ordinals: npt.NDArray[np.intp]) -> pa.Array:
     if scan.num_records is None:
         return pa.nulls(len(ordinals), pa.int64())
-    rows = scan.num_records[ordinals]
-    return pa.array(rows, mask=rows < 0)
+    return count_array(scan.num_records[ordinals])
 
 
 def _of_index(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -19,8 +19,7 @@ from tamis.evaluation.domain.order import with_keys
 from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
-from tamis.files.bounds import column_bounds
-from tamis.files.columns import plain
+from tamis.files.columns import count_array, plain
 from tamis.files.exact_counts import certain_columns
 from tamis.indexing.format.layout import FILES, ColumnEntry, Pointer
 from tamis.indexing.format.recorded import Recording
@@ -62,7 +61,6 @@ class IndexStatistics(Statistics):
         self._part = part
         self._num_records = num_records
         self._empty: Flags = num_records == 0
-        self._all_counted = not (num_records < 0).any()
         self._columns = {entry.path: entry for entry in pointer.columns}
         if not pointer.case_sensitive:
             # a query may read the table with a schema that spells the columns differently
@@ -259,17 +257,9 @@ class IndexStatistics(Statistics):
 
     def _columns_of(self, entry: ColumnEntry, with_rows: bool = True) -> dict[str, pa.Array]:
         """Return raw statistics of a column of all files: from rows, else from footers."""
-        name = entry.leaf.name
         checksums = self._store.checksums(self._pointer)[FILES]
-        wanted = [f"{each}.{name}" for each in _STATISTICS]
-        table = self._store.columns(self._pointer, checksums, FILES, wanted)
-        columns = {
-            each: plain(table.column(column))
-            for each, column in zip(_STATISTICS, wanted, strict=True)
-            if column in table.column_names
-        }
-        if entry.nulls == 0 and "null_count" not in columns:
-            columns["null_count"] = pa.array(np.zeros(self.num_containers, np.int64))
+        wanted = _stored(entry, _STATISTICS)
+        columns = _by_kind(entry, self._store.columns(self._pointer, checksums, FILES, wanted))
         path = self._spelled(entry.path)
         recordings = self._recordings if with_rows else None
         rows = None if recordings is None else recordings.columns(path)
@@ -282,8 +272,7 @@ class IndexStatistics(Statistics):
             lists = self._recordings.lists(self._spelled(entry.path))
         # a list has every ordinary value of its file, and narrows the bounds
         listed = None if lists is None else lists.counts >= 0
-        records = self._counted(0, self.num_containers)
-        return certain_columns(data_type, columns, records, listed)
+        return certain_columns(data_type, columns, count_array(self._num_records), listed)
 
     def _load(
         self, entry: ColumnEntry, data_type: DataType, in_blocks: bool
@@ -292,33 +281,33 @@ class IndexStatistics(Statistics):
 
         A block fits into the cache of the processor.
         """
-        name = entry.leaf.name
-        # Null counts that are all zero are not read.
-        counts = ("nan_count",) if entry.nulls == 0 else ("null_count", "nan_count")
-        wanted = [f"{each}.{name}" for each in ("min", "max", *counts)]
+        wanted = _stored(entry, ("min", "max", "null_count", "nan_count"))
         checksums = self._store.checksums(self._pointer)[self._part]
         read = self._store.batches if in_blocks else self._store.columns
         source = read(self._pointer, checksums, self._part, wanted)
-        start, none = 0, pa.array([], pa.int64())
+        start = 0
         for batch in [source] if isinstance(source, pa.Table) else source:
             rows = batch.num_rows
-            present = dict(zip(batch.schema.names, batch.columns, strict=True))
-            if entry.nulls == 0:
-                none = none if len(none) == rows else pa.array(np.zeros(rows, np.int64))
-                present[f"null_count.{name}"] = none
-            low, high, nulls, nans = (
-                present.get(f"{each}.{name}") for each in ("min", "max", "null_count", "nan_count")
-            )
-            records = self._counted(start, rows)
-            yield rows, with_keys(column_bounds(data_type, low, high, nulls, nans, records))
+            records = self._num_records[start : start + rows]
+            yield rows, with_keys(bounds_of(data_type, _by_kind(entry, batch), records))
             start += rows
 
-    def _counted(self, start: int, rows: int) -> pa.Array:
-        """Return the number of rows of each of some containers; null if unknown."""
-        records = self._num_records[start : start + rows]
-        if self._all_counted:
-            return pa.array(records)
-        return pa.array(records, mask=records < 0)
+
+def _stored(entry: ColumnEntry, kinds: Iterable[str]) -> list[str]:
+    """Return the names of stored statistics of a column. Null counts that are all 0 are not read.
+
+    `_by_kind` adds them.
+    """
+    read = (each for each in kinds if not (each == "null_count" and entry.nulls == 0))
+    return [f"{each}.{entry.leaf.name}" for each in read]
+
+
+def _by_kind(entry: ColumnEntry, read: pa.Table | pa.RecordBatch) -> dict[str, pa.Array]:
+    """Return the statistics of a column by their kind, such as min."""
+    columns = {name.partition(".")[0]: plain(read.column(name)) for name in read.schema.names}
+    if entry.nulls == 0:
+        columns["null_count"] = pa.array(np.zeros(read.num_rows, np.int64))
+    return columns
 
 
 def is_widening(recorded: DataType, wanted: DataType) -> bool:

@@ -23,7 +23,7 @@ from tamis.evaluation.domain.order import with_keys
 from tamis.evaluation.statistics import Members
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
-from tamis.files.columns import plain
+from tamis.files.columns import count_array, plain
 from tamis.indexing.format import recorded
 from tamis.indexing.format.blooms import BloomMembers
 from tamis.indexing.format.layout import Pointer
@@ -208,7 +208,7 @@ def bounds_of(data_type: DataType, columns: Mapping[str, pa.Array], num_records:
         columns.get("max"),
         columns.get("null_count"),
         columns.get("nan_count"),
-        pa.array(num_records, mask=num_records < 0),
+        count_array(num_records),
     )
 
 

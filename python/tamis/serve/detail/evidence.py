@@ -25,6 +25,7 @@ from tamis.evaluation.verdict import Verdict
 from tamis.expr.nodes import And, Expr, Literal
 from tamis.expr.rewrites import simplify
 from tamis.expr.types import BOOLEAN, DataType
+from tamis.files.columns import count_array
 from tamis.files.table import dotted
 from tamis.files.verdicts import evaluate
 from tamis.indexing.read.memory import give_back
@@ -79,7 +80,7 @@ def _evidence(request: PlanRequest) -> pa.Table:
     rows = scan.num_records
     return pa.table(
         {
-            "rows": pa.nulls(files, pa.int64()) if rows is None else pa.array(rows, mask=rows < 0),
+            "rows": pa.nulls(files, pa.int64()) if rows is None else count_array(rows),
             "verdict": verdict,
             "ruled_out": alone,
             "together": together,
