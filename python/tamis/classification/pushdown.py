@@ -13,7 +13,7 @@ __all__ = ["Classification", "Pushdown"]
 
 class Pushdown(StrEnum):
     EXACT = "exact"  # every row of every kept file satisfies it, so it leaves the plan
-    INEXACT = "inexact"  # it rules out files, and is applied again to the rows of the kept ones
+    INEXACT = "inexact"  # it may rule out files, and is applied again to the rows of the kept ones
     UNSUPPORTED = "unsupported"  # storage cannot use it, so only the engine applies it
 
 

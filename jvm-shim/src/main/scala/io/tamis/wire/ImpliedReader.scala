@@ -34,8 +34,9 @@ final case class ImpliedRange(column: Expression, intervals: Seq[ImpliedInterval
 
   /** The range with a margin for sources that compare differently from Spark: one unit in the last
     * place, one day, and two days for timestamps, because two time zones are at most 26 hours
-    * apart. Bounds of strings have no margin; a source that orders strings differently must not get
-    * them (OtherSource). None if some interval has no bound left.
+    * apart. Bounds of strings do not move, but an excluded upper bound becomes an included one; a
+    * source that orders strings differently must not get them (OtherSource). None if some interval
+    * has no bound left.
     */
   def widened: Option[ImpliedRange] = {
     val wider = intervals.map(i =>
