@@ -27,7 +27,7 @@ from tamis.evaluation.udf.declared import relies_on_declaration
 from tamis.expr.nodes import And, Expr, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.files.segments import BLOCK, Segment
-from tamis.plan.cost import cost_of
+from tamis.plan.cost import container_cost
 from tamis.plan.reader_losses import loss_of, loss_reason
 from tamis.reasons import Reason, reason
 
@@ -45,7 +45,7 @@ __all__ = [
     "together",
 ]
 
-#: The cost of gathering the statistics of one container, in the unit of `cost_of`.
+#: The cost of gathering the statistics of one container, in the unit of `container_cost`.
 _GATHER = 15.0
 
 #: If at least this share of a stretch of files is needed, all of it is evaluated without gathering.
@@ -127,7 +127,7 @@ class Order:
     """Conjuncts in the order of evaluation, which adapts after every block."""
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
-        self._costs = [(conjunct, cost_of(conjunct)) for conjunct in conjuncts]
+        self._costs = [(conjunct, container_cost(conjunct)) for conjunct in conjuncts]
         self._evaluated = dict.fromkeys(range(len(conjuncts)), 0)
         self._passed = dict.fromkeys(range(len(conjuncts)), 0)
 
