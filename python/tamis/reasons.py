@@ -58,7 +58,9 @@ class Reason:
 class ReasonKind:
     """An entry of the registry.
 
-    It has a meaning, templates for the sentence and the fix, and example arguments.
+    It has a meaning, templates for the sentence and the fix, and example arguments. `is_coarse`: it
+    only says that some files are neither ruled out nor proven, and tamis.plan.detail.reason_detail
+    may find a more specific one.
     """
 
     code: str
@@ -67,6 +69,7 @@ class ReasonKind:
     text: str
     fix: str | None
     example: Mapping[str, Argument]
+    is_coarse: bool = False
 
 
 def _kinds() -> Iterator[ReasonKind]:

@@ -33,15 +33,12 @@ from tamis.files.segments import Segment
 from tamis.files.table import dotted
 from tamis.plan.detail.pruning_effects import MOST_TOGETHER
 from tamis.plan.subset_statistics import SubsetStatistics
-from tamis.reasons import Reason, reason
+from tamis.reasons import REASONS, Reason, reason
 
 __all__ = ["better_reason"]
 
 #: Codes that `verdicts` returns.
 _NONE, _ALL = 0, 2
-
-#: The reasons that only say that some files are neither ruled out nor proven.
-_COARSE: Final = frozenset({"RANGES_OVERLAP", "VALUES_MIXED"})
 
 _SINGLE: Final = frozenset(
     entry.name for entry in FUNCTION_ENTRIES if entry.knowledge is Knowledge.POINT
@@ -59,7 +56,7 @@ def better_reason(
 
     `why` itself is returned if it is specific enough, or if there is no better reason.
     """
-    if why is None or why.code not in _COARSE:
+    if why is None or not REASONS[why.code].is_coarse:
         return why
     return next(_reasons(conjunct, segments, files), why)
 

@@ -102,7 +102,7 @@ object ScanReport {
   /** Reasons for which the planner can give a more precise one when it looks at all files
     * (tamis.plan.detail.reason_detail).
     */
-  private val Coarse = Set("RANGES_OVERLAP", "VALUES_MIXED")
+  private val Coarse = io.tamis.wire.Reasons.coarse
 
   private def share(name: String, share: Option[Share]): Seq[(String, Any)] = Seq(
     s"${name}_files" -> share.map(_.files),

@@ -41,6 +41,14 @@ object Reasons {
     Reason(code, text("text").getOrElse(code), text("fix").filter(_.nonEmpty))
   }
 
+  /** The codes of the reasons in place of which the planner can give a more precise one when it
+    * looks at all files (tamis.plan.detail.reason_detail).
+    */
+  lazy val coarse: Set[String] = {
+    val all = Try(kinds).getOrElse(Map.empty[String, JsonNode])
+    all.collect { case (code, kind) if kind.path("is_coarse").asBoolean(false) => code }.toSet
+  }
+
   private def known(code: String): Option[JsonNode] = Try(kinds).toOption.flatMap(_.get(code))
 
   /** Fills a template with the syntax of Python's str.format: {name} is an argument, {{ and }} are

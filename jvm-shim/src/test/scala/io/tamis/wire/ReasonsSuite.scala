@@ -20,4 +20,8 @@ class ReasonsSuite extends munit.FunSuite {
     assertEquals(Reasons("NO_SUCH_CODE"), Reason("NO_SUCH_CODE", "NO_SUCH_CODE", None))
     assertEquals(Reasons("PLANNER_FAILED").text, "?")
   }
+
+  test("the registry says which reasons are coarse") {
+    assertEquals(Reasons.coarse, Set("RANGES_OVERLAP", "VALUES_MIXED"))
+  }
 }
