@@ -7,14 +7,16 @@ needs no line here. The zone is UTC, and the mode is LEGACY or TRY, which row_va
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
 from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal
+from tamis.expr.sql import to_sql
 from tamis.expr.types import (
     BOOLEAN,
     BYTE,
@@ -62,6 +64,7 @@ _DRAWN_ELSEWHERE = {
 }
 
 Constants = Callable[[Random], tuple[Any, ...]]
+T = TypeVar("T")
 
 
 def _of(*choices: Any) -> Constants:
@@ -162,11 +165,34 @@ def _one(random: Random, argument: Expr, data_type: DataType) -> Expr | None:
     fitting = [each for each in _FUNCTIONS if each[0] == data_type]
     of_tables = calls_of_tables().get(data_type, ())
     if of_tables and (not fitting or random.random() < 0.2):
-        return over(random.choice(of_tables), argument)
+        return over(_chosen(random, of_tables, _name_of), argument)
     if not fitting:
         return special
-    _, name, result, constants = random.choice(fitting)
+    _, name, result, constants = _chosen(random, fitting, lambda each: f"{each[1]} {each[2]}")
     return _call(name, result or data_type, argument, *map(_literal, constants(random)))
+
+
+def _chosen(random: Random, options: Sequence[T], name_of: Callable[[T], str]) -> T:
+    """Choose one of the options: the one whose name ranks first for a random number.
+
+    In contrast to `random.choice`, a new option leaves all choices but those that fall on it. This
+    is rendezvous hashing (Thaler and Ravishankar, 1998).
+    """
+    seed = random.getrandbits(64)
+    return max(options, key=lambda each: (_hashed(name_of(each)) ^ seed) * _ODD % 2**64)
+
+
+_ODD = 0x9E3779B97F4A7C15
+
+
+@cache
+def _hashed(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:8])
+
+
+@cache
+def _name_of(call: Call) -> str:
+    return f"{to_sql(call)} {call.type} {call.options}"
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 from tamis.expr.nodes import Call, Column, type_of
 from tamis.expr.types import INTEGER, DataType
 from tests.cases.tables import CASES, TABLES
-from tests.differential.random_calls import calls_in, calls_of_tables, random_call
+from tests.differential.random_calls import _chosen, calls_in, calls_of_tables, random_call
 from tests.differential.random_predicates import conjunction, predicate, swept_of
 from tests.differential.random_tables import Leaf, RandomTable
 from tests.differential.random_values import KINDS
@@ -55,6 +55,18 @@ def test_random_calls_contain_functions_with_a_case_table() -> None:
         if isinstance(call, Call)
     }
     assert "Factorial" in drawn
+
+
+def test_new_option_leaves_the_choices_that_do_not_fall_on_it() -> None:
+    options = [f"option {number}" for number in range(20)]
+    before, after = (
+        [_chosen(random.Random(seed), each, str) for seed in range(2_000)]
+        for each in (options, [*options[:7], "new", *options[7:]])
+    )
+    changed = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert set(changed) == {"new"}
+    assert 60 < len(changed) < 140  # one of 21
+    assert all(60 < before.count(each) < 140 for each in options)
 
 
 def test_calls_of_case_tables_are_grouped_by_column_type() -> None:

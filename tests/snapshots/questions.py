@@ -1,14 +1,16 @@
 """Random questions about random statistics, each with a name, and the answers of the current code.
 
-Every question has its own seed, so adding or removing one does not change the others. There is no
-oracle: other tests check that answers are right, these detect that an answer has changed.
+Every question has its own seed, so adding or removing one does not change the others. The name has
+the seed and a digest of the text: if a new case in the tables or a change of the generator makes
+another question of the seed, the old one no longer exists. There is no oracle: other tests check
+that answers are right, these detect that an answer has changed.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, partial
@@ -108,22 +110,41 @@ class Question:
     ask: Callable[[], Any]
 
 
-def keys(family: str) -> list[str]:
-    """Return the names of all questions of a family. Some of them may be None when drawn."""
+def questions(family: str) -> Iterator[tuple[str, Question]]:
+    """Draw all questions of a family, with their names."""
+    for seed in _seeds(family):
+        drawn = _drawn(family, seed)
+        if drawn is not None:
+            yield f"{seed} {_digest(drawn)}", drawn
+
+
+def question(family: str, name: str) -> Question | None:
+    """Draw the question with this name; None if it does not exist any more."""
+    seed, _, digest_of_text = name.rpartition(" ")
+    drawn = _drawn(family, seed)
+    return drawn if drawn is not None and _digest(drawn) == digest_of_text else None
+
+
+def _drawn(family: str, seed: str) -> Question | None:
+    return _DRAW[family](Random(f"{family} {seed}"), seed)
+
+
+def _digest(drawn: Question) -> str:
+    return digest(drawn.text)[:4]
+
+
+def _seeds(family: str) -> list[str]:
     if family == "calls":
         return list(_calls())
     if family == "changed_calls":
         legacy = [key for key in _calls() if key.endswith("LEGACY")]
         return [f"{key}#{number}" for key in legacy for number in range(6)]
+    if family == "units":
+        return [f"{name}#{number}" for name in UNITS for number in range(30)]
     return [str(number) for number in range(COUNTS[family])]
 
 
-def question(family: str, key: str) -> Question | None:
-    """Draw a question. Its name is the seed."""
-    return _DRAW[family](Random(f"{family} {key}"), key)
-
-
-#: The number of questions of each family.
+#: The number of questions of the other families.
 COUNTS = {
     "random_calls": 6_000,
     "columns": 400,
@@ -131,7 +152,6 @@ COUNTS = {
     "scans": 900,
     "members": 400,
     "declared": 300,
-    "units": 30 * len(UNITS),
 }
 
 
@@ -360,11 +380,14 @@ def _of_predicate(case: Case, predicate: Expr) -> Any:
 def _scan(random: Random, key: str) -> Question:
     case = random_case(random, FILES, perfect=random.random() < 0.5)
     conjuncts = [_predicate(random, case) for _ in range(random.choice([1, 1, 2, 3]))]
-    ask = partial(_of_scan, random.getrandbits(32), case, conjuncts)
-    return Question(f"{int(key) % 60}", " AND ".join(map(to_sql, conjuncts)), ask)
+    column = random.choice(case.columns)
+    sort = (random.random() < 0.3 and random_call(random, column)) or column
+    ask = partial(_of_scan, random.getrandbits(32), case, conjuncts, column, sort)
+    text = f"{' AND '.join(map(to_sql, conjuncts))} ORDER BY {to_sql(sort)}"
+    return Question(f"{int(key) % 60}", text, ask)
 
 
-def _of_scan(seed: int, case: Case, conjuncts: Sequence[Expr]) -> Any:
+def _of_scan(seed: int, case: Case, conjuncts: Sequence[Expr], column: Column, key: Expr) -> Any:
     random = Random(seed)
     segments = _segments(random, ArrowStatistics(case.files, case.partition_spec))
     ranges = [each.predicate for each in implied_ranges(conjuncts)]
@@ -373,9 +396,7 @@ def _of_scan(seed: int, case: Case, conjuncts: Sequence[Expr]) -> Any:
     matching = fully_matching(conjuncts, segments, kept)
     blocks = fully_matching_blocks(conjuncts, segments, kept)
     raising = files_that_may_raise(conjuncts, segments, kept)
-    column = random.choice(case.columns)
-    key = random_call(random, column) if random.random() < 0.3 else column
-    sort = SortKey(key or column, *(random.random() < 0.5 for _ in range(3)))
+    sort = SortKey(key, *(random.random() < 0.5 for _ in range(3)))
     functions = [Function.COUNT, Function.MIN, Function.MAX]
     chosen = functions if random.random() < 0.3 else functions[1:]
     groups = np.array([random.randrange(3) for _ in range(FILES)])
@@ -387,7 +408,7 @@ def _of_scan(seed: int, case: Case, conjuncts: Sequence[Expr]) -> Any:
         "kinds": [deciding_kinds(each, segments, ~kept) for each in conjuncts],
         "limit": enough_files(random.choice([1, 3, 6]), blocks, records, FILES),
         "order": _first(sort, conjuncts, segments, kept, records, random.choice([1, 2, 5])),
-        "keys": key_ranges(key or column, conjuncts, segments, kept),
+        "keys": key_ranges(key, conjuncts, segments, kept),
         "answer": answer(
             [Aggregate(each, column) for each in chosen],
             segments,
@@ -553,8 +574,10 @@ def _of_declared(bound: Expr, statistics: ArrowStatistics) -> Any:
     )
 
 
-def _unit(_: Random, key: str) -> Question:
-    name = list(UNITS)[int(key) % len(UNITS)]
+def _unit(_: Random, key: str) -> Question | None:
+    name = key.partition("#")[0]
+    if name not in UNITS:
+        return None
     return Question(name, f"forty questions about {name}", asker(name, key))
 
 
@@ -569,3 +592,5 @@ _DRAW: dict[str, Callable[[Random, str], Question | None]] = {
     "declared": _declared,
     "units": _unit,
 }
+
+FAMILIES = tuple(_DRAW)

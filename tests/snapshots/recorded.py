@@ -2,7 +2,7 @@
 
     python -m tests.snapshots.recorded
 
-This command records them again. A file has sections `[group]` and lines `digest key`.
+This command records them again. A file has sections `[group]` and lines `digest name`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from tests.snapshots.questions import COUNTS, keys, question
+from tests.snapshots.questions import FAMILIES, questions
 from tests.snapshots.spell import digest
 
-FAMILIES = ("calls", "changed_calls", *COUNTS)
 _FOLDER = Path(__file__).parent
 
 
@@ -25,18 +24,16 @@ def read(family: str) -> dict[str, dict[str, str]]:
         if line.startswith("["):
             group = digests[line[1:-1]] = {}
         else:
-            answer, _, key = line.partition(" ")
-            group[key] = answer
+            answer, _, name = line.partition(" ")
+            group[name] = answer
     return digests
 
 
 def write(family: str) -> int:
     """Record the current answers. Return the number of questions."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for key in keys(family):
-        drawn = question(family, key)
-        if drawn is not None:
-            groups[drawn.group].append(f"{digest(drawn.ask())} {key}")
+    for name, drawn in questions(family):
+        groups[drawn.group].append(f"{digest(drawn.ask())} {name}")
     lines = [line for name in sorted(groups) for line in (f"[{name}]", *groups[name])]
     _path(family).write_text("\n".join(lines) + "\n", "utf-8")
     return sum(map(len, groups.values()))
