@@ -80,7 +80,8 @@ ALSO = {
     ("IntegralDivide", "result"): {"byte", "short", "integer"},
     ("Cast", "result"): {"binary"},
     **{
-        (name, "result"): {"decimal(9,2)", "decimal(38,10)"} for name in ("Pmod", "Add", "Subtract")
+        (name, "result"): {"decimal(9,2)", "decimal(38,10)"}
+        for name in ("Remainder", "Pmod", "Add", "Subtract")
     },
 }
 #: Rules whose result has one type, whatever type the call has.
