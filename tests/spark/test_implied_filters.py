@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+import tamis
+from tamis.plan.ranges.implied import implied
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -112,6 +116,53 @@ def test_second_optimization_adds_no_filter(spark: SparkSession, orc: None) -> N
     again = optimizer.execute(once)
     assert once.toString().count("1994-12-31") == 1
     assert again.toString().count("1994-12-31") == 1
+
+
+# predicate, whether a range follows from it
+PREDICATES = [
+    ("year(day) = 1995", True),
+    ("n + 1 = 7", True),
+    ("NOT (n + 1 > 7)", True),
+    ("n + 1 IN (5, 6)", True),
+    ("CAST(big AS INT) = 5000", True),
+    ("name LIKE 'k05_%'", True),
+    ("startswith(upper(name), 'K05')", True),
+    ("year(day) = 1995 AND n < 500", True),
+    ("n = big", True),  # big lies in the range of INT
+    ("n + 1 = big", True),
+    ("year(day) = 1995 OR day < DATE '1994-01-01'", True),
+    ("length(name) = 5", False),
+    ("hash(n) > 0", False),
+    # what sources take as it is
+    ("n = 5", False),
+    ("5 > n", False),
+    ("NOT (n < 5 OR day IS NULL)", False),
+    ("n IN (1, 2) AND n <=> 2", False),
+    ("n IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)", False),
+    ("startswith(name, 'k05')", False),
+    ("contains(name, '05') OR endswith(name, '5')", False),
+    ("name LIKE 'k05%'", False),
+    ("(n < 5) = (big < 5)", False),
+    ("startswith(name, CAST(n AS STRING))", False),
+    ("startswith(name, name)", False),
+]
+
+
+def test_extension_asks_whenever_the_planner_derives_a_range(
+    spark: SparkSession, orc: None
+) -> None:
+    """The planner decides. The extension asks it only about conditions with a function."""
+    schema = spark.table("events").schema
+
+    def plan_with(is_on: str, predicate: str) -> str:
+        spark.conf.set("spark.tamis.impliedFilters", is_on)
+        # without the ids of columns
+        return re.sub(r"#\d+", "", plan(spark.sql(f"SELECT * FROM events WHERE {predicate}")))
+
+    derived = {p: bool(implied(tamis.parse(spark, p, schema))) for p, _ in PREDICATES}
+    assert {p for p, follows in PREDICATES if derived[p] != follows} == set()
+    added = {p: plan_with("true", p) != plan_with("false", p) for p, _ in PREDICATES}
+    assert {p for p, follows in PREDICATES if added[p] != follows} == set()
 
 
 def test_existing_filter_is_not_implied_again(spark: SparkSession, orc: None) -> None:

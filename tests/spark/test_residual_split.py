@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import tamis
+from tamis.expr.nodes import Column, walk
+from tamis.plan.residual_split import saved_by_splitting
 from tests.spark.conftest import kept, scans
 
 if TYPE_CHECKING:
@@ -125,6 +128,36 @@ def test_scan_is_not_split(split: SparkSession, statement: str) -> None:
 def test_split_that_does_not_pay_is_not_made(events: DataFrame) -> None:
     [scan] = scans(events.sparkSession.sql(f"SELECT count(*) FROM events WHERE {LATE}"))
     assert scan["goals"][0]["reason"]["code"] == "SPLIT_DOES_NOT_PAY"
+
+
+# a filter that all rows of some files satisfy, whether it may be expensive
+COSTS = [
+    ("id >= 250 OR item.sku = 3", False),
+    ("id >= 250 OR item.sku IN (3, 4) OR day < DATE '1995-01-02'", False),
+    ("id >= 250 AND day IS NOT NULL AND item.sku <=> 5", False),
+    ("id >= 250 OR name LIKE '%7'", True),
+    ("id >= 250 OR name = 'n0007'", True),  # frees a long column
+    ("year(day) >= 1996", True),
+    ("date_format(day, 'yyyy') = '1996'", True),
+    ("id + 1 > 250", True),
+]
+
+
+def test_extension_asks_about_the_filters_that_the_planner_may_find_expensive(
+    events: DataFrame,
+) -> None:
+    """The planner decides. The extension asks it only about some filters, which saves time."""
+    spark = events.sparkSession
+    asked = set()
+    for predicate, _ in COSTS:
+        [scan] = scans(spark.sql(f"SELECT count(*) FROM events WHERE {predicate}"))
+        if scan["goals"]:
+            asked.add(predicate)
+    assert asked == {predicate for predicate, is_expensive in COSTS if is_expensive}
+    for predicate in (each for each, is_expensive in COSTS if not is_expensive):
+        expr = tamis.parse(spark, predicate, events.schema)
+        freed = {each.path: str(each.type) for each in walk(expr) if isinstance(each, Column)}
+        assert saved_by_splitting(1, 0, [expr], list(freed.values()), columns=0) < 0
 
 
 def test_conf_disables_the_split(split: SparkSession) -> None:

@@ -52,18 +52,19 @@ object AddImpliedFilters extends GoalRule {
   private def isOf(source: OtherSource)(range: ImpliedRange): Boolean =
     range.column.references.forall(source.canRange)
 
-  /** Most conditions contain no function: nothing follows from them that the source does not get
-    * anyway.
+  /** The planner decides what follows from a condition (tamis.plan.ranges.implied). But a question
+    * costs a round trip, and most conditions contain no function: the planner derives nothing from
+    * them, because the source gets them anyway. tests/spark/test_implied_filters.py compares both.
     */
   private def isWorthAsking(conjunct: Expression, source: OtherSource): Boolean =
-    !isSargable(conjunct) && conjunct.references.exists(source.canRange)
+    hasFunction(conjunct) && conjunct.references.exists(source.canRange)
 
-  private def isSargable(e: Expression): Boolean = e match {
-    case _: Literal | ExpressionWriter.ColumnPath(_)        => true
-    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull => e.children.forall(isSargable)
-    case _: BinaryComparison | _: In | _: StringPredicate   => e.children.forall(isSargable)
-    case InSet(child, _)                                    => isSargable(child)
-    case _: SubqueryExpression | _: DynamicPruning          => true // nothing follows from it
-    case _                                                  => false
+  private def hasFunction(e: Expression): Boolean = e match {
+    case _: Literal | ExpressionWriter.ColumnPath(_)        => false
+    case _: And | _: Or | _: Not | _: IsNull | _: IsNotNull => e.children.exists(hasFunction)
+    case _: BinaryComparison | _: In | _: StringPredicate   => e.children.exists(hasFunction)
+    case InSet(child, _)                                    => hasFunction(child)
+    case _: SubqueryExpression | _: DynamicPruning          => false // nothing follows from it
+    case _                                                  => true
   }
 }

@@ -57,7 +57,7 @@ object SplitResidual extends GoalRule {
   private def split(project: Project, scan: ScanBelow): LogicalPlan = {
     val needed = AttributeSet.fromAttributeSets(project.projectList.map(_.references))
     val freed = AttributeSet.fromAttributeSets(scan.conjuncts.map(_.references)) -- needed
-    if (!freed.exists(a => TypeSets.isVarying(a.dataType)) && !scan.conjuncts.exists(isDear))
+    if (!freed.exists(a => TypeSets.isVarying(a.dataType)) && !scan.conjuncts.exists(isExpensive))
       project
     else if (!ScanPlanner.hasChoice(scan.table, scan.conjuncts)) project
     else {
@@ -116,8 +116,13 @@ object SplitResidual extends GoalRule {
     case other => other
   }
 
-  /** Whether the expression computes anything other than comparisons of values. */
-  private def isDear(e: Expression): Boolean = e.exists {
+  /** Whether the expression computes anything other than comparisons of values.
+    *
+    * The planner estimates the cost of a filter (tamis.plan.cost) and decides. But a question costs
+    * a round trip, so it is asked only about filters that may be expensive: those with a function,
+    * and those that free a long column. tests/spark/test_residual_split.py compares both.
+    */
+  private def isExpensive(e: Expression): Boolean = e.exists {
     case _: Attribute | _: Literal | _: BinaryComparison | _: And | _: Or | _: Not => false
     case _: IsNull | _: IsNotNull | _: In | _: InSet | _: GetStructField | _: Cast => false
     case _                                                                         => true
