@@ -17,7 +17,7 @@ import py4j.{CallbackClient, Gateway, GatewayServer}
 /** A running Python process that serves a [[Planner]] on the loopback interface to clients that
   * know its token.
   */
-final class Sidecar private (
+final class Sidecar private[bridge] (
     val python: String,
     process: Process,
     stdin: OutputStream,

@@ -30,7 +30,7 @@ object SidecarSupervisor {
     Executors.newCachedThreadPool(Daemons.factory("tamis-supervisor"))
 
   /** One start of the sidecar: done when it is ready, or failed. */
-  private final case class Run(
+  private[bridge] final case class Run(
       python: String,
       startTimeoutMs: Long,
       future: CompletableFuture[Sidecar]
@@ -39,7 +39,7 @@ object SidecarSupervisor {
     def isUsable: Boolean = !future.isDone || sidecar.exists(_.isAlive)
   }
 
-  private var run: Option[Run] = None
+  private[bridge] var run: Option[Run] = None
   private var failures = 0
   private var hangs = 0
   private var closedUntil = System.nanoTime()
