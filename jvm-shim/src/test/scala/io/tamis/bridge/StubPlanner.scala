@@ -1,0 +1,124 @@
+package io.tamis.bridge
+
+import io.tamis.wire.Messages
+import java.io.{InputStream, OutputStream}
+import java.util.concurrent.CompletableFuture
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+/** What the stub answers to a question about a scan.
+  *
+  * @param kept
+  *   ordinals of the kept files; None: all files
+  * @param pushdown
+  *   of every conjunct
+  * @param pruned
+  *   number of files that each conjunct prunes on its own
+  * @param goal
+  *   the answer to the goal of the question, as JSON
+  */
+final case class StubAnswer(
+    kept: Option[Seq[Int]] = None,
+    pushdown: String = "inexact",
+    pruned: Option[Long] = None,
+    goal: String = StubAnswer.nothing("INDEX_MISSING")
+)
+
+object StubAnswer {
+
+  /** The goal has no effect, for this reason. */
+  def nothing(code: String): String =
+    s"""{"kind":"nothing","reason":{"code":"$code","text":"the stub says $code","fix":null}}"""
+
+  /** These files serve the goal. */
+  def files(ordinals: Int*): String = s"""{"kind":"files","files":${only(ordinals)}}"""
+
+  /** A set of files in the form of the wire protocol. */
+  def only(ordinals: Seq[Int]): String =
+    ordinals.map(i => s"[$i,${i + 1}]").mkString("""{"form":"ranges","data":[""", ",", "]}")
+}
+
+/** A planner in this JVM, which takes the place of the sidecar and starts no Python. */
+object StubPlanner extends Planner {
+
+  /** The value of spark.tamis.python for sessions that use the stub. */
+  val Python = "stub"
+
+  @volatile private var answers: JsonNode => StubAnswer = _ => StubAnswer()
+  @volatile private var received: Vector[JsonNode] = Vector.empty
+
+  /** Takes the place of the sidecar. Call it before a session with the extension is created, which
+    * would start Python otherwise.
+    */
+  def install(): Unit = SidecarSupervisor.synchronized {
+    val sidecar = new Sidecar(Python, NoProcess, OutputStream.nullOutputStream, null, this, 0)
+    val ready = CompletableFuture.completedFuture(sidecar)
+    SidecarSupervisor.run = Some(SidecarSupervisor.Run(Python, 1000, ready))
+    SidecarSupervisor.succeeded()
+  }
+
+  /** Answers questions about scans like this, and forgets the questions received so far. */
+  def answer(answers: JsonNode => StubAnswer): Unit = {
+    this.answers = answers
+    received = Vector.empty
+    SidecarSupervisor.succeeded() // no test waits because another one let the planner fail
+  }
+
+  /** The questions about scans, oldest first. */
+  def questions: Seq[JsonNode] = received
+
+  /** The goals of these questions. */
+  def goals: Seq[JsonNode] = received.map(_.path("goal")).filter(_.isObject)
+
+  override def plan(request: String): String = {
+    val question = Messages.mapper.readTree(request)
+    received :+= question
+    val answer = answers(question)
+    val out = answered(question)
+    out.put("fingerprint", question.at("/snapshot/fingerprint").asText)
+    out.put("files", question.at("/snapshot/files").asInt)
+    val kept = answer.kept.fold("""{"form":"all"}""")(StubAnswer.only)
+    out.set[ObjectNode]("kept", Messages.mapper.readTree(kept))
+    val conjuncts = out.putArray("conjuncts")
+    (0 until question.path("conjuncts").size).foreach { _ =>
+      val outcome = conjuncts.addObject().put("pushdown", answer.pushdown)
+      answer.pruned.foreach(outcome.put("pruned_files", _))
+    }
+    out.set[ObjectNode]("goal", Messages.mapper.readTree(answer.goal))
+    Messages.mapper.writeValueAsString(out)
+  }
+
+  override def imply(request: String): String = {
+    val out = answered(Messages.mapper.readTree(request))
+    out.putArray("implied")
+    Messages.mapper.writeValueAsString(out)
+  }
+  override def evidence(request: String): String =
+    throw new UnsupportedOperationException("the stub has no evidence")
+  override def history(request: String): String =
+    throw new UnsupportedOperationException("the stub has no history")
+  override def ping(): String = "pong"
+  override def record(scan: String): String = ""
+  override def flush(): String = ""
+
+  private def answered(question: JsonNode): ObjectNode =
+    Messages.mapper
+      .createObjectNode()
+      .put("version", Messages.Version)
+      .put("id", question.path("id").asText)
+
+  /** A process that never ends and does nothing. */
+  private object NoProcess extends Process {
+    override def getOutputStream: OutputStream = OutputStream.nullOutputStream
+    override def getInputStream: InputStream = InputStream.nullInputStream
+    override def getErrorStream: InputStream = InputStream.nullInputStream
+    override def waitFor(): Int = throw new UnsupportedOperationException
+    override def waitFor(timeout: Long, unit: java.util.concurrent.TimeUnit): Boolean = false
+    override def exitValue(): Int = throw new IllegalThreadStateException("it runs")
+    override def isAlive: Boolean = true
+    override def pid(): Long = -1
+    override def destroy(): Unit = ()
+    override def destroyForcibly(): Process = this
+  }
+}
