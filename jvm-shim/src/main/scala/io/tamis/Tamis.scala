@@ -176,7 +176,7 @@ object Tamis {
   /** The overload for the text of a query or command, which is planned and not run. */
   def explain(session: SparkSession, query: String): String = {
     val classic = session.asInstanceOf[ClassicSession]
-    classic.withActive(ScanReport.explain(QueryFunction.planned(classic, query)))
+    classic.withActive(Json.text(ScanReport.explained(QueryFunction.planned(classic, query))))
   }
 
   /** Waits for the audits of queries that ended (spark.tamis.audit).

@@ -23,15 +23,15 @@ object Json {
   def text(value: Any): String = Messages.mapper.writeValueAsString(node(value))
 
   private def node(value: Any): JsonNode = value match {
-    case null | None => nodes.nullNode
-    case Some(v)     => node(v)
-    case n: JsonNode => n
-    case s: String   => nodes.textNode(s)
-    case b: Boolean  => nodes.booleanNode(b)
-    case i: Int      => nodes.numberNode(i)
-    case l: Long     => nodes.numberNode(l)
-    case d: Double   => nodes.numberNode(d)
-    case r: Reason   => obj("code" -> r.code, "text" -> r.text, "fix" -> r.fix)
+    case null | None                   => nodes.nullNode
+    case Some(v)                       => node(v)
+    case n: JsonNode                   => n
+    case s: String                     => nodes.textNode(s)
+    case b: Boolean                    => nodes.booleanNode(b)
+    case i: Int                        => nodes.numberNode(i)
+    case l: Long                       => nodes.numberNode(l)
+    case d: Double                     => nodes.numberNode(d)
+    case r: Reason                     => obj("code" -> r.code, "text" -> r.text, "fix" -> r.fix)
     case m: scala.collection.Map[_, _] => obj(m.toSeq.map { case (k, v) => k.toString -> v }: _*)
     case s: Iterable[_]                =>
       val out = nodes.arrayNode()

@@ -83,7 +83,9 @@ object StubPlanner extends Planner {
     val conjuncts = out.putArray("conjuncts")
     (0 until question.path("conjuncts").size).foreach { _ =>
       val outcome = conjuncts.addObject().put("pushdown", answer.pushdown)
-      answer.pruned.foreach(outcome.put("pruned_files", _))
+      answer.pruned.foreach { files =>
+        outcome.put("pruned_files", files).putObject("pruned").put("files", files)
+      }
     }
     out.set[ObjectNode]("goal", Messages.mapper.readTree(answer.goal))
     Messages.mapper.writeValueAsString(out)

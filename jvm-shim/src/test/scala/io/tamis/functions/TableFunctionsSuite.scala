@@ -62,6 +62,15 @@ class TableFunctionsSuite extends PlanSuite {
     )
   }
 
+  test("tamis_explain has the numbers of files, and what each conjunct prunes") {
+    answer(StubAnswer(kept = Some(Seq(0)), pruned = Some(3)))
+    val columns = "what, files_kept, files_total, files_pruned, files_read"
+    assertEquals(
+      rows(s"SELECT $columns FROM tamis_explain('SELECT k FROM t WHERE k > 3')").map(_.toString),
+      Seq("[scan,1,4,null,1]", "[inexact,null,null,3,null]", "[inexact,null,null,3,null]")
+    )
+  }
+
   test("tamis_explain lists relations that were left alone, and answers from statistics") {
     spark.range(3).write.mode("overwrite").csv(s"$directory/csv")
     assertEquals(explained(s"SELECT * FROM csv.`$directory/csv`").map(_._2), Seq("left alone"))
@@ -117,7 +126,7 @@ class TableFunctionsSuite extends PlanSuite {
       Seq(Literal("SELECT 1"), Literal("SELECT 2")),
       Seq(AttributeReference("s", StringType)())
     )
-    Seq[TableFunction](ExplainFunction, FilesFunction, EchoFunction).foreach { f =>
+    Seq[TableFunction](ExplainFunction, FilesFunction, PushdownFunction).foreach { f =>
       notText.foreach { arguments =>
         assert(message(f(arguments)).contains("as one constant string"), f.name)
       }

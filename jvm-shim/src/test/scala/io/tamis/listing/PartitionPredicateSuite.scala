@@ -36,7 +36,10 @@ class PartitionPredicateSuite extends munit.FunSuite {
 
   test("a partition passes if every conjunct is true, not if one is NULL") {
     assertEquals(passing(PartitionPredicate.of(Nil, schema)), Seq(0, 1, 2, 3))
-    assertEquals(passing(PartitionPredicate.of(Seq(GreaterThan(day, Literal(0))), schema)), Seq(0, 1))
+    assertEquals(
+      passing(PartitionPredicate.of(Seq(GreaterThan(day, Literal(0))), schema)),
+      Seq(0, 1)
+    )
     val both = Seq(GreaterThan(day, Literal(0)), EqualTo(name, Literal("a")))
     assertEquals(passing(PartitionPredicate.of(both, schema)), Seq(0))
     assertEquals(passing(PartitionPredicate.of(Seq(IsNull(name)), schema)), Seq(2))

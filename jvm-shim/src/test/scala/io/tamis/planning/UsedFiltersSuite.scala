@@ -1,6 +1,7 @@
 package io.tamis.planning
 
 import io.tamis.listing.Listing
+import io.tamis.wire.{Pushdown, Reasons}
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -29,14 +30,17 @@ class UsedFiltersSuite extends munit.FunSuite {
 
   /** The SQL of the conjuncts that stay although they are exact. */
   private def left(exact: Expression*)(residual: Expression*)(uses: FilterUse*): Seq[String] = {
-    val conjuncts = exact.map(Conjunct(_, "exact", None, None)) ++
-      residual.map(Conjunct(_, "inexact", None, None))
+    val conjuncts = exact.map(Conjunct(_, Pushdown.Exact, None, None)) ++
+      residual.map(Conjunct(_, Pushdown.Inexact, None, None))
     val decision = Decision(kept, conjuncts, None, None, 0, None)
     val decided = UsedFilters.leftIn(decision, uses, new SQLConf)
     assertEquals(decided.conjuncts.map(_.expression), conjuncts.map(_.expression))
-    assertEquals(decided.residual.toSet -- residual, decided.conjuncts.collect {
-      case c if c.reason.exists(_.code == "TELLS_OTHERS") => c.expression
-    }.toSet)
+    assertEquals(
+      decided.residual.toSet -- residual,
+      decided.conjuncts.collect {
+        case c if c.reason.exists(_.code == "TELLS_OTHERS") => c.expression
+      }.toSet
+    )
     decided.conjuncts.filter(_.reason.exists(_.code == "TELLS_OTHERS")).map(_.sql)
   }
 
@@ -85,11 +89,18 @@ class UsedFiltersSuite extends munit.FunSuite {
     assertEquals(left(isKnown)()(anySize.copy(anyPredicate = true)), Nil)
   }
 
+  test("beside an expensive residual nothing stays for a rule that takes only simple filters") {
+    val pattern = IsNotNull(RLike(s, Literal("a+b")))
+    assertEquals(left(isThree)(pattern)(anySize.copy(simpleOnly = true)), Nil)
+    assertEquals(left(isThree)(pattern)(anySize), Seq("(k = 3L)"))
+    assertEquals(left(isThree)()(anySize.copy(simpleOnly = true)), Seq("(k = 3L)"))
+  }
+
   test("a conjunct that stays is still known to be true for every row") {
-    def conjunct(pushdown: String, code: String) =
-      Conjunct(isThree, pushdown, Some(io.tamis.wire.Reasons(code)), None)
-    assert(UsedFilters.isProven(Conjunct(isThree, "exact", None, None)))
-    assert(UsedFilters.isProven(conjunct("inexact", "TELLS_OTHERS")))
-    assert(!UsedFilters.isProven(conjunct("inexact", "RANGES_OVERLAP")))
+    val overlap = Some(Reasons("RANGES_OVERLAP"))
+    val exact = Conjunct(isThree, Pushdown.Exact, None, None)
+    assert(exact.isProven)
+    assert(exact.leftInPlan(LeftInPlan.TellsOthers).isProven)
+    assert(!Conjunct(isThree, Pushdown.Inexact, overlap, None).isProven)
   }
 }

@@ -17,15 +17,18 @@ class KeepFilterOrderSuite extends PlanSuite {
 
   test("a subquery before another conjunct is remembered, at its place") {
     val plan = tamis(query(s"k = $largest AND CAST(s AS INT) = 3"))
-    val written = plan.collectFirst { case f: Filter => ExpressionWriter.conjuncts(f.condition) }.get
+    val written = plan.collectFirst { case f: Filter =>
+      ExpressionWriter.conjuncts(f.condition)
+    }.get
     val order = written.map(SubqueryExpression.hasSubquery)
     assert(order != order.sorted)
     assertEquals(remembered(s"k = $largest AND CAST(s AS INT) = 3"), order)
   }
 
   test("nothing is remembered if the subqueries come last anyway, or if there are none") {
-    Seq(s"CAST(s AS INT) = 3 AND k = $largest", "k = 3 AND v > 1", s"k = $largest").foreach { where =>
-      assertUnchanged(KeepFilterOrder.Remember, tamis(query(where)))
+    Seq(s"CAST(s AS INT) = 3 AND k = $largest", "k = 3 AND v > 1", s"k = $largest").foreach {
+      where =>
+        assertUnchanged(KeepFilterOrder.Remember, tamis(query(where)))
     }
   }
 

@@ -26,7 +26,10 @@ class KeepUsedFiltersSuite extends PlanSuite {
 
   test("without a selective filter there is nothing to keep") {
     assertEquals(used("SELECT p.s FROM p JOIN t ON p.day = t.k"), Set.empty[String])
-    assertEquals(used("SELECT p.s FROM p JOIN t ON p.day = t.k WHERE t.v IS NOT NULL"), Set.empty[String])
+    assertEquals(
+      used("SELECT p.s FROM p JOIN t ON p.day = t.k WHERE t.v IS NOT NULL"),
+      Set.empty[String]
+    )
     assertEquals(used("SELECT k FROM t WHERE v = 3"), Set.empty[String])
   }
 
@@ -112,7 +115,10 @@ class KeepUsedFiltersSuite extends PlanSuite {
   }
 
   test("the filter of a query with IN is used for the partitions of the subquery") {
-    assertEquals(used("SELECT s FROM t WHERE v = 3 AND k IN (SELECT CAST(day AS BIGINT) FROM p)"), Set("t"))
+    assertEquals(
+      used("SELECT s FROM t WHERE v = 3 AND k IN (SELECT CAST(day AS BIGINT) FROM p)"),
+      Set("t")
+    )
   }
 
   test("applied twice equals once") {

@@ -27,7 +27,8 @@ class SplitResidualSuite extends PlanSuite {
 
   test("the branches of the Union have different attributes, and the first one keeps its own") {
     matching(0)
-    val before = tamis("SELECT max(k), max(x) FROM (SELECT k, v + 1 AS x FROM t WHERE s LIKE '%7%')")
+    val before =
+      tamis("SELECT max(k), max(x) FROM (SELECT k, v + 1 AS x FROM t WHERE s LIKE '%7%')")
     val plan = SplitResidual(before)
     val union = plan.collectFirst { case u: Union => u }.get
     val (first, second) = (union.children.head, union.children.last)
@@ -45,7 +46,9 @@ class SplitResidualSuite extends PlanSuite {
     assertEquals(tables(tamis(sql)).map(t => SplitResidual.isPart(t.purpose)), Seq(false))
   }
 
-  test("only an expensive filter, or one that reads a long column of its own, is worth a question") {
+  test(
+    "only an expensive filter, or one that reads a long column of its own, is worth a question"
+  ) {
     Seq(
       "SELECT count(*) FROM t WHERE s = 'row 3'" -> true, // needs the strings
       "SELECT max(s) FROM t WHERE s = 'row 3'" -> false, // the aggregate needs them anyway

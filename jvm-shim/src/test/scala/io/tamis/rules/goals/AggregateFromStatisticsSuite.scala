@@ -14,7 +14,10 @@ class AggregateFromStatisticsSuite extends PlanSuite {
   /** Answers for the files with these numbers. `values` gives the aggregates of the rows from one
     * `k` to another one; both are in files with these numbers.
     */
-  private def covering(sql: String, numbers: Int*)(values: (Long, Long) => Seq[Any]): LogicalPlan = {
+  private def covering(
+      sql: String,
+      numbers: Int*
+  )(values: (Long, Long) => Seq[Any]): LogicalPlan = {
     val plan = tamis(sql)
     val listing = ScanPlanner.everything(tables(plan).head).kept.listing
     val ordinals = numbersOf(listing).zipWithIndex.toMap
@@ -49,8 +52,9 @@ class AggregateFromStatisticsSuite extends PlanSuite {
   test("answers for all files leave a constant, which carries the explanation") {
     val plan = covering(overAll, 0, 1, 2, 3)(countMinMax)
     assertEquals(tables(plan), Nil)
-    val answered = plan.collectFirst { case p if p.getTagValue(AggregateFromStatistics.Answered).nonEmpty =>
-      p.getTagValue(AggregateFromStatistics.Answered).get
+    val answered = plan.collectFirst {
+      case p if p.getTagValue(AggregateFromStatistics.Answered).nonEmpty =>
+        p.getTagValue(AggregateFromStatistics.Answered).get
     }
     assertEquals(answered.map(a => (a.text, a.files)), Some(("count(1), min(k), max(k)", 4)))
     check(plan, overAll)

@@ -52,7 +52,8 @@ class ScanBelowSuite extends PlanSuite {
 
   test("an output of the plan is an expression over the columns of the relation") {
     val inner = tamis("SELECT v * 2 AS x, k FROM t WHERE k > 1")
-    val outer = Project(Seq(Alias(Add(inner.output.head, Literal(1)), "y")(), inner.output(1)), inner)
+    val outer =
+      Project(Seq(Alias(Add(inner.output.head, Literal(1)), "y")(), inner.output(1)), inner)
     val scan = ScanBelow.unapply(outer).get
     val outputs = outer.output.map(a => a.name -> ExpressionWriter.sqlOf(scan.atScan(a)))
     assertEquals(outputs, Seq("y" -> "((v * 2) + 1)", "k" -> "k"))

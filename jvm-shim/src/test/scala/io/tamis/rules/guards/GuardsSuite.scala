@@ -7,7 +7,7 @@ class GuardsSuite extends PlanSuite with SharedTables {
   private val RequireFilter = "spark.tamis.requireFilter"
   private val AssertPruned = "spark.tamis.assertPruned"
 
-  private def plan(sql: String): Unit = { spark.sql(sql).queryExecution.sparkPlan; () }
+  private def plan(sql: String): Unit = { spark.sql(sql).queryExecution.executedPlan; () }
 
   /** The message of the refusal. */
   private def refused(sql: String)(conf: (String, String)*): String =
@@ -29,6 +29,14 @@ class GuardsSuite extends PlanSuite with SharedTables {
     passes("SELECT k FROM u")(RequireFilter -> "guarded")
     answer(keeping(0, 1, 2))
     passes("SELECT k FROM guarded WHERE k > 1")(RequireFilter -> "guarded")
+  }
+
+  test("scans in subqueries and on both sides of a join are guarded") {
+    Seq(
+      "SELECT k FROM u WHERE k > (SELECT max(k) FROM guarded)",
+      "SELECT u.k FROM u JOIN guarded g ON u.k = g.k",
+      "SELECT k FROM u UNION ALL SELECT k FROM guarded"
+    ).foreach(sql => refused(sql)(RequireFilter -> "guarded"))
   }
 
   test("a goal that leaves out files is enough") {

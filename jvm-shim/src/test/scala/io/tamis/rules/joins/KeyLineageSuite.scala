@@ -157,7 +157,8 @@ class KeyLineageSuite extends PlanSuite {
   }
 
   test("the key of a UNION ALL comes from every branch") {
-    val union = "SELECT k FROM t UNION ALL SELECT CAST(v AS BIGINT) FROM u UNION ALL SELECT k FROM p"
+    val union =
+      "SELECT k FROM t UNION ALL SELECT CAST(v AS BIGINT) FROM u UNION ALL SELECT k FROM p"
     check(s"SELECT k AS key FROM ($union)", "t.k", "u.CAST(v AS BIGINT)", "p.k")
   }
 
