@@ -1,7 +1,8 @@
 """Elementary functions of doubles: sqrt, ln, exp, power and others, most of them monotone.
 
-Only sqrt is correctly rounded. The others are within one unit in the last place of the true value,
-in Java as in numpy, but both need not agree. So each edge is widened by four units.
+Only sqrt is correctly rounded. The others are within one unit in the last place of the true value
+in Java (sinh and tanh: two and a half), and within about one in numpy, but both need not agree. So
+each edge is widened by four units.
 """
 
 from __future__ import annotations
