@@ -81,9 +81,13 @@ def test_predicate_may_raise_only_where_bounds_allow(predicate: Expr, raises: li
     assert can_raise(predicate) or not any(raises)
 
 
-def test_like_pattern_with_an_escape_may_raise() -> None:
-    pattern = Literal("a\\b%", STRING)
-    assert can_raise(Call("Like", (s, pattern), (("escapeChar", "\\"),), BOOLEAN))
+@pytest.mark.parametrize(
+    ("escape", "may"), [("\\", [True, False]), ("#", [False, True]), (None, [True, False])]
+)
+def test_like_pattern_with_an_escape_may_raise(escape: str | None, may: list[bool]) -> None:
+    options = () if escape is None else (("escapeChar", escape),)
+    patterns = [Literal(text, STRING) for text in ("a\\b%", "a#b%")]
+    assert [can_raise(Call("Like", (s, each), options, BOOLEAN)) for each in patterns] == may
 
 
 def test_double_functions_return_nan_and_do_not_raise() -> None:

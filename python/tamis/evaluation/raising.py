@@ -137,7 +137,8 @@ def _can_raise_itself(expr: Expr) -> bool:
         case Opaque():
             return True
         case Call(name="Like", arguments=(_, Literal(value=str() as pattern), *_)):
-            return "\\" in pattern  # an escape in front of an ordinary character is an error
+            # An escape in front of an ordinary character is an error.
+            return str(expr.option("escapeChar") or "\\") in pattern
         case Call(name=name):
             return name not in TOTAL and expr.option("evalMode") not in _QUIET
         case _:
