@@ -11,7 +11,7 @@ import pytest
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.evaluation.functions.conditional import hull
 from tamis.evaluation.functions.strings.concatenation import _pair
-from tamis.evaluation.interpreter import value
+from tamis.evaluation.interpreter import truth, value
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal
 from tamis.expr.types import BOOLEAN, LONG, STRING, DataType
 from tests.evaluation.given import Given, between, texts
@@ -181,3 +181,16 @@ def test_if_of_another_number_of_arguments_is_unknown(count: int) -> None:
     arguments = (condition, n(1), n(2), n(3), n(4))[:count]
     assert chosen("If", condition, n(1), n(2)) == ([1], [1])
     assert chosen("If", *arguments) == (None, None)
+
+
+@pytest.mark.parametrize("pattern", ["\ufffd_", "\ufffd%", "\ufffda", "\ufffd\ufffd_"])
+@pytest.mark.parametrize("subject", ["s", "upper(s)"])
+def test_like_matches_bytes_that_are_not_utf8_as_replacement_characters(
+    pattern: str, subject: str
+) -> None:
+    text: Expr = Column(("s",), STRING)
+    text = Call("Upper", (text,), (), STRING) if subject == "upper(s)" else text
+    for escape, written in (("\\", pattern), ("\ufffd", pattern.replace("\ufffd", "\ufffd\ufffd"))):
+        like = Call("Like", (text, Literal(written, STRING)), (("escapeChar", escape),), BOOLEAN)
+        truths = truth(like, Given(between(STRING, b"\xff\xffa", b"\xff\xffa")))
+        assert truths.can_be_true.all()

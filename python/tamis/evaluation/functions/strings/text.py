@@ -23,6 +23,8 @@ __all__ = ["literal_prefix", "of_points", "point_rows", "same_length", "successo
 
 #: At most this many points of a block are computed one by one.
 _MOST_POINTS = 20_000
+#: Java decodes bytes that are not UTF-8 as this character.
+_REPLACEMENT = "\ufffd"
 
 
 def text_result(
@@ -96,21 +98,26 @@ def successor(prefix: bytes) -> bytes | None:
 def literal_prefix(pattern: str, escape: str) -> tuple[str, bool] | None:
     """Return the literal prefix of a LIKE pattern, and whether a wildcard follows it.
 
+    U+FFFD counts as a wildcard: Spark decodes a string to match it, so bytes that are not UTF-8
+    match U+FFFD too.
+
     Returns None if the pattern has an invalid escape.
 
-    >>> literal_prefix("a!_b%c", "!"), literal_prefix("a!b", "!")
-    (('a_b', True), None)
+    >>> literal_prefix("a!_b%c", "!"), literal_prefix("a!b", "!"), literal_prefix("a\ufffdb", "!")
+    (('a_b', True), None, ('a', True))
     """
-    literal, position, prefix = [], 0, None
+    literal: list[str] = []
+    position, prefix = 0, None
     while position < len(pattern):
         character = pattern[position]
+        is_wildcard = character in "_%"
         if character == escape:
             following = pattern[position + 1 : position + 2]
             if following not in ("_", "%", escape) or not following:
                 return None
-            literal.append(following)
+            character, is_wildcard = following, False
             position += 1
-        elif character in "_%":
+        if is_wildcard or character == _REPLACEMENT:
             prefix = "".join(literal) if prefix is None else prefix
         else:
             literal.append(character)
