@@ -15,7 +15,18 @@ from hypothesis import strategies as st
 from tamis import PartitionField, evaluate
 from tamis.evaluation.domain.buckets import hashed
 from tamis.evaluation.domain.storage import edge_of
-from tamis.expr.nodes import And, Column, Expr, IsNull, Not
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+)
 from tamis.expr.types import (
     BINARY,
     BOOLEAN,
@@ -69,6 +80,18 @@ def test_uuid_text_hashes_as_string_and_as_uuid() -> None:
     assert hashes_of_texts is not None
     assert hashes_of_texts.ordinals.tolist() == [0, 1, 1]
     assert hashes_of_texts.hashes.astype(np.int32).tolist()[2] == 1_488_055_340
+
+
+def test_bytes_of_the_text_of_a_uuid_may_be_in_any_bucket() -> None:
+    """The source may be a UUID, which hashes as sixteen bytes and not as its text."""
+    as_binary = Call("Cast", (Column(("u",), STRING),), (), BINARY)
+    files = pa.table({"partition.p": pa.array(range(16), pa.int32())})
+    spec = [PartitionField("u", "bucket[16]", "p")]
+    for predicate in (
+        Compare(Comparison.EQUAL, as_binary, Literal(UUID.encode(), BINARY)),
+        In(as_binary, (UUID.encode(),)),
+    ):
+        assert evaluate(predicate, files, spec).to_pylist() == ["some"] * 16
 
 
 @pytest.mark.parametrize("data_type", [DOUBLE, BOOLEAN])

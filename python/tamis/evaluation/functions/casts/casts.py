@@ -40,8 +40,10 @@ def cast(call: Call, statistics: Statistics) -> Bounds | None:
     mode = call.option("evalMode")
     conversion = Conversion(call.type, mode if isinstance(mode, str) else None, zone_of(call))
     if source.type == STRING:
-        if call.type == BINARY:  # the same bytes, which sort the same way
-            return replace(source, type=BINARY)
+        if call.type == BINARY:
+            # The same bytes, which sort the same way. The buckets may be those of UUIDs, which
+            # hash as other bytes than their text.
+            return replace(source, type=BINARY, buckets=())
         return text_to_value(source, conversion)
     x = interval(source)
     if x is None:
