@@ -9,6 +9,8 @@ import struct
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
+import numpy as np
+
 from tamis.expr.types import DataType
 
 DAY = 86_400_000_000
@@ -120,6 +122,8 @@ def _to_text(value: Any, source: DataType) -> str:
         return str(moment).rstrip("0") if moment.microsecond else str(moment)
     if isinstance(value, Decimal):
         return f"{value.quantize(Decimal(1).scaleb(-(source.scale or 0))):f}"
+    if source.name == "float":
+        return str(np.float32(value))  # the digits that distinguish floats, not doubles
     return str(value)
 
 

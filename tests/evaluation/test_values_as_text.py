@@ -53,7 +53,11 @@ def test_text_of_numbers_of_equal_length_has_bounds(data_type: DataType) -> None
         (DOUBLE, -0.75, b"-0.75"),
         (DOUBLE, 9_999_999.0, b"9999999.0"),
         (DOUBLE, 9_999_999.5, b"9999999.5"),
+        (DOUBLE, 1_048_576.25, b"1048576.25"),
         (FLOAT, 0.25, b"0.25"),
+        (FLOAT, 1_048_575.25, b"1048575.25"),
+        (FLOAT, 1_048_576.25, None),  # Java writes 1048576.2
+        (FLOAT, 1_048_576.5, b"1048576.5"),
         *(
             (data_type, value, None)
             for data_type in (DOUBLE, FLOAT)

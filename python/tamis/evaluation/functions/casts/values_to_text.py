@@ -18,7 +18,7 @@ from tamis.evaluation.domain.bounds import NO, Bounds, Flags
 from tamis.evaluation.domain.interval import Interval, Numbers, decimal_edge
 from tamis.evaluation.functions.strings.byte_rows import joined
 from tamis.evaluation.functions.strings.text import text_result
-from tamis.expr.types import STRING, DataType
+from tamis.expr.types import FLOAT, STRING, DataType
 
 __all__ = ["number_text"]
 
@@ -26,6 +26,8 @@ __all__ = ["number_text"]
 _PLAIN_SCALE = 6
 #: Doubles from here on are written with an exponent.
 _PLAIN_DOUBLE = 1e7
+#: Floats from here on, up to _PLAIN_DOUBLE, are written with a single digit after the point.
+_ONE_DIGIT_FLOAT = 2.0**20
 _QUARTERS = pa.array([b".0", b".25", b".5", b".75"], pa.large_binary())
 
 
@@ -81,14 +83,18 @@ def _of_boolean(
 def _of_floating(
     lower: Numbers, upper: Numbers, data_type: DataType
 ) -> tuple[pa.Array, pa.Array, Flags]:
-    """Known for a single value that is a multiple of 1/4.
+    """Known for a single value that is a multiple of 1/4, or of 1/2 for floats from 2 ** 20 on.
 
-    The number of digits of other values depends on the Java version. Zero is not known: it may be
-    -0.0.
+    Java writes only as many digits as distinguish a value from its neighbors. Neighbors of such a
+    float are at least 1/8 away, so 1048576.25 is written as 1048576.2. For smaller ones, and for
+    doubles, both digits are needed: the nearest text of one digit is 0.05 away, and the middle
+    between two neighbors at most 1/32. The number of digits of other values depends on the Java
+    version. Zero is not known: it may be -0.0.
     """
     size = np.abs(lower)
     size = np.where(size < _PLAIN_DOUBLE, size, 0.1)  # 0.1 is not a multiple of 1/4
-    plain = (size * 4 == np.trunc(size * 4)) & (lower != 0)
+    parts = np.where((data_type == FLOAT) & (size >= _ONE_DIGIT_FLOAT), 2, 4)
+    plain = (size * parts == np.trunc(size * parts)) & (lower != 0)
     quarters = np.where(plain & (lower == upper), size * 4, 0).astype(np.int64)
     sign = pa.array([b"", b"-"], pa.large_binary()).take(pa.array((lower < 0).astype(np.int64)))
     text = joined(sign, _digits(quarters // 4), _QUARTERS.take(pa.array(quarters % 4)))
