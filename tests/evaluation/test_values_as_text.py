@@ -147,6 +147,17 @@ def test_text_is_parsed_with_the_format(
         assert not claim.says_anything[2]
 
 
+@pytest.mark.parametrize("name", ["GetTimestamp", "UnixTimestamp"])
+def test_text_is_parsed_from_1900_to_2036_where_clocks_change(name: str) -> None:
+    """Elsewhere java.util.TimeZone (timeParserPolicy LEGACY) differs from java.time in some zones."""
+    days = ("1900-01-01", "1900-01-02", "2036-12-30", "2036-12-31", "2050-07-01")
+    table = table_over((s,), [((day,),) for day in days])
+    for zone, is_known in (("Africa/Windhoek", False), ("+02:00", True)):
+        result = LONG if "Unix" in name else TIMESTAMP
+        claim = claim_over(call(name, result, s, "yyyy-MM-dd", timeZoneId=zone), table)
+        assert list(claim.says_anything) == [is_known, True, True, is_known, is_known]
+
+
 @pytest.mark.parametrize("data_type", [TIMESTAMP, TIMESTAMP_NTZ], ids=str)
 def test_seconds_preserve_their_fraction(data_type: DataType) -> None:
     column = Column(("c",), data_type)

@@ -17,8 +17,24 @@ from hypothesis import strategies as st
 
 import tamis
 from tamis.evaluation.functions.temporal.zones import DAY, HOUR, SECOND, Zone, zone, zone_of
-from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal
-from tamis.expr.types import DATE, INTEGER, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from tamis.expr.nodes import (
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    Literal,
+    Value,
+)
+from tamis.expr.types import (
+    DATE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+)
 
 MINUTE = 60 * SECOND
 ts, ntz = Column(("c",), TIMESTAMP), Column(("c",), TIMESTAMP_NTZ)
@@ -135,7 +151,9 @@ def test_bounds_are_exact_where_no_clock_changes(name: str) -> None:
 
 
 def verdict(predicate: Expr, lower: int, upper: int, column: Column = ts) -> str:
-    arrow = pa.timestamp("us", "UTC") if column.type == TIMESTAMP else pa.timestamp("us")
+    arrow = {TIMESTAMP: pa.timestamp("us", "UTC"), TIMESTAMP_NTZ: pa.timestamp("us")}.get(
+        column.type, pa.int64()
+    )
     files = pa.table(
         {
             "min.c": pa.array([lower], arrow),
@@ -151,7 +169,7 @@ def call(name: str, data_type: DataType, *arguments: Expr, zone: str) -> Call:
     return Call(name, arguments, (("timeZoneId", zone), ("evalMode", "LEGACY")), data_type)
 
 
-def is_(left: Call, value: int) -> Expr:
+def is_(left: Call, value: Value) -> Expr:
     return Compare(Comparison.EQUAL, left, Literal(value, left.type))
 
 
@@ -219,6 +237,24 @@ def test_local_mean_time_comes_from_the_table_only() -> None:
     noon = micros("1850-06-01 12:00:00")
     assert verdict(is_(hour, 7), noon, noon) == "all"  # 07:03:58
     assert verdict(is_(call("Hour", INTEGER, ts, zone=name), 7), noon, noon) == "some"
+
+
+def test_text_is_known_from_1900_to_2036_where_clocks_change() -> None:
+    """Elsewhere java.util.TimeZone (timeParserPolicy LEGACY) differs from java.time in some zones."""
+    pattern = Literal("yyyy-MM-dd HH", STRING)
+    early, late = micros("2036-06-01 12:00:00"), micros("2050-06-01 12:00:00")
+    first = micros("1899-12-31 23:00:00")
+    seconds = Column(("c",), LONG)
+    for region, later in (("Africa/Windhoek", "some"), ("+02:00", "none")):
+        for name, column, unit in (("DateFormatClass", ts, 1), ("FromUnixTime", seconds, SECOND)):
+            text = call(name, STRING, column, pattern, zone=region)
+            at = [each // unit for each in (early, late, first)]
+            assert verdict(is_(text, "2036-06-01 14"), at[0], at[0], column) == "all"
+            assert verdict(is_(text, "2036-06-01 13"), at[0], at[0], column) == "none"
+            assert verdict(is_(text, "2050-06-01 13"), at[1], at[1], column) == later
+            assert verdict(is_(text, "1899-12-31 23"), at[2], at[2], column) == later
+    local = call("DateFormatClass", STRING, ntz, pattern, zone="Africa/Windhoek")
+    assert verdict(is_(local, "2050-06-01 12"), late, late, ntz) == "all"
 
 
 def test_timestamp_ntz_ignores_the_zone() -> None:

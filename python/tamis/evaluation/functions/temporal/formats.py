@@ -2,7 +2,8 @@
 
 These are year, month, day, hour, minute and second, or the first few of them, each in full width
 and in this order. Only the years 1900 to 9999 are known: later years have more digits, and for
-old dates the calendars of Spark's two parsers (`spark.sql.legacy.timeParserPolicy`) differ.
+old dates the calendars of Spark's two parsers (`spark.sql.legacy.timeParserPolicy`) differ. Where
+clocks change, date_format and from_unixtime are known up to 2036 (evaluate.zones, Zone.legacy).
 """
 
 from __future__ import annotations
@@ -80,8 +81,15 @@ def _written(moment: Numbers, inside: Flags, tokens: list[str], end: str = "") -
     return pc.if_else(pa.array(mask), joined, pa.scalar(None, joined.type))
 
 
-def _formatted(x: Interval, low: Numbers, high: Numbers, tokens: list[str]) -> Bounds:
-    inside = np.atleast_1d((low >= _FIRST) & (high <= _LAST) & x.can_be_value)
+def _formatted(
+    x: Interval,
+    low: Numbers,
+    high: Numbers,
+    tokens: list[str],
+    within: tuple[int, int] = (_FIRST, _LAST),
+) -> Bounds:
+    first, last = max(within[0], _FIRST), min(within[1], _LAST)
+    inside = np.atleast_1d((low >= first) & (high <= last) & x.can_be_value)
     low, high = (np.broadcast_to(each, inside.shape) for each in (low, high))
     return text_result(STRING, _written(low, inside, tokens), _written(high, inside, tokens), x)
 
@@ -104,8 +112,12 @@ def date_format(call: Call, statistics: Statistics) -> Bounds | None:
             return None
     if x is None or tokens is None:
         return None
-    moments = _local(x, zone_of(call))
-    return None if moments is None else _formatted(x, *moments, tokens)
+    clock = zone_of(call)
+    moments = _local(x, clock)
+    if moments is None:
+        return None
+    within = clock.legacy if x.type == TIMESTAMP else (_FIRST, _LAST)
+    return _formatted(x, *moments, tokens, within)
 
 
 def from_unix_time(call: Call, statistics: Statistics) -> Bounds | None:
@@ -124,9 +136,10 @@ def from_unix_time(call: Call, statistics: Statistics) -> Bounds | None:
     )
     low = np.where(low_exact, low, _FIRST - 1)
     high = np.where(high_exact, high, _LAST + 1)
-    low, high = zone_of(call).local(low, high)
+    clock = zone_of(call)
+    low, high = clock.local(low, high)
     inside = low_exact & high_exact
-    return _formatted(x, np.where(inside, low, _FIRST - 1), high, tokens)
+    return _formatted(x, np.where(inside, low, _FIRST - 1), high, tokens, clock.legacy)
 
 
 _DATE_TOKENS: Final = ["yyyy", "-", "MM", "-", "dd"]

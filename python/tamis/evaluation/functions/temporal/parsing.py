@@ -2,7 +2,8 @@
 
 The result is known where all strings of a file are the same string and it matches the format. The
 format consists of full-width fields in any order and includes a year. For years from 1900 on, all
-of Spark's parsers (`spark.sql.legacy.timeParserPolicy`) then read the same moment.
+of Spark's parsers (`spark.sql.legacy.timeParserPolicy`) then read the same moment; where clocks
+change, only up to 2036 (evaluate.zones, Zone.legacy).
 
 Where a file may hold different strings, nothing is known: "2024-01-1x" lies between "2024-01-15"
 and "2024-01-20", and it raises.
@@ -57,7 +58,11 @@ def _moments(call: Call, statistics: Statistics) -> Interval | None:
     local, valid = parsed_moments(rows, lengths_of(x.lower), pattern)
     known = valid & one_text(x.lower, x.upper) & (local >= _FIRST)
     is_clock = call.type == TIMESTAMP_NTZ
-    low, high = (local, local) if is_clock else zone_of(call).utc(local, local)
+    clock = zone_of(call)
+    if not is_clock:
+        first, last = clock.legacy
+        known = known & (local >= first) & (local <= last)
+    low, high = (local, local) if is_clock else clock.utc(local, local)
     of_type = TIMESTAMP_NTZ if is_clock else TIMESTAMP
     return Interval(of_type, low, high, known, x.can_be_null, NO, x.can_be_value)
 

@@ -42,6 +42,8 @@ DAY: Final = 24 * HOUR
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _FIRST: Final = 0
 _LAST: Final = (datetime.date(2100, 1, 1) - datetime.date(1970, 1, 1)).days * DAY
+#: From 1900 to 2036, less a day at either end: local times differ from UTC by less than a day.
+_LEGACY: Final = (-25_566 * DAY, 24_471 * DAY - 1)  # 1900-01-02 and 2036-12-30 23:59:59.999999
 _FIXED: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d\d):(\d\d)(?::(\d\d))?")
 _UTC: Final = frozenset(("UTC", "Z", "GMT", "UT", "Etc/UTC", "Etc/GMT", "Zulu", "Etc/Zulu"))
 _ANY: Final = 18 * HOUR
@@ -67,6 +69,16 @@ class Zone:
     @property
     def is_fixed(self) -> bool:
         return len(self.moments) == 0 and self.early[0] == self.early[1]
+
+    @property
+    def legacy(self) -> tuple[int, int]:
+        """The first and last local time at which java.util.TimeZone has the same offsets.
+
+        Spark's formats use java.util.TimeZone if timeParserPolicy is LEGACY. From 2037 on it has
+        other offsets in five zones: it sets the clocks in Windhoek, for example, where java.time
+        does not. Before 1900 UTC it has no local mean time, which 16 zones still used.
+        """
+        return (_LEAST, _GREATEST) if self.is_fixed else _LEGACY
 
     def local(self, lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
         """Return bounds of the local times of the moments from lower to upper; clipped to 64 bits.
