@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import tamis
 from tamis.evaluation.functions.temporal.zones import DAY, HOUR, SECOND, Zone, zone, zone_of
 from tamis.expr.nodes import (
+    CalendarInterval,
     Call,
     Column,
     Compare,
@@ -27,6 +28,7 @@ from tamis.expr.nodes import (
     Value,
 )
 from tamis.expr.types import (
+    CALENDAR_INTERVAL,
     DATE,
     INTEGER,
     LONG,
@@ -237,6 +239,16 @@ def test_local_mean_time_comes_from_the_table_only() -> None:
     noon = micros("1850-06-01 12:00:00")
     assert verdict(is_(hour, 7), noon, noon) == "all"  # 07:03:58
     assert verdict(is_(call("Hour", INTEGER, ts, zone=name), 7), noon, noon) == "some"
+
+
+def test_days_are_added_after_a_gap_that_the_months_lead_to() -> None:
+    """2018-05-04 23:45 was skipped, and becomes 2018-05-05 00:15 before the day is added."""
+    zone = "Asia/Pyongyang"
+    both = Literal(CalendarInterval(1, 1, 0), CALENDAR_INTERVAL)
+    moved = call("TimestampAddInterval", TIMESTAMP, ts, both, zone=zone)
+    before = micros("2018-04-04 15:15:00")  # 23:45 in Pyongyang
+    assert verdict(is_(moved, micros("2018-05-05 15:15:00")), before, before) != "none"
+    assert verdict(is_(moved, micros("2018-05-06 15:15:00")), before, before) == "none"
 
 
 def test_text_is_known_from_1900_to_2036_where_clocks_change() -> None:

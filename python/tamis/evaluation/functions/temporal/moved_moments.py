@@ -4,7 +4,7 @@ Spark shifts the local date by months, then by days, and keeps the time of day. 
 moment by microseconds. Shifting by months is monotone in days but not in the time of day: 01-30
 23:00 and 01-31 01:00 both go to 02-28. So a time that is shifted by months lies between the start
 of the day to which the lower edge is shifted and the end of the day to which the upper edge is
-shifted.
+shifted, or after it where the clock skips the end of that day and days follow.
 """
 
 from __future__ import annotations
@@ -116,6 +116,10 @@ def _moved(x: Interval, call: Call, step: _Step) -> Bounds | None:
             by = np.array([step.months])
             low = dates.moved_by_months(low // DAY, by) * DAY
             high = dates.moved_by_months(high // DAY, by) * DAY + DAY - 1
+            if step.days and x.type == TIMESTAMP:
+                # If the clock skips the time to which the months lead, Spark adds the days to the
+                # time after the gap, which may be on the next day.
+                low, high = zone_of(call).local(*zone_of(call).utc(low, high))
         low, high = (_shifted(each, step.days * DAY) for each in (low, high))
         if x.type == TIMESTAMP:
             low, high = zone_of(call).utc(low, high)
