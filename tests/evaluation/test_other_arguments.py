@@ -131,4 +131,8 @@ def test_mismatched_types_give_no_bounds(function: str) -> None:
         assert isinstance(call, Call)
         for misfit in _misfits(call):
             claim = claim_of("", misfit.type.name, misfit, KNOWN, 2)
-            assert claim is None or not any(claim.says_anything), to_sql(misfit)
+            assert claim is None or not any(claim.says_anything), (
+                f"{to_sql(misfit)} of type {misfit.type} has bounds, but Catalyst never creates it. "
+                f"Return None from the rule of {function} for this type. If Catalyst does create "
+                "it, add the type to ALSO."
+            )
