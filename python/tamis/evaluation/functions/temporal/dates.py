@@ -165,8 +165,10 @@ def next_day(call: Call, statistics: Statistics) -> Bounds | None:
     It is one to seven days later, and monotone in the day.
     """
     x = _date(call, statistics)
+    if x is None or call.type != DATE:
+        return None
     match call.arguments:
-        case (_, Literal(value=str(name))) if name.upper() in _WEEKDAYS and x is not None:
+        case (_, Literal(value=str(name))) if name.upper() in _WEEKDAYS:
             wanted = _WEEKDAYS.index(name.upper())
             edges = [each + 7 - (each + 3 - wanted) % 7 for each in (x.lower, x.upper)]
             inside = (x.lower > _LEAST + _MARGIN) & (x.upper < _GREATEST - _MARGIN)
