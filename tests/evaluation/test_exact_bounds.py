@@ -224,6 +224,7 @@ EXACT: tuple[Call, ...] = (
     *(call("IsNaN", BOOLEAN, c) for c in (f, d)),
     # Doubles.
     call("Signum", DOUBLE, d),
+    *(call("WidthBucket", LONG, d, *edges, Literal(5, LONG)) for edges in ((-1.0, 2.0), (2.0, -1.0), (0.5, 100.0))),
     # Strings with a common prefix.
     *(call("Substring", STRING, s, 1, k) for k in (0, 1, 2, 5)),
     *(call("Substring", STRING, s, 0, k) for k in (1, 3)),

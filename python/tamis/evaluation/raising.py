@@ -97,6 +97,7 @@ TOTAL: Final = frozenset(
         "Rint",
         "ToDegrees",
         "ToRadians",
+        "WidthBucket",
     }
 )
 

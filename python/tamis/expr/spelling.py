@@ -98,6 +98,7 @@ NAMES: Final = {
     "Upper": "upper",
     "WeekDay": "weekday",
     "WeekOfYear": "weekofyear",
+    "WidthBucket": "width_bucket",
     "Year": "year",
 }
 

@@ -17,6 +17,7 @@ from tamis.evaluation.functions.arithmetic import (
     rounding,
     signs,
     sums,
+    width_bucket,
 )
 from tamis.evaluation.functions.casts import casts
 from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
@@ -54,6 +55,7 @@ FAMILIES: Final = (
     rounding,
     elementary,
     factorial,
+    width_bucket,
     patterns,
     string_parts,
     concatenation,
