@@ -270,9 +270,11 @@ class TestWriters:
     """
 
     @staticmethod
-    def written_by(created_by: bytes, values: pa.Array, spark_type: str) -> Any:
+    def written_by(
+        created_by: bytes, values: pa.Array, spark_type: str, store_schema: bool = False
+    ) -> Any:
         sink = io.BytesIO()
-        pq.write_table(pa.table({"c": values}), sink, store_schema=False)
+        pq.write_table(pa.table({"c": values}), sink, store_schema=store_schema)
         content = sink.getvalue()
         ours = pq.read_metadata(sink).created_by.encode()
         assert content.count(ours) == 1
@@ -291,6 +293,9 @@ class TestWriters:
             (b"impala version 3.4", False),
             (b"somebody", False),
             (b"DuckDB version v1.1.0 (build x)", True),
+            (b"parquet-go version 18.0.0", True),
+            (b"parquet-go version latest", False),
+            (b"parquet-go", False),
         ],
     )
     def test_trust_in_text_bounds_depends_on_the_writer(
@@ -308,6 +313,81 @@ class TestWriters:
         values = pa.array([1, 2], pa.int64())
         triple = self.written_by(b"fastparquet-python version 2026.9", values, "long")
         assert triple == (None, None, 0)
+
+    @pytest.mark.parametrize(
+        ("values", "spark_type"),
+        [
+            # Polars combines the bounds of pages: -10 … 10 and 5 … 20 become 5 … 20
+            (pa.array(decimals("5", "20"), pa.decimal128(24, 0)), "decimal(24,0)"),
+            # and 1 … 3000000000 and 2 … 5 become 1 … 5
+            (pa.array([1, 5], pa.uint32()), "long"),
+            # a NULL counts as false, so that false is no bound that a row attains
+            (pa.array([True, False]), "boolean"),
+        ],
+    )
+    def test_bounds_that_polars_combines_are_not_trusted(
+        self, values: pa.Array, spark_type: str
+    ) -> None:
+        assert self.written_by(b"Polars", values, spark_type) == (None, None, 0)
+
+    @pytest.mark.parametrize(
+        ("values", "spark_type", "expected"),
+        [
+            (pa.array([1, 5], pa.int64()), "long", (1, 5, 0)),
+            (pa.array([1, 5], pa.uint16()), "integer", (1, 5, 0)),
+            (pa.array([1.5]), "double", (1.5, 1.5, 0)),
+            (pa.array(["a"]), "string", (b"a", b"a", 0)),
+        ],
+    )
+    def test_other_bounds_of_polars_are_trusted(
+        self, values: pa.Array, spark_type: str, expected: Any
+    ) -> None:
+        assert self.written_by(b"Polars", values, spark_type) == expected
+
+    def test_floats_of_old_parquet_cpp_are_not_trusted(self) -> None:
+        # A NaN among the values hid the value after it.
+        triple = self.written_by(b"parquet-cpp version 1.5.1-SNAPSH", pa.array([1.5]), "double")
+        assert triple == (None, None, 0)
+
+    @pytest.mark.parametrize("created_by", [b"parquet-go", b"parquet-go version latest"])
+    def test_null_counts_of_some_go_libraries_are_not_trusted(self, created_by: bytes) -> None:
+        triple = self.written_by(created_by, pa.array([1, 2], pa.int64()), "long")
+        assert triple == (1, 2, None)
+
+    @pytest.mark.parametrize(
+        ("version", "dictionary", "store_schema", "is_known"),
+        [
+            (b"9.0.0", True, True, False),
+            (b"9.0.0", False, True, True),
+            (b"9.0.0", False, False, False),
+            (b"12.0.0", True, True, True),
+            (b"12.0.0", False, False, True),
+        ],
+    )
+    def test_dictionaries_of_old_arrow_are_unknown(
+        self, version: bytes, dictionary: bool, store_schema: bool, is_known: bool
+    ) -> None:
+        # The statistics were those of the first batch, and before version 6 had no NULL.
+        values = pa.array(["a", "b"])
+        if dictionary:
+            values = values.dictionary_encode()
+        writer = b"parquet-cpp-arrow version " + version
+        triple = self.written_by(writer, values, "string", store_schema)
+        assert triple == ((b"a", b"b", 0) if is_known else UNKNOWN)
+
+    def test_sign_extended_bytes_are_out_of_range(self) -> None:
+        # Spark reads the bits of such a UINT_8 as -56, not as 200.
+        sink = io.BytesIO()
+        pq.write_table(pa.table({"c": pa.array([200], pa.uint8())}), sink, store_schema=False)
+        content = sink.getvalue()
+        raw = (200).to_bytes(4, "little")
+        footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+        extended = content[:footer] + content[footer:].replace(
+            raw, (-56).to_bytes(4, "little", signed=True)
+        )
+        metadata = pq.read_metadata(pa.BufferReader(extended))
+        reader = FooterReader([Leaf(("c",), "short")], True)
+        assert reader.read(metadata).columns[0] == (None, None, 0)
 
     def test_decimals_in_bytes_are_not_trusted(self) -> None:
         values = pa.array(decimals("1.20"), pa.decimal128(9, 2))

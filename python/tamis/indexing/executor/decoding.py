@@ -5,7 +5,7 @@ of the column: an int for integers, booleans, dates, times and unscaled decimals
 bytes. It returns None if the statistic does not bound what Spark reads. A pair of file type and
 table type has a decoder only if Spark reads the same value that the statistic describes.
 
-This module also runs on executors, so it imports only `leaves` from this package.
+This module also runs on executors, so it imports only `columns_schema` from this package.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 
 from tamis.indexing.executor.columns_schema import Leaf
@@ -92,7 +93,9 @@ def _integer(wanted: str, column: Any) -> Decoder | None:
     # Spark widens values. If the column is narrower than the type in the file, it truncates bits.
     if high >= 1 << (_INTEGERS[wanted] - 1):
         return None
-    mask = (1 << bits) - 1
+    # The mask of the whole physical type: some writers extend the sign of UINT_8 and UINT_16, and
+    # Spark reads the bits as they are. Then the value is out of range rather than wrong.
+    mask = (1 << (32 if column.physical_type == "INT32" else 64)) - 1
 
     def decode(raw: Any) -> int | None:
         value = int(raw) if signed else int(raw) & mask
@@ -210,16 +213,92 @@ def _text_length(raw: bytes) -> int:
 
 # --- the writer --------------------------------------------------------------------------------
 
+
+class Family(StrEnum):
+    """A family of columns whose bounds some writers get wrong."""
+
+    BYTES = "bytes"  # strings and binary
+    DECIMAL_FIXED = "decimal in bytes of fixed length"
+    DECIMAL_VARIABLE = "decimal in bytes of variable length"
+    DECIMAL_INTEGER = "decimal in an integer"
+    UNSIGNED = "unsigned integer of 32 bits"
+    FLOATING = "floating"
+    BOOLEAN = "boolean"
+    OTHER = "other"
+
+
+_DECIMALS = {
+    "BYTE_ARRAY": Family.DECIMAL_VARIABLE,
+    "FIXED_LEN_BYTE_ARRAY": Family.DECIMAL_FIXED,
+    "INT32": Family.DECIMAL_INTEGER,
+    "INT64": Family.DECIMAL_INTEGER,
+}
+_FAMILIES = {
+    "BYTE_ARRAY": Family.BYTES,
+    "FIXED_LEN_BYTE_ARRAY": Family.BYTES,
+    "FLOAT": Family.FLOATING,
+    "DOUBLE": Family.FLOATING,
+    "BOOLEAN": Family.BOOLEAN,
+}
+
+
+def family_of(column: Any) -> Family:
+    """Return the family of a column.
+
+    Args:
+        column: The pyarrow `ColumnSchema` of the leaf in the file.
+    """
+    physical, logical = column.physical_type, column.logical_type
+    if logical.type == "DECIMAL":
+        return _DECIMALS.get(physical, Family.OTHER)
+    if physical == "INT32" and logical.type == "INT":
+        annotation = json.loads(logical.to_json())
+        # the bits of narrower ones are not negative, so both orders agree
+        is_wide = annotation["bitWidth"] == 32 and not annotation["isSigned"]
+        return Family.UNSIGNED if is_wide else Family.OTHER
+    return _FAMILIES.get(physical, Family.OTHER)
+
+
+def misstated(created_by: str | None) -> frozenset[Family]:
+    """Return the families for which the bounds of this writer may not be those of the values.
+
+    - Polars, and Arrow2 before it, combine the bounds of pages in the order of the stored bytes:
+      decimals as unsigned bytes, unsigned integers as signed ones. Pages [-10, 10] and [5, 20] give
+      5 and 20. For booleans, a NULL counts as false.
+    - Decimals in bytes of variable length: parquet-rs compares them as text.
+    - parquet-cpp, before it was a part of Arrow 2, takes a NaN among the values for smaller and for
+      larger than the value after it.
+    - hyparquet writes the bounds of decimals with another scale.
+
+    >>> sorted(misstated("parquet-mr version 1.13.1 (build db4183)"))
+    []
+    >>> Family.UNSIGNED in misstated("Polars"), Family.BYTES in misstated("Polars")
+    (True, False)
+    """
+    writer = created_by or ""
+    wrong: set[Family] = set()
+    if not orders_bytes(created_by):
+        wrong |= {Family.BYTES, Family.DECIMAL_FIXED, Family.DECIMAL_VARIABLE}
+    if not writer.startswith(("parquet-mr", "parquet-cpp-arrow")):
+        wrong.add(Family.DECIMAL_VARIABLE)
+    if writer.startswith(("Polars", "Arrow2")):
+        wrong |= {Family.DECIMAL_FIXED, Family.UNSIGNED, Family.BOOLEAN}
+    if writer.startswith("parquet-cpp version"):
+        wrong.add(Family.FLOATING)
+    if writer.startswith("hyparquet"):
+        wrong.add(Family.DECIMAL_INTEGER)
+    return frozenset(wrong)
+
+
 _VERSION = re.compile(r"parquet-mr(?:-\S+)? version (\d+)\.(\d+)")
+_GO_VERSION = re.compile(r"github\.com/parquet-go/parquet-go version v?(\d+)\.(\d+)")
+_ARROW_GO = re.compile(r"parquet-go version v?\d")
 _TRUSTED = (
     "parquet-cpp-arrow",
     "parquet-rs",
     "DuckDB",
     "Polars",
     "Arrow2",
-    "parquet-go",
-    "github.com/parquet-go/parquet-go",
-    "github.com/segmentio/parquet-go",
     "parquet-mr compatible Photon",
     "velox",
 )
@@ -230,8 +309,8 @@ def orders_bytes(created_by: str | None) -> bool:
 
     Before parquet-mr 1.8, the buffer of a minimum was shared with the values after it, and the
     statistic could have a later value (PARQUET-251). Up to 1.9, bytes were compared as signed, and
-    "é" sorted before "a". Bounds of numbers were always right. Unknown writers are trusted no more
-    than these.
+    "é" sorted before "a". Before version 0.22, the minimum of parquet-go could leave out the empty
+    string. Unknown writers are trusted no more than these.
 
     >>> orders_bytes("parquet-mr version 1.13.1 (build db4183)")
     True
@@ -245,7 +324,22 @@ def orders_bytes(created_by: str | None) -> bool:
         if created_by.startswith("parquet-mr version"):
             return (int(version[1]), int(version[2])) >= (1, 10)
         return created_by.startswith("parquet-mr-trino")  # own version numbers, all of them later
-    return created_by.startswith(_TRUSTED)
+    version = _GO_VERSION.match(created_by)
+    if version is not None:
+        return (int(version[1]), int(version[2])) >= (0, 22)
+    return created_by.startswith(_TRUSTED) or _ARROW_GO.match(created_by) is not None
+
+
+def counts_nulls(created_by: str | None) -> bool:
+    """Return whether the null counts of this writer are those of the rows.
+
+    Two libraries for Go, which name themselves without a version, count too few.
+
+    >>> counts_nulls("parquet-go version 18.0.0"), counts_nulls("parquet-go version latest")
+    (True, False)
+    """
+    writer = (created_by or "").strip()
+    return writer != "parquet-go" and not writer.startswith("parquet-go version latest")
 
 
 def orders_dictionaries(created_by: str | None) -> bool:
@@ -258,6 +352,38 @@ def orders_dictionaries(created_by: str | None) -> bool:
     False
     """
     return not (created_by or "").startswith("fastparquet")
+
+
+_CPP_VERSION = re.compile(r"parquet-cpp-arrow version (\d+)\.")
+_FIRST_RIGHT_CPP = 12
+
+
+def counts_dictionaries(created_by: str | None, metadata: Any) -> bool:
+    """Return whether this writer's statistics of dictionary-encoded text include all rows.
+
+    Up to version 5, parquet-cpp-arrow stated that arrow dictionaries have no NULL (ARROW-12513), and
+    up to 10 it ignored all but the first batch (GH-15042). The Arrow schema in the file, if there is
+    one, tells arrow dictionaries from text that only the file encodes with a dictionary.
+
+    Args:
+        created_by: The writer.
+        metadata: The pyarrow `FileMetaData`.
+    """
+    version = _CPP_VERSION.match(created_by or "")
+    is_old = (created_by or "").startswith("parquet-cpp version") or (
+        version is not None and int(version[1]) < _FIRST_RIGHT_CPP
+    )
+    if not is_old:
+        return True
+    if b"ARROW:schema" not in (metadata.metadata or {}):
+        return False
+    return not any(_has_dictionary(field.type) for field in metadata.schema.to_arrow_schema())
+
+
+def _has_dictionary(kind: Any) -> bool:
+    if str(kind).startswith("dictionary<"):
+        return True
+    return any(_has_dictionary(kind.field(i).type) for i in range(kind.num_fields))
 
 
 def reads_old_dates_unchanged(metadata: dict[bytes, bytes] | None) -> bool:

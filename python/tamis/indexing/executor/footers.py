@@ -19,8 +19,12 @@ from tamis.indexing.executor.decoding import (
     OLDEST_DATE,
     OLDEST_MICROS,
     Decoder,
+    Family,
+    counts_dictionaries,
+    counts_nulls,
     decoder,
-    orders_bytes,
+    family_of,
+    misstated,
     orders_dictionaries,
     reads_old_dates_unchanged,
 )
@@ -38,7 +42,7 @@ class Reader:
     ordinal: int  # of the leaf column in the file
     minimum: Decoder
     maximum: Decoder
-    of_bytes: bool  # byte arrays, whose bounds old writers got wrong
+    family: Family  # decides which writers are trusted
     one_sided: bool  # one bound may be known alone: a truncated text may have no successor
     oldest: int | None  # values before it may be in the Julian calendar
     required: bool  # NULL cannot be written
@@ -57,8 +61,10 @@ Plan = Sequence[Reader | Absent | None]
 class Writer:
     """How far the writer of a file is trusted; `decoding` has a function for each field."""
 
-    orders_bytes: bool
+    misstated: frozenset[Family]
     orders_dictionaries: bool
+    counts_dictionaries: bool
+    counts_nulls: bool
     old_dates_unchanged: bool
 
 
@@ -107,8 +113,10 @@ class FooterReader:
     def read(self, metadata: pq.FileMetaData) -> Footer:
         plan = self._plan(metadata)
         writer = Writer(
-            orders_bytes(metadata.created_by),
+            misstated(metadata.created_by),
             orders_dictionaries(metadata.created_by),
+            counts_dictionaries(metadata.created_by, metadata),
+            counts_nulls(metadata.created_by),
             reads_old_dates_unchanged(metadata.metadata),
         )
         groups = []
@@ -213,7 +221,7 @@ def _entry(
         return Reader(
             ordinals[0],
             *pair,
-            of_bytes=column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"),
+            family=family_of(column),
             one_sided=leaf.type in ("string", "binary"),
             oldest=oldest.get(leaf.type),
             required=column.max_definition_level == 0,
@@ -257,10 +265,14 @@ def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) ->
     try:
         chunk = group.column(reader.ordinal)
         statistics = chunk.statistics if chunk.num_values == rows else None
-        nulls = 0 if reader.required else _null_count(statistics, rows)
+        if reader.family is Family.BYTES and chunk.has_dictionary_page:
+            # statistics of a part of the rows: neither the bounds nor the count holds for all
+            statistics = statistics if writer.counts_dictionaries else None
+        counted = statistics if writer.counts_nulls else None
+        nulls = 0 if reader.required else _null_count(counted, rows)
         if statistics is None or not statistics.has_min_max or nulls == rows:
             return (None, None, nulls)
-        if reader.of_bytes and not writer.orders_bytes:
+        if reader.family in writer.misstated:
             return (None, None, nulls)
         if chunk.has_dictionary_page and not writer.orders_dictionaries:
             return (None, None, nulls)
