@@ -375,6 +375,16 @@ class TestWriters:
         triple = self.written_by(writer, values, "string", store_schema)
         assert triple == ((b"a", b"b", 0) if is_known else UNKNOWN)
 
+    def test_bounds_contradict_a_count_of_only_nulls(self) -> None:
+        sink = io.BytesIO()
+        pq.write_table(pa.table({"c": pa.array([1, 2], pa.int64())}), sink, store_schema=False)
+        # field 3, the number of NULLs, before field 5 of eight bytes
+        head, none, tail = sink.getvalue().rpartition(b"\x16\x00\x28\x08")
+        assert none
+        patched = head + b"\x16\x04\x28\x08" + tail
+        metadata = pq.read_metadata(pa.BufferReader(patched))
+        assert FooterReader([Leaf(("c",), "long")], True).read(metadata).columns == [UNKNOWN]
+
     def test_sign_extended_bytes_are_out_of_range(self) -> None:
         # Spark reads the bits of such a UINT_8 as -56, not as 200.
         sink = io.BytesIO()

@@ -361,9 +361,9 @@ _FIRST_RIGHT_CPP = 12
 def counts_dictionaries(created_by: str | None, metadata: Any) -> bool:
     """Return whether this writer's statistics of dictionary-encoded text include all rows.
 
-    Up to version 5, parquet-cpp-arrow stated that arrow dictionaries have no NULL (ARROW-12513), and
-    up to 10 it ignored all but the first batch (GH-15042). The Arrow schema in the file, if there is
-    one, tells arrow dictionaries from text that only the file encodes with a dictionary.
+    Up to version 5, parquet-cpp-arrow stated that Arrow dictionaries have no NULL (ARROW-12513),
+    and up to 10 it ignored all but the first batch (GH-15042). The Arrow schema in the file, if
+    there is one, distinguishes them from text that only the file encodes with a dictionary.
 
     Args:
         created_by: The writer.

@@ -270,8 +270,10 @@ def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) ->
             statistics = statistics if writer.counts_dictionaries else None
         counted = statistics if writer.counts_nulls else None
         nulls = 0 if reader.required else _null_count(counted, rows)
-        if statistics is None or not statistics.has_min_max or nulls == rows:
+        if statistics is None or not statistics.has_min_max:
             return (None, None, nulls)
+        if nulls == rows:
+            return UNKNOWN  # there are bounds, so some value is not NULL
         if reader.family in writer.misstated:
             return (None, None, nulls)
         if chunk.has_dictionary_page and not writer.orders_dictionaries:

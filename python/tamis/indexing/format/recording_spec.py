@@ -307,11 +307,12 @@ def guards_of(
                 f"{name} reads {charred[0]['name']}, a CHAR column, whose values Spark pads when "
                 "it reads them: make it a STRING"
             )
-        if kind == "timestamp" and schema.is_partition(path[0]):
-            # directories name local times, so sessions of other time zones read other values
+        if schema.is_partition(path[0]):
+            # Another table, or ADD PARTITION … LOCATION, gives the same files other values. So do
+            # other time zones, for timestamps.
             raise StatisticsIndexError(
-                f"{name} reads {path[0]}, a TIMESTAMP partition column, whose values depend on the "
-                "session's time zone: leave it out"
+                f"{name} reads {path[0]}, a partition column, whose values are not in the files: "
+                "leave it out"
             )
         if isinstance(kind, str):
             if kind in _OLD:
