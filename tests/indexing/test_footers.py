@@ -231,6 +231,17 @@ class TestNames:
         leaves = [Leaf((name,), "long"), Leaf(("other",), "long")]
         assert footer_of(table, leaves).columns == [(1, 2, 0), (3, 4, 0)]
 
+    def test_name_that_looks_as_an_annotation_is_distinguished(self) -> None:
+        # Both schemas are printed as "optional binary c (String)".
+        tables = [pa.table({"c (String)": [b"x"]}), pa.table({"c": ["y"]})]
+        reader = FooterReader([Leaf(("c",), "string")], True)
+        triples = []
+        for table in tables:
+            sink = io.BytesIO()
+            pq.write_table(table, sink, store_schema=False)
+            triples += reader.read(pq.read_metadata(sink)).columns
+        assert triples == [(None, None, 1), (b"y", b"y", 0)]
+
     def test_equal_leaf_names_in_different_structs_are_distinguished(self) -> None:
         reader = FooterReader([Leaf(("a", "x"), "long")], True)
         triples = []

@@ -108,7 +108,7 @@ class FooterReader:
     def __init__(self, leaves: Sequence[Leaf], case_sensitive: bool) -> None:
         self.leaves = leaves
         self.case_sensitive = case_sensitive
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[tuple[str, ...], Plan] = {}
 
     def read(self, metadata: pq.FileMetaData) -> Footer:
         plan = self._plan(metadata)
@@ -141,15 +141,18 @@ class FooterReader:
 
     def _plan(self, metadata: pq.FileMetaData) -> Plan:
         # ParquetSchema.equals does not compare the names of the groups around a leaf. Its text
-        # does, and is unique if no name has the characters that the text is built with. A name
-        # with ";" makes the count differ, and then the plan is not cached.
-        text = _SCHEMA_HEADER.sub("", repr(metadata.schema), count=1)
+        # does, and together with the paths of the leaves is unique if no name has the characters
+        # that the text is built with. (Without the paths, a binary "c (String)" looks as a string
+        # "c".) A name with ";" makes the count differ, and then the plan is not cached.
+        schema = metadata.schema
+        text = _SCHEMA_HEADER.sub("", repr(schema), count=1)
         if text.count(";") != metadata.num_columns:
-            return plan_of(metadata.schema, self.leaves, self.case_sensitive)
-        plan = self._plans.get(text)
+            return plan_of(schema, self.leaves, self.case_sensitive)
+        key = (text, *(schema.column(i).path for i in range(metadata.num_columns)))
+        plan = self._plans.get(key)
         if plan is None:
-            plan = plan_of(metadata.schema, self.leaves, self.case_sensitive)
-            self._plans[text] = plan
+            plan = plan_of(schema, self.leaves, self.case_sensitive)
+            self._plans[key] = plan
         return plan
 
 
