@@ -366,6 +366,21 @@ class TestWriters:
         assert triple == (1, 2, None)
 
     @pytest.mark.parametrize(
+        ("created_by", "nulls"), [(b"somebody", None), (b"parquet-mr version 1.8.1 (build", 0)]
+    )
+    def test_null_counts_of_fields_depend_on_the_writer(
+        self, created_by: bytes, nulls: int | None
+    ) -> None:
+        # cudf did not count the rows in which the struct is NULL.
+        sink = io.BytesIO()
+        pq.write_table(pa.table({"s": [{"x": 1}]}), sink, store_schema=False)
+        ours = pq.read_metadata(sink).created_by.encode()
+        patched = sink.getvalue().replace(ours, created_by.ljust(len(ours))[: len(ours)])
+        metadata = pq.read_metadata(pa.BufferReader(patched))
+        triple = FooterReader([Leaf(("s", "x"), "long")], True).read(metadata).columns[0]
+        assert triple == (1, 1, nulls)
+
+    @pytest.mark.parametrize(
         ("version", "dictionary", "store_schema", "is_known"),
         [
             (b"9.0.0", True, True, False),

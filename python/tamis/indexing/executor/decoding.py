@@ -330,16 +330,26 @@ def orders_bytes(created_by: str | None) -> bool:
     return created_by.startswith(_TRUSTED) or _ARROW_GO.match(created_by) is not None
 
 
-def counts_nulls(created_by: str | None) -> bool:
+def counts_nulls(created_by: str | None, is_field: bool) -> bool:
     """Return whether the null counts of this writer are those of the rows.
 
-    Two libraries for Go, which name themselves without a version, count too few.
+    Two libraries for Go, which name themselves without a version, count too few. Fields of structs
+    are NULL where the struct is, which cudf left out before 23.04, so only known writers are
+    trusted for them.
 
-    >>> counts_nulls("parquet-go version 18.0.0"), counts_nulls("parquet-go version latest")
+    Args:
+        created_by: The writer.
+        is_field: Whether the column is a field of a struct.
+
+    >>> counts_nulls("parquet-go version 18.0.0", True), counts_nulls("parquet-go", False)
+    (True, False)
+    >>> counts_nulls(None, False), counts_nulls(None, True)
     (True, False)
     """
     writer = (created_by or "").strip()
-    return writer != "parquet-go" and not writer.startswith("parquet-go version latest")
+    if writer == "parquet-go" or writer.startswith("parquet-go version latest"):
+        return False
+    return not is_field or writer.startswith("parquet-mr") or orders_bytes(writer)
 
 
 def orders_dictionaries(created_by: str | None) -> bool:

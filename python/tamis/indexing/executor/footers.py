@@ -46,6 +46,7 @@ class Reader:
     one_sided: bool  # one bound may be known alone: a truncated text may have no successor
     oldest: int | None  # values before it may be in the Julian calendar
     required: bool  # NULL cannot be written
+    is_field: bool  # of a struct
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Writer:
     orders_dictionaries: bool
     counts_dictionaries: bool
     counts_nulls: bool
+    counts_nulls_of_fields: bool
     old_dates_unchanged: bool
 
 
@@ -116,7 +118,8 @@ class FooterReader:
             misstated(metadata.created_by),
             orders_dictionaries(metadata.created_by),
             counts_dictionaries(metadata.created_by, metadata),
-            counts_nulls(metadata.created_by),
+            counts_nulls(metadata.created_by, is_field=False),
+            counts_nulls(metadata.created_by, is_field=True),
             reads_old_dates_unchanged(metadata.metadata),
         )
         groups = []
@@ -228,6 +231,7 @@ def _entry(
             one_sided=leaf.type in ("string", "binary"),
             oldest=oldest.get(leaf.type),
             required=column.max_definition_level == 0,
+            is_field=len(leaf.path) > 1,
         )
     if ordinals or leaf.has_default or not _is_absent(leaf.path, schema, case_sensitive):
         return None
@@ -271,7 +275,8 @@ def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) ->
         if reader.family is Family.BYTES and chunk.has_dictionary_page:
             # statistics of a part of the rows: neither the bounds nor the count holds for all
             statistics = statistics if writer.counts_dictionaries else None
-        counted = statistics if writer.counts_nulls else None
+        is_counted = writer.counts_nulls_of_fields if reader.is_field else writer.counts_nulls
+        counted = statistics if is_counted else None
         nulls = 0 if reader.required else _null_count(counted, rows)
         if statistics is None or not statistics.has_min_max:
             return (None, None, nulls)
