@@ -23,6 +23,9 @@ SEVEN = Literal(Decimal(7), decimal(9, 2))
 by_seven, positive_by_seven = (
     call(name, decimal(9, 2), n, SEVEN) for name in ("Remainder", "Pmod")
 )
+#: A divisor with more digits before the point than n has.
+MANY = Literal(Decimal(100_000_000), decimal(9, 0))
+positive_by_many = call("Pmod", decimal(9, 2), n, MANY)
 square, root, inverse = (call("Pow", DOUBLE, d, each) for each in (2.0, 0.5, -1.0))
 logarithm = call("Logarithm", DOUBLE, 2.0, d)
 
@@ -51,6 +54,9 @@ CASES = (
         full=(is_(">=", by_seven, Decimal("1.50")),),
     ),
     Case(n, data=(Decimal("-1.00"),), full=(is_("=", positive_by_seven, Decimal("6.00")),)),
+    # pmod(-1.00, 100000000) is 99999999.00. Its type has seven digits before the point, as n has.
+    Case(n, data=(Decimal("-1.00"),), hits=(IsNull(positive_by_many),)),
+    Case(n, data=(Decimal("1.00"),), misses=(IsNull(positive_by_many),)),
     # Rounding to tens: 14 to 10, 15 to 20; half-even rounding is bracketed.
     Case(
         i,

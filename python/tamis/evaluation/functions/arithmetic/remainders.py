@@ -5,7 +5,8 @@
 
 For a constant divisor, the remainder rises with x as long as x stays between two consecutive
 multiples of it. Decimals are computed as whole numbers once both operands have the scale of the
-result. Division by zero gives NULL (LEGACY, TRY) or raises.
+result. Division by zero, and a result of pmod beyond its decimal type, give NULL (LEGACY, TRY) or
+raise.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tamis.evaluation.functions.arithmetic import int64_overflow
 from tamis.evaluation.functions.arithmetic.operands import (
     at_scale,
     by_zero,
+    fits,
     has_infinity,
     numbers,
     same_type,
@@ -135,11 +137,12 @@ def pmod(call: Call, statistics: Statistics) -> Bounds | None:
         return operands.bounds(call, least, greatest, can_be_nan=~above & (size > largest / 2))
     # If y < 0, y is added to a negative remainder. Require |y| to be too small to overflow.
     small = size < (call.type.domain[1] if call.type.is_integral else 1 << 62) // 2
-    operands = replace(operands, proven=operands.proven & (positive | small))
     same = operands.is_constant & positive & (low // divisor == high // divisor)
-    return operands.bounds(
-        call, np.where(same, low % divisor, least), np.where(same, high % divisor, greatest)
-    )
+    least, greatest = np.where(same, low % divisor, least), np.where(same, high % divisor, greatest)
+    # Catalyst gives the result the digits of x % y, which has no more digits before the point than
+    # x has. pmod(-1.5, 1000) has three, 998.5: beyond its type it is NULL, or raises.
+    proven = operands.proven & (positive | small) & fits(call.type, least, greatest)
+    return replace(operands, proven=proven).bounds(call, least, greatest)
 
 
 ENTRIES: Final = (
