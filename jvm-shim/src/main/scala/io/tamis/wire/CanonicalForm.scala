@@ -19,7 +19,8 @@ import org.apache.spark.unsafe.types.UTF8String
   * them as equal). Columns are represented by path and type, and every constructor argument is
   * written out: formats, time zone, ANSI mode, collations (which are part of types). An expression
   * with a part that cannot be written out has no key. Every key also includes the confs that
-  * functions read while they run, and the versions of Spark and Java.
+  * functions read while they run, the versions of Spark and Java, and a language of the JVM that has
+  * its own rules of upper and lower case.
   *
   * @param hides
   *   whether a dotted path is hidden from Python, see [[ExpressionWriter]]
@@ -45,7 +46,7 @@ final class CanonicalForm(hides: String => Boolean) {
       case ExpressionWriter.ColumnPath(path) if !hides(path.mkString(".")) =>
         val folded = if (conf.caseSensitiveAnalysis) path else path.map(_.toLowerCase(Locale.ROOT))
         val name =
-          folded.map(p => s"${p.length}:$p").mkString("column(", ",", s",${e.dataType.json})")
+          folded.map(p => s"${p.length}:$p").mkString("column(", ",", s",${typeOf(e.dataType)})")
         val id = UUID.nameUUIDFromBytes(name.getBytes(UTF_8)).getMostSignificantBits
         names += id -> name
         AttributeReference(name, e.dataType)(ExprId(id, Nowhere))
@@ -74,10 +75,10 @@ final class CanonicalForm(hides: String => Boolean) {
       case null                   => out.append("null")
       case a: AttributeReference  => out.append(names.getOrElse(a.exprId.id, throw new NotSpelled))
       case v: NamedLambdaVariable => // numbered by the canonical form
-        text("lambda", s"${v.exprId.id} ${v.dataType.json}")
+        text("lambda", s"${v.exprId.id} ${typeOf(v.dataType)}")
       case l: Literal     => literal(l.value, l.dataType, names, out)
       case _: Attribute   => throw new NotSpelled
-      case t: DataType    => text("type", t.json)
+      case t: DataType    => text("type", typeOf(t))
       case s: String      => text("string", s)
       case s: UTF8String  => bytes("utf8", s.getBytes, out)
       case b: Array[Byte] => bytes("bytes", b, out)
@@ -112,7 +113,7 @@ final class CanonicalForm(hides: String => Boolean) {
       names: Map[Long, String],
       out: StringBuilder
   ): Unit = {
-    out.append("literal(").append(dataType.json).append(' ')
+    out.append("literal(").append(typeOf(dataType)).append(' ')
     (value, dataType) match {
       case (array: ArrayData, ArrayType(element, _)) =>
         array.toArray[Any](element).foreach { v => literal(v, element, names, out) }
@@ -138,15 +139,31 @@ object CanonicalForm {
     "spark.sql.variant.",
     "spark.sql.avro.",
     "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.collation."
+    "spark.sql.collation.",
+    // from_json, from_csv and from_xml give this column of their schema the text of a bad record
+    "spark.sql.columnNameOfCorruptRecord",
+    // decides the scale, and thus the value, of decimal operations; an argument of them since 4.1
+    "spark.sql.decimalOperations."
   )
+
+  /** Languages whose upper and lower case differ from all others. Functions that map case use the
+    * language of the JVM.
+    */
+  private val OwnCase = Set("az", "el", "hy", "lt", "nl", "tr")
 
   private final class NotSpelled extends RuntimeException(null, null, false, false)
 
   private def surroundings(conf: SQLConf): String = {
     val set = conf.getAllConfs.toSeq.filter { case (k, _) => ReadLate.exists(k.startsWith) }.sorted
     val java = System.getProperty("java.specification.version")
-    s"spark $SPARK_VERSION java $java ${set.mkString(" ")}\n"
+    val language = Some(Locale.getDefault.getLanguage).filter(OwnCase).map(" language " + _)
+    s"spark $SPARK_VERSION java $java ${set.mkString(" ")}${language.getOrElse("")}\n"
+  }
+
+  /** A type with its collations, which its JSON leaves out on Spark 4.0.0 (SPARK-53130). */
+  private def typeOf(t: DataType): String = {
+    val name = t.catalogString
+    if (name.contains(" collate ")) s"${t.json} $name" else t.json
   }
 
   private def isRepeatable(e: Expression): Boolean =

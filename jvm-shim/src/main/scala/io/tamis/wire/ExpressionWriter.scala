@@ -181,10 +181,12 @@ object ExpressionWriter {
   private val json = JsonNodeFactory.instance
   private def obj(kind: String): ObjectNode = json.objectNode().put("n", kind)
 
-  /** Spark's name of a type, as in its JSON: "integer", "decimal(10,2)", "string collate UNICODE".
+  /** Spark's name of a type: "integer", "decimal(10,2)", "string collate UNICODE". Mostly as in its
+    * JSON, but the JSON of a string leaves its collation out on Spark 4.0.0 (SPARK-53130).
     */
   def typeName(t: DataType): String = t match {
     case _: StructType | _: ArrayType | _: MapType => t.catalogString
+    case s: StringType                             => s.typeName
     case _                                         => t.json.stripPrefix("\"").stripSuffix("\"")
   }
 

@@ -1,5 +1,7 @@
 package io.tamis.wire
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
@@ -57,6 +59,32 @@ class CanonicalFormSuite extends munit.FunSuite {
     val conf = new SQLConf
     conf.setConfString("spark.sql.legacy.timeParserPolicy", "LEGACY")
     assertNotEquals(key(Upper(s)), SQLConf.withExistingConf(conf)(key(Upper(s))))
+  }
+
+  test(
+    "confs that decide what a bad record gives, and the scale of decimals, are part of the key"
+  ) {
+    for (
+      (name, value) <- Seq(
+        "spark.sql.columnNameOfCorruptRecord" -> "bad",
+        "spark.sql.decimalOperations.allowPrecisionLoss" -> "false"
+      )
+    ) {
+      val conf = new SQLConf
+      conf.setConfString(name, value)
+      assertNotEquals(key(Upper(s)), SQLConf.withExistingConf(conf)(key(Upper(s))), name)
+    }
+  }
+
+  test("the language of the JVM is part of the key if it has its own rules of case") {
+    val before = Locale.getDefault
+    def keyIn(language: String) = {
+      Locale.setDefault(Locale.forLanguageTag(language))
+      try key(Upper(s))
+      finally Locale.setDefault(before)
+    }
+    assertEquals(keyIn("en"), keyIn("de"))
+    assertNotEquals(keyIn("en"), keyIn("tr"))
   }
 
   test("texts that look alike have different keys") {

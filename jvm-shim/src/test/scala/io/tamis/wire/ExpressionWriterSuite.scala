@@ -37,6 +37,14 @@ class ExpressionWriterSuite extends munit.FunSuite {
     assertEquals(writer.write(OfExtension.Upper(s)).get("n").asText, "opaque")
   }
 
+  test("the name of a type has its collation and its length") {
+    val types = Seq(StringType, StringType("UTF8_LCASE"), CharType(3), VarcharType(4))
+    assertEquals(
+      types.map(ExpressionWriter.typeName),
+      Seq("string", "string collate UTF8_LCASE", "char(3)", "varchar(4)")
+    )
+  }
+
   test("AND and OR are flattened in order") {
     val four = And(And(IsNull(i), IsNull(s)), And(IsNull(d), IsNull(st)))
     val names = writer.write(four).get("a")
