@@ -16,11 +16,11 @@ import org.apache.spark.unsafe.types.UTF8String
   * same row, in every session of the same Spark.
   *
   * A key is the digest of Catalyst's own canonical form (so `a + 1` equals `1 + a` if Spark treats
-  * them as equal). Columns are represented by path and type, and every constructor argument is
-  * written out: formats, time zone, ANSI mode, collations (which are part of types). An expression
-  * with a part that cannot be written out has no key. Every key also includes the confs that
-  * functions read while they run, the versions of Spark and Java, and a language of the JVM that has
-  * its own rules of upper and lower case.
+  * them as equal), and of the parentheses of sums and products. Columns are represented by path and
+  * type, and every constructor argument is written out: formats, time zone, ANSI mode, collations
+  * (which are part of types). An expression with a part that cannot be written out has no key.
+  * Every key also includes the confs that functions read while they run, the versions of Spark and
+  * Java, and a language of the JVM that has its own rules of upper and lower case.
   *
   * @param hides
   *   whether a dotted path is hidden from Python, see [[ExpressionWriter]]
@@ -60,7 +60,23 @@ final class CanonicalForm(hides: String => Boolean) {
     val (e, names) = standing
     val out = new StringBuilder
     spell(e.canonicalized, names, out)
+    e.foreach(part => if (isNested(part)) out.append(" nested ").append(grouped(part, names)))
     out.result()
+  }
+
+  /** Sums and products with their parentheses, each with its operands in a fixed order. The
+    * canonical form drops the parentheses, and the modes of inner operations. But (a + b) + c is
+    * rounded, and overflows, in other rows than a + (b + c).
+    */
+  private def grouped(e: Expression, names: Map[Long, String]): String = e match {
+    case _: Add | _: Multiply =>
+      val operands = e.children.map(grouped(_, names)).sorted.map(each => s"${each.length}:$each")
+      val mode = ExpressionWriter.modeOf(e).getOrElse("")
+      s"${e.getClass.getName} $mode ${typeOf(e.dataType)} ${operands.mkString}"
+    case operand =>
+      val out = new StringBuilder
+      spell(operand.canonicalized, names, out)
+      out.result()
   }
 
   private def spell(part: Any, names: Map[Long, String], out: StringBuilder): Unit = {
@@ -164,6 +180,11 @@ object CanonicalForm {
   private def typeOf(t: DataType): String = {
     val name = t.catalogString
     if (name.contains(" collate ")) s"${t.json} $name" else t.json
+  }
+
+  private def isNested(e: Expression): Boolean = e match {
+    case _: Add | _: Multiply => e.children.exists(_.getClass == e.getClass)
+    case _                    => false
   }
 
   private def isRepeatable(e: Expression): Boolean =

@@ -277,16 +277,17 @@ object ExpressionWriter {
     override def computeValue(of: Class[_]): Option[Method] = Try(of.getMethod("evalMode")).toOption
   }
 
+  /** ANSI, TRY or LEGACY; None for classes without a mode. */
+  private[wire] def modeOf(e: Expression): Option[String] =
+    evalMode.get(e.getClass).flatMap(method => Try(method.invoke(e)).toOption).map(_.toString)
+
   /** Constructor arguments of an expression that are scalars (format, ANSI mode, time zone, …). */
   private def options(e: Expression): Seq[(String, Any)] = {
     val named = e.productElementNames.zip(e.productIterator).toSeq.flatMap {
       case (name, Some(v)) => Scalars.option(v).map(name -> _)
       case (name, v)       => Scalars.option(v).map(name -> _)
     }
-    val ansi = evalMode
-      .get(e.getClass)
-      .flatMap(method => Try(method.invoke(e)).toOption)
-      .map(m => "evalMode" -> m.toString)
+    val ansi = modeOf(e).map("evalMode" -> _)
     named.filterNot(n => ansi.exists(_._1 == n._1)) ++ ansi ++ ownZone(e).map("timeZoneId" -> _)
   }
 

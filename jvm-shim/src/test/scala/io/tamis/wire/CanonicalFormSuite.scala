@@ -33,6 +33,16 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertNotEquals(key(Pmod(a, Literal(2))), key(Pmod(Literal(2), a)))
   }
 
+  test("sums and products of several operands are identified with their parentheses") {
+    val Seq(a, b, c) =
+      Seq("a", "b", "c").map(name => AttributeReference(name, DoubleType)(): Expression)
+    assert(key(Add(Add(a, b), c)).isDefined)
+    assertEquals(key(Add(Add(a, b), c)), key(Add(c, Add(b, a))))
+    assertNotEquals(key(Add(Add(a, b), c)), key(Add(a, Add(b, c))))
+    assertNotEquals(key(Multiply(Multiply(a, b), c)), key(Multiply(a, Multiply(b, c))))
+    assertEquals(key(Add(a, b)), key(Add(b, a)))
+  }
+
   test("formats, time zones and modes are part of the key") {
     val ts = AttributeReference("ts", TimestampType)()
     def formatted(pattern: String, zone: String) =
