@@ -46,7 +46,7 @@ def _codes_in(folder: Path, pattern: str, before: str) -> set[str]:
 def test_code_uses_exactly_the_registered_reasons(repository: Path) -> None:
     scala = repository / "jvm-shim" / "src" / "main" / "scala"
     # Eligibility lists its codes as checks: `condition -> "CODE"`.
-    in_scala = _codes_in(scala, "*.scala", r"(?:Reasons\(\s*|-> )")
+    in_scala = _codes_in(scala, "*.scala", r"(?:Reasons\(\s*|LeftInPlan\(|-> )")
     python = repository / "python" / "tamis"
     in_python = _codes_in(python, "*.py", r"(?:reason\(\s*|nothing\(\s*|code = )")
     in_python |= _codes_in(python, "*.py", r" else ")

@@ -710,7 +710,7 @@ def explanation(frame: Any) -> dict[str, Any]:
         import json
 
         report = frame.spark._jvm.io.tamis.report.ScanReport
-        return dict(json.loads(report.explain(frame.execution)))
+        return dict(json.loads(report.explained(frame.execution).toString()))
     return tamis.explain(frame).to_dict()
 
 
