@@ -11,7 +11,7 @@ from tests.mutants.scala_mutants import SOURCES, ScalaMutant, scala_mutants
 MUTANTS = scala_mutants()
 #: Rules that leave out files or rows. Each has at least one mistake in the list.
 RULES = (
-    *("KeyLineage", "KeyRange", "JoinKeys", "PruneForLimit", "PruneForTopK", "ScanBelow"),
+    *("KeyLineage", "KeyOrigins", "JoinKeys", "PruneForLimit", "PruneForTopK", "ScanBelow"),
     *("PlainConjuncts", "StatisticsAggregate", "AggregateRewrite", "PruneAtRunTime"),
     *("RuntimeKeys", "Eligibility", "SplitResidual", "AddImpliedFilters", "KeepFilterOrder"),
 )

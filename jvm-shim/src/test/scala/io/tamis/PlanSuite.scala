@@ -88,6 +88,14 @@ trait PlanSuite extends munit.FunSuite {
       loc: munit.Location
   ): Unit = assert(rule(plan).fastEquals(plan), rule(plan))
 
+  /** The rule leaves these queries as they are and asks the planner for no goal. */
+  protected def assertNoGoals(rule: Rule[LogicalPlan], queries: String*)(implicit
+      loc: munit.Location
+  ): Unit = queries.foreach { sql =>
+    assertUnchanged(rule, tamis(sql))
+    assertEquals(StubPlanner.goals, Nil, sql)
+  }
+
   /** A rule that is applied twice changes nothing the second time. */
   protected def assertIdempotent(rule: Rule[LogicalPlan], plan: LogicalPlan)(implicit
       loc: munit.Location

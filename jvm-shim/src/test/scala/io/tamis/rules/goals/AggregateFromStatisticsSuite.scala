@@ -140,7 +140,8 @@ class AggregateFromStatisticsSuite extends PlanSuite {
   }
 
   test("aggregates that statistics cannot answer get no goal") {
-    Seq(
+    assertNoGoals(
+      AggregateFromStatistics,
       "SELECT sum(k) FROM t",
       "SELECT avg(k) FROM t",
       "SELECT count(*), sum(k) FROM t",
@@ -159,10 +160,7 @@ class AggregateFromStatisticsSuite extends PlanSuite {
       "SELECT count(*) FROM t JOIN u ON t.k = u.k",
       "SELECT count(*) FROM (SELECT k FROM t LIMIT 3)",
       "SELECT count(*) FROM (SELECT DISTINCT v FROM t)"
-    ).foreach { sql =>
-      assertUnchanged(AggregateFromStatistics, tamis(sql))
-      assertEquals(StubPlanner.goals, Nil, sql)
-    }
+    )
   }
 
   test("applied twice equals once") {
