@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,3 +22,8 @@ def session(memory: str, confs: dict[str, str] | None = None) -> SparkSession:
     spark = tamis.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def jvm(spark: SparkSession) -> Any:
+    """Return the py4j view of the classes of the driver."""
+    return spark.sparkContext._jvm

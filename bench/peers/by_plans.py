@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.peers.layouts import Layout, Sources
+from bench.session import jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +39,7 @@ def opened(frame: DataFrame) -> int:
 def kept(frame: DataFrame) -> int:
     """Return how many files the plan reads with tamis on."""
     scans: list[dict[str, Any]] = json.loads(
-        frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf)
+        jvm(frame.sparkSession).io.tamis.Tamis.scans(frame._jdf)
     )
     if not scans:
         return opened(frame)

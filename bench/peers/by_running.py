@@ -53,8 +53,9 @@ def _run(
         with Opened([sources.path, sources.delta]) as opened:
             rows = frame.collect()
     finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
+        for name, former in before.items():
+            if former is not None:
+                spark.conf.set(name, former)
     return len(rows) if query.any_rows else sorted(map(repr, rows)), len(opened.files)
 
 

@@ -11,16 +11,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bench.planning.resident import Resident
 from tamis.classification import Capabilities, classify
 from tamis.evaluation import verdicts
-from tamis.evaluation.domain.bounds import Bounds
-from tamis.evaluation.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, Literal, Or
 from tamis.expr.types import LONG
 from tamis.files.segments import Segment
@@ -33,41 +31,14 @@ COLUMNS = 10
 _ROUNDS = 15
 
 
-@dataclass(frozen=True)
-class Resident:
-    """Statistics of LONG columns, clustered by the first: implements Statistics."""
-
-    columns: dict[str, Bounds]
-    num_containers: int
-
-    @classmethod
-    def random(cls, size: int) -> Resident:
-        rng = np.random.default_rng(1)
-        columns = {}
-        for number in range(COLUMNS if size <= 1_000_000 else 1):
-            lower = np.arange(size) * 10 if number == 0 else rng.integers(0, 10 * size, size)
-            columns[f"c{number}"] = _bounds(lower, lower + rng.integers(1, 100, size))
-        return cls(columns, size)
-
-    def bounds(self, column: Column) -> Bounds:
-        return self.columns[column.path[0]]
-
-    def empty(self) -> None:
-        return None
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return BlockStatistics(self, start, stop)
-
-    def take(self, ordinals: np.ndarray) -> Statistics:
-        return SelectedStatistics(self, ordinals)
-
-
-def _bounds(lower: np.ndarray, upper: np.ndarray) -> Bounds:
-    some = np.zeros(len(lower), np.bool_)
-    no, yes = np.zeros(1, np.bool_), np.ones(1, np.bool_)
-    return Bounds(
-        type=LONG, lower=lower, upper=upper, can_be_null=some, can_be_nan=no, can_be_value=yes
-    )
+def _random(size: int) -> Resident:
+    """Return bounds of LONG columns, clustered by the first."""
+    rng = np.random.default_rng(1)
+    ends = {}
+    for number in range(COLUMNS if size <= 1_000_000 else 1):
+        lower = np.arange(size) * 10 if number == 0 else rng.integers(0, 10 * size, size)
+        ends[f"c{number}"] = LONG, lower, lower + rng.integers(1, 100, size)
+    return Resident(ends, size)
 
 
 def _compare(name: str, operator: Comparison, value: int) -> Expr:
@@ -85,10 +56,10 @@ def _range(size: int, name: str = "c0") -> list[Expr]:
 
 def cases(size: int) -> dict[str, Callable[[], object]]:
     """Return the measured calls by name."""
-    statistics = Resident.random(size)
+    statistics = _random(size)
     segments = [Segment(slice(0, size), statistics)]
-    first = statistics.columns["c0"]
-    lower, upper = pa.array(first.lower), pa.array(first.upper)
+    _, first_lower, first_upper = statistics.ends["c0"]
+    lower, upper = pa.array(first_lower), pa.array(first_upper)
     start, stop = 5 * size, 5 * size + size // 10
 
     def tamis(conjuncts: list[Expr]) -> Callable[[], object]:
@@ -96,10 +67,10 @@ def cases(size: int) -> dict[str, Callable[[], object]]:
 
     figures_of: dict[str, Callable[[], object]] = {
         "range": tamis(_range(size)),
-        "numpy": lambda: np.packbits((first.upper >= start) & (first.lower < stop)),
+        "numpy": lambda: np.packbits((first_upper >= start) & (first_lower < stop)),
         "pyarrow": lambda: pc.and_(pc.greater_equal(upper, start), pc.less(lower, stop)),
     }
-    if len(statistics.columns) == COLUMNS:
+    if len(statistics.ends) == COLUMNS:
         rng = np.random.default_rng(2)
         keys = tuple(int(k) for k in rng.integers(0, 10 * size, 1000))
         wide = [_compare(f"c{i}", Comparison.GREATER, size // 2) for i in range(1, COLUMNS - 2)]
@@ -116,19 +87,19 @@ CONJUNCTS, FILES, KEYS = 50, 1_000, 100_000
 def fifty_conjuncts() -> dict[str, Callable[[], object]]:
     """Return cases with ranges and ORs of 25 columns over a thousand files, by stage."""
     rng = np.random.default_rng(3)
-    columns, conjuncts = {}, []
+    ends, conjuncts = {}, []
     for number in range(CONJUNCTS // 2):
         name = f"c{number}"
         lower = rng.integers(0, FILES, FILES)
-        columns[name] = _bounds(lower, lower + FILES)
+        ends[name] = LONG, lower, lower + FILES
         above = _compare(name, Comparison.GREATER_EQUAL, 10)
         below = _compare(name, Comparison.LESS, 19 * FILES // 10)
         conjuncts += [
             above,
             below if number % 3 else Or((below, _compare("c0", Comparison.LESS, 5))),
         ]
-    statistics = Resident(columns, FILES)
-    capabilities = Capabilities(list(columns))
+    statistics = Resident(ends, FILES)
+    capabilities = Capabilities(list(ends))
     segments = [Segment(slice(0, FILES), statistics)]
     whole = And(tuple(conjuncts))
     return {
@@ -142,7 +113,7 @@ def long_lists() -> dict[str, Callable[[], object]]:
     """Return cases with a list of 100,000 keys over 100,000 files, including its document."""
     rng = np.random.default_rng(4)
     lower = np.arange(KEYS) * 10
-    statistics = Resident({"c0": _bounds(lower, lower + 9)}, KEYS)
+    statistics = Resident({"c0": (LONG, lower, lower + 9)}, KEYS)
     column = {"n": "col", "p": ["c0"], "t": "long"}
     keys = rng.integers(0, 10 * KEYS, KEYS).tolist()
     document = json.dumps([{"n": "in", "a": column, "t": "long", "v": keys, "null": False}])

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from tamis.evaluation.domain.bounds import Bounds
-from tamis.evaluation.statistics import BlockStatistics, SelectedStatistics, Statistics
+from bench.planning.resident import Resident
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal, Value
 from tamis.expr.types import (
     BOOLEAN,
@@ -32,51 +30,25 @@ from tamis.plan.scan import decide
 SIZE = 1_000_000
 _ROUNDS = 5
 _DAY = 86_400_000_000
-_NO, _YES = np.zeros(1, np.bool_), np.ones(1, np.bool_)
 
 
-@dataclass(frozen=True)
-class Resident:
-    """Bounds of one column of each type, clustered: implements Statistics."""
-
-    columns: dict[str, Bounds]
-    num_containers: int
-
-    @classmethod
-    def of(cls, size: int) -> Resident:
-        ordinals = np.arange(size)
-        moments = ordinals * (20_000 * _DAY // size)
-        names = [f"Customer#{ordinal // 2:09d}".encode() for ordinal in range(size + 2)]
-        lower = pa.array(names[:size], pa.large_binary())
-        upper = pa.array(names[2 : size + 2], pa.large_binary())
-        days = moments // _DAY
-        return cls(
-            {
-                "ts": cls._bounds(TIMESTAMP, moments, moments + _DAY // 2),
-                "day": cls._bounds(DATE, days, days + 1),
-                "l": cls._bounds(LONG, ordinals * 10, ordinals * 10 + 15),
-                "d": cls._bounds(DOUBLE, ordinals * 1.5, ordinals * 1.5 + 9),
-                "s": cls._bounds(STRING, lower, upper),
-                "one": cls._bounds(STRING, lower, lower),
-            },
-            size,
-        )
-
-    @staticmethod
-    def _bounds(data_type: DataType, lower: object, upper: object) -> Bounds:
-        return Bounds(data_type, lower, upper, _NO, _NO, _YES)  # type: ignore[arg-type]
-
-    def bounds(self, column: Column) -> Bounds:
-        return self.columns[column.path[0]]
-
-    def empty(self) -> None:
-        return None
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return BlockStatistics(self, start, stop)
-
-    def take(self, ordinals: np.ndarray) -> Statistics:
-        return SelectedStatistics(self, ordinals)
+def _resident(size: int) -> Resident:
+    """Return bounds of one column of each type, clustered."""
+    ordinals = np.arange(size)
+    moments = ordinals * (20_000 * _DAY // size)
+    names = [f"Customer#{ordinal // 2:09d}".encode() for ordinal in range(size + 2)]
+    lower = pa.array(names[:size], pa.large_binary())
+    upper = pa.array(names[2 : size + 2], pa.large_binary())
+    days = moments // _DAY
+    ends = {
+        "ts": (TIMESTAMP, moments, moments + _DAY // 2),
+        "day": (DATE, days, days + 1),
+        "l": (LONG, ordinals * 10, ordinals * 10 + 15),
+        "d": (DOUBLE, ordinals * 1.5, ordinals * 1.5 + 9),
+        "s": (STRING, lower, upper),
+        "one": (STRING, lower, lower),
+    }
+    return Resident(ends, size)
 
 
 def _predicates() -> dict[str, Expr]:
@@ -123,7 +95,7 @@ def _predicates() -> dict[str, Expr]:
 
 def cases(size: int) -> dict[str, Callable[[], object]]:
     """Return the measured calls by name."""
-    segments = [Segment(slice(0, size), Resident.of(size))]
+    segments = [Segment(slice(0, size), _resident(size))]
 
     def decided(predicate: Expr) -> Callable[[], object]:
         return lambda: decide([predicate], segments, size)

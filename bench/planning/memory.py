@@ -26,7 +26,7 @@ from tamis.expr.types import LONG, STRING, DataType
 from tamis.indexing.build.row_aggregation import Columns
 from tamis.indexing.format.blooms import Blooms
 from tamis.indexing.format.recorded import Parts, encode
-from tamis.indexing.format.recording_spec import Asked, Entry
+from tamis.indexing.format.recording_spec import Entry, RecordingSpec
 from tamis.indexing.format.store import Store
 from tamis.indexing.format.values import ValueLists
 from tamis.indexing.read.memory import give_back
@@ -65,7 +65,7 @@ def recording(size: int) -> Parts:
     for each, part in (("bounds", bounds), ("values", Columns(lists=ValueLists(counts, values)))):
         entries.append(Entry(each, "upper(name)", "upper(`name`)", "string", key=_KEY))
         parts.append(part)
-    return encode(Asked(), entries, parts, size)
+    return encode(RecordingSpec(), entries, parts, size)
 
 
 def use(root: str, cache: Path) -> tuple[float, float, float]:

@@ -14,9 +14,10 @@ import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.planning.synthetic import link_files, write_index
+from bench.session import jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,8 +40,8 @@ def _anonymous_mb(pid: int) -> float:
     return float("nan")
 
 
-def _plan(frame: DataFrame) -> dict[str, object]:
-    (scan,) = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
+def _plan(frame: DataFrame) -> dict[str, Any]:
+    (scan,) = json.loads(jvm(frame.sparkSession).io.tamis.Tamis.scans(frame._jdf))
     assert scan["fallback"] is None, scan["fallback"]
     return dict(scan)
 
@@ -55,18 +56,18 @@ def measure(spark: SparkSession, folder: Path, size: int) -> list[str]:
     frame = spark.read.schema("id BIGINT, name STRING, v DOUBLE, batch INT").parquet(str(table))
     listing = time.monotonic() - started
     first = _plan(frame.where("id = 5"))["planning_ms"]
-    jvm = int(spark._jvm.java.lang.ProcessHandle.current().pid())
-    sidecar = int(spark._jvm.io.tamis.bridge.SidecarSupervisor.current().get().pid())
+    driver = int(jvm(spark).java.lang.ProcessHandle.current().pid())
+    sidecar = int(jvm(spark).io.tamis.bridge.SidecarSupervisor.current().get().pid())
     rng = random.Random(0)
     warm, kept = [], 0
     cpu = sidecar_cpu = 0.0
     for number in range(_ROUNDS):
         start = rng.randrange(0, 10 * size - size // 10)
-        before = _cpu_ms(jvm), _cpu_ms(sidecar)
+        before = _cpu_ms(driver), _cpu_ms(sidecar)
         scan = _plan(frame.where(f"id >= {start} AND id < {start + size // 10}"))
         if number >= _ROUNDS // 2:  # the first half warms up the driver's compiler
             warm.append(float(scan["planning_ms"]))
-            cpu += _cpu_ms(jvm) - before[0]
+            cpu += _cpu_ms(driver) - before[0]
             sidecar_cpu += _cpu_ms(sidecar) - before[1]
             kept = int(scan["files_kept"])
     rounds = len(warm)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench.session import jvm
 from tamis.indexing.build.generation import assemble
 from tamis.indexing.executor.columns_schema import leaves_of
 from tamis.indexing.executor.executor_job import row_groups_table
@@ -47,7 +48,7 @@ def link_files(folder: Path, count: int) -> None:
 def write_index(spark: SparkSession, folder: Path, scratch: Path) -> None:
     """Write an index in which each file has ten ids, in order of file names."""
     scratch.mkdir(parents=True, exist_ok=True)
-    export = spark._jvm.io.tamis.Tamis.exportListing
+    export = jvm(spark).io.tamis.Tamis.exportListing
     listing = json.loads(export(spark._jsparkSession, str(folder), str(scratch)))
     keys = open_snapshot(str(scratch), listing["fingerprint"]).files
     ordinal = np.array([int(name.as_py()[5:12]) for name in keys.name])
@@ -89,4 +90,4 @@ def write_index(spark: SparkSession, folder: Path, scratch: Path) -> None:
             data,
         )
     )
-    spark._jvm.io.tamis.Tamis.invalidate(listing["roots"][0])
+    jvm(spark).io.tamis.Tamis.invalidate(listing["roots"][0])

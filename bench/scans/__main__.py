@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.demo import tables
-from bench.session import session
+from bench.session import jvm, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +47,7 @@ def _run(spark: SparkSession, sql: str, enabled: bool) -> tuple[float, str]:
     seconds = time.perf_counter() - started
     if not enabled:
         return seconds, ""
-    (scan,) = json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf))
+    (scan,) = json.loads(jvm(spark).io.tamis.Tamis.scans(frame._jdf))
     return seconds, f"{scan['files_kept']} of {scan['files_total']}"
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.opened import Opened
 
@@ -113,6 +113,7 @@ def _run(spark: SparkSession, sql: str, places: Sequence[Path], on: bool) -> Run
 
 def _cpu_seconds(spark: SparkSession) -> float:
     """Return the CPU time of the driver, which also runs the tasks; the sidecar's is negligible."""
-    driver = spark.sparkContext._gateway.proc.pid  # spark-submit became the driver
+    gateway: Any = spark.sparkContext._gateway
+    driver = gateway.proc.pid  # spark-submit became the driver
     fields = Path(f"/proc/{driver}/stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
