@@ -23,7 +23,8 @@ from tamis.indexing.read.reader_options import (
     refusal,
 )
 from tamis.tables.parquet import ParquetTables, ScanInput
-from tamis.wire.messages import IndexOptions, PlanRequest, Snapshot, Table
+from tamis.wire.messages import PlanRequest
+from tamis.wire.scans import IndexOptions, Snapshot, Table
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 
 SCHEMA = spark_schema(a="long")

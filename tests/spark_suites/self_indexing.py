@@ -30,7 +30,7 @@ from tamis.indexing.read.reader import OpenIndex, open_index
 from tamis.indexing.read.snapshot import FileKeys, Snapshot
 from tamis.indexing.storage import FileSystems
 from tamis.tables.parquet import ParquetTables
-from tamis.wire.messages import PlanRequest
+from tamis.wire.scans import ScanRequest
 
 MAX_FILES = 200  # larger listings get no index: reading their footers would delay every query
 _MAX_OPEN = 64
@@ -50,7 +50,7 @@ class SelfIndexingTables(ParquetTables):
         self._making = threading.Lock()
 
     def usable_indexes(
-        self, request: PlanRequest, snapshot: Snapshot
+        self, request: ScanRequest, snapshot: Snapshot
     ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
         usable, problems = super().usable_indexes(request, snapshot)
         if usable or problems or request.reading is not None or not request.index.enabled:

@@ -17,7 +17,8 @@ from tamis.indexing.format.store import Store
 from tamis.plan.scan import decide
 from tamis.tables import parquet
 from tamis.tables.parquet import ParquetTables, ScanInput, use_tables
-from tamis.wire.messages import IndexOptions, PlanRequest, Snapshot, Table
+from tamis.wire.messages import PlanRequest
+from tamis.wire.scans import IndexOptions, Snapshot, Table
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 from tests.spark_suites.self_indexing import SelfIndexingTables, schema_of
 

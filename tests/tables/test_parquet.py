@@ -20,7 +20,8 @@ from tamis.expr.types import BOOLEAN, LONG, DataType
 from tamis.indexing.format.layout import POINTER
 from tamis.plan.scan import decide
 from tamis.tables.parquet import ParquetTables, ScanInput
-from tamis.wire.messages import IndexOptions, PartitionColumn, PlanRequest, Snapshot, Table
+from tamis.wire.messages import PlanRequest
+from tamis.wire.scans import IndexOptions, PartitionColumn, Snapshot, Table
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 
 SCHEMA = spark_schema(a="long", s="string")
@@ -199,7 +200,7 @@ class TestFreshness:
         assert lowers(scene.open(enabled=False)) == [None] * 4
 
     def test_missing_snapshot_is_an_error(self, scene: Scene) -> None:
-        request = PlanRequest(1, "1", Snapshot("00", str(scene.tmp_path), 4))
+        request = PlanRequest(version=1, id="1", snapshot=Snapshot("00", str(scene.tmp_path), 4))
         with pytest.raises(OSError, match="00"):
             scene.tables.open_scan(request)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 from tamis.classification.pushdown import Pushdown
-from tamis.expr.nodes import Column, Expr, type_of, walk
+from tamis.expr.nodes import Expr, type_of
 from tamis.expr.sql import to_sql
 from tamis.plan.goals.file_keys import constant_of_edge, key_of_files, matching_files
 from tamis.plan.goals.fully_matching import fully_matching, fully_matching_blocks
@@ -17,26 +15,23 @@ from tamis.plan.goals.sort_keys import Group, SortKey
 from tamis.plan.goals.topk import boundary, first_files
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.joins.clustered import is_clustered
-from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.reader_losses import loses_within
 from tamis.plan.residual_split import saved_by_splitting
-from tamis.plan.scan import ScanDecision, decide
+from tamis.plan.scan import ScanDecision
 from tamis.serve.aggregates import answer_aggregates
 from tamis.serve.goal_context import GoalContext, nothing, reason_document
+from tamis.serve.joins import answer_join
 from tamis.tables.parquet import ScanInput
 from tamis.wire.catalyst import decode, decode_conjuncts
-from tamis.wire.constants import constant, value_of
+from tamis.wire.constants import value_of
 from tamis.wire.goals import (
     AggregateGoal,
     ClusteredAnswer,
     ClusteredGoal,
-    ConfineGoal,
     FilesAnswer,
     GoalAnswer,
-    KeyRangeAnswer,
-    KeyRangeGoal,
+    JoinGoal,
     LimitGoal,
-    Range,
     SplitGoal,
     TopKGoal,
 )
@@ -120,27 +115,6 @@ def _split(goal: SplitGoal, asked: GoalContext) -> GoalAnswer:
     return FilesAnswer(encode_kept(matching))
 
 
-def _key_range(goal: KeyRangeGoal, asked: GoalContext) -> GoalAnswer:
-    key = decode(goal.key)
-    intervals = key_ranges(key, asked.conjuncts, asked.found.segments, asked.decision.kept)
-    if intervals is None:
-        return nothing("KEY_RANGE_UNKNOWN", key=to_sql(key))
-    return KeyRangeAnswer([Range(constant(each.lower), constant(each.upper)) for each in intervals])
-
-
-def _confine(goal: ConfineGoal, asked: GoalContext) -> GoalAnswer:
-    predicate = decode(goal.to)
-    kept = asked.decision.kept
-    confined = decide(
-        asked.conjuncts, asked.found.segments, len(kept), consequences=[predicate], among=kept
-    ).kept
-    confined |= files_that_may_raise(asked.conjuncts, asked.found.segments, kept & ~confined)
-    if np.array_equal(confined, kept):
-        columns = [".".join(node.path) for node in walk(predicate) if isinstance(node, Column)]
-        return nothing("KEY_RANGE_COVERS", column=columns[0] if columns else to_sql(predicate))
-    return FilesAnswer(encode_kept(confined))
-
-
 def _clustered(goal: ClusteredGoal, asked: GoalContext) -> GoalAnswer:
     kept = asked.decision.kept
     keys = decode_conjuncts(goal.keys)
@@ -151,8 +125,7 @@ _GOALS: Final[dict[type, Callable[[Any, GoalContext], GoalAnswer]]] = {
     LimitGoal: _limit,
     TopKGoal: _topk,
     SplitGoal: _split,
-    KeyRangeGoal: _key_range,
-    ConfineGoal: _confine,
+    JoinGoal: answer_join,
     ClusteredGoal: _clustered,
     AggregateGoal: answer_aggregates,
 }

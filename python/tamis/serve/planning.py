@@ -5,33 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from msgspec import structs
 
 from tamis.classification.pushdown import Pushdown
-from tamis.evaluation.udf.declared import bind
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Expr
-from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
 from tamis.indexing.read.memory import give_back
 from tamis.indexing.read.reader_options import Reading, loses_rows_to, reading_of
 from tamis.plan.detail.reason_detail import better_reason
 from tamis.plan.ranges.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
-from tamis.plan.scan import Outcome, ScanDecision, decide
+from tamis.plan.scan import Outcome, ScanDecision
 from tamis.reasons import reason
-from tamis.serve.declarations import in_force
-from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
+from tamis.serve.deep_recursion import depth_of, with_room
 from tamis.serve.detail.effects import with_effects
 from tamis.serve.detail.located import located
 from tamis.serve.goals import answer_goal, reason_document
 from tamis.serve.implied import found_ranges, ranges_of_residual
+from tamis.serve.scan_files import decide_files, read_conjuncts
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.tables.row_groups import counted, grouped_files
-from tamis.wire.catalyst import decode_conjuncts
-from tamis.wire.kept import decode_kept, encode_kept, encode_row_groups
+from tamis.wire.goals import JoinGoal
+from tamis.wire.kept import encode_kept, encode_row_groups
 from tamis.wire.messages import (
     ConjunctAnswer,
     PlanAnswer,
@@ -53,17 +50,22 @@ def plan(question: str) -> str:
     """
     started = time.perf_counter()
     request = read_request(question)
-    text = with_room(depth_of(request.conjuncts), lambda: _plan(request, started))
+    text = with_room(_depth(request), lambda: _plan(request, started))
     if time.perf_counter() - started > _LONG:
         give_back()
     return text
 
 
+def _depth(request: PlanRequest) -> int:
+    sources = request.goal.sources if isinstance(request.goal, JoinGoal) else ()
+    return depth_of([*request.conjuncts, *(each.scan.conjuncts for each in sources)])
+
+
 def _plan(request: PlanRequest, started: float) -> str:
     scan = open_scan(request)
     opened = time.perf_counter()
-    watch = UdfGuard()
-    conjuncts = _conjuncts(request, watch)
+    guard = UdfGuard()
+    conjuncts = read_conjuncts(request, guard)
     implied = found_ranges(conjuncts)
     decided = _decided(request, scan, conjuncts, implied)
     outcomes = with_effects(decided.conjuncts, request, scan, conjuncts)
@@ -74,22 +76,12 @@ def _plan(request: PlanRequest, started: float) -> str:
         implied=ranges_of_residual(request, conjuncts, decided.conjuncts, implied),
         warnings=[
             *scan.warnings,
-            *(Warning_(code, text) for code, text in watch.warnings.items()),
+            *(Warning_(code, text) for code, text in guard.warnings.items()),
         ],
     )
     answer = located(answer, request, scan)
     seconds = time.perf_counter() - started
     return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
-
-
-def _conjuncts(request: PlanRequest, watch: UdfGuard) -> list[Expr]:
-    # Simplified once here, so that little is left to do later: thousands of equalities become one
-    # list.
-    conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
-    if not request.declarations:
-        return conjuncts
-    declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
-    return [bind(each, declared, watch) for each in conjuncts]
 
 
 def _decided(
@@ -98,11 +90,7 @@ def _decided(
     conjuncts: Sequence[Expr],
     implied: Sequence[ImpliedRange],
 ) -> PlanAnswer:
-    consequences = [each.predicate for each in implied]
-    among = None if request.among is None else decode_kept(request.among, request.snapshot.files)
-    files = decide(
-        conjuncts, scan.segments, request.snapshot.files, request.detail, consequences, among
-    )
+    files = decide_files(request, scan, conjuncts, implied, detail=request.detail)
     if request.detail:
         files = _with_better_reasons(files, scan, conjuncts)
     decision = None
@@ -110,6 +98,7 @@ def _decided(
         return _of_rows(request, reading_of(request.reading), scan, conjuncts, files)
     if request.row_groups:
         grouped = grouped_files(scan, files.kept)
+        consequences = [each.predicate for each in implied]
         decision = decide_row_groups(conjuncts, files, scan.segments, grouped, consequences)
     if decision is None:
         answer = _answer(request, scan, files, scan.records(files.kept))

@@ -29,7 +29,8 @@ from tamis.indexing.read.reader import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import Reading, difference, reading_of
 from tamis.indexing.read.snapshot import Snapshot, open_snapshot, snapshot_path
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
-from tamis.wire.messages import PlanRequest, Warning_
+from tamis.wire.messages import Warning_
+from tamis.wire.scans import ScanRequest
 
 _MAX_SNAPSHOTS = 16
 _MAX_MATCHES = 16
@@ -129,7 +130,7 @@ class ParquetTables:
         self._matches: OrderedDict[tuple[int, ...], tuple[_Match, _Named]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def open_scan(self, request: PlanRequest) -> ScanInput:
+    def open_scan(self, request: ScanRequest) -> ScanInput:
         """Open the files of a request.
 
         Raises:
@@ -165,7 +166,7 @@ class ParquetTables:
             _tables(table.roots, snapshot, indexes),
         )
 
-    def _snapshot(self, request: PlanRequest) -> Snapshot:
+    def _snapshot(self, request: ScanRequest) -> Snapshot:
         directory, fingerprint = request.snapshot.directory, request.snapshot.fingerprint
         # The fingerprint covers values but not types. With another schema it is another file.
         status = os.stat(snapshot_path(directory, fingerprint, "groups"))
@@ -186,7 +187,7 @@ class ParquetTables:
             return snapshot
 
     def usable_indexes(
-        self, request: PlanRequest, snapshot: Snapshot
+        self, request: ScanRequest, snapshot: Snapshot
     ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
         """Return the indexes that describe files of a snapshot, and why others cannot be used.
 
@@ -349,7 +350,7 @@ def use_tables(tables: ParquetTables) -> None:
     _open = tables
 
 
-def open_scan(request: PlanRequest) -> ScanInput:
+def open_scan(request: ScanRequest) -> ScanInput:
     """Open the files of a request, with what is known about each.
 
     An index that cannot be used is a warning. Read `warnings` after the scan was decided.

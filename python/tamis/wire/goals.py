@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from tamis.wire.file_sets import Kept
+from tamis.wire.scans import ScanRequest
 
 __all__ = [
     "AggregateAnswer",
@@ -18,16 +19,14 @@ __all__ = [
     "AggregateGoal",
     "ClusteredAnswer",
     "ClusteredGoal",
-    "ConfineGoal",
     "FilesAnswer",
     "Goal",
     "GoalAnswer",
-    "KeyRangeAnswer",
-    "KeyRangeGoal",
+    "JoinGoal",
+    "KeySource",
     "LimitGoal",
     "NothingAnswer",
     "PartialDocument",
-    "Range",
     "ReasonDocument",
     "SplitGoal",
     "TopKGoal",
@@ -74,16 +73,28 @@ class SplitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="split"):
     least: int
 
 
-class KeyRangeGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="key_range"):
-    """Find the ranges of the values of a key, which is an expression document."""
+class KeySource(msgspec.Struct, frozen=True):
+    """A scan of the other side of a join, and the join key over its columns.
 
+    `key` is an expression document.
+    """
+
+    scan: ScanRequest
     key: Any
 
 
-class ConfineGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="confine"):
-    """Find the files with rows for which the predicate, an expression document, may be true."""
+class JoinGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="join"):
+    """Find the files with rows that can have a match on the other side of a join.
 
-    to: Any
+    - `key`: the join key over the columns of this scan, an expression document.
+    - `sources`: the scans from which the keys of the other side come.
+    - `others`: a predicate over this scan, an expression document, that is true if the key equals
+      one of the keys that come from no scan; null if there are no such keys.
+    """
+
+    key: Any
+    sources: list[KeySource]
+    others: Any = None
 
 
 class ClusteredGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="clustered"):
@@ -143,19 +154,6 @@ class FilesAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="files"):
     until: int | str | None = None
 
 
-class Range(msgspec.Struct, frozen=True):
-    """A range that includes both ends, which are constants of expression documents."""
-
-    lower: int | str
-    upper: int | str
-
-
-class KeyRangeAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="key_range"):
-    """The ranges that contain every key that is not NULL. Without ranges there is no such key."""
-
-    ranges: list[Range]
-
-
 class ClusteredAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="clustered"):
     """One flag per key."""
 
@@ -168,9 +166,5 @@ class NothingAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing"
     reason: ReasonDocument
 
 
-Goal: TypeAlias = (
-    LimitGoal | TopKGoal | SplitGoal | KeyRangeGoal | ConfineGoal | ClusteredGoal | AggregateGoal
-)
-GoalAnswer: TypeAlias = (
-    FilesAnswer | KeyRangeAnswer | ClusteredAnswer | AggregateAnswer | NothingAnswer
-)
+Goal: TypeAlias = LimitGoal | TopKGoal | SplitGoal | JoinGoal | ClusteredGoal | AggregateGoal
+GoalAnswer: TypeAlias = FilesAnswer | ClusteredAnswer | AggregateAnswer | NothingAnswer

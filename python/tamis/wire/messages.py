@@ -13,6 +13,7 @@ import msgspec
 from tamis.errors import WireError, WireVersionError
 from tamis.wire.file_sets import Kept
 from tamis.wire.goals import Goal, GoalAnswer, ReasonDocument
+from tamis.wire.scans import ScanRequest
 
 __all__ = [
     "VERSION",
@@ -23,15 +24,11 @@ __all__ = [
     "ImpliedInterval",
     "ImpliedRange",
     "ImpliedRequest",
-    "IndexOptions",
-    "PartitionColumn",
     "PlanAnswer",
     "PlanFailure",
     "PlanRequest",
     "RowGroupsAnswer",
     "Share",
-    "Snapshot",
-    "Table",
     "Warning_",
     "Written",
     "read_history_request",
@@ -44,60 +41,19 @@ __all__ = [
 VERSION: Final = 1
 
 
-class Snapshot(msgspec.Struct, frozen=True):
-    """The file table of one listing, mapped from `<directory>/<fingerprint>.*.arrow`."""
-
-    fingerprint: str
-    directory: str
-    files: int
-
-
-class PartitionColumn(msgspec.Struct, frozen=True):
-    name: str
-    type: str
-
-
-class Table(msgspec.Struct, frozen=True):
-    name: str = ""
-    roots: list[str] = []
-    partition_columns: list[PartitionColumn] = []
-    case_sensitive: bool = False
-
-
-class IndexOptions(msgspec.Struct, frozen=True):
-    """How to use an index. `epoch` counts this session's changes of it, to invalidate caches."""
-
-    enabled: bool = True
-    location: str | None = None
-    epoch: int = 0
-
-
-class PlanRequest(msgspec.Struct, frozen=True):
+class PlanRequest(ScanRequest, frozen=True, kw_only=True):
     """A request for the files that a scan needs.
 
-    - `conjuncts`: expression documents (see wire.catalyst).
-    - `declarations`: the declarations of functions in this session (see serve.declarations).
     - `row_groups`: the shim reads only the byte ranges of an answer and nothing else of those
       files. A shim that does not promise this would drop filters that hold only in the ranges.
-    - `among`: the files to consider; null means all.
     - `goal`: what else to find out about the kept files.
-    - `reading`: how Spark reads files that are not Parquet (see index.reading).
     """
 
     version: int
     id: str
-    snapshot: Snapshot
-    table: Table = Table()
-    index: IndexOptions = IndexOptions()
-    storage: dict[str, str] = {}
-    cache_directory: str | None = None
-    conjuncts: list[Any] = []
     detail: bool = False
-    declarations: list[str] = []
     row_groups: bool = False
-    among: Kept | None = None
     goal: Goal | None = None
-    reading: str | None = None
 
 
 class Share(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ They are written to `<id>.evidence.arrow`, with one row per file of the listing,
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -19,11 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluation import verdicts
-from tamis.evaluation.udf.declared import bind
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.evaluation.verdict import Verdict
 from tamis.expr.nodes import And, Expr, Literal
-from tamis.expr.rewrites import simplify
 from tamis.expr.types import BOOLEAN, DataType
 from tamis.files.columns import count_array
 from tamis.files.table import dotted
@@ -32,13 +29,12 @@ from tamis.indexing.read.memory import give_back
 from tamis.plan.detail.pruning_effects import effects
 from tamis.plan.scan import decide
 from tamis.serve.arrow_export import written
-from tamis.serve.declarations import in_force
-from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
+from tamis.serve.deep_recursion import depth_of, with_room
 from tamis.serve.detail.literals import literals
 from tamis.serve.implied import found_ranges
+from tamis.serve.scan_files import read_conjuncts
 from tamis.tables.evidence import NamedColumns, cells_of, named_columns
 from tamis.tables.parquet import ScanInput, open_scan
-from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import PlanRequest, Written, read_request, write_answer
 
 __all__ = ["write_evidence"]
@@ -67,7 +63,7 @@ def write_evidence(question: str) -> str:
 
 def _evidence(request: PlanRequest) -> pa.Table:
     scan, files = open_scan(request), request.snapshot.files
-    conjuncts = _conjuncts(request)
+    conjuncts = read_conjuncts(request, UdfGuard())
     columns = named_columns(conjuncts)
     whole = And(tuple(conjuncts)) if conjuncts else Literal(True, BOOLEAN)
     codes = np.full(files, _SOME, np.int8)
@@ -87,15 +83,6 @@ def _evidence(request: PlanRequest) -> pa.Table:
             "statistics": cells,
         }
     )
-
-
-def _conjuncts(request: PlanRequest) -> list[Expr]:
-    conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
-    if not request.declarations:
-        return conjuncts
-    watch = UdfGuard()
-    declared = in_force(request.declarations, Path(request.snapshot.directory), watch)
-    return [bind(each, declared, watch) for each in conjuncts]
 
 
 def _ruled_out(scan: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.Array, pa.Array]:

@@ -1,8 +1,7 @@
 package io.tamis.planning
 
 import io.tamis.bridge.RecentlyUsed
-import io.tamis.wire.{Goal, IndexSettings, PlanAnswer}
-import java.util
+import io.tamis.wire.{Goal, PlanAnswer, ScanRequest}
 import java.util.concurrent.atomic.AtomicLong
 
 /** Remembers recent answers, because one query plans a scan several times.
@@ -14,18 +13,7 @@ object AnswerMemo {
   private val Remembered = 256
   private val LifetimeNanos = 5L * 1000 * 1000 * 1000
 
-  final case class Key(
-      fingerprint: String,
-      roots: Seq[String],
-      conjuncts: String,
-      index: IndexSettings,
-      caseSensitive: Boolean,
-      rowGroups: Boolean,
-      declarations: Seq[String] = Nil,
-      among: Option[util.BitSet] = None,
-      goal: Option[Goal] = None,
-      reading: Option[String] = None
-  )
+  final case class Key(scan: ScanRequest, rowGroups: Boolean, goal: Option[Goal])
   private final case class Entry(answer: PlanAnswer, written: Long)
 
   private val entries = new RecentlyUsed[Key, Entry](Remembered)

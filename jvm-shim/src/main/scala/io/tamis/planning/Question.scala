@@ -7,15 +7,17 @@ import io.tamis.wire.{
   ExpressionWriter,
   Goal,
   IndexSettings,
+  KeySource,
   PlanAnswer,
   PlanRequest,
   Reason,
-  Reasons
+  Reasons,
+  ScanRequest
 }
 import java.nio.file.Files
 import java.util.UUID
 
-import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
 
@@ -41,39 +43,30 @@ final class Question(
     wholeFiles: Boolean = false
 ) {
   private val conf = SQLConf.get
-  private val roots =
-    table.relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString))
 
   /** Returns the answer, or why there is none. Never throws. */
   def ask(): Either[Reason, PlanAnswer] =
     guarded {
-      val documents = write()
-      val key = AnswerMemo.Key(
-        listing.fingerprint,
-        roots,
-        documents.toString,
-        index,
-        conf.caseSensitiveAnalysis,
-        rowGroups,
-        TamisConf.declarations(conf),
-        within,
-        goal,
-        reading
-      )
+      val key = AnswerMemo.Key(scan, rowGroups, goal)
       val remembered = AnswerMemo.get(key).filterNot(_ => detail).map(_.copy(spent = None))
-      val answer = remembered.getOrElse {
-        val answered = send(documents)
+      remembered.getOrElse {
+        val answered = send()
         if (!detail) AnswerMemo.put(key, answered)
         answered
       }
-      answer
     }
+
+  /** Returns the scan, for the goal of another question. Its snapshot exists. Never throws. */
+  def asSource(key: Expression): Either[Reason, KeySource] = guarded {
+    Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
+    KeySource(scan, Question.writer(table).write(key))
+  }
 
   /** Returns what statistics prove about each file of the listing, in its order, or why that is not
     * known. Never throws.
     */
   def evidence(): Either[Reason, Seq[Evidence]] = guarded {
-    val message = request(write())
+    val message = request()
     val file = Evidence.file(message.id)
     try {
       PlannerClient.evidence(message, conf)
@@ -97,52 +90,42 @@ final class Question(
   private def failed(e: Throwable): Reason =
     Reasons("PLANNER_FAILED", "error" -> String.valueOf(e.getMessage))
 
-  private def write(): ArrayNode = Question.writer(table).writeAll(filters)
-
   /** The question as it is sent, after writing the snapshot that it refers to. May throw. */
-  def document(): ObjectNode = request(write()).document
+  def document(): ObjectNode = request().document
 
-  private def send(documents: ArrayNode): PlanAnswer = {
-    val answer = PlannerClient.plan(request(documents), conf)
+  private def send(): PlanAnswer = {
+    val answer = PlannerClient.plan(request(), conf)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }
 
-  private def request(documents: ArrayNode): PlanRequest = {
-    val directory = SidecarSupervisor.privateDirectory
-    Snapshots.ensure(listing, directory)
-    PlanRequest(
-      UUID.randomUUID().toString,
-      listing.fingerprint,
-      directory.toString,
-      listing.size,
-      table.name(),
-      roots,
-      table.relation.partitionSchema,
-      conf.caseSensitiveAnalysis,
-      index,
-      new FileOptions(table).storage,
-      documents,
-      detail,
-      rowGroups,
-      TamisConf.declarations(conf),
-      within,
-      goal,
-      reading
-    )
+  private def request(): PlanRequest = {
+    Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
+    PlanRequest(UUID.randomUUID().toString, scan, detail, rowGroups, goal)
   }
 
   // callers that set a goal do not read any files yet
   private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
-  // None for Parquet
-  private lazy val reading = ReadFingerprint.of(table.relation)
-  private val within = among.filterNot(_.isAll).map(_.ordinals)
 
-  private lazy val index = IndexSettings(
-    TamisConf.indexEnabled(conf),
-    TamisConf.indexLocation(conf),
-    TamisConf.cacheLocation(conf),
-    AnswerMemo.epoch
+  private lazy val scan = ScanRequest(
+    listing.fingerprint,
+    SidecarSupervisor.privateDirectory.toString,
+    listing.size,
+    table.name(),
+    table.relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
+    table.relation.partitionSchema,
+    conf.caseSensitiveAnalysis,
+    IndexSettings(
+      TamisConf.indexEnabled(conf),
+      TamisConf.indexLocation(conf),
+      TamisConf.cacheLocation(conf),
+      AnswerMemo.epoch
+    ),
+    new FileOptions(table).storage,
+    Question.writer(table).writeAll(filters),
+    TamisConf.declarations(conf),
+    among.filterNot(_.isAll).map(_.ordinals),
+    ReadFingerprint.of(table.relation) // None for Parquet
   )
 }
 

@@ -2,7 +2,7 @@ package io.tamis.planning
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ListingCache, PartitionPredicate, StaleFileCheck}
-import io.tamis.wire.{Goal, GoalReader, ImpliedReader, Pushdown, Reason, Reasons}
+import io.tamis.wire.{Goal, GoalReader, ImpliedReader, KeySource, Pushdown, Reason, Reasons}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
@@ -102,21 +102,33 @@ object ScanPlanner {
   /** Same as `ask`, with a goal that depends on the listing. */
   def askOf(table: PlannedFiles, filters: Seq[Expression])(
       goalOf: Listing => Goal
-  ): Either[Reason, GoalAnswer] =
+  ): Either[Reason, GoalAnswer] = countable(table, filters).flatMap { partitioned =>
+    val rest = partitioned.rest(filters)
+    partitioned
+      .question(table, rest, Some(goalOf(partitioned.files.listing)))
+      .ask()
+      .map(GoalAnswer(partitioned.files, rest, _))
+  }
+
+  /** A scan as the source of join keys, for the goal of another scan; Left as for `ask`. */
+  def keySource(
+      table: PlannedFiles,
+      filters: Seq[Expression],
+      key: Expression
+  ): Either[Reason, KeySource] = countable(table, filters).flatMap { partitioned =>
+    partitioned.question(table, partitioned.rest(filters), None).asSource(key)
+  }
+
+  /** The files of the partitions that match. Left if the planner only observes, or if Spark may
+    * leave out files whose rows an answer would count.
+    */
+  private def countable(
+      table: PlannedFiles,
+      filters: Seq[Expression]
+  ): Either[Reason, OnPartitions] =
     if (TamisConf.mode(SQLConf.get) != Mode.Apply) Left(Reasons("OBSERVING"))
     else if (new FileOptions(table).mayLoseFiles) Left(Reasons("MAY_LOSE_FILES"))
-    else {
-      val partitioned = onPartitions(table, filters)
-      val rest = filters.filterNot(f => partitioned.exact.exists(_ eq f))
-      val question = new Question(
-        table,
-        partitioned.files.listing,
-        rest,
-        among = Some(partitioned.files),
-        goal = Some(goalOf(partitioned.files.listing))
-      )
-      question.ask().map(GoalAnswer(partitioned.files, rest, _))
-    }
+    else Right(onPartitions(table, filters))
 
   /** The files that serve a goal; Left as for `ask`, or if the planner chooses none for it. */
   def filesFor(
@@ -136,7 +148,7 @@ object ScanPlanner {
     else {
       val partitioned = onPartitions(table, filters)
       val (files, listing) = (partitioned.files, partitioned.files.listing)
-      val rest = filters.filterNot(f => partitioned.exact.exists(_ eq f))
+      val rest = partitioned.rest(filters)
       new Question(table, listing, rest, among = Some(files), wholeFiles = true)
         .ask()
         .toOption
@@ -168,7 +180,15 @@ object ScanPlanner {
   }
 
   /** The files of the partitions that match, and the filters that are true for all their rows. */
-  private final case class OnPartitions(files: FileSelection, exact: Seq[Expression])
+  private final case class OnPartitions(files: FileSelection, exact: Seq[Expression]) {
+
+    /** The other filters. */
+    def rest(filters: Seq[Expression]): Seq[Expression] =
+      filters.filterNot(f => exact.exists(_ eq f))
+
+    def question(table: PlannedFiles, rest: Seq[Expression], goal: Option[Goal]): Question =
+      new Question(table, files.listing, rest, among = Some(files), goal = goal)
+  }
 
   /** Spark's listing; for a catalog table the metastore returns only the matching partitions, as in
     * Spark.

@@ -50,15 +50,25 @@ final case class LimitGoal(rows: Long) extends Goal {
   override def document: ObjectNode = Json.obj("kind" -> "limit", "rows" -> rows)
 }
 
-/** Between which values does a key lie? */
-final case class KeyRangeGoal(key: ObjectNode) extends Goal {
-  override def document: ObjectNode = Json.obj("kind" -> "key_range", "key" -> key)
+/** Which files hold rows that can have a match on the other side of a join?
+  *
+  * @param key
+  *   the join key over the columns of this scan
+  * @param sources
+  *   the scans that the keys of the other side come from
+  * @param others
+  *   a predicate over this scan that is true if the key equals one that comes from no scan
+  */
+final case class JoinGoal(key: ObjectNode, sources: Seq[KeySource], others: Option[ObjectNode])
+    extends Goal {
+  override def document: ObjectNode = {
+    val scans = sources.map(s => Json.obj("scan" -> s.scan.document, "key" -> s.key))
+    Json.obj("kind" -> "join", "key" -> key, "sources" -> scans, "others" -> others)
+  }
 }
 
-/** Which files hold a row for which this predicate may be true? */
-final case class ConfineGoal(predicate: ObjectNode) extends Goal {
-  override def document: ObjectNode = Json.obj("kind" -> "confine", "to" -> predicate)
-}
+/** A scan, and a join key over its columns. */
+final case class KeySource(scan: ScanRequest, key: ObjectNode)
 
 /** For which of these keys do single values lie in few files? */
 final case class ClusteredGoal(keys: ArrayNode) extends Goal {

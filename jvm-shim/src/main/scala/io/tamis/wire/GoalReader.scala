@@ -3,7 +3,6 @@ package io.tamis.wire
 import java.util.BitSet
 
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.expressions.{
@@ -65,26 +64,6 @@ object GoalReader {
       }
       (Messages.kept(node.path("files"), count), until)
     }
-
-  /** First and last value of each range of a key of this type, in Catalyst's representation. */
-  def ranges(answer: PlanAnswer, keyType: DataType): Either[Reason, Seq[(Any, Any)]] =
-    found(answer, "key_range").map(
-      _.path("ranges").elements.asScala
-        .map { range =>
-          (end(range.get("lower"), keyType), end(range.get("upper"), keyType))
-        }
-        .toSeq
-    )
-
-  private def end(node: JsonNode, keyType: DataType): Any =
-    (try ConstantReader.value(node, keyType)
-    catch { case NonFatal(_) => None })
-      .getOrElse(
-        throw new PlannerFailure(
-          "garbage_answer",
-          s"$node is not a value of type ${keyType.simpleString}"
-        )
-      )
 
   /** One flag per key of the question. */
   def flags(answer: PlanAnswer, count: Int): Seq[Boolean] = found(answer, "clustered") match {

@@ -9,9 +9,10 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, MissingNode, ObjectNode}
 import org.apache.spark.sql.types.StructType
 
-/** A question to the planner, as the Python package reads it (tamis.wire.messages). */
-final case class PlanRequest(
-    id: String,
+/** The files of a scan, how Spark reads them, and the filters, as the Python package reads them
+  * (tamis.wire.scans).
+  */
+final case class ScanRequest(
     fingerprint: String,
     snapshotDirectory: String,
     files: Int,
@@ -22,16 +23,11 @@ final case class PlanRequest(
     index: IndexSettings,
     storage: Map[String, String],
     conjuncts: ArrayNode,
-    detail: Boolean,
-    rowGroups: Boolean,
     declarations: Seq[String] = Nil,
     among: Option[BitSet] = None,
-    goal: Option[Goal] = None,
     reading: Option[String] = None
 ) {
   def document: ObjectNode = Json.obj(
-    "version" -> Messages.Version,
-    "id" -> id,
     "snapshot" -> Json.obj(
       "fingerprint" -> fingerprint,
       "directory" -> snapshotDirectory,
@@ -53,12 +49,27 @@ final case class PlanRequest(
     "storage" -> storage,
     "cache_directory" -> index.cacheDirectory,
     "conjuncts" -> conjuncts,
-    "detail" -> detail,
-    "row_groups" -> rowGroups,
     "declarations" -> declarations,
     "among" -> among.map(Messages.keptDocument(_, files)),
-    "goal" -> goal.map(_.document),
     "reading" -> reading
+  )
+}
+
+/** A question to the planner, as the Python package reads it (tamis.wire.messages). */
+final case class PlanRequest(
+    id: String,
+    scan: ScanRequest,
+    detail: Boolean = false,
+    rowGroups: Boolean = false,
+    goal: Option[Goal] = None
+) {
+  def document: ObjectNode = Json.put(
+    scan.document,
+    "version" -> Messages.Version,
+    "id" -> id,
+    "detail" -> detail,
+    "row_groups" -> rowGroups,
+    "goal" -> goal.map(_.document)
   )
   def toJson: String = Json.text(document)
 }
@@ -163,18 +174,18 @@ object Messages {
   /** Reads an answer, and throws PlannerFailure unless it belongs to this question. */
   def readAnswer(text: String, request: PlanRequest): PlanAnswer = {
     val root = document(text, request.id)
-    expect(root, "fingerprint", request.fingerprint)
-    expect(root, "files", request.files.toString)
+    expect(root, "fingerprint", request.scan.fingerprint)
+    expect(root, "files", request.scan.files.toString)
     val outcomes = required(root, "conjuncts").elements.asScala.map(outcome).toSeq
-    if (outcomes.size != request.conjuncts.size)
+    if (outcomes.size != request.scan.conjuncts.size)
       fail(
         "garbage_answer",
-        s"${outcomes.size} conjuncts in the answer, ${request.conjuncts.size} in the question"
+        s"${outcomes.size} conjuncts in the answer, ${request.scan.conjuncts.size} in the question"
       )
     val warnings = Option(root.get("warnings")).toSeq
       .flatMap(_.elements.asScala)
       .map(w => w.path("code").asText("warning") -> w.path("text").asText(""))
-    val bits = kept(required(root, "kept"), request.files)
+    val bits = kept(required(root, "kept"), request.scan.files)
     val groups = Option(root.get("row_groups")).filterNot(_.isNull).map(rowGroups(_, bits))
     if (groups.isDefined && !request.rowGroups)
       fail("wrong_answer", "the question did not ask for row groups")

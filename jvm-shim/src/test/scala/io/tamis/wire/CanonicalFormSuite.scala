@@ -34,8 +34,8 @@ class CanonicalFormSuite extends munit.FunSuite {
   }
 
   test("sums and products of several operands are identified with their parentheses") {
-    val Seq(a, b, c) =
-      Seq("a", "b", "c").map(name => AttributeReference(name, DoubleType)(): Expression)
+    def column(name: String): Expression = AttributeReference(name, DoubleType)()
+    val (a, b, c) = (column("a"), column("b"), column("c"))
     assert(key(Add(Add(a, b), c)).isDefined)
     assertEquals(key(Add(Add(a, b), c)), key(Add(c, Add(b, a))))
     assertNotEquals(key(Add(Add(a, b), c)), key(Add(a, Add(b, c))))

@@ -7,8 +7,7 @@ import org.apache.spark.sql.types.StructType
 
 class MessagesSuite extends munit.FunSuite {
   private val conjuncts = Messages.mapper.createArrayNode().add(1).add(2)
-  private val request = PlanRequest(
-    "q1",
+  private val scan = ScanRequest(
     "f00d",
     "/dir",
     10,
@@ -18,10 +17,9 @@ class MessagesSuite extends munit.FunSuite {
     caseSensitive = false,
     IndexSettings(enabled = true, None, None, 3),
     Map.empty,
-    conjuncts,
-    detail = false,
-    rowGroups = true
+    conjuncts
   )
+  private val request = PlanRequest("q1", scan, rowGroups = true)
 
   private def answer(
       kept: String,
@@ -44,9 +42,19 @@ class MessagesSuite extends munit.FunSuite {
     assert(json.at("/index/location").isNull)
     assertEquals(json.get("row_groups").asBoolean, true)
     assert(json.get("reading").isNull)
-    val withReading = request.copy(reading = Some("""{"format":"csv"}"""))
+    val withReading = request.copy(scan = scan.copy(reading = Some("""{"format":"csv"}""")))
     val reading = Messages.mapper.readTree(withReading.toJson).get("reading").asText
     assertEquals(reading, """{"format":"csv"}""")
+  }
+
+  test("the goal of a join contains the scans of the other side") {
+    val key = Json.obj("n" -> "col")
+    val goal = JoinGoal(key, Seq(KeySource(scan.copy(fingerprint = "beef"), key)), None)
+    val json = Messages.mapper.readTree(request.copy(goal = Some(goal)).toJson)
+    assertEquals(json.at("/snapshot/fingerprint").asText, "f00d")
+    assertEquals(json.at("/goal/sources/0/scan/snapshot/fingerprint").asText, "beef")
+    assertEquals(json.at("/goal/sources/0/key"), key)
+    assert(json.at("/goal/others").isNull)
   }
 
   test("every form of kept files is read") {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Prunes files of one side of a join on l.k = r.k that hold no key in the range of the other
-  * side's keys.
+  * side's keys. The planner computes the range and chooses the files in one request.
   *
   * Let D be the rows of a side whose key is NULL or outside of the range of the other side's keys.
   * No row of D has a match: `=` is not true for a NULL or for two different values, and a join
@@ -115,8 +115,8 @@ object PruneForJoins extends GoalRule {
   ): LogicalPlan =
     if (!ConfineToKeys.hasChoice(toKey, to)) to
     else
-      KeyRange.of(fromKey, from) match {
-        case Right(range)    => ConfineToKeys(toKey, to, range)
+      KeyOrigins.of(fromKey, from) match {
+        case Right(origins)  => ConfineToKeys(toKey, to, origins)
         case Left(Some(why)) => ConfineToKeys.explained(toKey, to, why)
         case Left(None)      => to
       }

@@ -1,0 +1,62 @@
+"""A scan that a question is about: the files that Spark listed, and the filters.
+
+Every question has one. The goal of a question may refer to further scans.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tamis.wire.file_sets import Kept
+
+__all__ = ["IndexOptions", "PartitionColumn", "ScanRequest", "Snapshot", "Table"]
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The file table of one listing, mapped from `<directory>/<fingerprint>.*.arrow`."""
+
+    fingerprint: str
+    directory: str
+    files: int
+
+
+class PartitionColumn(msgspec.Struct, frozen=True):
+    name: str
+    type: str
+
+
+class Table(msgspec.Struct, frozen=True):
+    name: str = ""
+    roots: list[str] = []
+    partition_columns: list[PartitionColumn] = []
+    case_sensitive: bool = False
+
+
+class IndexOptions(msgspec.Struct, frozen=True):
+    """How to use an index. `epoch` counts this session's changes of it, to invalidate caches."""
+
+    enabled: bool = True
+    location: str | None = None
+    epoch: int = 0
+
+
+class ScanRequest(msgspec.Struct, frozen=True):
+    """The files of a scan, how Spark reads them, and the filters.
+
+    - `conjuncts`: expression documents (see wire.catalyst).
+    - `declarations`: the declarations of functions in this session (see serve.declarations).
+    - `among`: the files to consider; null means all.
+    - `reading`: how Spark reads files that are not Parquet (see indexing.read.reader_options).
+    """
+
+    snapshot: Snapshot
+    table: Table = Table()
+    index: IndexOptions = IndexOptions()
+    storage: dict[str, str] = {}
+    cache_directory: str | None = None
+    conjuncts: list[Any] = []
+    declarations: list[str] = []
+    among: Kept | None = None
+    reading: str | None = None
