@@ -39,7 +39,7 @@ PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --doctest-modules
 
 .PHONY: check
 check: lint ## Run lint, doctests and tests without Spark (under two minutes)
-	$(PYTEST) -m "not spark" -q python/tamis tests
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not spark" -q python/tamis tests
 
 .PHONY: test
 test: lint ## Run lint, the Scala tests and all of pytest

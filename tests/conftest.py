@@ -34,11 +34,13 @@ _DATA = tempfile.TemporaryDirectory(prefix="tamis-data-")
 os.environ["XDG_DATA_HOME"] = _DATA.name
 
 # No deadlines, because a loaded machine is not a failure. CI uses the same examples for a change
-# and its parent. Elsewhere each run takes new examples; HYPOTHESIS_PROFILE=long takes many.
+# and its parent. Elsewhere each run takes new examples. HYPOTHESIS_PROFILE=long takes many;
+# `make check` takes few, with `quick`.
 _SLOW_IS_FINE = [HealthCheck.too_slow]
 settings.register_profile("default", deadline=None, suppress_health_check=_SLOW_IS_FINE)
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.register_profile("long", settings.get_profile("default"), max_examples=5000)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=25)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "default")
 )
