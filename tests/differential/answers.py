@@ -110,7 +110,8 @@ def _difference(
             return None
         return Difference("raises", f"off: {_short(off.rows)}\non: {on.error}")
     if off.rows is None:
-        if _raises_without_goals(spark, statement.sql):
+        # A file that is gone is an error only for a query that reads it, whatever prunes it.
+        if _GONE not in off.error and _raises_without_goals(spark, statement.sql):
             return Difference("hides", f"off: {off.error}\non: {_short(on.rows)}")
         tally.spared += 1
         return None
@@ -216,6 +217,8 @@ def _raises_without_goals(spark: SparkSession, sql: str) -> bool:
             spark.conf.unset(name)
 
 
+#: Part of the message of Spark's error for a listed file that was deleted.
+_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 #: Parts of warnings that report a failure. Other warnings are correct: files changed since listing.
 _FAILURES = ("failed", "runs as plain Spark", "could not", "not counted", "wrong")
 
