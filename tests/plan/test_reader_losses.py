@@ -28,6 +28,8 @@ from tamis.plan.reader_losses import ReaderLoss, loses_within, loss_of
 from tamis.plan.scan import decide
 
 WIDE = decimal(18, 2)
+WHOLE = decimal(18, 0)
+LONGEST = decimal(38, 2)
 
 
 def days(text: str) -> int:
@@ -58,12 +60,19 @@ CONSTANTS: list[tuple[Value, DataType, ReaderLoss | None]] = [
     (Decimal("30000000"), WIDE, ReaderLoss.WIDE_DECIMAL),
     (30000000, WIDE, ReaderLoss.WIDE_DECIMAL),
     (1, WIDE, None),
+    ((1 << 31) - 1, WHOLE, None),
+    (1 << 31, WHOLE, ReaderLoss.WIDE_DECIMAL),
+    (days("1582-10-03"), DATE, ReaderLoss.CALENDAR_GAP),
     (days("1582-10-04"), DATE, ReaderLoss.CALENDAR_GAP),
+    (days("1582-10-16"), DATE, ReaderLoss.CALENDAR_GAP),
     (days("1582-10-10"), DATE, ReaderLoss.CALENDAR_GAP),
     (days("1582-10-02"), DATE, None),
     (days("1582-10-17"), DATE, None),
     (micros("1582-10-14"), TIMESTAMP, ReaderLoss.CALENDAR_GAP),
     (micros("1582-10-17"), TIMESTAMP, None),
+    (micros("1582-10-17") - 1_000, TIMESTAMP, ReaderLoss.CALENDAR_GAP),
+    (micros("1582-10-03"), TIMESTAMP, ReaderLoss.CALENDAR_GAP),
+    (micros("1582-10-03") - 1_000, TIMESTAMP, None),
     (None, TIMESTAMP, None),
     (None, WIDE, None),
 ]
@@ -122,6 +131,19 @@ INTERVALS: list[tuple[Value, Value, DataType, bool, bool]] = [
     (Decimal("30000000"), Decimal(10**20), decimal(38, 2), False, True),
     (Decimal(10**20), Decimal(10**21), decimal(38, 2), False, False),
     (days("1582-10-10"), days("1583-01-01"), DATE, False, True),
+    # A bound at a limit is beyond it: files with 32 bits hold unscaled values from -2^31 to 2^31 - 1.
+    (None, Decimal((1 << 31) - 1), WHOLE, False, False),
+    (None, Decimal(1 << 31), WHOLE, False, True),
+    (Decimal(1 << 31), Decimal(1 << 32), WHOLE, False, False),
+    (Decimal((1 << 31) - 1), Decimal(1 << 32), WHOLE, False, True),
+    (Decimal(-(1 << 31)), Decimal(1), WHOLE, False, False),
+    (Decimal(-(1 << 31) - 1), Decimal(1), WHOLE, False, True),
+    (Decimal(-(1 << 32)), Decimal(-(1 << 31)), WHOLE, False, True),
+    (Decimal(-(1 << 32)), Decimal(-(1 << 31) - 1), WHOLE, False, False),
+    (Decimal(-(1 << 32)), None, WHOLE, False, True),
+    # The same with 64 bits, in hundredths.
+    (Decimal(10**9), Decimal((1 << 63) - 1).scaleb(-2), LONGEST, False, False),
+    (Decimal(10**9), Decimal(1 << 63).scaleb(-2), LONGEST, False, True),
 ]
 
 

@@ -208,6 +208,80 @@ def test_contradictory_file_does_not_affect_the_next_file() -> None:
     assert ranges(scan.decide(compare("=", c, 25))) == [(1, 204, 100)]
 
 
+def _is_trusted(groups: Sequence[tuple[int, int, int, int]], size: int, rows: int) -> bool:
+    """Return whether row groups, as start, midpoint, stop and rows, cover a file in order."""
+    end = 0
+    for start, midpoint, stop, count in groups:
+        if count == 0:
+            continue
+        if not (0 <= start <= midpoint < stop <= size and start >= end and count > 0):
+            return False
+        end = stop
+    return sum(group[3] for group in groups) == rows
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_row_groups_are_used_if_and_only_if_they_cover_the_file_in_order(seed: int) -> None:
+    """Offsets in tiny files, so that they often touch, overlap or end with the file."""
+    random = Random(seed)
+    trusted_files = 0
+    for _ in range(120):
+        sizes = [random.randint(5, 8) for _ in range(3)]
+        files = []
+        for size in sizes:
+            edges = sorted(random.choices(range(size + 1), k=6))
+            files.append(
+                [
+                    [
+                        start,
+                        random.randint(start, max(start, stop - 1)),
+                        stop,
+                        random.choice([0, 1, 2]),
+                    ]
+                    for start, stop in zip(edges[::2], edges[1::2], strict=True)
+                ]
+            )
+        for _ in range(random.choice([0, 0, 1])):  # a footer that is wrong in one place
+            group = random.choice(random.choice(files))
+            group[random.randrange(4)] += random.choice([-9, -2, -1, 1, 2, 9])
+        rows = [sum(group[3] for group in groups) for groups in files]
+        if random.random() < 0.2:
+            rows[random.randrange(3)] += random.choice([-1, 1])
+        flat = np.array([group for groups in files for group in groups])
+        statistics = table([(0, 29)] * 3, num_records=rows)
+        batch = GroupedFiles(
+            np.arange(3),
+            np.array(sizes),
+            np.array(rows),
+            np.array([0, 3, 6]),
+            flat[:, 0],
+            flat[:, 2],
+            flat[:, 1],
+            flat[:, 3],
+            statistics,
+            table([(0, 9), (10, 19), (20, 29)] * 3, num_records=flat[:, 3]),
+        )
+        segments = [Segment(slice(0, 3), statistics)]
+        conjunct = is_in(c, 5, 15)
+        before = decide([conjunct], segments, 3)
+        decision = decide_row_groups([conjunct], before, segments, [batch])
+        assert decision is not None
+        for ordinal, groups in enumerate(files):
+            if not before.kept[ordinal]:
+                continue
+            kept = [group for group in groups[:2] if group[3] != 0]
+            is_trusted = _is_trusted([tuple(g) for g in groups], sizes[ordinal], rows[ordinal])  # type: ignore[misc]
+            trusted_files += is_trusted
+            text = (groups, sizes[ordinal], rows[ordinal])
+            assert decision.scan.kept[ordinal] == (bool(kept) or not is_trusted), text
+            read = [each[1:] for each in ranges(decision) if each[0] == ordinal]
+            if is_trusted and kept and groups[2][3] > 0:
+                assert [start for start, _ in read] == [start for start, *_ in kept], text
+            else:
+                assert read == [], text
+    assert trusted_files > 50
+
+
 def test_row_groups_without_rows_may_have_any_extent() -> None:
     scan = Scan([(0, 9), (0, 0), (20, 29), (30, 39)])
     scan.records[1] = 0

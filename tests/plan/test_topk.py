@@ -228,7 +228,7 @@ class _Reversed(_Plain):
 OUTCOMES: Counter[str] = Counter()
 
 
-@settings(max_examples=600, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6 * settings.default.max_examples, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_first_rows_are_in_the_chosen_files(random: Random) -> None:
     case = random_case(random, containers=random.choice([3, 8]), perfect=random.random() < 0.4)
@@ -277,7 +277,7 @@ def _check(random: Random, case: Case, key: SortKey, conjuncts: list[Expr], rows
         assert all(ordinal in chosen for place, ordinal in passing if not last < place)
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3 * settings.default.max_examples, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_first_rows_are_in_the_chosen_files_with_exact_bounds(random: Random) -> None:
     """Files that overlap. The bounds of some are values of rows, those of others are not."""
