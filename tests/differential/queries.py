@@ -210,13 +210,14 @@ def main() -> int:
     parser.add_argument("--shrink", type=float, default=90, help="seconds per difference")
     parser.add_argument("--first", type=int, default=0, help="number of the first set of tables")
     parser.add_argument("--only", default="", help="productions to start with: join,recursive,…")
-    parser.add_argument("--folder", type=Path, help="folder that keeps the tables")
+    parser.add_argument("--folder", type=Path, help="keeps the tables, in a folder per seed")
     parser.add_argument("--conf", action="append", default=[], help="key=value for the session")
     arguments = parser.parse_args()
     if arguments.processes > 1:
         return _spread(arguments.processes, arguments.seed, arguments.count, sys.argv[1:])
     with tempfile.TemporaryDirectory() as temporary:
-        folder = arguments.folder or Path(temporary)
+        folder = (arguments.folder or Path(temporary)) / str(arguments.seed)
+        folder.mkdir(parents=True, exist_ok=True)
         spark = session(folder, "local[1]", arguments.conf)
         started = time.monotonic()
         tally = run(
