@@ -34,6 +34,7 @@ class Tally:
     queries: int = 0
     failed: int = 0
     spared: int = 0
+    unreliable: int = 0
     cancelled: int = 0
     rows: int = 0
     empty: int = 0
@@ -59,7 +60,8 @@ class Tally:
             f"{self.fallbacks} fallbacks; "
             f"{self.rows} rows, {self.empty} answers without any, "
             f"{self.failed} queries failed on both sides, {self.spared} only without tamis, on a row "
-            f"of a pruned file, {self.cancelled} were cancelled"
+            f"of a pruned file, {self.unreliable} have a LIMIT that Spark applies wrongly, "
+            f"{self.cancelled} were cancelled"
         )
 
 
@@ -117,7 +119,7 @@ def _difference(
         return None
     tally.rows += len(on.rows)
     tally.empty += not on.rows
-    if _differ(spark, statement, off.rows, on.rows):
+    if _differ(spark, statement, off.rows, on.rows, tally):
         missing = Counter(map(repr, off.rows)) - Counter(map(repr, on.rows))
         added = Counter(map(repr, on.rows)) - Counter(map(repr, off.rows))
         return Difference(
@@ -129,7 +131,11 @@ def _difference(
 
 
 def _differ(
-    spark: SparkSession, statement: Statement, off: list[tuple[Any, ...]], on: list[tuple[Any, ...]]
+    spark: SparkSession,
+    statement: Statement,
+    off: list[tuple[Any, ...]],
+    on: list[tuple[Any, ...]],
+    tally: Tally,
 ) -> bool:
     if len(off) != len(on):
         return True
@@ -141,8 +147,14 @@ def _differ(
     if not statement.tail.items:
         return True
     whole = _run(spark, statement.whole, "false")
-    # The rows beyond the LIMIT may raise an error without it; then any rows are accepted.
-    return whole.rows is not None and bool(Counter(on) - Counter(whole.rows))
+    if whole.rows is None:
+        # The rows beyond the LIMIT may raise an error without it; then any rows are accepted.
+        return False
+    if Counter(off) - Counter(whole.rows):
+        # Spark 4.1 drops the Sort of (SELECT … ORDER BY … LIMIT 2) LEFT JOIN … LIMIT 1, for example.
+        tally.unreliable += 1
+        return False
+    return bool(Counter(on) - Counter(whole.rows))
 
 
 def _same_bag(off: list[tuple[Any, ...]], on: list[tuple[Any, ...]]) -> bool:

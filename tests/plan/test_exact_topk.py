@@ -1,20 +1,25 @@
 """The files of the first rows of an ORDER BY, compared with a reference that tries every position.
 
-Files have whole numbers and a known count of NULLs. The reference tries every value as the position
-at or before which enough rows are certain to be: all rows of a file are at or before its far edge,
-and one row is at its near edge if that edge is a value.
+The reference describes the rows of a file by what they can be: NULL, a value within the bounds, or
+NaN. It tries every value as the position at or before which enough rows are certain to be. A row is
+certain to be there if everything that it can be is there; in addition, one row is at the near edge
+if that edge is a value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.expr.nodes import Column
+from tamis.evaluation.domain.bounds import Flags
+from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal, Not
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
@@ -24,139 +29,257 @@ from tamis.plan.goals.topk import boundary, first_files
 
 WIDE = decimal(30, 0)
 ARROW = {LONG: pa.int64(), DOUBLE: pa.float64(), STRING: pa.string(), WIDE: pa.decimal128(30, 0)}
+INFINITE = 1000
+Position = tuple[int, int]
 
 
-class File(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class File:
+    """What is known about the rows of a file. None: not known. `nan`: whether a row may be NaN."""
+
     low: int | None
     high: int | None
-    rows: int
-    nulls: int
+    rows: int | None
+    nulls: int | None
     attained: bool
+    nan: bool | None = False
+    has_values: bool = True
+    matching: bool = True
+    covered: bool = True
+
+    def can_be_null(self) -> bool:
+        return self.nulls is None or self.nulls > 0
 
 
 def as_cell(data_type: DataType, value: int | None) -> Any:
     return chr(ord("a") + value) if data_type == STRING and value is not None else value
 
 
-def statistics(data_type: DataType, files: list[File]) -> ArrowStatistics:
+def statistics(data_type: DataType, files: Sequence[File]) -> ArrowStatistics:
     cells = {
-        "num_records": pa.array([each.rows for each in files]),
-        "null_count.c": pa.array([each.nulls for each in files]),
+        "num_records": pa.array([each.rows for each in files], pa.int64()),
+        "null_count.c": pa.array([each.nulls for each in files], pa.int64()),
         "attained.c": pa.array([each.attained for each in files]),
+        "min.other": pa.array([1 if each.matching else 0 for each in files]),
+        "max.other": pa.array([1] * len(files)),
+        "null_count.other": pa.array([0] * len(files)),
     }
     for name, values in (("min", [e.low for e in files]), ("max", [e.high for e in files])):
         cells[f"{name}.c"] = pa.array([as_cell(data_type, v) for v in values], ARROW[data_type])
     if data_type == DOUBLE:
-        cells["nan_count.c"] = pa.array([0] * len(files))
+        counts = [None if each.nan is None else int(each.nan) for each in files]
+        cells["nan_count.c"] = pa.array(counts, pa.int64())
     return ArrowStatistics(pa.table(cells))
 
 
-def random_files(random: Random) -> list[File]:
+def random_files(random: Random, data_type: DataType) -> list[File]:
     files = []
     for _ in range(random.choice([1, 3, 5])):
         nulls, values = random.choice([0, 0, 1, 3]), random.choice([0, 1, 2, 2, 4, 6])
         low = random.randint(0, 12)
         high = low if values == 1 else low + random.randint(0, 6)
         edges = (low, high) if values else (None, None)
+        attained = random.random() < 0.6
         if nulls + values:
-            files.append(File(*edges, nulls + values, nulls, random.random() < 0.6))
+            file = File(*edges, nulls + values, nulls, attained, has_values=bool(values))
+            files.append(_with_gaps(random, file, data_type) if random.random() < 0.4 else file)
     return files or [File(1, 2, 2, 0, True)]
 
 
-def position(key: SortKey, value: int | None) -> tuple[int, int]:
+def _with_gaps(random: Random, file: File, data_type: DataType) -> File:
+    """Return the file with one thing less known about it."""
+    kind = random.choice(["low", "high", "rows", "nulls", "nan", "covered", "matching"])
+    if kind in ("low", "high", "nulls") and file.has_values:
+        file = replace(file, **{kind: None, "attained": False})
+    elif kind == "rows" and file.has_values:
+        file = replace(file, rows=None)
+    elif kind == "nan" and data_type == DOUBLE and file.has_values and (file.rows or 0) > 1:
+        file = replace(file, nan=random.choice([True, None]), attained=False)
+    elif kind in ("covered", "matching"):
+        file = replace(file, **{kind: False})
+    return file
+
+
+def null_position(key: SortKey) -> Position:
+    return (0 if key.nulls_first else 3), 0
+
+
+def nan_position(key: SortKey) -> Position:
+    return (1 if key.descending else 2), INFINITE + 1
+
+
+def value_position(key: SortKey, value: int) -> Position:
     """Return the sort position of a value. Less is earlier."""
-    if value is None:
-        return (0 if key.nulls_first else 2), 0
-    return 1, -value if key.descending else value
+    return (2 if key.descending else 1), -value if key.descending else value
 
 
-def certain_rows_by(key: SortKey, file: File, at: tuple[int, int], data_type: DataType) -> int:
-    """Return how many rows of a file are certain to be at or before a position."""
+def ends(key: SortKey, file: File) -> tuple[Position, Position]:
+    """Return the near and the far end of the file's values."""
+    low = value_position(key, -INFINITE if file.low is None else file.low)
+    high = value_position(key, INFINITE if file.high is None else file.high)
+    return (high, low) if key.descending else (low, high)
+
+
+class Filter:
+    """A filter over the files, with the rows that pass it."""
+
+    def __init__(self, name: str, data_type: DataType) -> None:
+        column = Column(("c",), data_type)
+        other = Compare(Comparison.EQUAL, Column(("other",), LONG), Literal(1, LONG))
+        below = Compare(Comparison.LESS, column, Literal(_greatest(data_type), data_type))
+        self.conjuncts: list[Expr] = {
+            "none": [],
+            "other": [other],
+            "not null": [Not(IsNull(column))],
+            "below": [below],
+        }[name]
+        self.name = name
+
+    def passes_null(self) -> bool:
+        return self.name in ("none", "other")
+
+    def passes_nan(self) -> bool:
+        return self.name != "below"
+
+    def all_match(self, file: File) -> bool:
+        """Return whether every row passes whose key is not NULL."""
+        if self.name == "other":
+            return file.matching
+        return self.name != "below" or not (
+            file.has_values and (file.high is None or file.nan is not False)
+        )
+
+
+def certain_rows_by(key: SortKey, file: File, at: Position, where: Filter, zero: bool) -> int:
+    """Return how many rows of a file certainly pass and are at or before a position."""
+    if file.rows is None or not file.covered or not where.all_match(file):
+        return 0
+    near, far = ends(key, file)
+    others_by = not file.has_values or far <= at
+    if file.nan is not False and where.passes_nan():
+        others_by &= nan_position(key) <= at
+    nulls_by = null_position(key) <= at
+    if file.nulls is None:
+        # Every row can be NULL.
+        return file.rows if where.passes_null() and others_by and nulls_by else 0
     values = file.rows - file.nulls
-    by = file.nulls if position(key, None) <= at else 0
-    if values:
-        ends = (file.high, file.low) if key.descending else (file.low, file.high)
-        near, far = (position(key, each) for each in ends)
-        # A bound does not show the sign of a zero.
-        is_value = file.attained and (data_type != DOUBLE or ends[0] != 0)
-        by += values if far <= at else min(values, int(near <= at and is_value))
-    return by
+    # A bound does not show the sign of a zero.
+    near_value = file.high if key.descending else file.low
+    is_value = file.attained and not (zero and near_value == 0)
+    by = values if others_by else min(values, int(near <= at and is_value))
+    return by + (file.nulls if nulls_by and where.passes_null() else 0)
 
 
-def first_position(key: SortKey, file: File) -> tuple[int, int]:
-    """Return the earliest possible position of a row of the file."""
-    positions = [position(key, None)] if file.nulls else []
-    if file.rows > file.nulls:
-        positions.append(position(key, file.high if key.descending else file.low))
+def first_position(key: SortKey, file: File, where: Filter) -> Position:
+    """Return the earliest possible position of a row of the file that passes."""
+    positions = [(4, 0)]
+    if file.can_be_null() and where.passes_null():
+        positions.append(null_position(key))
+    if file.has_values:
+        positions.append(ends(key, file)[0])
+    if file.nan is not False and where.passes_nan():
+        positions.append(nan_position(key))
     return min(positions)
 
 
-def needed(key: SortKey, files: list[File], count: int, data_type: DataType) -> set[int] | None:
-    """Return the files that may have one of the first rows, with a further key. None: all files."""
-    every = {position(key, value) for value in range(30)} | {position(key, None)}
-    enough = [
-        at
-        for at in sorted(every)
-        if sum(certain_rows_by(key, file, at, data_type) for file in files) >= count
-    ]
-    if not enough:
-        return None
-    return {o for o, file in enumerate(files) if first_position(key, file) <= enough[0]}
+def first_enough(
+    key: SortKey, files: list[File], count: int, where: Filter, data_type: DataType
+) -> Position | None:
+    """Return the first position that has enough rows at or before it. None: there is none."""
+    every = {value_position(key, value) for value in range(30)}
+    every |= {null_position(key), nan_position(key)}
+    if data_type in (LONG, DOUBLE):  # the ends of the type are values
+        every |= {value_position(key, value) for value in (-INFINITE, INFINITE)}
+    for at in sorted(every):
+        zero = data_type == DOUBLE
+        if sum(certain_rows_by(key, file, at, where, zero) for file in files) >= count:
+            return at
+    return None
 
 
 @pytest.mark.parametrize("data_type", ARROW, ids=str)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_only_needed_files_are_read(data_type: DataType, seed: int) -> None:
     random = Random(seed)
     column = Column(("c",), data_type)
     bounded = skipped = 0
-    for _ in range(60):
-        files = random_files(random)
-        table = statistics(data_type, files)
-        segments = [Segment(slice(0, len(files)), table)]
-        if random.random() < 0.3 and len(files) > 1:
-            cut = random.randint(1, len(files) - 1)
-            segments = [
-                Segment(slice(0, cut), table.slice(0, cut)),
-                Segment(slice(cut, len(files)), table.slice(cut, len(files))),
-            ]
+    for _ in range(80):
+        files = random_files(random, data_type)
+        where = Filter(random.choice(["none", "none", "other", "not null", "below"]), data_type)
+        segments = _segments(random, files, statistics(data_type, files))
         key = SortKey(column, random.random() < 0.5, random.random() < 0.5, random.random() < 0.4)
         count = random.choice([1, 2, 3, 5, 8])
         kept = np.ones(len(files), np.bool_)
-        keys = key_of_files(key, [], segments, kept)
-        assert keys is not None
-        matching = matching_files(key, keys, [], segments, kept)
-        assert matching.all()
-        rows = np.array([each.rows for each in files])
-        last = boundary(count, key, keys, matching, rows)
-        expected = needed(key, files, count, data_type)
-        text = (key, count, files)
+        text = (key, count, files, where.name)
+        last, chosen = _chosen(key, where.conjuncts, segments, files, count, kept)
+        expected = first_enough(key, files, count, where, data_type)
         assert (last is None) == (expected is None), text
         if last is None or expected is None:
             continue
         bounded += 1
-        chosen = set(np.flatnonzero(first_files(key, keys, last, kept)).tolist())
+        needed = {
+            ordinal
+            for ordinal, file in enumerate(files)
+            if not file.covered or first_position(key, file, where) <= expected
+        }
         if not key.only:
-            assert chosen == expected, text
+            assert chosen == needed, text
         else:
-            assert chosen <= expected, text
-            at = (
-                position(key, _value(last.value, data_type))
-                if last.value is not None
-                else position(key, None)
-            )
-            before = {o for o, file in enumerate(files) if first_position(key, file) < at}
+            assert chosen <= needed, text
+            before = {
+                ordinal
+                for ordinal, file in enumerate(files)
+                if not file.covered or first_position(key, file, where) < expected
+            }
             assert before <= chosen, text
-            assert sum(certain_rows_by(key, files[o], at, data_type) for o in chosen) >= count, text
+            zero = data_type == DOUBLE
+            certain = [certain_rows_by(key, files[o], expected, where, zero) for o in chosen]
+            assert sum(certain) >= count, text
+            if expected in (null_position(key), nan_position(key)):
+                continue
+            # No file is read only for more rows than are needed.
+            spare = [rows for o, rows in zip(chosen, certain, strict=True) if o not in before]
+            assert not spare or sum(certain) - min(spare) < count, text
         skipped += len(chosen) < len(files)
     assert bounded > 30
     assert skipped > 10
 
 
-def _value(edge: Any, data_type: DataType) -> int:
+def _segments(random: Random, files: list[File], table: ArrowStatistics) -> list[Segment]:
+    covered = np.flatnonzero([each.covered for each in files])
+    if random.random() < 0.3 and len(covered) > 1:
+        cut = random.randint(1, len(covered) - 1)
+        return [Segment(part, table.take(part)) for part in (covered[:cut], covered[cut:])]
+    if len(covered) == len(files):
+        return [Segment(slice(0, len(files)), table)]
+    return [Segment(covered, table.take(covered))]
+
+
+def _chosen(
+    key: SortKey,
+    conjuncts: list[Expr],
+    segments: list[Segment],
+    files: Sequence[File],
+    count: int,
+    kept: Flags,
+) -> tuple[Any, set[int]]:
+    """Return the boundary, and the files that are chosen by it."""
+    keys = key_of_files(key, conjuncts, segments, kept)
+    if keys is None:
+        return None, set()
+    matching = matching_files(key, keys, conjuncts, segments, kept)
+    rows = np.array([-1 if each.rows is None else each.rows for each in files])
+    last = boundary(count, key, keys, matching, rows)
+    if last is None:
+        return None, set()
+    return last, set(np.flatnonzero(first_files(key, keys, last, kept)).tolist())
+
+
+def _greatest(data_type: DataType) -> Any:
+    """Return a constant above all values of the files."""
     if data_type == STRING:
-        return edge.as_py()[0] - ord("a")  # type: ignore[no-any-return]
-    return int(edge.as_py() if isinstance(edge, pa.Scalar) else edge)
+        return "~"
+    return {DOUBLE: float(INFINITE), WIDE: Decimal(INFINITE)}.get(data_type, INFINITE)
 
 
 @pytest.mark.parametrize("data_type", [LONG, DOUBLE], ids=str)
