@@ -328,11 +328,11 @@ class TestWriters:
     @pytest.mark.parametrize(
         ("values", "spark_type"),
         [
-            # Polars combines the bounds of pages: -10 … 10 and 5 … 20 become 5 … 20
+            # Polars combines the bounds of pages wrongly: -10 … 10 and 5 … 20 become 5 … 20,
             (pa.array(decimals("5", "20"), pa.decimal128(24, 0)), "decimal(24,0)"),
-            # and 1 … 3000000000 and 2 … 5 become 1 … 5
+            # and 1 … 3000000000 and 2 … 5 become 1 … 5.
             (pa.array([1, 5], pa.uint32()), "long"),
-            # a NULL counts as false, so that false is no bound that a row attains
+            # It counts NULL as false, so the bound false may be the value of no row.
             (pa.array([True, False]), "boolean"),
         ],
     )

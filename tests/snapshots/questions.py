@@ -1,9 +1,10 @@
 """Random questions about random statistics, each with a name, and the answers of the current code.
 
-Every question has its own seed, so adding or removing one does not change the others. The name has
-the seed and a digest of the text: if a new case in the tables or a change of the generator makes
-another question of the seed, the old one no longer exists. There is no oracle: other tests check
-that answers are right, these detect that an answer has changed.
+Every question has its own seed, so adding or removing one does not change the others. Its name
+contains the seed and a digest of its text. If the generator or its tables change and the seed now
+yields another question, that question has another name, and the recorded answer of the old one is
+removed. There is no oracle: other tests check that answers are right, and these detect that an
+answer has changed.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ object Reasons {
     Reason(code, text("text").getOrElse(code), text("fix").filter(_.nonEmpty))
   }
 
-  /** The codes of the reasons in place of which the planner can give a more precise one when it
-    * looks at all files (tamis.plan.detail.reason_detail).
+  /** The codes of coarse reasons. The planner may replace them with more precise ones after it has
+    * looked at all files (tamis.plan.detail.reason_detail).
     */
   lazy val coarse: Set[String] = {
     val all = Try(kinds).getOrElse(Map.empty[String, JsonNode])
