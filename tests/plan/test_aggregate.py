@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tamis.evaluation.domain.exact_counts import Certain
 from tamis.expr.nodes import Column
-from tamis.expr.types import BOOLEAN, DOUBLE, FLOAT, LONG, STRING, DataType
+from tamis.expr.types import BOOLEAN, DOUBLE, FLOAT, LONG, STRING, DataType, decimal
 from tamis.files.exact_counts import certain_columns
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
@@ -56,7 +56,12 @@ def answer_of(
 ) -> Answered:
     files = len(statistics["num_records"])
     kinds = {"num_records": pa.int64(), "null_count.c": pa.int64(), "nan_count.c": pa.int64()}
-    kinds |= {"min.c": POOLS[data_type][1], "max.c": POOLS[data_type][1], "attained.c": pa.bool_()}
+    bound = (
+        pa.decimal128(data_type.precision, data_type.scale)
+        if data_type.is_decimal
+        else POOLS[data_type][1]
+    )
+    kinds |= {"min.c": bound, "max.c": bound, "attained.c": pa.bool_()}
     table = pa.table({n: pa.array(cells, kinds[n]) for n, cells in statistics.items()})
     column = Column(("c",), data_type)
     return answer(
@@ -101,6 +106,25 @@ ONE_FILE = [
     ("min max", LONG, {"num_records": [9], "null_count.c": [9]}, (None, None)),
     ("min", LONG, {"num_records": [9], "min.c": [8], "max.c": [7]}, None),
     ("min", BOOLEAN, {"num_records": [9], "min.c": [False], "max.c": [True]}, (False,)),
+    ("max", BOOLEAN, {"num_records": [9], "min.c": [False], "max.c": [True]}, (True,)),
+    (
+        "min max",
+        decimal(9, 2),
+        {"num_records": [9], "min.c": [Decimal("1.50")], "max.c": [Decimal("12.00")]},
+        (Decimal("1.50"), Decimal("12.00")),
+    ),
+    (
+        "min max",
+        decimal(9, 0),
+        {"num_records": [9], "min.c": [Decimal(15)], "max.c": [Decimal(120)]},
+        (Decimal(15), Decimal(120)),
+    ),
+    (
+        "min",
+        decimal(30, 0),
+        {"num_records": [9], "min.c": [Decimal(10**25)], "max.c": [Decimal(10**26)]},
+        (Decimal(10**25),),
+    ),
     # A bound of bytes may be truncated.
     ("min", STRING, {"num_records": [9], "min.c": ["a"], "max.c": ["b"]}, None),
     (
@@ -146,6 +170,8 @@ def test_partial_result_of_one_file(
         return
     assert (result.covered, result.left.tolist()) == (1, [False])
     assert [each.values for each in result.partials] == ([expected] if expected else [])
+    for each in result.partials:
+        assert [*map(type, each.values)] == [*map(type, expected)]
     # No row may be counted if some row may fail the filter.
     assert answer_of(statistics, functions, [False], data_type).covered == 0
 
@@ -196,6 +222,20 @@ def test_inexact_bounds_skip_files_beyond_them() -> None:
     assert result.left.tolist() == [False, True, True, True]
     result = answer_of(statistics, "min", [True] * 4, STRING)
     assert result.left.tolist() == [True, False, False, False]
+
+
+def test_file_in_which_a_filter_may_raise_is_read() -> None:
+    table = pa.table({"min.c": [0, 5, 2], "max.c": [9, 9, 8], "num_records": [4] * 3})
+    kept, matching = np.ones(3, np.bool_), np.array([True, False, False])
+    aggregates = [Aggregate(Function.MIN, C)]
+    segments, rows = [Segment(slice(0, 3), Files(table))], np.array([4, 4, 4])
+    for raising, left, skipped in (
+        (None, [False, False, False], 2),
+        ([True, False, True], [False, False, True], 1),
+    ):
+        flags = None if raising is None else np.array(raising)
+        result = answer(aggregates, segments, kept, matching, rows, None, flags)
+        assert (result.left.tolist(), result.skipped, result.covered) == (left, skipped, 1)
 
 
 def test_groups_without_rows_are_left_out() -> None:

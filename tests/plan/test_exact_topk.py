@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 from tamis.evaluation.domain.bounds import Flags
-from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal, Not
+from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal, Not, Or
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
@@ -90,7 +90,8 @@ def _with_gaps(random: Random, file: File, data_type: DataType) -> File:
     """Return the file with one thing less known about it."""
     kind = random.choice(["low", "high", "rows", "nulls", "nan", "covered", "matching"])
     if kind in ("low", "high", "nulls") and file.has_values:
-        file = replace(file, **{kind: None, "attained": False})
+        known = file.attained and kind != "nulls"
+        file = replace(file, **{kind: None, "attained": known})
     elif kind == "rows" and file.has_values:
         file = replace(file, rows=None)
     elif kind == "nan" and data_type == DOUBLE and file.has_values and (file.rows or 0) > 1:
@@ -132,11 +133,12 @@ class Filter:
             "other": [other],
             "not null": [Not(IsNull(column))],
             "below": [below],
+            "or": [Or((below, other))],
         }[name]
         self.name = name
 
     def passes_null(self) -> bool:
-        return self.name in ("none", "other")
+        return self.name in ("none", "other", "or")
 
     def passes_nan(self) -> bool:
         return self.name != "below"
@@ -145,6 +147,10 @@ class Filter:
         """Return whether every row passes whose key is not NULL."""
         if self.name == "other":
             return file.matching
+        if self.name == "or":
+            # `c < …` is true for no NULL and no NaN, so the other column decides for these.
+            below = file.high is not None and file.nan is False and not file.can_be_null()
+            return file.matching or below
         return self.name != "below" or not (
             file.has_values and (file.high is None or file.nan is not False)
         )
@@ -165,7 +171,7 @@ def certain_rows_by(key: SortKey, file: File, at: Position, where: Filter, zero:
     values = file.rows - file.nulls
     # A bound does not show the sign of a zero.
     near_value = file.high if key.descending else file.low
-    is_value = file.attained and not (zero and near_value == 0)
+    is_value = file.attained and near_value is not None and not (zero and near_value == 0)
     by = values if others_by else min(values, int(near <= at and is_value))
     return by + (file.nulls if nulls_by and where.passes_null() else 0)
 
@@ -205,7 +211,9 @@ def test_only_needed_files_are_read(data_type: DataType, seed: int) -> None:
     bounded = skipped = 0
     for _ in range(80):
         files = random_files(random, data_type)
-        where = Filter(random.choice(["none", "none", "other", "not null", "below"]), data_type)
+        where = Filter(
+            random.choice(["none", "none", "other", "not null", "below", "or"]), data_type
+        )
         segments = _segments(random, files, statistics(data_type, files))
         key = SortKey(column, random.random() < 0.5, random.random() < 0.5, random.random() < 0.4)
         count = random.choice([1, 2, 3, 5, 8])
