@@ -187,7 +187,7 @@ class _Runner:
 
     def _trace_together(self, items: Sequence[Any], files: dict[Path, str]) -> list[Path]:
         """Trace tests in several processes. Items alternate because slow tests share files."""
-        count = 2 * self.options.processes
+        count = min(2 * self.options.processes, len(items))
         paths = [_BUILD / f"coverage-part-{number}.json" for number in range(count)]
         children = []
         for number, path in enumerate(paths):
