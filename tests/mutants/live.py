@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import gc
 import importlib
@@ -120,8 +121,15 @@ def _put_defaults(old: type, new: type) -> None:
         live = vars(old).get(name)
         if not isinstance(method, FunctionType) or not isinstance(live, FunctionType):
             continue
-        if all(isinstance(each, _PLAIN) for each in method.__defaults__ or ()):
+        if all(_is_plain(each) for each in method.__defaults__ or ()):
             live.__defaults__ = method.__defaults__
+
+
+def _is_plain(default: Any) -> bool:
+    # Dataclasses mark fields with a default_factory.
+    return isinstance(default, _PLAIN) or default is getattr(
+        dataclasses, "_HAS_DEFAULT_FACTORY", dataclasses.MISSING
+    )
 
 
 def _imports(other: ModuleType, module: ModuleType, name: str) -> bool:

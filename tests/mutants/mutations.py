@@ -10,7 +10,8 @@ Code that proves nothing is not changed:
 - limits of effort (`_EFFORT`): how much is examined before the answer is "unknown", and the size of
   blocks. Every limit is sound; benchmarks choose it. Comparisons with such a limit and guards
   that give up beyond it are not changed either;
-- checks and hints of Python and numpy (`_HINTS`): `strict=` of zip, `copy=`, `zero_copy_only=`;
+- checks and hints of Python and numpy (`_HINTS`): `strict=` of zip, `copy=`, `zero_copy_only=`,
+  `init=` of dataclass fields;
 - whether a margin itself is included (`_MARGINS`): a margin is far from any overflow, so a value at
   the margin is proven either way. Guards that use a margin are removed like others.
 """
@@ -67,7 +68,7 @@ _EFFORT = re.compile(
     r"most|_?(MOST|LONGEST|LONG_LIST|FEW|WIDTH|WIDE|ROUNDS|PER_CUT|PER_OCTAVE|BLOCK|SAMPLE|PAYS|MAX_RANGES|WORTH|TRIAL|GATHER|GRACE)[A-Z_]*"
 )
 #: Keywords that do not affect values.
-_HINTS = {"strict", "copy", "zero_copy_only"}
+_HINTS = {"strict", "copy", "zero_copy_only", "init"}
 #: Names of margins: distances that stay far from an overflow.
 _MARGINS = {"SAFE", "_SAFE", "_LAST_DAY", "_MARGIN", "margin"}
 #: Masks: as the value of a keyword they are replaced by these constants.

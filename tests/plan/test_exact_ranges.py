@@ -41,6 +41,7 @@ from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import key_of_files
 from tamis.plan.goals.sort_keys import Group, SortKey
 from tamis.plan.joins.key_ranges import key_ranges
+from tamis.plan.ranges import interval_search, prefix_search
 from tamis.plan.ranges.implied import implied_ranges
 from tamis.plan.ranges.interval_search import possible_runs
 from tests.differential.rows import row_value
@@ -93,6 +94,63 @@ def test_runs_start_and_end_with_passing_values(predicate: Expr) -> None:
         assert high in passing or high in (127, -128), runs
     assert list(runs) == sorted(runs)
     assert all(high < low for (_, high), (low, _) in pairwise(runs))
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        compare(">=", b, -128),
+        compare("<=", half, 100, LONG),
+        Not(compare("=", b, 5)),
+        Or((compare("<", b, 5), compare(">", b, 9))),
+    ],
+    ids=to_sql,
+)
+def test_no_runs_if_no_wide_gap_is_left_out(predicate: Expr) -> None:
+    assert possible_runs(predicate, b) is None
+
+
+@pytest.mark.parametrize("rounds", range(5))
+@pytest.mark.parametrize("predicate", EXACT, ids=to_sql)
+def test_search_that_stops_early_is_sound(
+    predicate: Expr, rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interval_search, "_ROUNDS", rounds)
+    monkeypatch.setattr(interval_search, "_PER_CUT", 2)
+    runs = possible_runs(predicate, b)
+    for each in range(-128, 128):
+        if runs is not None and row_value(predicate, {("b",): each}) is True:
+            assert any(low <= each <= high for low, high in runs), each
+
+
+TEXTS = ["", " ", "a", "ab", "abc", "abcd", "abd", "b", "z", "\x7f", "é", "ê", "\U00100000"]
+
+
+@pytest.mark.parametrize("rounds", range(8))
+def test_search_of_texts_that_stops_early_is_sound(
+    rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefix_search, "_ROUNDS", rounds)
+    s = Column(("s",), STRING)
+    first, third = (
+        Call("Substring", (s, Literal(1, INTEGER), Literal(n, INTEGER)), (), STRING) for n in (1, 3)
+    )
+    for left, text in ((first, "a"), (third, "abc"), (third, "ab"), (first, "é"), (s, "abc")):
+        for op in ("=", "<", "<=", ">", ">="):
+            predicate = compare(op, left, text, STRING)
+            texts = prefix_search.possible_texts(predicate, s)
+            if texts is None:
+                continue
+            for each in TEXTS:
+                if row_value(predicate, {("s",): each}) is True:
+                    assert texts.lower is None or each >= texts.lower
+                    assert (
+                        texts.upper is None
+                        or each < texts.upper
+                        or (each == texts.upper and not texts.upper_open)
+                    )
+    never = And((compare("=", first, "a", STRING), compare("=", third, "bcd", STRING)))
+    assert prefix_search.possible_texts(never, s) is None or rounds < 6
 
 
 @pytest.mark.parametrize(

@@ -257,6 +257,9 @@ def _segments(random: Random, files: list[File], table: ArrowStatistics) -> list
     covered = np.flatnonzero([each.covered for each in files])
     if random.random() < 0.3 and len(covered) > 1:
         cut = random.randint(1, len(covered) - 1)
+        if len(covered) == len(files):
+            parts = (slice(0, cut), slice(cut, len(files)))
+            return [Segment(part, table.slice(part.start, part.stop)) for part in parts]
         return [Segment(part, table.take(part)) for part in (covered[:cut], covered[cut:])]
     if len(covered) == len(files):
         return [Segment(slice(0, len(files)), table)]

@@ -41,6 +41,7 @@ b = Column(("b",), BYTE)
 i = Column(("i",), INTEGER)
 n = Column(("n",), LONG)
 x = Column(("x",), DOUBLE)
+flag = Column(("flag",), BOOLEAN)
 s = Column(("s",), STRING)
 price = Column(("item", "unit price"), decimal(9, 2))
 ANSI, LEGACY = {"evalMode": "ANSI"}, {"evalMode": "LEGACY"}
@@ -109,6 +110,27 @@ CASES: list[tuple[Expr, list[str]]] = [
     (call("Like", BOOLEAN, s, "a_c%", escapeChar="\\"), ["s >= 'a' AND s < 'b'"]),
     (call("StartsWith", BOOLEAN, call("Upper", STRING, s), "AB"), ["s >= 'AB' AND s < 'ac'"]),
     (eq(call("Length", INTEGER, s), 3), []),
+    (eq(call("Coalesce", STRING, call("Substring", STRING, s, 1, 1), "a"), "a", STRING), []),
+    (eq(call("Substring", STRING, s, 1, 1), " ", STRING), ["s >= ' ' AND s < '!'"]),
+    # Sixteen bytes of a bound are enough.
+    (
+        eq(call("Substring", STRING, s, 1, 20), "abcdefghijklmnopqrst", STRING),
+        ["s >= 'abcdefghijklmnop' AND s < 'abcdefghijklmnoq'"],
+    ),
+    # The last plane and control characters make no bound.
+    (eq(call("Substring", STRING, s, 1, 1), "\U00100000", STRING), ["s >= '\U00100000'"]),
+    (eq(call("Substring", STRING, s, 1, 2), "a\x7f", STRING), ["s >= 'a\x7f' AND s < 'b'"]),
+    (
+        And((eq(call("Substring", STRING, s, 1, 1), "a", STRING),
+             eq(call("Substring", STRING, s, 1, 2), "bc", STRING))),
+        [],
+    ),
+    # A condition of another column, by which the plain conjunct is one of d as well.
+    (
+        And((Or((And((flag, eq(d, 9131, DATE, ">="))), eq(d, 9200, DATE, ">="))),
+             eq(year, 1990, op=">"))),
+        [],
+    ),
     # Predicates that sources accept as they are, and unknown functions.
     (eq(d, 5, DATE), []),
     (And((eq(d, 5, DATE), eq(n, 5, LONG, ">"))), []),

@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tamis.evaluation.nodes.operators  # noqa: F401  fills the registries
+from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.declared import Declared, bind
+from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.segments import Segment
@@ -20,7 +23,7 @@ from tamis.plan.joins.clustered import is_clustered, share_of_files
 from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.ranges.implied import Interval
 from tamis.plan.scan import decide
-from tests.cases.case import compare
+from tests.cases.case import compare, is_in
 from tests.differential.generate import random_case, random_predicate
 from tests.differential.rows import row_value
 
@@ -50,6 +53,7 @@ COMBINED = [
     ([0, 0], [100, 5], [(0, 100)]),
     ([0, None], [9, 19], None),  # unknown bounds of one file
     ([0, 10], [9, None], None),
+    ([-(1 << 63), 1 - (1 << 63)], [-(1 << 63), 5], [(-(1 << 63), 5)]),
     ([(1 << 63) - 1, -(1 << 63)], [(1 << 63) - 1, 0], [(-(1 << 63), 0), ((1 << 63) - 1,) * 2]),
 ]
 
@@ -152,6 +156,42 @@ def test_end_with_too_many_digits_is_not_a_constant() -> None:
 def test_key_can_be_an_expression() -> None:
     key = Call("Cast", (Column(("c",), INTEGER),), (("evalMode", "LEGACY"),), LONG)
     assert ranges(segment([0, 20], [9, 29]), key) == [(0, 9), (20, 29)]
+
+
+def test_key_that_relies_on_a_declaration_has_no_range() -> None:
+    contract = Contract("f", monotone=lambda x: x, types=["BIGINT"])
+    call = Call("udf:f", (c,), (), LONG)
+    declared = bind(call, {"f": [Declared(contract)]}, UdfGuard())
+    assert ranges(segment([0], [9]), declared) is None
+
+
+def test_filter_on_one_of_two_columns_of_the_key_is_not_used() -> None:
+    files = segment([0], [9], **{"min.d": [100], "max.d": [200]})
+    legacy = (("evalMode", "LEGACY"),)
+    total = Call("Add", (c, Column(("d",), LONG)), legacy, LONG)
+    assert ranges(files, total, (compare(">=", c, 5),)) == [(100, 209)]
+
+
+def test_filter_that_excludes_null_restricts_a_key_with_a_default() -> None:
+    key = Call("Coalesce", (c, Literal(0, LONG)), (), LONG)
+    files = segment([10, 100], [50, 200], **{"null_count.c": [1, 0]})
+    within = (compare(">=", c, 40), compare("<=", c, 120))
+    assert ranges(files, key) == [(0, 50), (100, 200)]
+    assert ranges(files, key, within) == [(40, 50), (100, 120)]
+
+
+def test_filter_that_no_file_passes_leaves_no_range() -> None:
+    number = Column(("c",), INTEGER)
+    wide = Call("Cast", (number,), (("evalMode", "LEGACY"),), LONG)
+    within = (compare(">=", number, 60), compare("<=", number, 80))
+    for key in (number, wide):
+        assert ranges(segment([0, 100], [50, 200]), key, within) == []
+
+
+def test_long_list_does_not_restrict_the_ranges() -> None:
+    files = segment([0], [9_999])
+    assert ranges(files, conjuncts=(is_in(c, *range(500, 1_500)),)) == [(500, 1_499)]
+    assert ranges(files, conjuncts=(is_in(c, *range(500, 1_501)),)) == [(0, 9_999)]
 
 
 @given(randoms)

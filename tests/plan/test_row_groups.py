@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.classification.pushdown import Pushdown
-from tamis.expr.nodes import Column, Expr, IsNull, Opaque
-from tamis.expr.types import LONG
+from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal, Opaque
+from tamis.expr.types import DOUBLE, LONG
 from tamis.files.segments import GroupedFiles, Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan import row_groups
@@ -53,6 +53,7 @@ class Scan:
         self.midpoint = self.start + 50
         self.records = np.full(len(bounds), 10)
         self.first = np.cumsum(self.counts) - self.counts
+        self.row_counts = [10 * n for n in self.counts]
 
     def decide(self, *conjuncts: Expr) -> RowGroupDecision:
         count = len(self.counts)
@@ -61,7 +62,7 @@ class Scan:
         batch = GroupedFiles(
             np.arange(count),
             np.full(count, SIZE),
-            10 * np.array(self.counts),
+            np.array(self.row_counts),
             self.first,
             self.start,
             self.stop,
@@ -226,7 +227,7 @@ def test_row_groups_are_used_if_and_only_if_they_cover_the_file_in_order(seed: i
     random = Random(seed)
     trusted_files = 0
     for _ in range(120):
-        sizes = [random.randint(5, 8) for _ in range(3)]
+        sizes = [random.choice([5, 8, 40]) for _ in range(3)]
         files = []
         for size in sizes:
             edges = sorted(random.choices(range(size + 1), k=6))
@@ -350,6 +351,96 @@ def test_search_stops_if_it_saves_too_little(monkeypatch: pytest.MonkeyPatch) ->
     assert decision is not None
     assert len(requested) == 4
     assert ranges(decision) == []
+
+
+def test_search_stops_if_the_answer_gets_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_groups, "_MAX_RANGES", 2)
+    scan = Scan([(0, 9), (10, 19)], [(0, 9), (10, 19)], [(0, 9), (10, 19)], [(0, 9), (10, 19)])
+    conjunct = compare("<", c, 5)
+    segments = [Segment(slice(0, 4), scan.files)]
+    batches = [
+        GroupedFiles(
+            np.array([i]),
+            np.array([SIZE]),
+            np.array([20]),
+            np.array([0]),
+            scan.start[2 * i : 2 * i + 2],
+            scan.stop[2 * i : 2 * i + 2],
+            scan.midpoint[2 * i : 2 * i + 2],
+            scan.records[2 * i : 2 * i + 2],
+            scan.files.slice(i, i + 1),
+            scan.groups.slice(2 * i, 2 * i + 2),
+        )
+        for i in range(4)
+    ]
+    decision = decide_row_groups([conjunct], decide([conjunct], segments, 4), segments, batches)
+    assert decision is not None
+    assert [each[0] for each in ranges(decision)] == [0, 1, 2]
+    assert (decision.dropped, decision.records) == (3, 30)
+
+
+def test_counts_of_dropped_row_groups_and_of_rows() -> None:
+    decision = Scan(FOUR, FOUR).decide(compare("<", c, 15))
+    assert (decision.dropped, decision.records) == (4, 40)
+    decision = Scan(FOUR).decide(compare("=", c, 60))
+    assert (decision.dropped, decision.records) == (0, 0)
+    assert ranges(decision) == []
+
+
+def test_comparison_with_zero_is_not_exact_in_row_groups() -> None:
+    """Spark's reader may lose rows that equal a zero of the other sign."""
+    x = Column(("x",), DOUBLE)
+    cells = {"min.x": [1.0, -5.0], "max.x": [2.0, -4.0], "null_count.x": [0, 0]}
+    groups = ArrowStatistics(pa.table(cells | {"nan_count.x": [0, 0], "num_records": [10, 10]}))
+    cells = {"min.x": [-5.0, -5.0], "max.x": [2.0, -4.0], "null_count.x": [0, 0]}
+    files = ArrowStatistics(pa.table(cells | {"nan_count.x": [0, 0], "num_records": [20, 10]}))
+    for zero, pushdown in ((0.0, Pushdown.INEXACT), (0.5, Pushdown.EXACT)):
+        conjunct = Compare(Comparison.GREATER, x, Literal(zero, DOUBLE))
+        segments = [Segment(slice(0, 2), files)]
+        before = decide([conjunct], segments, 2)
+        assert before.kept.tolist() == [True, False]
+        batch = GroupedFiles(
+            np.array([0]),
+            np.array([SIZE]),
+            np.array([20]),
+            np.array([0]),
+            np.array([4, 104]),
+            np.array([104, 204]),
+            np.array([54, 154]),
+            np.array([10, 10]),
+            files.slice(0, 1),
+            groups,
+        )
+        decision = decide_row_groups([conjunct], before, segments, [batch])
+        assert decision is not None
+        assert decision.scan.conjuncts[0].pushdown is pushdown
+        assert ranges(decision) == [(0, 4, 100)]
+
+
+def test_contradictory_row_group_with_one_row_counts() -> None:
+    for rows, read in ((1, []), (0, [(0, 204, 100)])):
+        scan = Scan(FOUR)
+        scan.records[1] = rows
+        scan.groups = table([FOUR[0], (100, 109), *FOUR[2:]], num_records=[10, rows, 10, 10])
+        scan.files = table([(0, 39)], num_records=[30 + rows])
+        scan.row_counts = [30 + rows]
+        assert ranges(scan.decide(compare("=", c, 25))) == read
+
+
+def test_each_conjunct_that_rules_out_a_row_group_is_inexact() -> None:
+    """Both columns have NULLs in every file. Each conjunct rules out another row group."""
+    d = Column(("d",), LONG)
+    scan = Scan([(0, 9)] * 3)
+    nulls = {"null_count.c": [0, 3, 3], "null_count.d": [3, 0, 3]}
+    low = {"min.c": [0] * 3, "max.c": [9] * 3, "min.d": [0] * 3, "max.d": [9] * 3}
+    scan.groups = ArrowStatistics(pa.table(low | nulls | {"num_records": [10] * 3}))
+    scan.files = ArrowStatistics(
+        pa.table({"min.c": [0], "max.c": [9], "min.d": [0], "max.d": [9], "num_records": [30]})
+    )
+    decision = scan.decide(IsNull(c), IsNull(d), Opaque("f(c)"))
+    assert ranges(decision) == [(0, 204, 100)]
+    pushdowns = [each.pushdown for each in decision.scan.conjuncts]
+    assert pushdowns == [Pushdown.INEXACT, Pushdown.INEXACT, Pushdown.UNSUPPORTED]
 
 
 # --- comparison with a reader ---------------------------------------------------------------------

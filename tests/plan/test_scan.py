@@ -219,3 +219,36 @@ def test_false_keeps_files_without_statistics() -> None:
     refreshed = decide([never], [all_files], files=3)
     assert not refreshed.kept.any()
     assert refreshed.conjuncts[0].pushdown is Pushdown.EXACT
+
+
+@pytest.mark.parametrize("conjunct", [compare("=", c, 1), Opaque("f(c)")])
+def test_file_without_rows_is_not_kept(conjunct: Expr) -> None:
+    cells = {"min.c": [None, 1, 1], "max.c": [None, 1, 1], "num_records": [0, 5, None]}
+    segments = [Segment(slice(0, 3), ArrowStatistics(pa.table(cells)))]
+    assert decide([conjunct], segments, 3).kept.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("start", [0, 1, 5])
+def test_segment_can_start_anywhere(start: int) -> None:
+    segments = [Segment(slice(start, start + 4), FILES)]
+    kept = np.ones(start + 5, np.bool_)
+    places = [
+        (ordinals.tolist(), chosen.num_containers)
+        for ordinals, chosen in scan.kept_blocks(segments, kept)
+    ]
+    assert places == [([start, start + 1, start + 2, start + 3], 4)]
+    decision = decide([compare("<", c, 10)], segments, start + 5)
+    assert decision.kept.tolist() == [True] * start + [True, False, False, False, True]
+
+
+def test_conjunct_is_proven_only_if_every_kept_file_has_statistics() -> None:
+    conjunct = [compare("<", c, 100)]
+    whole, part = Segment(slice(0, 4), FILES), Segment(slice(1, 3), FILES.slice(1, 3))
+    rest = Segment(np.array([0, 3]), FILES.take(np.array([0, 3])))
+    kept = np.ones(4, np.bool_)
+    assert scan.proven(conjunct, [whole], kept) == {0}
+    assert scan.proven(conjunct, [part], kept) == frozenset()
+    assert scan.proven(conjunct, [part, rest], kept) == {0}
+    assert scan.proven(conjunct, [part], np.array([False, True, True, False])) == {0}
+    assert scan.proven(conjunct, [], kept) == frozenset()
+    assert scan.proven(conjunct, [], np.zeros(4, np.bool_)) == {0}

@@ -199,6 +199,37 @@ def test_unknown_key_gives_no_choice() -> None:
     assert key_of_files(key, [], segments, np.ones(5, np.bool_)) is None
 
 
+def test_unknown_numbers_of_rows_give_no_choice() -> None:
+    key = SortKey(C, descending=False, nulls_first=False)
+    segments = [Segment(slice(0, 5), CLUSTERED)]
+    kept = np.ones(5, np.bool_)
+    assert _chosen(key, [], segments, None, 1, kept) is None
+    assert _chosen(key, [], segments, np.full(5, -1), 1, kept) is None
+
+
+@pytest.mark.parametrize("column", ["long", "double", "string"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_boundary_among_many_files(column: str, descending: bool) -> None:
+    """Files of one row each: the boundary for n rows is the n-th value."""
+    random = Random(7)
+    numbers = random.sample(range(100_000), 900)
+    values: list[Any] = {
+        "long": numbers,
+        "double": [each / 8 for each in numbers],
+        "string": [f"{each:06d}" for each in numbers],
+    }[column]
+    cells = {"min.v": values, "max.v": values, "null_count.v": [0] * 900, "num_records": [1] * 900}
+    if column == "double":
+        cells["nan_count.v"] = [0] * 900
+    segments = [Segment(slice(0, 900), ArrowStatistics(pa.table(cells)))]
+    key = SortKey(Column(("v",), {"long": LONG, "double": DOUBLE, "string": STRING}[column]),
+                  descending, False)  # fmt: skip
+    kept, ones = np.ones(900, np.bool_), np.ones(900, np.int64)
+    for rows in (1, 2, 17, 450, 899, 900):
+        in_order = sorted(range(900), key=lambda each: values[each], reverse=descending)
+        assert _chosen(key, [], segments, ones, rows, kept) == sorted(in_order[:rows])
+
+
 def _place(key: SortKey, value: Any) -> Any:
     """Return a key that Python orders as the ORDER BY orders rows. Ties are equal."""
     nan = isinstance(value, float) and math.isnan(value)
