@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG, STRING
@@ -30,3 +31,49 @@ def test_partition_columns_and_malformed_tables_have_no_certain_facts() -> None:
     assert not ArrowStatistics(pa.table(BOUNDS), spec).certain(C).attained.any()
     text = pa.table({"num_records": [1], "min.s": [1], "max.s": ["b"], "attained.s": [True]})
     assert ArrowStatistics(text).certain(Column(("s",), STRING)).nulls.tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "empty"),
+    [
+        ({"num_records": [0, 5]}, [True, False]),
+        ({"num_records": [0, -5]}, [True, False]),
+        ({"num_records": [0, None]}, [True, False]),
+        ({"num_records": [0, 0], "min.c": [None, 1]}, [True, False]),
+        ({"num_records": [0, 0], "max.c": [1, None]}, [False, True]),
+        ({"num_records": [0, 0], "null_count.c": [0, 2]}, [True, False]),
+        ({"num_records": [0, 0], "null_count.c": [None, -1]}, [True, False]),
+        ({"num_records": [0, 5], "null_count.c": [2, 2]}, [False, False]),
+        ({"num_records": [0, 0], "other.c": [1, 2]}, [True, True]),
+        # Bounds of one column show that there are rows for all columns.
+        ({"num_records": [0, 0], "min.c": [None, 1], "min.d": [2, None]}, [False] * 2),
+    ],
+)
+def test_file_is_empty_unless_a_statistic_shows_a_row(
+    cells: dict[str, list[int | None]], empty: list[bool]
+) -> None:
+    columns = {name: pa.array(each, pa.int64()) for name, each in cells.items()}
+    files = ArrowStatistics(pa.table(columns))
+    flags = files.empty()
+    assert flags is not None
+    assert flags.tolist() == empty
+
+
+def test_column_that_occurs_twice_may_show_rows() -> None:
+    columns = [pa.array([0]), pa.array([None], pa.int64()), pa.array([None], pa.int64())]
+    files = ArrowStatistics(pa.Table.from_arrays(columns, ["num_records", "min.c", "min.c"]))
+    flags = files.empty()
+    assert flags is None or not flags.any()
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 5), (None, 5), (1, None), (None, None)])
+def test_partition_value_bounds_the_column_more_tightly_than_its_statistics(
+    low: int | None, high: int | None
+) -> None:
+    cells = {"partition.c": [3], "min.c": pa.array([low], pa.int64()), "num_records": [9]}
+    table = pa.table(cells | {"max.c": pa.array([high], pa.int64()), "null_count.c": [0]})
+    files = ArrowStatistics(table, [PartitionField("c", "identity", "c")])
+    bounds = files.bounds(C)
+    assert bounds.lower is not None
+    assert bounds.upper is not None
+    assert (bounds.lower.tolist(), bounds.upper.tolist()) == ([3], [3])
