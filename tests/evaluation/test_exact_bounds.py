@@ -351,7 +351,7 @@ def _assert_unknown(claim: Claim, place: int, rows: Rows, reference: Expected) -
     assert not claim.says_anything[place], _described(claim, place, rows, reference)
 
 
-def _assert_sound(tried: Call, claim: Claim, place: int, rows: Rows, reference: Expected) -> None:
+def assert_sound(tried: Call, claim: Claim, place: int, rows: Rows, reference: Expected) -> None:
     text = _described(claim, place, rows, reference)
     if not claim.says_anything[place]:
         return
@@ -407,7 +407,7 @@ def test_bounds_of_wrapping_calls_are_exact_where_they_rise(tried: Call) -> None
                 claim, place, rows, reference
             )
         else:
-            _assert_sound(tried, claim, place, rows, reference)
+            assert_sound(tried, claim, place, rows, reference)
 
 
 def _turns(tried: Call, rows: Rows) -> bool:
@@ -431,7 +431,7 @@ def test_selected_value_lies_between_the_arguments(tried: Call) -> None:
             reference.null or (None in arguments and reference.null)
         )
         if len(ordinary) < len(arguments):
-            _assert_sound(tried, claim, place, rows, reference)
+            assert_sound(tried, claim, place, rows, reference)
             continue
         lower, upper = _edges(claim, place, tried)
         least, greatest = (_as_bound(pick(ordinary, key=order_key)) for pick in (min, max))
@@ -450,7 +450,7 @@ def test_bounds_within_a_piece_are_exact(
         if _is_far_out(tried, rows, reference) or (
             values and tried.type == INTEGER and _is_era(tried, values)
         ):
-            _assert_sound(tried, claim, place, rows, reference)
+            assert_sound(tried, claim, place, rows, reference)
         elif len({piece(each) for each in values}) > 1:
             _assert_flags(claim, place, rows, reference)
             assert _edges(claim, place, tried) == (least, greatest)
@@ -467,7 +467,7 @@ def _is_era(tried: Call, values: list[int]) -> bool:
 def test_bounds_are_within_a_few_units(tried: Call) -> None:
     for claim, place, rows, reference in _containers(tried):
         _assert_flags(claim, place, rows, reference)
-        _assert_sound(tried, claim, place, rows, reference)
+        assert_sound(tried, claim, place, rows, reference)
         if reference.value:
             for edge, exact in zip(
                 _edges(claim, place, tried), (reference.lower, reference.upper), strict=True
@@ -484,7 +484,7 @@ def test_single_value_is_computed(tried: Call) -> None:
         if len(rows) == 1 and not reference.overflow and not _is_far_out(tried, rows, reference):
             _assert_exact(tried, claim, place, rows, reference)
         else:
-            _assert_sound(tried, claim, place, rows, reference)
+            assert_sound(tried, claim, place, rows, reference)
 
 
 @pytest.mark.parametrize("tried", NULLS, ids=_id)
@@ -493,7 +493,7 @@ def test_bounds_are_exact_where_nothing_becomes_null(tried: Call) -> None:
         given_null = any(each is None for row in rows for each in row.values())
         single = len(rows) == 1 or all(each.type.is_floating for each in columns_of(tried))
         if reference.null or given_null or not single or _is_far_out(tried, rows, reference):
-            _assert_sound(tried, claim, place, rows, reference)
+            assert_sound(tried, claim, place, rows, reference)
         else:
             _assert_exact(tried, claim, place, rows, reference)
 

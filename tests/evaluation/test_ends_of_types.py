@@ -1,0 +1,110 @@
+"""Arithmetic of two columns at the ends of their types: bounds hold for every pair of values."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tamis.expr.nodes import Call, Column
+from tamis.expr.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, DataType, decimal
+from tests.differential.exact_claims import Values, claim_over, columns_of, expected, table_over
+from tests.evaluation.test_exact_bounds import assert_sound, call
+
+_FLOATS: list[Values] = [
+    *((each,) for each in (-math.inf, -2.5, -0.5, 0.0, 0.5, 3.0, 7.0, math.inf, math.nan)),
+    *((-math.inf, 5.0), (-3.0, math.inf), (-1.0, 1.0), (0.0, 2.0), (-2.0, 0.0), (2.5, 7.5)),
+    *((-math.inf, math.inf), (1.0, math.nan), (-1.0, None), (None,)),
+]
+
+
+def _numbers(least: int, greatest: int) -> list[Values]:
+    """Return containers with the ends of a type, and with small numbers of both signs."""
+    single = (least, least + 1, -7, -2, -1, 0, 1, 2, 7, greatest - 1, greatest)
+    ranges = (
+        *((least, least + 1, least + 2), (least, greatest), (least, -1), (1, greatest)),
+        *((-3, -2, -1), (-1, 0), (-1, 0, 1), (0, 1), (1, 2, 3), (5, 6, 7), (-7, -6), (-7, 7)),
+        *((greatest - 2, greatest - 1, greatest), (0, greatest), (least, 0), (2, None), (None,)),
+    )
+    return [*((each,) for each in single), *ranges]
+
+
+def _decimals(precision: int, scale: int) -> list[Values]:
+    greatest = 10**precision - 1
+    return [
+        tuple(None if each is None else Decimal(each).scaleb(-scale) for each in values)
+        for values in _numbers(-greatest, greatest)
+    ]
+
+
+TYPES: dict[DataType, list[Values]] = {
+    BYTE: _numbers(-128, 127),
+    INTEGER: _numbers(-(1 << 31), (1 << 31) - 1),
+    LONG: _numbers(-(1 << 63), (1 << 63) - 1),
+    FLOAT: [*_FLOATS, (3.4028234663852886e38,), (2.0**-149, 2.0)],
+    DOUBLE: [*_FLOATS, (1.7976931348623157e308,), (2.0**-1074, 2.0), (-1e308, 1e308)],
+    decimal(9, 2): _decimals(9, 2),
+    decimal(18, 0): _decimals(18, 0),
+    decimal(18, 17): _decimals(18, 17),
+}
+
+
+def _result(name: str, data_type: DataType) -> DataType:
+    """Return the type that Catalyst gives the result."""
+    precision, scale = data_type.precision or 0, data_type.scale or 0
+    if name == "IntegralDivide":
+        return LONG
+    if not data_type.is_decimal or name in ("Remainder", "Pmod"):
+        return data_type
+    if name in ("Add", "Subtract"):
+        return decimal(precision + 1, scale)
+    if name == "Multiply":
+        return decimal(min(38, 2 * precision + 1), 2 * scale)
+    return decimal(
+        min(38, precision + scale + max(6, scale + precision + 1)), 6 if not scale else 12
+    )
+
+
+def _calls() -> list[Call]:
+    calls = []
+    for data_type in TYPES:
+        x, y = Column(("x",), data_type), Column(("y",), data_type)
+        for name in (
+            "Add",
+            "Subtract",
+            "Multiply",
+            "Divide",
+            "IntegralDivide",
+            "Remainder",
+            "Pmod",
+        ):
+            whole = data_type.is_integral
+            if (name == "Divide" and whole) or (name == "IntegralDivide" and data_type.is_floating):
+                continue
+            result = _result(name, data_type)
+            if name == "Divide" and data_type.is_decimal and data_type != decimal(9, 2):
+                continue
+            for mode in ("LEGACY", "ANSI", "TRY"):
+                calls.append(call(name, result, x, y, mode=mode))
+    return calls
+
+
+def _id(tried: Call) -> str:
+    return f"{tried.name} {columns_of(tried)[0].type} {tried.option('evalMode')}"
+
+
+@pytest.mark.parametrize("tried", _calls(), ids=_id)
+def test_bounds_hold_at_the_ends_of_the_type(tried: Call) -> None:
+    columns = columns_of(tried)
+    pools: list[list[Values]] = [TYPES[each.type] for each in columns]
+    table = table_over(columns, list(product(*pools)))
+    claim = claim_over(tried, table)
+    said = 0
+    for place, rows in enumerate(table.rows):
+        reference: Any = expected(tried, rows)
+        assert_sound(tried, claim, place, rows, reference)
+        said += bool(claim.says_anything[place])
+    assert said > len(table.rows) // 8, said
