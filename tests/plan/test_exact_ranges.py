@@ -251,7 +251,9 @@ def test_unknown_edges_of_sort_keys_are_ends_of_the_type(
     statistics = ArrowStatistics(pa.table(cells))
     column = Column(("c",), data_type)
     segments = [Segment(slice(0, 2), statistics)]
-    keys = key_of_files(SortKey(column, descending, True), [], segments, np.ones(2, np.bool_))
+    keys = key_of_files(
+        SortKey(column, descending, True, False), [], segments, np.ones(2, np.bool_)
+    )
     assert keys is not None
     edges: list[Any] = [b"a", b"b"] if data_type == STRING else values
     low = [least] * 2 if missing == "min" else edges
@@ -291,7 +293,9 @@ def test_filter_rules_out_groups_of_sort_keys(
     elif filter_ is not None:
         conjuncts = [compare(filter_, column, middle, data_type)]
     segments = [Segment(slice(0, 1), ArrowStatistics(pa.table(cells)))]
-    keys = key_of_files(SortKey(column, False, True), conjuncts, segments, np.ones(1, np.bool_))
+    keys = key_of_files(
+        SortKey(column, False, True, False), conjuncts, segments, np.ones(1, np.bool_)
+    )
     assert keys is not None
     flags = tuple(bool(keys.may_be[group][0]) for group in (Group.NULL, Group.VALUE, Group.NAN))
     assert flags == (*expected[:2], expected[2] and data_type == DOUBLE)

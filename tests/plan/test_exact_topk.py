@@ -300,7 +300,7 @@ def test_least_value_of_the_type_is_sorted_correctly(data_type: DataType, descen
     least: Any = -(1 << 63) if data_type == LONG else -np.inf
     files = [File(least, least, 3, 0, True), File(5, 5, 3, 0, True), File(9, 9, 3, 0, True)]
     table = statistics(data_type, files)
-    key = SortKey(Column(("c",), data_type), descending, False)
+    key = SortKey(Column(("c",), data_type), descending, False, False)
     segments, kept = [Segment(slice(0, 3), table)], np.ones(3, np.bool_)
     keys = key_of_files(key, [], segments, kept)
     assert keys is not None

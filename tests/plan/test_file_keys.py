@@ -38,7 +38,7 @@ def keys(
 ) -> KeyOfFiles | None:
     table = pa.table({"min.c": [1, 4], "max.c": [5, 9], "num_records": [3, 3]} | columns)
     segments = [Segment(slice(0, 2), ArrowStatistics(table))]
-    key = SortKey(expr, descending, nulls_first=False)
+    key = SortKey(expr, descending, nulls_first=False, only=False)
     return key_of_files(key, conjuncts, segments, np.ones(2, np.bool_))
 
 
@@ -66,7 +66,6 @@ WIDER = Call("Cast", (Column(("c",), INTEGER),), (("evalMode", "LEGACY"),), LONG
         # Statistics of another type than that of the key.
         (Call("Abs", (C,), (("failOnError", False),), DATE), False),
     ],
-    ids=str,
 )
 def test_only_keys_with_bounds_are_known(expr: Expr, is_known: bool) -> None:
     assert (keys(expr) is not None) == is_known

@@ -187,20 +187,20 @@ def _chosen(
 
 
 def test_file_without_statistics_is_kept() -> None:
-    key = SortKey(C, descending=False, nulls_first=False)
+    key = SortKey(C, descending=False, nulls_first=False, only=False)
     segments = [Segment(np.array([0, 1, 2, 4]), CLUSTERED.take(np.array([0, 1, 2, 3])))]
     num_records = np.array([3, 3, 5, -1, 5])
     assert _chosen(key, [], segments, num_records, 3, np.ones(5, np.bool_)) == [0, 1, 3]
 
 
 def test_unknown_key_gives_no_choice() -> None:
-    key = SortKey(Column(("unknown",), LONG), descending=False, nulls_first=False)
+    key = SortKey(Column(("unknown",), LONG), descending=False, nulls_first=False, only=False)
     segments = [Segment(slice(0, 5), CLUSTERED)]
     assert key_of_files(key, [], segments, np.ones(5, np.bool_)) is None
 
 
 def test_unknown_numbers_of_rows_give_no_choice() -> None:
-    key = SortKey(C, descending=False, nulls_first=False)
+    key = SortKey(C, descending=False, nulls_first=False, only=False)
     segments = [Segment(slice(0, 5), CLUSTERED)]
     kept = np.ones(5, np.bool_)
     assert _chosen(key, [], segments, None, 1, kept) is None
@@ -223,7 +223,7 @@ def test_boundary_among_many_files(column: str, descending: bool) -> None:
         cells["nan_count.v"] = [0] * 900
     segments = [Segment(slice(0, 900), ArrowStatistics(pa.table(cells)))]
     key = SortKey(Column(("v",), {"long": LONG, "double": DOUBLE, "string": STRING}[column]),
-                  descending, False)  # fmt: skip
+                  descending, False, False)  # fmt: skip
     kept, ones = np.ones(900, np.bool_), np.ones(900, np.int64)
     for rows in (1, 2, 17, 450, 899, 900):
         in_order = sorted(range(900), key=lambda each: values[each], reverse=descending)

@@ -49,7 +49,7 @@ class SortKey:
     expr: Expr
     descending: bool
     nulls_first: bool
-    only: bool = False
+    only: bool
 
     @property
     def groups(self) -> tuple[Group, ...]:

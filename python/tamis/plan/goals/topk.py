@@ -117,7 +117,7 @@ def boundary(
     if num_records is None:
         return None
     total = np.where(matching[file_keys.ordinals], num_records[file_keys.ordinals], -1)
-    before = _Counted(np.empty(0, np.intp), np.empty(0, np.int64))
+    before: list[Ordinals] = []
     total_rows = 0
     for group, counted in _contributions(key, file_keys, total):
         missing = rows - total_rows
@@ -125,15 +125,12 @@ def boundary(
             position = _among_values(missing, file_keys, counted)
             if position is not None:
                 value, chosen = position
-                return Boundary(group, value, np.concatenate([before.places, chosen]))
+                return Boundary(group, value, np.concatenate([*before, chosen]))
         elif int(counted.rows.sum()) >= missing:
             chosen = _fewest(missing, counted)
-            return Boundary(group, None, np.concatenate([before.places, chosen]))
+            return Boundary(group, None, np.concatenate([*before, chosen]))
         total_rows += int(counted.rows.sum())
-        before = _Counted(
-            np.concatenate([before.places, counted.places]),
-            np.concatenate([before.rows, counted.rows]),
-        )
+        before.append(counted.places)
     return None
 
 

@@ -80,8 +80,9 @@ def _disjoint(ends: Ends) -> tuple[Values, Values]:
     starts = np.ones(len(lower), np.bool_)
     starts[1:] = lower[1:] > reached[:-1]
     if ends.type.is_discrete:
-        # Integers touch if one directly follows the other. If v + 1 overflows, no value follows v.
-        starts[1:] &= (reached[:-1] == np.iinfo(np.int64).max) | (lower[1:] > reached[:-1] + 1)
+        # Integers touch if one directly follows the other. A greater value is not the least one,
+        # so the subtraction does not overflow where it matters.
+        starts[1:] &= lower[1:] - 1 > reached[:-1]
     stops = np.append(np.flatnonzero(starts)[1:] - 1, len(lower) - 1)
     return lower[starts], reached[stops]
 

@@ -85,7 +85,10 @@ def rounded(data_type: DataType, edge: Numbers) -> Numbers:
     For one operation on two floats, rounding to double first does not change the result: a double
     has more than twice the significant bits of a float.
     """
-    return edge.astype(np.float32).astype(np.float64) if data_type.name == "float" else edge
+    if data_type.name != "float":
+        return edge
+    with np.errstate(over="ignore"):  # beyond the type it is infinite, as in Spark
+        return edge.astype(np.float32).astype(np.float64)
 
 
 def same_type(call: Call, x: Interval, y: Interval) -> bool:
