@@ -1,4 +1,4 @@
-"""Arithmetic of two columns at the ends of their types: bounds hold for every pair of values."""
+"""Arithmetic, casts and rounding at the ends of types: bounds hold for every value."""
 
 from __future__ import annotations
 
@@ -10,8 +10,17 @@ from typing import Any
 import pytest
 
 from tamis.expr.nodes import Call, Column
-from tamis.expr.types import BYTE, DOUBLE, FLOAT, INTEGER, LONG, DataType, decimal
-from tests.differential.exact_claims import Values, claim_over, columns_of, expected, table_over
+from tamis.expr.types import BOOLEAN, BYTE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, DataType, decimal
+from tests.differential.exact_claims import (
+    Expected,
+    Rows,
+    Values,
+    claim_over,
+    columns_of,
+    expected,
+    table_over,
+)
+from tests.differential.rows import row_value
 from tests.evaluation.test_exact_bounds import assert_sound, call
 
 _FLOATS: list[Values] = [
@@ -108,3 +117,86 @@ def test_bounds_hold_at_the_ends_of_the_type(tried: Call) -> None:
         assert_sound(tried, claim, place, rows, reference)
         said += bool(claim.says_anything[place])
     assert said > len(table.rows) // 8, said
+
+
+_POWERS = (7, 8, 15, 16, 31, 32, 52, 53, 62, 63, 64)
+#: Doubles at which types of whole numbers end, and just beyond.
+_EDGES = sorted(
+    {
+        sign * value
+        for power in _POWERS
+        for value in (2.0**power - 1, 2.0**power, 2.0**power + 1, math.nextafter(2.0**power, 0))
+        for sign in (1, -1)
+    }
+)
+_SMALL = (-2.5, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.5)
+ONE_COLUMN: dict[DataType, list[Values]] = TYPES | {
+    DOUBLE: [
+        *TYPES[DOUBLE],
+        *((each,) for each in (*_EDGES, *_SMALL)),
+        *((each, each + 0.5) for each in (*_EDGES, *_SMALL)),
+        *((-0.5, each) for each in _EDGES if each > 0),
+        *((each, 0.5, math.nan) for each in _EDGES if each < 0),
+        *((each, None) for each in (1e15, 1e16, -1e15, 9007199254740993.0, 999999.995, 0.005)),
+    ],
+    FLOAT: [
+        *TYPES[FLOAT],
+        *((float(2.0**power),) for power in _POWERS),
+        *((-(2.0**power), 0.5) for power in _POWERS),
+        *((each,) for each in _SMALL),
+        *((each, math.nan) for each in (-0.5, 0.5, 2.0**31, -(2.0**63))),
+    ],
+    BOOLEAN: [(False,), (True,), (False, True), (True, None), (None,)],
+}
+TARGETS = (BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE, BOOLEAN)
+DECIMALS = (decimal(3, 0), decimal(9, 2), decimal(18, 0), decimal(18, 17), decimal(20, 3))
+
+
+def _casts() -> list[Call]:
+    return [
+        call("Cast", target, Column(("x",), data_type), mode=mode)
+        for data_type in ONE_COLUMN
+        for target in (*TARGETS, *DECIMALS)
+        if data_type != target
+        for mode in ("LEGACY", "ANSI", "TRY")
+        if not (data_type == BOOLEAN and mode == "ANSI")
+    ]
+
+
+def _roundings() -> list[Call]:
+    calls = [
+        call(name, LONG, Column(("x",), data_type))
+        for data_type in (DOUBLE, LONG)
+        for name in ("Floor", "Ceil")
+    ]
+    for data_type in (BYTE, INTEGER, LONG, FLOAT, DOUBLE):
+        column = Column(("x",), data_type)
+        for name in ("Round", "BRound"):
+            for scale in (-19, -18, -2, -1, 0, 1, 15, 16):
+                calls.append(call(name, data_type, column, scale))
+    return calls
+
+
+@pytest.mark.parametrize("tried", [*_casts(), *_roundings()], ids=lambda each: _full_id(each))
+def test_bounds_of_one_column_hold_at_the_ends_of_the_type(tried: Call) -> None:
+    columns = columns_of(tried)
+    table = table_over(columns, [(values,) for values in ONE_COLUMN[columns[0].type]])
+    claim = claim_over(tried, table)
+    for place, rows in enumerate(table.rows):
+        wraps = tried.name == "Cast" and tried.option("evalMode") == "LEGACY"
+        reference = _legacy(tried, rows) if wraps else expected(tried, rows)
+        assert_sound(tried, claim, place, rows, reference)
+
+
+def _legacy(tried: Call, rows: Rows) -> Expected:
+    """Return the bounds of a cast that wraps around or saturates instead of failing."""
+    values = [row_value(tried, row) for row in rows]
+    ordinary = [each for each in values if each is not None and each == each]
+    nan = any(each is not None and each != each for each in values)
+    least, greatest = min(ordinary, default=None), max(ordinary, default=None)
+    return Expected(least, greatest, None in values, nan, overflow=False)
+
+
+def _full_id(tried: Call) -> str:
+    scale = tried.arguments[1].value if len(tried.arguments) > 1 else ""  # type: ignore[union-attr]
+    return f"{_id(tried)} to {tried.type} {scale}"
