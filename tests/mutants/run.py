@@ -98,7 +98,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--budget", type=float, default=8.0, help="seconds of tests per mutant")
-    parser.add_argument("--again", action="store_true", help="test known survivors again")
+    parser.add_argument("--again", action="store_true", help="test unlisted survivors again")
     parser.add_argument("--examples", type=int, default=100, help="examples per property test")
     parser.add_argument("--tests", nargs="*", default=TESTS, help="test files and folders")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after this many minutes")
@@ -227,7 +227,7 @@ class _Runner:
         results = _read_results()
         for result in results.values():
             self._count(result)
-        open_ones = [each for each in mutants if self._is_open(each, results)]
+        open_ones = [each for each in mutants if self._is_open(each, results, listed)]
         print(f"{len(mutants)} mutants, {len(open_ones)} of them without a result")
         functions, self.caches = live.live_functions(str(PACKAGE)), live.live_caches()
         gc.collect()
@@ -256,9 +256,11 @@ class _Runner:
                     print(f"survived: {mutant.key} (line {mutant.line})", flush=True)
         return report(mutants, results, listed)
 
-    def _is_open(self, mutant: Mutant, results: dict[str, Any]) -> bool:
+    def _is_open(self, mutant: Mutant, results: dict[str, Any], listed: dict[str, str]) -> bool:
         known = results.get(mutant.key)
-        return known is None or (self.options.again and known["status"] == "survived")
+        if known is None:
+            return True
+        return self.options.again and known["status"] == "survived" and mutant.key not in listed
 
     def _start(
         self, mutant: Mutant, covered: dict[str, Covered], functions: live.Functions
