@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -78,17 +77,15 @@ def _may_start_otherwise(x: Bounds, prefix: bytes) -> Flags:
         return NO
     if x.lower is None or x.upper is None:
         return YES
-    inside = pc.greater_equal(x.lower, pa.scalar(prefix, pa.large_binary()))
+    inside = _holds(pc.greater_equal(x.lower, pa.scalar(prefix, pa.large_binary())))
     end = successor(prefix)
     if end is not None:
-        below = pc.less(x.upper, pa.scalar(end, pa.large_binary()))
+        below = _holds(pc.less(x.upper, pa.scalar(end, pa.large_binary())))
         if x.upper_open is not None:  # an upper edge at the end is then not itself a value
-            at_end = pc.equal(x.upper, pa.scalar(end, pa.large_binary()))
-            is_open = pa.array(np.broadcast_to(x.upper_open, len(x.upper)))
-            below = pc.or_(below, pc.and_(at_end, is_open))
-        inside = pc.and_(inside, below)
-    flags: Flags = ~pc.fill_null(inside, False).to_numpy(zero_copy_only=False)
-    return flags
+            at_end = _holds(pc.equal(x.upper, pa.scalar(end, pa.large_binary())))
+            below = below | (at_end & x.upper_open)
+        inside = inside & below
+    return ~inside
 
 
 def _flags(answer: pa.Array) -> Flags:

@@ -160,7 +160,11 @@ def trimmed(strip: Callable[[str, str], str], left: bool, right: bool) -> ValueR
         if x is None:
             return None
         computed = of_points(x, lambda text: strip(text, characters) if characters else text)
-        if characters != " " or x.lower is None or x.upper is None or not computed.null_count:
+        if (
+            characters != " "
+            or (x.lower is None or x.upper is None or len(x.lower) != len(x.upper))
+            or not computed.null_count
+        ):
             return text_result(STRING, computed, computed, x)
         lower, starts = _before_spaces(x.lower)
         known = pa.array(starts) if left else pa.scalar(True)
