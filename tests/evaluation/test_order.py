@@ -63,8 +63,10 @@ def test_comparison_equals_that_of_single_edges(seed: int, many: int) -> None:
         for lower, upper in ((low, high), ([one_low], high), (low, [one_high])):
             flags = is_open if len(upper) == many else is_open[:1]
             wide = [each * (many if len(each) == 1 else 1) for each in (lower, upper, flags)]
-            x = bounds(lower, lower)
-            for y in (bounds(upper, upper, flags), bounds(upper, upper)):
+            # The upper edge of x and the lower edge of y do not matter.
+            rest = [[random.choice(pool) for _ in each] for each in (lower, upper)]
+            x = bounds(lower, rest[0])
+            for y in (bounds(rest[1], upper, flags), bounds(rest[1], upper)):
                 answer = expected(
                     wide[0], wide[1], [False] * many if y.upper_open is None else wide[2]
                 )
@@ -91,6 +93,16 @@ def test_slices_have_their_own_keys() -> None:
             with_keys(whole).slice(start, stop).keys or (), keys, strict=True
         ):
             assert key.tolist() == expected_key.tolist()
+
+
+def test_each_edge_has_its_own_keys() -> None:
+    sort_keys = with_keys(bounds([b"a", None], [b"b", None])).keys
+    assert sort_keys is not None
+    greatest = (1 << 64) - 1
+    assert [each.tolist() for each in sort_keys] == [
+        [ord("a") << 56, 0],
+        [ord("b") << 56, greatest],
+    ]
 
 
 def test_keys_are_the_first_eight_bytes() -> None:

@@ -228,7 +228,9 @@ class _Runner:
         for result in results.values():
             self._count(result)
         open_ones = [each for each in mutants if self._is_open(each, results, listed)]
-        print(f"{len(mutants)} mutants, {len(open_ones)} of them without a result")
+        # Tables and constants of a module last: by then it is known which tests kill its mutants.
+        open_ones.sort(key=lambda each: (each.file, not each.function))
+        print(f"{len(mutants)} mutants, {len(open_ones)} of them to try")
         functions, self.caches = live.live_functions(str(PACKAGE)), live.live_caches()
         gc.collect()
         gc.freeze()  # so that a collection in a child copies no pages
