@@ -1,0 +1,104 @@
+"""Functions of which no column statistics give the argument: tags, and days of intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tamis.evaluation.nodes.operators  # noqa: F401  fills the registries
+from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.interpreter import value
+from tamis.expr.nodes import Call, Column, Expr
+from tamis.expr.types import (
+    DAY_TIME_INTERVAL,
+    INTEGER,
+    LONG,
+    STRING,
+    YEAR_MONTH_INTERVAL,
+    DataType,
+)
+from tests.evaluation.test_forms_of_bounds import Given
+
+DAY = 86_400_000_000
+LEAST, GREATEST = DAY_TIME_INTERVAL.domain
+INT_LEAST, INT_GREATEST = INTEGER.domain
+
+
+def bounds_of(expr: Expr, data_type: DataType, low: list[int], high: list[int]) -> Bounds | None:
+    nulls = np.array([place % 2 == 0 for place in range(len(low))])
+    given = Bounds(data_type, np.array(low), np.array(high), nulls, NO, YES)
+    return value(expr, Given({Column(("c",), data_type): given}, len(low)))
+
+
+def known_not_null(result: DataType, *arguments: Expr) -> Call:
+    return Call("KnownNotNull", arguments, (), result)
+
+
+def test_tagged_value_is_the_value_where_it_is_not_null() -> None:
+    column = Column(("c",), LONG)
+    bounds = bounds_of(known_not_null(LONG, column), LONG, [1, 5, 9], [3, 7, 9])
+    assert bounds is not None
+    assert isinstance(bounds.lower, np.ndarray)
+    assert isinstance(bounds.upper, np.ndarray)
+    assert (bounds.lower.tolist(), bounds.upper.tolist()) == ([1, 5, 9], [3, 7, 9])
+    assert not bounds.can_be_null.any()
+    assert bounds.can_be_value.all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        known_not_null(LONG),
+        known_not_null(LONG, Column(("c",), LONG), Column(("c",), LONG)),
+        known_not_null(STRING, Column(("c",), LONG)),
+        known_not_null(LONG, Call("Unknown", (), (), LONG)),
+    ],
+)
+def test_tag_of_anything_else_says_nothing(call: Call) -> None:
+    bounds = bounds_of(call, LONG, [1], [3])
+    assert bounds is None or (bounds.lower is None and bounds.upper is None)
+
+
+# An interval's least and greatest value, and the whole days of them.
+DAYS = [
+    (0, 0, 0, 0),
+    (DAY - 1, DAY, 0, 1),
+    (-DAY, 1 - DAY, -1, 0),
+    (-DAY - 1, -1, -1, 0),
+    (5 * DAY + 3, 9 * DAY - 1, 5, 8),
+    # An edge at the end of the type is unknown.
+    (LEAST, 5 * DAY, INT_LEAST, 5),
+    (LEAST + 1, 5 * DAY, -((1 << 63) // DAY), 5),
+    (5 * DAY, GREATEST, 5, INT_GREATEST),
+    (5 * DAY, GREATEST - 1, 5, (1 << 63) // DAY),
+    (LEAST, GREATEST, INT_LEAST, INT_GREATEST),
+]
+
+
+def test_whole_days_are_rounded_toward_zero() -> None:
+    call = Call("ExtractANSIIntervalDays", (Column(("c",), DAY_TIME_INTERVAL),), (), INTEGER)
+    low, high, first, last = (list(each) for each in zip(*DAYS, strict=True))
+    bounds: Any = bounds_of(call, DAY_TIME_INTERVAL, low, high)
+    assert (bounds.lower.tolist(), bounds.upper.tolist()) == (first, last)
+    assert bounds.can_be_null.tolist() == [place % 2 == 0 for place in range(len(DAYS))]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "result", "arguments"),
+    [
+        (YEAR_MONTH_INTERVAL, INTEGER, 1),
+        (LONG, INTEGER, 1),
+        (DAY_TIME_INTERVAL, LONG, 1),
+        (DAY_TIME_INTERVAL, INTEGER, 0),
+        (DAY_TIME_INTERVAL, INTEGER, 2),
+    ],
+)
+def test_days_of_anything_else_are_unknown(
+    data_type: DataType, result: DataType, arguments: int
+) -> None:
+    column = Column(("c",), data_type)
+    call = Call("ExtractANSIIntervalDays", (column,) * arguments, (), result)
+    bounds = bounds_of(call, data_type, [1], [3])
+    assert bounds is None or (bounds.lower is None and bounds.upper is None)
