@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,36 @@ import pytest
 
 from tamis.evaluation.domain.bounds import NO, Bounds
 from tamis.evaluation.statistics import Statistics
-from tamis.expr.nodes import Call, Column
+from tamis.expr.nodes import (
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+)
+from tamis.expr.sql import to_sql
+from tamis.expr.types import DOUBLE, LONG, STRING, DataType
 from tests.differential.claims import Claim
 from tests.differential.exact_claims import Table, claim_over, columns_of, table_of
-from tests.evaluation.test_exact_bounds import EXACT, NEAR, NULLS, PICKS, SINGLE, WRAPS, _id
+from tests.evaluation.test_exact_bounds import (
+    EXACT,
+    NEAR,
+    NULLS,
+    PICKS,
+    SINGLE,
+    WIDE,
+    WRAPS,
+    _id,
+    d,
+    l,
+    other,
+    s,
+    w,
+)
 
 COUNT = 3
 
@@ -75,7 +102,7 @@ FORMS: dict[str, tuple[Form, Form]] = {
 CALLS = list(dict.fromkeys((*EXACT, *WRAPS, *PICKS, *NEAR, *SINGLE, *NULLS)))
 
 
-def _claim(tried: Call, of_columns: dict[Column, Bounds]) -> Claim:
+def _claim(tried: Expr, of_columns: dict[Column, Bounds]) -> Claim:
     return claim_over(tried, Table([[]] * COUNT, Given(of_columns)))
 
 
@@ -85,7 +112,33 @@ def test_functions_understand_both_forms(tried: Call) -> None:
         _compare(tried, form)
 
 
-def _compare(tried: Call, form: str) -> None:
+def _predicates() -> list[Expr]:
+    """Return comparisons, lists and null checks of columns of each form of edge."""
+    predicates: list[Expr] = []
+    constants: dict[DataType, tuple[Any, ...]] = {
+        LONG: (0, 5, -100, 1),
+        DOUBLE: (0.5, 1.0, -2.5, 7.0),
+        STRING: ("a", "ab", "é", ""),
+        WIDE: tuple(Decimal(each).scaleb(-6) for each in (0, 49, 99, -150)),
+    }
+    for column in (l, d, s, w):
+        options = constants[column.type]
+        first = Literal(options[0], column.type)
+        predicates += [Compare(op, column, first) for op in Comparison]
+        predicates += [In(column, options[:count]) for count in (1, 2, 4)]
+        predicates += [Not(each) for each in predicates[-3:]]
+        predicates += [IsNull(column), Compare(Comparison.LESS, column, other(column))]
+        predicates += [Compare(Comparison.EQUAL, column, other(column))]
+    return predicates
+
+
+@pytest.mark.parametrize("tried", _predicates(), ids=to_sql)
+def test_predicates_understand_both_forms(tried: Expr) -> None:
+    for form in FORMS:
+        _compare(tried, form)
+
+
+def _compare(tried: Expr, form: str) -> None:
     columns = columns_of(tried)
     statistics = table_of(columns).statistics
     one, other = FORMS[form]

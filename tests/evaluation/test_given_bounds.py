@@ -1,4 +1,4 @@
-"""Functions of which no column statistics give the argument: tags, and days of intervals."""
+"""Functions over given bounds: tags, days of intervals, and seconds since 1970."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import pytest
 import tamis.evaluation.nodes.operators  # noqa: F401  fills the registries
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.evaluation.interpreter import value
-from tamis.expr.nodes import Call, Column, Expr
+from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import (
+    DATE,
     DAY_TIME_INTERVAL,
     INTEGER,
     LONG,
     STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
     YEAR_MONTH_INTERVAL,
     DataType,
 )
@@ -57,8 +60,8 @@ def test_tagged_value_is_the_value_where_it_is_not_null() -> None:
     ],
 )
 def test_tag_of_anything_else_says_nothing(call: Call) -> None:
-    bounds = bounds_of(call, LONG, [1], [3])
-    assert bounds is None or (bounds.lower is None and bounds.upper is None)
+    bounds: Any = bounds_of(call, LONG, [1], [3])
+    assert (bounds.lower, bounds.upper) == (None, None)
 
 
 # An interval's least and greatest value, and the whole days of them.
@@ -100,5 +103,45 @@ def test_days_of_anything_else_are_unknown(
 ) -> None:
     column = Column(("c",), data_type)
     call = Call("ExtractANSIIntervalDays", (column,) * arguments, (), result)
-    bounds = bounds_of(call, data_type, [1], [3])
-    assert bounds is None or (bounds.lower is None and bounds.upper is None)
+    bounds: Any = bounds_of(call, data_type, [1], [3])
+    assert (bounds.lower, bounds.upper) == (None, None)
+
+
+# A type, the least and greatest moment or day, the time zone, and the seconds.
+SECONDS = [
+    (TIMESTAMP, 0, 999_999, "UTC", 0, 0),
+    (TIMESTAMP, -999_999, -1, "UTC", 0, 0),
+    (TIMESTAMP, -1_000_000, 1_000_000, "Asia/Tokyo", -1, 1),
+    (TIMESTAMP_NTZ, 5_999_999, 7_000_000, "Asia/Tokyo", 5, 7),
+    (TIMESTAMP, -(1 << 63), (1 << 63) - 1, "UTC", -9_223_372_036_854, 9_223_372_036_854),
+    (DATE, 0, 1, "UTC", 0, 86_400),
+    (DATE, -1, 19_782, "UTC", -86_400, 19_782 * 86_400),
+    (DATE, 19_782, 19_782, "America/New_York", 19_782 * 86_400 + 18_000, 19_782 * 86_400 + 18_000),
+    (DATE, 19_900, 19_901, "America/New_York", 19_900 * 86_400 + 14_400, 19_901 * 86_400 + 14_400),
+]
+
+
+@pytest.mark.parametrize("name", ["UnixTimestamp", "ToUnixTimestamp"])
+@pytest.mark.parametrize(("data_type", "low", "high", "zone", "first", "last"), SECONDS)
+def test_seconds_since_1970(
+    name: str, data_type: DataType, low: int, high: int, zone: str, first: int, last: int
+) -> None:
+    options = (("timeZoneId", zone), ("failOnError", True))
+    form = Literal("yyyy-MM-dd HH:mm:ss", STRING)
+    call = Call(name, (Column(("c",), data_type), form), options, LONG)
+    bounds: Any = bounds_of(call, data_type, [low], [high])
+    assert (bounds.lower.tolist(), bounds.upper.tolist()) == ([first], [last])
+    for wrong in (Call(name, (), options, LONG), Call(name, call.arguments, options, INTEGER)):
+        unknown: Any = bounds_of(wrong, data_type, [low], [high])
+        assert (unknown.lower, unknown.upper) == (None, None)
+
+
+@pytest.mark.parametrize("edge", [-2_147_483_648, -106_751_991, 106_751_991, 2_147_483_647])
+def test_seconds_of_days_beyond_64_bits_are_unknown(edge: int) -> None:
+    """The microseconds of the day do not fit 64 bits."""
+    call = Call("UnixTimestamp", (Column(("c",), DATE),), (("timeZoneId", "UTC"),), LONG)
+    bounds: Any = bounds_of(call, DATE, [min(edge, 0), 0], [max(edge, 0), 1])
+    assert (bounds.lower.tolist(), bounds.upper.tolist()) == (
+        [LONG.domain[0], 0],
+        [LONG.domain[1], 86_400],
+    )

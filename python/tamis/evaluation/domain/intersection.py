@@ -17,7 +17,7 @@ from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.flags import simplified
 from tamis.evaluation.domain.storage import known
 
-__all__ = ["contradict", "forget", "intersect"]
+__all__ = ["alike", "contradict", "forget", "intersect"]
 
 
 def intersect(left: Bounds, right: Bounds) -> Bounds:
@@ -99,10 +99,10 @@ def _tighter(left: Any, right: Any, of_numbers: Any, of_arrow: Any) -> Any:
     if isinstance(left, np.ndarray):
         # An edge that is not known holds the type's extreme value, so the other one is tighter.
         return of_numbers(left, right)
-    return of_arrow(*_alike(left, right))  # skips nulls, which mean not known
+    return of_arrow(*alike(left, right))  # skips nulls, which mean not known
 
 
-def _alike(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
+def alike(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return both with the same length. Arrow does not broadcast a single value, so repeat it."""
     count = max(len(left), len(right))
     return _repeated(left, count), _repeated(right, count)
@@ -132,7 +132,7 @@ def _open(left: Bounds, right: Bounds) -> Flags | None:
         return right.upper_open if left.upper is None else left.upper_open
     left_open = NO if left.upper_open is None else left.upper_open
     right_open = NO if right.upper_open is None else right.upper_open
-    one, other = _alike(left.upper, right.upper)
+    one, other = alike(left.upper, right.upper)
     left_wins = _flags(pc.less_equal(one, other), other)
     right_wins = _flags(pc.less_equal(other, one), one)
     return (left_open & left_wins) | (right_open & right_wins)
@@ -154,7 +154,7 @@ def _contradiction(bounds: Bounds) -> Flags:
     if isinstance(bounds.lower, np.ndarray):
         is_reversed: Flags = bounds.lower > bounds.upper
         return nothing | is_reversed & bounds.can_be_value
-    crossed = pc.fill_null(pc.greater(*_alike(bounds.lower, bounds.upper)), False)
+    crossed = pc.fill_null(pc.greater(*alike(bounds.lower, bounds.upper)), False)
     is_crossed: Flags = np.asarray(crossed.to_numpy(zero_copy_only=False))
     return nothing | is_crossed & bounds.can_be_value
 

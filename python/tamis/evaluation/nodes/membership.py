@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets, Edge, Flags, is_never
 from tamis.evaluation.domain.buckets import Hashed, hashed
 from tamis.evaluation.domain.flags import all_of, any_of
+from tamis.evaluation.domain.intersection import alike
 from tamis.evaluation.domain.search import count_at_most, count_less
 from tamis.evaluation.domain.storage import edge_of, is_nan
 from tamis.evaluation.domain.truth import TruthSet
@@ -191,8 +192,9 @@ def _may_miss(x: Bounds, options: Options) -> Flags:
     if len(options.edge) == 0 or x.lower is None or x.upper is None:
         return YES
     if not isinstance(options.edge, np.ndarray):
-        listed = pc.is_in(x.lower, value_set=options.edge)
-        single_option = pc.fill_null(pc.and_(pc.equal(x.lower, x.upper), listed), False)
+        lower, upper = alike(x.lower, x.upper)
+        listed = pc.is_in(lower, value_set=options.edge)
+        single_option = pc.fill_null(pc.and_(pc.equal(lower, upper), listed), False)
         other: Flags = ~single_option.to_numpy(zero_copy_only=False)
         return other
     first = np.searchsorted(options.edge, x.lower, side="left")
