@@ -19,6 +19,7 @@ change decorated functions or tables of a module; cosmic-ray starts a process fo
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import hashlib
 import json
@@ -284,17 +285,20 @@ class _Runner:
         file = mutant.file
         names = re.compile("(?!)")
         if mutant.file.startswith("evaluation/functions/") and not mutant.function:
-            # An entry, which the interpreter looks up.
-            lines = (PACKAGE / mutant.file).read_text("utf-8").splitlines()
-            line = "\n".join(lines[mutant.line - 1 : mutant.last_line])
-            # Tests whose ids contain the function: its class name, or its SQL name.
-            words = re.findall(r'"([A-Za-z_]{2,})"', line) or ["(?!)"]
-            names = re.compile("|".join(words), re.IGNORECASE)
-            file, wanted = "evaluation/interpreter.py", frozenset()
+            source = (PACKAGE / mutant.file).read_text("utf-8").splitlines()
+            line = "\n".join(source[mutant.line - 1 : mutant.last_line])
+            words = re.findall(r'"([A-Za-z_]{2,})"', line)
+            if words:
+                # An entry, which the interpreter looks up. First the tests whose ids contain the
+                # function: its class name, or its SQL name.
+                names = re.compile("|".join(words), re.IGNORECASE)
+                file = "evaluation/interpreter.py"
+        # A constant is used by the modules that import it, which may run no line of its own module.
+        files = {file} if mutant.function else {file, *_importers(file)}
         tests = []
         for name, test in covered.items():
-            lines = test.lines.get(file)
-            if lines and (not mutant.function or not wanted or wanted & lines):
+            lines = test.lines.get(file, frozenset())
+            if wanted & lines if mutant.function else not files.isdisjoint(test.lines):
                 tests.append(name)
         near, far = self.kills[f"{mutant.file}: {mutant.function}"], self.kills[mutant.file]
 
@@ -303,7 +307,8 @@ class _Runner:
             test = covered[name]
             if names.search(name):
                 return -9, 0, test.seconds
-            share = len(test.lines.get(file, ())) / sum(map(len, test.lines.values()))
+            own = sum(len(test.lines.get(each, ())) for each in files)
+            share = own / sum(map(len, test.lines.values()))
             return -min(near[name], 3), -min(far[name], 5), test.seconds / share
 
         return sorted(tests, key=cost)
@@ -391,6 +396,19 @@ def report(mutants: Sequence[Mutant], results: dict[str, Any], listed: dict[str,
     total = counts["all"]
     judged = total["killed"] + total["survived"]
     return 1 if wrongly_listed or total["killed"] < GOAL * judged else 0
+
+
+@functools.cache
+def _importers(file: str) -> frozenset[str]:
+    """Return the files of the rules that import something from a file."""
+    module = "tamis." + file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    found = re.compile(rf"^from {re.escape(module)} import ", re.MULTILINE)
+    paths = [path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")]
+    return frozenset(
+        path.relative_to(PACKAGE).as_posix()
+        for path in paths
+        if found.search(path.read_text("utf-8"))
+    )
 
 
 class _Lines:
