@@ -69,7 +69,9 @@ def install(
                 live.__code__ = changed
             except ValueError as error:
                 raise CannotMutate(str(error)) from error
-    if not function:
+    makes_functions = any(name.startswith(f"{function}.<locals>.") for (name, _), _ in _codes(code))
+    if not function or makes_functions:
+        # A maker of rules has run when its module was imported, so it has to run again.
         _again(importlib.import_module(module), code)
 
 
