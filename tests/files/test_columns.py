@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from tamis.expr.types import (
@@ -100,6 +101,7 @@ def test_decimals_of_another_scale_are_rounded_outwards(side: Side, arrow: pa.Da
 def test_decimals_beyond_64_bits_are_unknown(arrow: pa.DataType) -> None:
     limit = GREATEST // 100
     values = [limit, -limit, limit + 1, -limit - 1, 1 << 63, -(1 << 63) - 1, 1 << 70, -(1 << 70), 0]
+    values += [GREATEST, LEAST, 1 << 62, -(1 << 62), -(1 << 62) - 1, (1 << 64) + 5, -(1 << 64) - 5]
     array = pa.array([Decimal(each) for each in values], arrow)
     expected = [100 * each if abs(each) <= limit else None for each in values]
     assert edge(array, SHORT_DECIMAL) == expected
@@ -187,6 +189,35 @@ def test_fixed_size_bytes_are_binary_only() -> None:
     for refused in (array, pa.array([1])):
         with pytest.raises(NotLossless):
             bytes_edge(refused, STRING)
+
+
+def test_chunks_and_encodings_are_removed() -> None:
+    texts = pa.array(["a", None, "a"])
+    for array in (
+        pa.chunked_array([texts]),
+        pa.chunked_array([texts[:1], texts[1:]]),
+        texts.dictionary_encode(),
+        pa.chunked_array([texts.dictionary_encode()]),
+        pc.run_end_encode(texts),
+    ):
+        assert plain(array).equals(texts)
+    empty = plain(pa.chunked_array([], pa.string()))
+    assert (empty.type, len(empty)) == (pa.string(), 0)
+
+
+def test_counts_beyond_64_bits_are_read_as_negative() -> None:
+    """A negative count is corrupt, so nothing is concluded from it."""
+    counted = count_column(pa.array([1, (1 << 64) - 5], pa.uint64()))
+    assert counted is not None
+    assert counted[0].tolist() == [1, -5]
+
+
+def test_decimals_without_a_fraction_reject_one() -> None:
+    fraction = pa.array([Decimal("1.5")], pa.decimal128(30, 1))
+    with pytest.raises(NotLossless):
+        decimal_edge(fraction, decimal(30, 0), Side.LOWER)
+    whole = pa.array([Decimal(5)], pa.decimal128(30, 0))
+    assert decimal_edge(whole, decimal(30, 0), Side.LOWER).type == pa.decimal128(38, 0)
 
 
 def test_long_decimals_are_read() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG, STRING
+from tamis.files.exact_counts import certain_columns
 from tamis.files.partition import PartitionField
 from tamis.files.table import ArrowStatistics
 
@@ -29,7 +31,8 @@ def test_text_bounds_are_values_only_if_marked_as_attained() -> None:
 def test_partition_columns_and_malformed_tables_have_no_certain_facts() -> None:
     spec = [PartitionField("c", "identity", "c")]
     assert not ArrowStatistics(pa.table(BOUNDS), spec).certain(C).attained.any()
-    text = pa.table({"num_records": [1], "min.s": [1], "max.s": ["b"], "attained.s": [True]})
+    cells = {"num_records": [1], "min.s": [1], "max.s": ["b"], "attained.s": [True]}
+    text = pa.table(cells | {"null_count.s": [0]})
     assert ArrowStatistics(text).certain(Column(("s",), STRING)).nulls.tolist() == [-1]
 
 
@@ -77,3 +80,24 @@ def test_partition_value_bounds_the_column_more_tightly_than_its_statistics(
     assert bounds.lower is not None
     assert bounds.upper is not None
     assert (bounds.lower.tolist(), bounds.upper.tolist()) == ([3], [3])
+
+
+@pytest.mark.parametrize(
+    ("attained", "listed", "certain"),
+    [
+        ([False, False], None, [False, False]),
+        ([True, False], None, [True, False]),
+        ([False, False], [True, False], [True, False]),
+        ([True, False], [False, True], [True, True]),
+        (None, [False, True], [False, True]),
+    ],
+)
+def test_bounds_of_listed_texts_are_values(
+    attained: list[bool] | None, listed: list[bool] | None, certain: list[bool]
+) -> None:
+    columns = {"min": pa.array(["a", "b"]), "max": pa.array(["c", "d"])}
+    if attained is not None:
+        columns["attained"] = pa.array(attained)
+    flags = None if listed is None else np.array(listed)
+    found = certain_columns(STRING, columns, pa.array([5, 5]), flags)
+    assert np.broadcast_to(found.attained, 2).tolist() == certain

@@ -233,3 +233,62 @@ def test_functions_of_the_source_prune(
     files = pa.table({"partition.p": pa.array([cell], INT)})
     spec = [PartitionField("day", transform, "p")]
     assert evaluate(predicate, files, spec).to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known"),
+    [
+        ("bucket[1]", True),
+        ("bucket[0]", False),
+        ("bucket[2147483647]", True),
+        ("bucket[2147483648]", False),
+        ("truncate[2147483647]", True),
+        ("truncate[9999999999]", False),
+        ("bucket", False),
+        ("bucket[-1]", False),
+        ("day", True),
+        ("days", False),
+        (5, False),
+    ],
+)
+def test_transforms_are_written_as_they_are_parsed(text: object, is_known: bool) -> None:
+    parsed = Transform.parse(text)
+    assert (parsed is not None) == is_known
+    if parsed is not None:
+        assert str(parsed) == text
+
+
+@pytest.mark.parametrize("value", [(1 << 63) - 8, (1 << 63) - 4, -(1 << 63), -(1 << 63) + 4])
+def test_truncated_numbers_at_the_ends_of_64_bits(value: int) -> None:
+    expected = (value, value + 3)
+    assert edges(bounds(LONG, "truncate[4]", [value], pa.int64())) == expected
+    assert edges(bounds(LONG, "truncate[4]", [value + 1], pa.int64())) == (None, None)
+
+
+def test_truncated_numbers_beyond_their_type_are_clipped() -> None:
+    # 2147483640 .. 2147483649, of which the type has eight.
+    greatest = (1 << 31) - 1
+    assert edges(bounds(INTEGER, "truncate[10]", [2_147_483_640], INT)) == (2_147_483_640, greatest)
+    assert edges(bounds(INTEGER, "truncate[10]", [-2_147_483_650], pa.int64())) == (
+        -(1 << 31),
+        -2_147_483_641,
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Decimal("0.0"), (Decimal("0.0"), Decimal("4.9"))),
+        (Decimal("-5.0"), (Decimal("-5.0"), Decimal("-0.1"))),
+        (Decimal("2.0"), (None, None)),  # not a multiple of 5.0
+    ],
+)
+def test_truncated_long_decimals(value: Decimal, expected: tuple[Any, Any]) -> None:
+    found = bounds(decimal(30, 1), "truncate[50]", [value], pa.decimal128(30, 1))
+    assert edges(found) == expected
+
+
+def test_nan_partition_holds_only_nan() -> None:
+    found = bounds(DOUBLE, "identity", [math.nan, 1.5, None], pa.float64())
+    assert found.can_be_nan.tolist() == [True, False, True]
+    assert found.can_be_value.tolist() == [False, True, True]

@@ -118,6 +118,19 @@ def test_range_includes_the_bytes_up_to_the_next_row_group() -> None:
     assert ranges(scan.decide(is_in(c, 12, 25))) == [(0, 104, 100), (0, 204, 70)]
 
 
+def test_no_ranges_and_joined_ranges() -> None:
+    for nothing in (row_groups.ByteRanges.none(), row_groups.ByteRanges.joined([])):
+        assert (len(nothing.files), len(nothing.starts), len(nothing.lengths)) == (0, 0, 0)
+    parts = [
+        row_groups.ByteRanges(np.array([3, 3]), np.array([4, 50]), np.array([10, 20])),
+        row_groups.ByteRanges(np.array([1]), np.array([7]), np.array([5])),
+    ]
+    joined = row_groups.ByteRanges.joined(parts)
+    assert joined.files.tolist() == [1, 3, 3]
+    assert joined.starts.tolist() == [7, 4, 50]
+    assert joined.lengths.tolist() == [5, 10, 20]
+
+
 def test_file_without_surviving_row_groups_is_dropped() -> None:
     decision = Scan([(0, 3), (7, 9)], [(5, 6), (5, 7)]).decide(is_in(c, 5, 6))
     assert decision.scan.kept.tolist() == [False, True]
