@@ -10,7 +10,20 @@ from typing import Any
 import pytest
 
 from tamis.expr.nodes import Call, Column
-from tamis.expr.types import BOOLEAN, BYTE, DOUBLE, FLOAT, INTEGER, LONG, SHORT, DataType, decimal
+from tamis.expr.types import (
+    BOOLEAN,
+    BYTE,
+    CALENDAR_INTERVAL,
+    DAY_TIME_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    DataType,
+    decimal,
+)
 from tests.differential.exact_claims import (
     Expected,
     Rows,
@@ -53,8 +66,17 @@ TYPES: dict[DataType, list[Values]] = {
     BYTE: _numbers(-128, 127),
     INTEGER: _numbers(-(1 << 31), (1 << 31) - 1),
     LONG: _numbers(-(1 << 63), (1 << 63) - 1),
-    FLOAT: [*_FLOATS, (3.4028234663852886e38,), (2.0**-149, 2.0)],
-    DOUBLE: [*_FLOATS, (1.7976931348623157e308,), (2.0**-1074, 2.0), (-1e308, 1e308)],
+    FLOAT: [
+        *_FLOATS,
+        *((sign * 2.0**127 * n,) for sign in (1, -1) for n in (1.5, 1.9990234375)),
+        (2.0**-149, 2.0),
+    ],
+    DOUBLE: [
+        *_FLOATS,
+        *((sign * 2.0**1023 * n,) for sign in (1, -1) for n in (1.5, 1.999)),
+        (2.0**-1074, 2.0),
+        (-1e308, 1e308),
+    ],
     decimal(9, 0): _decimals(9, 0),
     decimal(9, 2): _decimals(9, 2),
     decimal(18, 0): _decimals(18, 0),
@@ -144,6 +166,29 @@ def test_quotients_of_one_divisor_are_known(divisor: str, mode: str) -> None:
                 assert claim.says_anything[place], rows
 
 
+@pytest.mark.parametrize("scale", [-15, 0, 15])
+@pytest.mark.parametrize("name", ["Round", "BRound"])
+def test_rounded_numbers_are_known(name: str, scale: int) -> None:
+    tried = call(name, DOUBLE, Column(("x",), DOUBLE), scale)
+    table = table_over(columns_of(tried), [((0.5,),), ((-2.5, 7.25),), ((1e15, 2e15),)])
+    assert all(claim_over(tried, table).says_anything)
+
+
+def test_floor_of_great_numbers_is_known() -> None:
+    values = (1.5 * 2.0**61, 1.5 * 2.0**62, -1.5 * 2.0**62, -(2.0**63) + 1024)
+    for name in ("Floor", "Ceil"):
+        tried = call(name, LONG, Column(("x",), DOUBLE))
+        claim = claim_over(tried, table_over(columns_of(tried), [((each,),) for each in values]))
+        assert claim.lower == claim.upper == [int(each) for each in values]
+
+
+@pytest.mark.parametrize("target", [DAY_TIME_INTERVAL, CALENDAR_INTERVAL], ids=str)
+def test_casts_of_texts_to_other_types_are_unknown(target: DataType) -> None:
+    tried = call("Cast", target, Column(("x",), STRING))
+    claim = claim_over(tried, table_over(columns_of(tried), [(("a",),), (("5", "7"),)]))
+    assert not any(claim.says_anything)
+
+
 def test_factorial_is_null_beyond_twenty() -> None:
     tried = call("Factorial", LONG, Column(("x",), INTEGER))
     pools = [(0,), (0, 1), (-1,), (-1, 0), (19, 20), (20,), (20, 21), (21,), (5, 6, 7)]
@@ -187,6 +232,7 @@ ONE_COLUMN: dict[DataType, list[Values]] = TYPES | {
 }
 TARGETS = (BYTE, SHORT, INTEGER, LONG, FLOAT, DOUBLE, BOOLEAN)
 DECIMALS = (decimal(3, 0), decimal(9, 2), decimal(18, 0), decimal(18, 17), decimal(20, 3))
+DECIMALS += (decimal(38, 18), decimal(38, 19), decimal(38, 30))
 
 
 def _casts() -> list[Call]:
@@ -211,6 +257,8 @@ def _roundings() -> list[Call]:
         for name in ("Round", "BRound"):
             for scale in (-19, -18, -2, -1, 0, 1, 15, 16):
                 calls.append(call(name, data_type, column, scale))
+    fraction = Column(("x",), decimal(18, 17))
+    calls += [call("Round", decimal(3, 0), fraction, scale) for scale in (0, -1, -2)]
     return calls
 
 

@@ -95,6 +95,12 @@ def test_slices_have_their_own_keys() -> None:
             assert key.tolist() == expected_key.tolist()
 
 
+def test_nothing_has_no_keys() -> None:
+    sort_keys = with_keys(bounds([], [])).keys
+    assert sort_keys is not None
+    assert [len(each) for each in sort_keys] == [0, 0]
+
+
 def test_each_edge_has_its_own_keys() -> None:
     sort_keys = with_keys(bounds([b"a", None], [b"b", None])).keys
     assert sort_keys is not None

@@ -3,12 +3,7 @@ package io.tamis.rules.joins
 import io.tamis.planning.ScanPlanner
 import io.tamis.rules.relations.ScanInPlan
 import io.tamis.wire.{KeySource, Reason, TypeSets}
-import org.apache.spark.sql.catalyst.expressions.{
-  AttributeSeq,
-  BindReferences,
-  Expression,
-  InSet
-}
+import org.apache.spark.sql.catalyst.expressions.{AttributeSeq, BindReferences, Expression, InSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 
 /** Where the values of a join key come from: each value that is not NULL is one of `values`, or the

@@ -10,7 +10,8 @@ class PruneForJoinsSuite extends PlanSuite {
   /** The first file serves the goal. */
   private val first = StubAnswer(goal = StubAnswer.files(0))
 
-  /** For each question the directory of its scan, and those of the scans that the keys come from. */
+  /** For each question the directory of its scan, and those of the scans that the keys come from.
+    */
   private def asked: Seq[(String, Seq[String])] = {
     def name(scan: JsonNode) = scan.at("/table/roots/0").asText.split('/').last
     StubPlanner.questions.map { question =>
