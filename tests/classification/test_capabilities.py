@@ -9,15 +9,12 @@ from tamis import Capabilities, PartitionField, Pushdown, classify
 from tamis.classification.capabilities import capabilities_of
 from tamis.classification.lifting import LiftingRule, lifting_rule
 from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.declared import Declared, bind
-from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import (
     And,
     Call,
     Column,
     Compare,
     Comparison,
-    Expr,
     IsNull,
     Literal,
     Not,
@@ -28,6 +25,7 @@ from tamis.expr.types import DATE, LONG, STRING
 from tamis.files.partition import Transform
 from tamis.files.table import ArrowStatistics
 from tests.cases.case import compare
+from tests.evaluation.test_declared import declared
 
 a, b, c = (Column((name,), LONG) for name in "abc")
 DIRECTORIES = Capabilities(
@@ -79,14 +77,10 @@ def test_reason_of_a_branch_has_its_fix() -> None:
 def test_predicate_on_a_declared_function_says_so() -> None:
     contract = Contract("f", monotone=lambda x: x, types=["BIGINT"])
     call = Call("udf:f", (c,), (), LONG)
-    bound = bind(compare_call(call), {"f": [Declared(contract)]}, UdfGuard())
-    why = classify(bound, DIRECTORIES).reason
+    above = Compare(Comparison.GREATER, call, Literal(5, LONG))
+    why = classify(declared(contract, above), DIRECTORIES).reason
     assert why is not None
     assert why.code == "DECLARED_FUNCTION"
-
-
-def compare_call(call: Expr) -> Expr:
-    return Compare(Comparison.GREATER, call, Literal(5, LONG))
 
 
 # Statistics of c and d in two files; the columns with bounds, and those with NULL counts.

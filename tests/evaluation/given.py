@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
-from tamis.evaluation.statistics import BlockStatistics, SelectedStatistics, Statistics
+from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 
@@ -18,23 +18,14 @@ __all__ = ["Given", "between", "texts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """The bounds of every column, in each of the containers."""
+class Given(Statistics):
+    """The bounds of every column, or of each column by itself, in each of the containers."""
 
-    of: Bounds
+    of: Bounds | Mapping[Column, Bounds]
     num_containers: int = 1
 
     def bounds(self, column: Column) -> Bounds:
-        return self.of
-
-    def empty(self) -> Flags | None:
-        return None
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return BlockStatistics(self, start, stop)
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return SelectedStatistics(self, ordinals)
+        return self.of if isinstance(self.of, Bounds) else self.of[column]
 
 
 def between(data_type: DataType, lower: Any, upper: Any, **more: Any) -> Bounds:

@@ -7,7 +7,7 @@ a single one that holds for all. A function may say less about one form, but not
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +16,6 @@ import pyarrow as pa
 import pytest
 
 from tamis.evaluation.domain.bounds import NO, Bounds
-from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import (
     Call,
     Column,
@@ -32,6 +31,7 @@ from tamis.expr.sql import to_sql
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType
 from tests.differential.claims import Claim
 from tests.differential.exact_claims import Table, claim_over, columns_of, table_of
+from tests.evaluation.given import Given
 from tests.evaluation.test_exact_bounds import (
     EXACT,
     NEAR,
@@ -49,17 +49,6 @@ from tests.evaluation.test_exact_bounds import (
 )
 
 COUNT = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Given(Statistics):
-    """Statistics with the given bounds of each column."""
-
-    of_columns: dict[Column, Bounds]
-    num_containers: int = COUNT
-
-    def bounds(self, column: Column) -> Bounds:
-        return self.of_columns.get(column) or Bounds.unknown(column.type)
 
 
 Form = Callable[[Bounds], Bounds]
@@ -103,7 +92,7 @@ CALLS = list(dict.fromkeys((*EXACT, *WRAPS, *PICKS, *NEAR, *SINGLE, *NULLS)))
 
 
 def _claim(tried: Expr, of_columns: dict[Column, Bounds]) -> Claim:
-    return claim_over(tried, Table([[]] * COUNT, Given(of_columns)))
+    return claim_over(tried, Table([[]] * COUNT, Given(of_columns, COUNT)))
 
 
 @pytest.mark.parametrize("tried", CALLS[::2], ids=_id)

@@ -22,7 +22,7 @@ from tamis.expr.types import (
     YEAR_MONTH_INTERVAL,
     DataType,
 )
-from tests.evaluation.test_forms_of_bounds import Given
+from tests.evaluation.given import Given
 
 DAY = 86_400_000_000
 LEAST, GREATEST = DAY_TIME_INTERVAL.domain
@@ -32,7 +32,7 @@ INT_LEAST, INT_GREATEST = INTEGER.domain
 def bounds_of(expr: Expr, data_type: DataType, low: list[int], high: list[int]) -> Bounds | None:
     nulls = np.array([place % 2 == 0 for place in range(len(low))])
     given = Bounds(data_type, np.array(low), np.array(high), nulls, NO, YES)
-    return value(expr, Given({Column(("c",), data_type): given}, len(low)))
+    return value(expr, Given(given, len(low)))
 
 
 def known_not_null(result: DataType, *arguments: Expr) -> Call:

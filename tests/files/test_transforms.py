@@ -266,7 +266,7 @@ def test_truncated_numbers_at_the_ends_of_64_bits(value: int) -> None:
 
 
 def test_truncated_numbers_beyond_their_type_are_clipped() -> None:
-    # 2147483640 .. 2147483649, of which the type has eight.
+    # The partition is 2147483640 .. 2147483649, and the type ends at 2147483647.
     greatest = (1 << 31) - 1
     assert edges(bounds(INTEGER, "truncate[10]", [2_147_483_640], INT)) == (2_147_483_640, greatest)
     assert edges(bounds(INTEGER, "truncate[10]", [-2_147_483_650], pa.int64())) == (

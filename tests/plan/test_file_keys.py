@@ -9,8 +9,6 @@ import pyarrow as pa
 import pytest
 
 from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.declared import Declared, bind
-from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal, Not, Opaque
 from tamis.expr.types import (
     BINARY,
@@ -29,6 +27,7 @@ from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import constant_of_edge, key_of_files
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, SortKey
+from tests.evaluation.test_declared import declared
 
 C = Column(("c",), LONG)
 
@@ -42,11 +41,7 @@ def keys(
     return key_of_files(key, conjuncts, segments, np.ones(2, np.bool_))
 
 
-def declared(expr: Expr) -> Expr:
-    contract = Contract("f", monotone=lambda x: x // 10, types=["BIGINT"])
-    return bind(expr, {"f": [Declared(contract)]}, UdfGuard())
-
-
+CONTRACT = Contract("f", monotone=lambda x: x // 10, types=["BIGINT"])
 CALL = Call("udf:f", (C,), (), LONG)
 WIDER = Call("Cast", (Column(("c",), INTEGER),), (("evalMode", "LEGACY"),), LONG)
 
@@ -60,7 +55,7 @@ WIDER = Call("Cast", (Column(("c",), INTEGER),), (("evalMode", "LEGACY"),), LONG
         (Opaque("f(c)"), False),  # has no type
         (Column(("c",), CALENDAR_INTERVAL), False),  # Spark cannot sort these
         (CALL, False),
-        (declared(CALL), False),  # a declaration may be wrong
+        (declared(CONTRACT, CALL), False),  # a declaration may be wrong
         (Call("NoSuchFunction", (C,), (), LONG), False),
         (Column(("d",), LONG), False),  # no statistics
         # Statistics of another type than that of the key.
@@ -80,7 +75,7 @@ def test_key_that_is_only_known_not_to_be_null_is_known() -> None:
 
 def test_filter_on_a_declared_function_excludes_no_group() -> None:
     excluding = Compare(Comparison.GREATER, C, Literal(0, LONG))
-    declaring = Compare(Comparison.GREATER, declared(CALL), Literal(0, LONG))
+    declaring = Compare(Comparison.GREATER, declared(CONTRACT, CALL), Literal(0, LONG))
     for conjunct, may_be in ((excluding, False), (declaring, True)):
         found = keys(C, (conjunct,))
         assert found is not None
@@ -124,6 +119,7 @@ CONSTANTS = [
     (DOUBLE, np.float64(0.5), None),
     (FLOAT, np.float64(0.5), None),
     (STRING, pa.scalar(b"\xc3\xa4", pa.large_binary()), "ä"),
+    (STRING, pa.scalar(b"ab", pa.large_binary()), "ab"),
     (STRING, pa.scalar(b"\xc3", pa.large_binary()), None),
     (BINARY, pa.scalar(b"ab", pa.large_binary()), None),
     (decimal(9, 2), np.int64(1250), "12.50"),

@@ -7,13 +7,12 @@ import pyarrow as pa
 import pytest
 
 from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.declared import Declared, bind
-from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, Literal, Not, Or
 from tamis.expr.types import DOUBLE, LONG
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.fully_matching import can_match_fully, fully_matching
+from tests.evaluation.test_declared import declared
 
 c, d = Column(("c",), LONG), Column(("d",), DOUBLE)
 ZERO = Compare(Comparison.EQUAL, d, Literal(0.0, DOUBLE))
@@ -60,11 +59,14 @@ def test_no_file_matches_fully_if_rows_may_be_lost_or_a_declaration_may_be_wrong
     contract = Contract("f", monotone=lambda x: x, types=["BIGINT"])
     call = Call("udf:f", (c,), (), LONG)
     above = Compare(Comparison.GREATER, call, Literal(0, LONG))
-    declared = bind(above, {"f": [Declared(contract)]}, UdfGuard())
     cells = {"min.c": [6], "max.c": [9], "min.d": [1.0], "max.d": [2.0]}
     no_nulls = {"null_count.c": [0], "null_count.d": [0], "nan_count.d": [0]}
     segments = [Segment(slice(0, 1), ArrowStatistics(pa.table(cells | no_nulls)))]
     kept = np.ones(1, np.bool_)
-    for conjunct, matches in ((ABOVE, True), (Not(ZERO), False), (declared, False)):
+    for conjunct, matches in (
+        (ABOVE, True),
+        (Not(ZERO), False),
+        (declared(contract, above), False),
+    ):
         assert fully_matching([conjunct], segments, kept).tolist() == [matches]
         assert fully_matching([ABOVE, conjunct], segments, kept).tolist() == [matches]

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 import tamis.evaluation.nodes.operators  # noqa: F401  fills the registries
 from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.declared import Declared, bind
-from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.segments import Segment
@@ -26,6 +24,7 @@ from tamis.plan.scan import decide
 from tests.cases.case import compare, is_in
 from tests.differential.generate import random_case, random_predicate
 from tests.differential.rows import row_value
+from tests.evaluation.test_declared import declared
 
 c = Column(("c",), LONG)
 randoms = st.randoms(use_true_random=False)
@@ -161,8 +160,7 @@ def test_key_can_be_an_expression() -> None:
 def test_key_that_relies_on_a_declaration_has_no_range() -> None:
     contract = Contract("f", monotone=lambda x: x, types=["BIGINT"])
     call = Call("udf:f", (c,), (), LONG)
-    declared = bind(call, {"f": [Declared(contract)]}, UdfGuard())
-    assert ranges(segment([0], [9]), declared) is None
+    assert ranges(segment([0], [9]), declared(contract, call)) is None
 
 
 def test_filter_on_one_of_two_columns_of_the_key_is_not_used() -> None:

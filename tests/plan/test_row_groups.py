@@ -74,6 +74,23 @@ class Scan:
         row_group_decision = decide_row_groups(conjuncts, before, segments, [batch])
         return row_group_decision or RowGroupDecision(before, row_groups.ByteRanges.none(), 0, 0)
 
+    def batch(self, ordinal: int) -> GroupedFiles:
+        """Return the row groups of one file."""
+        first = int(self.first[ordinal])
+        here = slice(first, first + self.counts[ordinal])
+        return GroupedFiles(
+            np.array([ordinal]),
+            np.array([SIZE]),
+            np.array([self.row_counts[ordinal]]),
+            np.array([0]),
+            self.start[here],
+            self.stop[here],
+            self.midpoint[here],
+            self.records[here],
+            self.files.slice(ordinal, ordinal + 1),
+            self.groups.slice(here.start, here.stop),
+        )
+
 
 def ranges(decision: RowGroupDecision) -> list[tuple[int, int, int]]:
     byte_ranges = decision.ranges
@@ -346,19 +363,7 @@ def test_search_stops_if_it_saves_too_little(monkeypatch: pytest.MonkeyPatch) ->
     def batches() -> Any:
         for i in range(21):
             requested.append(i)
-            here = slice(2 * i, 2 * i + 2)
-            yield GroupedFiles(
-                np.array([i]),
-                np.array([SIZE]),
-                np.array([20]),
-                np.array([0]),
-                scan.start[here],
-                scan.stop[here],
-                scan.midpoint[here],
-                scan.records[here],
-                scan.files.slice(i, i + 1),
-                scan.groups.slice(2 * i, 2 * i + 2),
-            )
+            yield scan.batch(i)
 
     decision = decide_row_groups([conjunct], before, segments, batches())
     assert decision is not None
@@ -371,21 +376,7 @@ def test_search_stops_if_the_answer_gets_too_long(monkeypatch: pytest.MonkeyPatc
     scan = Scan([(0, 9), (10, 19)], [(0, 9), (10, 19)], [(0, 9), (10, 19)], [(0, 9), (10, 19)])
     conjunct = compare("<", c, 5)
     segments = [Segment(slice(0, 4), scan.files)]
-    batches = [
-        GroupedFiles(
-            np.array([i]),
-            np.array([SIZE]),
-            np.array([20]),
-            np.array([0]),
-            scan.start[2 * i : 2 * i + 2],
-            scan.stop[2 * i : 2 * i + 2],
-            scan.midpoint[2 * i : 2 * i + 2],
-            scan.records[2 * i : 2 * i + 2],
-            scan.files.slice(i, i + 1),
-            scan.groups.slice(2 * i, 2 * i + 2),
-        )
-        for i in range(4)
-    ]
+    batches = [scan.batch(i) for i in range(4)]
     decision = decide_row_groups([conjunct], decide([conjunct], segments, 4), segments, batches)
     assert decision is not None
     assert [each[0] for each in ranges(decision)] == [0, 1, 2]

@@ -17,7 +17,7 @@ from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal,
 from tamis.expr.types import DOUBLE, LONG, STRING
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
-from tamis.plan.goals.file_keys import constant_of_edge, key_of_files, matching_files
+from tamis.plan.goals.file_keys import key_of_files, matching_files
 from tamis.plan.goals.sort_keys import Group, SortKey
 from tamis.plan.goals.topk import boundary, first_files
 from tamis.plan.scan import decide
@@ -366,11 +366,3 @@ def test_random_cases_skip_files() -> None:
         key = SortKey(random.choice(case.columns), *random.choice([ASC, DESC]), False)
         _check(random, case, key, [], 3)
     assert OUTCOMES["some"] > 60
-
-
-def test_boundary_becomes_a_constant() -> None:
-    assert constant_of_edge(np.int64(5), C) == 5
-    assert constant_of_edge(pa.scalar(b"ab", pa.large_binary()), S) == "ab"
-    assert constant_of_edge(pa.scalar(b"\xc3", pa.large_binary()), S) is None
-    assert constant_of_edge(np.float64(0.5), X) is None
-    assert constant_of_edge(None, C) is None

@@ -88,8 +88,8 @@ class JoinGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="join"):
 
     - `key`: the join key over the columns of this scan, an expression document.
     - `sources`: the scans from which the keys of the other side come.
-    - `others`: a predicate over this scan, an expression document, that is true if the key equals
-      one of the keys that come from no scan; null if there are no such keys.
+    - `others`: an expression document of a predicate over this scan, true if the key equals one of
+      the other side's keys that do not come from a scan; null if all of them come from scans.
     """
 
     key: Any

@@ -57,7 +57,8 @@ final case class LimitGoal(rows: Long) extends Goal {
   * @param sources
   *   the scans that the keys of the other side come from
   * @param others
-  *   a predicate over this scan that is true if the key equals one that comes from no scan
+  *   a predicate over this scan that is true if the key equals one of the other side's keys that do
+  *   not come from a scan
   */
 final case class JoinGoal(key: ObjectNode, sources: Seq[KeySource], others: Option[ObjectNode])
     extends Goal {
