@@ -101,11 +101,16 @@ def explain(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table", metavar="NAME=PATH", help="Name the files under PATH NAME; repeatable."
+            "--table",
+            metavar="NAME=PATH",
+            help="Create a view NAME over the files under PATH; repeatable.",
         ),
     ] = None,
     format: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="The format of these files.")
+        str,
+        typer.Option(
+            "--format", metavar="NAME", help="The format of the files given with --table."
+        ),
     ] = "parquet",
     conf: Annotated[
         list[str] | None,
@@ -114,7 +119,8 @@ def explain(
         ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page to this file.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the explanation to this file, as HTML."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -140,6 +146,97 @@ def explain(
         Console().print(explanation)
     else:
         typer.echo(str(explanation))
+
+
+@app.command(name="serve-airport")
+def serve_airport(
+    tables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME=PATH", help="A table, and the directory of its Parquet files."
+        ),
+    ],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 selects a free one.")] = 8815,
+    schema: Annotated[str, typer.Option(help="The name of the schema of the tables.")] = "main",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A file with the bearer token that clients need."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A PEM file with the certificate for TLS.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A PEM file with its private key.")
+    ] = None,
+    locations: Annotated[
+        bool,
+        typer.Option(
+            "--locations",
+            help="Let clients read files themselves: they need the same paths and permissions.",
+        ),
+    ] = False,
+) -> None:
+    """Serve directories of Parquet files to DuckDB, Spark and other clients of Airport.
+
+    Prints the location when clients can connect, and runs until Ctrl-C or
+    SIGTERM. Needs no Spark. Clients receive only the row groups that can hold
+    matching rows.
+
+    Example: python -m tamis serve-airport orders=/data/orders
+    """
+    from tamis.publish.airport import command
+
+    command.serve(
+        command.tables_of(tables),
+        host=host,
+        port=port,
+        schema=schema,
+        access=command.access_of(token_file, certificate, key),
+        with_locations=locations,
+    )
+
+
+@app.command(name="serve-vgi")
+def serve_vgi(
+    tables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME=PATH", help="A table, and the directory of its Parquet files."
+        ),
+    ],
+    http: Annotated[
+        bool,
+        typer.Option(
+            "--http", help="Listen for HTTP instead of answering on standard input and output."
+        ),
+    ] = False,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 selects a free one.")] = 0,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A file with the bearer tokens of HTTP clients, one per line."
+        ),
+    ] = None,
+    catalog: Annotated[str, typer.Option(help="The name of the catalog.")] = "tamis",
+) -> None:
+    """Serve directories of Parquet files as a VGI worker.
+
+    Without --http it is a worker process: the client starts it and ends it.
+    With --http it prints PORT:<number> when clients can connect, and runs
+    until Ctrl-C or SIGTERM. Needs no Spark. Clients receive only the rows that
+    pass their filters, from the row groups that can hold such rows.
+
+    Example: python -m tamis serve-vgi --http orders=/data/orders
+    """
+    from tamis.publish.vgi import serve_command
+
+    served = serve_command.catalog_of(catalog, serve_command.paths_of(tables))
+    if http:
+        serve_command.serve_http(served, host, port, token_file)
+    elif not serve_command.serve_stdio(served):
+        raise typer.Exit(1)
 
 
 def _print_conf_table() -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tamis.expr.nodes import Column, Value
 from tamis.expr.sql import to_sql
-from tamis.plan.goals.aggregate import answer
+from tamis.plan.goals.aggregate import Answered, NotTextError, answer
 from tamis.plan.goals.contributions import Aggregate, Function
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.unraised_errors import files_that_may_raise
@@ -43,16 +43,23 @@ def answer_aggregates(goal: AggregateGoal, asked: GoalContext) -> GoalAnswer:
         records = np.zeros(len(kept), np.int64)
     raising = files_that_may_raise(asked.conjuncts, scan.segments, kept & ~matching)
     keys = _keys(goal, scan.directories)
-    answered = answer(aggregates, scan.segments, kept, matching, records, keys, raising)
-    if answered.covered + answered.skipped == 0 and kept.any():
-        return _not_certain(aggregates)
+
+    def answered_for(some: list[Aggregate]) -> Answered:
+        return answer(some, scan.segments, kept, matching, records, keys, raising)
+
     try:
-        groups = [
-            PartialDocument(partial.key, [_constant(value) for value in partial.values])
-            for partial in answered.partials
-        ]
-    except UnicodeDecodeError:  # a string that is not valid UTF-8 cannot be sent
-        return _not_certain(aggregates)
+        answered = answered_for(aggregates)
+        if answered.is_nothing and kept.any():
+            with_column = [each for each in aggregates if each.column is not None]
+            return _not_certain(
+                [each for each in with_column if answered_for([each]).is_nothing] or with_column
+            )
+    except NotTextError as problem:
+        return _not_certain([problem.aggregate])
+    groups = [
+        PartialDocument(partial.key, [_constant(value) for value in partial.values])
+        for partial in answered.partials
+    ]
     return AggregateAnswer(encode_kept(answered.left), answered.covered, answered.skipped, groups)
 
 
@@ -78,13 +85,13 @@ def _keys(goal: AggregateGoal, directories: npt.NDArray[np.int32]) -> npt.NDArra
 
 
 def _not_certain(aggregates: list[Aggregate]) -> NothingAnswer:
-    named = [each for each in aggregates if each.column is not None]
-    if not named or named[0].column is None:
-        return nothing("AGGREGATE_NOT_COVERED")
-    column = ".".join(named[0].column.path)
-    return nothing(
-        "AGGREGATE_NOT_CERTAIN", aggregate=f"{named[0].function}({column})", column=column
-    )
+    """Return the reason for the first aggregate of a column. Callers pass only uncertain ones."""
+    for each in aggregates:
+        if each.column is not None:
+            column = ".".join(each.column.path)
+            name = f"{each.function}({column})"
+            return nothing("AGGREGATE_NOT_CERTAIN", aggregate=name, column=column)
+    return nothing("AGGREGATE_NOT_COVERED")
 
 
 def _constant(value: Value) -> bool | int | float | str | None:

@@ -47,8 +47,10 @@ class _Loading:
         except BaseException as error:  # a module may also raise SystemExit
             traceback.print_exc(file=sys.stderr)
             text = str(error) if isinstance(error, DeclarationError) else repr(error)
-            self._failure = f"{text}. Functions of spark.tamis.declarations entry {self._entry!r} "
-            self._failure += "are treated as not declared."
+            self._failure = (
+                f"cannot load {self._entry!r} of spark.tamis.declarations ({text}). Its functions "
+                "count as not declared. Correct the entry, or remove it."
+            )
 
     def failed(self) -> bool:
         return self._failure is not None
@@ -57,7 +59,10 @@ class _Loading:
         """Return the declared functions; none, with a warning, if loading failed or takes long."""
         self._thread.join(max(0.0, ends - time.monotonic()))
         if self._declared is None:
-            still = f"{self._entry} is still loading. Its functions are treated as not declared."
+            still = (
+                f"{self._entry!r} of spark.tamis.declarations is still loading. This query runs "
+                "without its functions, later queries use them."
+            )
             watch.warn(f"declaration_unusable:{self._entry}", self._failure or still)
         return self._declared or []
 

@@ -67,6 +67,16 @@ class Handler:
 
         return self._guarded(request, answer)
 
+    def remote(self, request: str) -> str:
+        """Answer a RemoteRequest. With a PlanFailure, the shim treats the source as unknown."""
+
+        def answer() -> str:
+            from tamis.serve.remote import answer_remote
+
+            return answer_remote(request)
+
+        return self._guarded(request, answer)
+
     def _guarded(self, request: str, answer: Callable[[], str]) -> str:
         """Return the result of `answer`; a PlanFailure if it fails, also if its imports fail."""
         try:

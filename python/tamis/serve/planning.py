@@ -13,7 +13,7 @@ from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
 from tamis.indexing.read.memory import give_back
-from tamis.indexing.read.reader_options import Reading, loses_rows_to, reading_of
+from tamis.indexing.read.reader_options import FILTER_PUSHDOWN, Reading, loses_rows_to, reading_of
 from tamis.plan.detail.reason_detail import better_reason
 from tamis.plan.ranges.implied import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
@@ -21,6 +21,7 @@ from tamis.plan.scan import Outcome, ScanDecision
 from tamis.reasons import reason
 from tamis.serve.deep_recursion import depth_of, with_room
 from tamis.serve.detail.effects import with_effects
+from tamis.serve.detail.index_off import with_index_off
 from tamis.serve.detail.located import located
 from tamis.serve.goals import answer_goal, reason_document
 from tamis.serve.implied import found_ranges, ranges_of_residual
@@ -40,6 +41,10 @@ from tamis.wire.messages import (
 
 #: Seconds of planning after which memory is returned: longer planning allocates much.
 _LONG = 0.02
+#: The fix if Spark's reader may lose rows to a pushed filter, with a place for its conf.
+_WITHOUT_PUSHDOWN = (
+    "SET {} = false, build the index again with this setting, and keep the setting for queries"
+)
 
 
 def plan(question: str) -> str:
@@ -79,6 +84,8 @@ def _plan(request: PlanRequest, started: float) -> str:
             *(Warning_(code, text) for code, text in guard.warnings.items()),
         ],
     )
+    if not request.index.enabled:
+        answer = with_index_off(answer)
     answer = located(answer, request, scan)
     seconds = time.perf_counter() - started
     return write_answer(structs.replace(answer, milliseconds=seconds * 1000))
@@ -134,7 +141,12 @@ def _of_rows(
         replace(
             each,
             pushdown=Pushdown.INEXACT,
-            reason=reason("READER_LOSES_ROWS", predicate=to_sql(conjunct), format=reading.format),
+            reason=reason(
+                "READER_LOSES_ROWS",
+                predicate=to_sql(conjunct),
+                format=reading.format.upper(),
+                then=_WITHOUT_PUSHDOWN.format(FILTER_PUSHDOWN[reading.format]),
+            ),
         )
         if each.pushdown is Pushdown.EXACT and is_losing
         else each

@@ -1,7 +1,7 @@
 """The calls of expression documents that have their own node class.
 
-All other calls become a Call, which evaluate looks up by name. Arguments that do not fit the node
-raise NotUnderstoodError.
+All other calls become a Call, whose rule evaluation.interpreter looks up by name. Arguments that do
+not fit the node raise NotUnderstoodError.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class JoinGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="join"):
 
 
 class ClusteredGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="clustered"):
-    """Find the keys, which are expression documents, whose single values lie in few files."""
+    """Find which of these keys have each value in few files. Keys are expression documents."""
 
     keys: list[Any]
 

@@ -54,7 +54,7 @@ class RecordedAudit(msgspec.Struct, frozen=True):
     """The result of an audit.
 
     - `result`: passed, disagreement or failed.
-    - `files`: the number of files that were read again.
+    - `files`: the number of files read by the audit.
     """
 
     result: str

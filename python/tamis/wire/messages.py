@@ -44,8 +44,8 @@ VERSION: Final = 1
 class PlanRequest(ScanRequest, frozen=True, kw_only=True):
     """A request for the files that a scan needs.
 
-    - `row_groups`: the shim reads only the byte ranges of an answer and nothing else of those
-      files. A shim that does not promise this would drop filters that hold only in the ranges.
+    - `row_groups`: the shim accepts byte ranges, and promises to read nothing else of those files.
+      Filters that are exact only within the ranges depend on this.
     - `goal`: what else to find out about the kept files.
     """
 
@@ -169,7 +169,8 @@ class HistoryRequest(msgspec.Struct, frozen=True):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """The result was written to the private directory, as `<id>.<kind>.arrow` (see serve.written).
+    """The result was written to the private directory, as `<id>.<kind>.arrow` (see
+    serve.arrow_export.written).
 
     - `rows`: the number of rows of the file.
     - `notes`: remarks for the user.
@@ -212,7 +213,7 @@ def read_request(text: str | bytes) -> PlanRequest:
 
     >>> read_request('{"version": 3}')
     Traceback (most recent call last):
-    tamis.errors.WireVersionError: the jar speaks version 3 of the wire protocol, ...
+    tamis.errors.WireVersionError: the jar uses version 3 of the wire protocol, ...
     """
     return read_versioned(_request, text)
 
@@ -260,7 +261,7 @@ def read_versioned(
         raise WireError(f"{what} cannot be read: {error}") from error
 
 
-def write_answer(answer: PlanAnswer | ImpliedAnswer | Written | PlanFailure) -> str:
+def write_answer(answer: msgspec.Struct) -> str:
     """Write an answer as JSON.
 
     >>> write_answer(PlanFailure("q1", Failure("INTERNAL_ERROR", "no luck")))

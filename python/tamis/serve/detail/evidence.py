@@ -39,7 +39,7 @@ from tamis.wire.messages import PlanRequest, Written, read_request, write_answer
 
 __all__ = ["write_evidence"]
 
-#: A cell that marks verdicts which the other cells alone do not prove: a bloom filter, a list of
+#: A cell that marks verdicts which the other cells alone do not prove: a Bloom filter, a list of
 #: values, the bounds of an expression, or a NULL partition value contributed.
 NOT_ALL: Final = "not_in_cells"
 

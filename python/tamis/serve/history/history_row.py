@@ -22,6 +22,9 @@ from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.rewrites import simplify
 from tamis.files.table import dotted
+from tamis.indexing.problems import arguments
+from tamis.indexing.read.command_options import command_options
+from tamis.indexing.read.reader_options import reading_of
 from tamis.plan.detail.reason_detail import better_reason
 from tamis.plan.joins.clustered import depth_of_files
 from tamis.plan.joins.key_bounds import files_without_bounds
@@ -59,13 +62,14 @@ class _Conjunct:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Facts:
     """What statistics show about a scan."""
 
     conjuncts: Sequence[_Conjunct]
     depths: dict[str, float | None]
     has_index: bool
     files_without_index: int
+    index_arguments: str | None
 
 
 def row_of(record: ScanRecord) -> dict[str, Any]:
@@ -85,6 +89,7 @@ def row_of(record: ScanRecord) -> dict[str, Any]:
         row["columns"] = [{"name": name, "depth": d} for name, d in looked_up.depths.items()]
         row["has_index"] = looked_up.has_index
         row["files_without_index"] = looked_up.files_without_index
+        row["index_arguments"] = looked_up.index_arguments
     return row | {"tamis": __version__}
 
 
@@ -109,21 +114,21 @@ def _conjunct(recorded: RecordedConjunct, facts: _Conjunct | None) -> dict[str, 
     }
 
 
-def _looked_up(record: ScanRecord) -> _Found | None:
+def _looked_up(record: ScanRecord) -> _Facts | None:
     """Plan the scan again; None if that fails, for example because its listing was deleted."""
     question = record.question
     if question is None or record.kept is None:
         return None
     try:
         kept = decode_kept(record.kept, question.snapshot.files)
-        result = with_room(depth_of(question.conjuncts), lambda: _asked_again(question, kept))
+        result = with_room(depth_of(question.conjuncts), lambda: _replan(question, kept))
     except Exception:  # the rest of the record does not depend on it
         traceback.print_exc(file=sys.stderr)
         return None
     return result if len(result.conjuncts) == len(record.conjuncts) else None
 
 
-def _asked_again(question: PlanRequest, kept: Flags) -> _Found:
+def _replan(question: PlanRequest, kept: Flags) -> _Facts:
     scan = open_scan(question)
     files = len(kept)
     # Declared functions are treated as not declared, so a conjunct may prune less than it did.
@@ -140,7 +145,7 @@ def _asked_again(question: PlanRequest, kept: Flags) -> _Found:
         ]
     named = {each: None for c in conjuncts for each in walk(c) if isinstance(each, Column)}
     unknown = {each.path: files_without_bounds(each, scan.segments, kept) for each in named}
-    return _Found(
+    return _Facts(
         [
             _Conjunct(_names(each), count, _most_unknown(each, unknown), why)
             for each, count, why in zip(conjuncts, pruned, reasons, strict=True)
@@ -148,11 +153,12 @@ def _asked_again(question: PlanRequest, kept: Flags) -> _Found:
         {dotted(each.path): _depth(each, scan, files) for each in named},
         bool(scan.indexes),
         _without_index(scan, kept),
+        _index_arguments(question, scan),
     )
 
 
 #: Specific reasons with their own fix, which the report shows.
-_FINER: Final = frozenset({"VALUE_WITHIN_RANGES", "KNOWN_OF_SINGLE_VALUES"})
+_FINER: Final = frozenset({"VALUE_WITHIN_RANGES", "BOUNDS_DECIDE_SINGLE_VALUES_ONLY"})
 
 
 def _finer(conjunct: Expr, why: Reason | None, scan: ScanInput, files: int) -> Reason | None:
@@ -171,6 +177,15 @@ def _most_unknown(conjunct: Expr, unknown: dict[tuple[str, ...], int]) -> int | 
 
 def _depth(column: Column, scan: ScanInput, files: int) -> float | None:
     return depth_of_files(column, scan.segments, np.ones(files, np.bool_))
+
+
+def _index_arguments(request: PlanRequest, scan: ScanInput) -> str | None:
+    """Return the arguments of `python -m tamis index …`; None for a scan of several tables."""
+    if len(scan.tables) != 1:
+        return None
+    (root,) = scan.tables
+    reading = None if request.reading is None else reading_of(request.reading)
+    return arguments(root, request.index.location, command_options(reading))
 
 
 def _without_index(scan: ScanInput, kept: Flags) -> int:

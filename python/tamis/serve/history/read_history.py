@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
+from tamis.errors import some_of
 from tamis.scan_history import Log, default_location
+from tamis.scan_history.log import Skipped
 from tamis.serve.arrow_export import written
 from tamis.wire.messages import Written, read_history_request, write_answer
 
@@ -14,7 +17,7 @@ __all__ = ["write_history"]
 
 
 def write_history(question: str) -> str:
-    """Write every scan of the history, the oldest first; no rows if the folder does not exist.
+    """Write every scan of the history, the oldest first; no rows if the directory does not exist.
 
     Raises:
         TamisError: The request cannot be read.
@@ -24,8 +27,18 @@ def write_history(question: str) -> str:
     log = Log(default_location() if request.location is None else Path(request.location))
     table, skipped = log.read()
     written(_as_spark_has_it(table), request.directory, request.id, "history")
-    notes = [f"left out of the history in {log.folder}: {s.path.name} ({s.why})" for s in skipped]
-    return write_answer(Written(request.id, len(table), notes))
+    return write_answer(Written(request.id, len(table), _notes(log.folder, skipped)))
+
+
+def _notes(folder: Path, skipped: Sequence[Skipped]) -> list[str]:
+    """Return one remark on the files that were not read."""
+    if not skipped:
+        return []
+    first = some_of([*map(str, skipped)], 1)
+    return [
+        f"files in {folder} were left out of the history: {first}. Check that this is the "
+        "directory of spark.tamis.history.location, and remove damaged files."
+    ]
 
 
 def _as_spark_has_it(table: pa.Table) -> pa.Table:

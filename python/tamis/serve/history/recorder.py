@@ -31,7 +31,7 @@ class Recorder:
         self._writing = threading.Lock()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._trouble = ""
+        self._problem = ""
 
     def take(self, record: str) -> str:
         """Take a record. Return the last known problem with the history, or ""."""
@@ -43,15 +43,15 @@ class Recorder:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="tamis-history", daemon=True)
                 self._thread.start()
-        return self._trouble
+        return self._problem
 
     def flush(self) -> str:
         """Write the records taken so far. Return the problem with the history, or ""."""
         with self._writing:
             records = [self._waiting.popleft() for _ in range(len(self._waiting))]
             if records:
-                self._trouble = _write(records)
-            return self._trouble
+                self._problem = _write(records)
+            return self._problem
 
     def end(self, seconds: float) -> None:
         """Write the records taken so far, and wait for that for at most `seconds`."""
@@ -76,10 +76,12 @@ def _write(records: list[str]) -> str:
         return _append(records)
     except BaseException as error:  # no failure may harm the sidecar
         traceback.print_exc(file=sys.stderr)
-        return f"the history cannot be written ({error!r}). {_OFF}"
+        return f"the history cannot be written ({type(error).__name__}: {error}). {_REPORT}"
 
 
-_OFF: Final = "Queries are not affected. Set spark.tamis.history.enabled=false to turn history off."
+_REPORT: Final = (
+    "Queries are not affected. Report this error, or set spark.tamis.history.enabled=false."
+)
 
 
 def _append(records: list[str]) -> str:
@@ -90,7 +92,7 @@ def _append(records: list[str]) -> str:
     from tamis.wire.history import AuditRecord, HistorySettings, read_record
 
     rows: dict[HistorySettings, list[dict[str, Any]]] = {}
-    trouble = ""
+    problem = ""
     for text in records:
         try:
             record = read_record(text)
@@ -98,7 +100,7 @@ def _append(records: list[str]) -> str:
             rows.setdefault(record.history, []).append(row)
         except Exception as error:  # a record that cannot be read must not affect the others
             traceback.print_exc(file=sys.stderr)
-            trouble = f"a scan could not be recorded in the history ({error}). {_OFF}"
+            problem = f"a scan could not be recorded in the history ({error}). {_REPORT}"
         time.sleep(0.001)  # lets planning go first
     for settings, new_rows in rows.items():
         folder = default_location() if settings.location is None else Path(settings.location)
@@ -107,6 +109,10 @@ def _append(records: list[str]) -> str:
             log.append(rows_to_table(new_rows))
             log.tidy(settings.max_age_ms, settings.max_bytes)
         except OSError as error:
-            trouble = f"the history in {folder} cannot be written ({error}). {_OFF}"
+            problem = (
+                f"the history in {folder} cannot be written ({error}). Make the directory "
+                "writable, or set spark.tamis.history.location to another one. Queries are not "
+                "affected."
+            )
     give_back()
-    return trouble
+    return problem

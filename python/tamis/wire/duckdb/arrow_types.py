@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tamis.wire.duckdb.types import LogicalType
 
-__all__ = ["schema_types"]
+__all__ = ["arrow_logical_type", "schema_types"]
 
 _NAMES: Final = {
     pa.bool_(): "BOOLEAN",
@@ -46,15 +46,16 @@ def schema_types(schema: pa.Schema) -> dict[str, LogicalType]:
     types: dict[str, LogicalType] = {}
     for field in schema:
         twice = field.name in types
-        types[field.name] = LogicalType("ambiguous") if twice else _logical_type(field.type)
+        types[field.name] = LogicalType("ambiguous") if twice else arrow_logical_type(field.type)
     return types
 
 
-def _logical_type(data_type: Any) -> LogicalType:
+def arrow_logical_type(data_type: Any) -> LogicalType:
+    """Return the type of an Arrow type. A type that is not understood has no line."""
     if data_type in _NAMES:
         return LogicalType(_NAMES[data_type])
     if pa.types.is_dictionary(data_type) or pa.types.is_run_end_encoded(data_type):
-        return _logical_type(data_type.value_type)
+        return arrow_logical_type(data_type.value_type)
     if pa.types.is_decimal(data_type) and 0 <= data_type.scale <= data_type.precision <= 38:
         return LogicalType("DECIMAL", data_type.precision, data_type.scale)
     if pa.types.is_fixed_size_binary(data_type):
@@ -63,7 +64,7 @@ def _logical_type(data_type: Any) -> LogicalType:
         return LogicalType("TIMESTAMP WITH TIME ZONE")
     if pa.types.is_struct(data_type):
         return LogicalType(
-            "STRUCT", fields=tuple((each.name, _logical_type(each.type)) for each in data_type)
+            "STRUCT", fields=tuple((each.name, arrow_logical_type(each.type)) for each in data_type)
         )
     if getattr(data_type, "extension_name", None) == "arrow.uuid":
         return LogicalType("UUID")

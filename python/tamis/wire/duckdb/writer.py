@@ -153,8 +153,8 @@ class _Writer:
         common = None if left is None or right is None else _common(left, right)
         if common is None:
             raise WireError(
-                f"a filter document cannot express `{to_sql(expr)}`, which compares two types: "
-                "leave out that filter, and apply it to the returned rows"
+                f"a filter document cannot express `{to_sql(expr)}`, whose sides have no common "
+                "type: leave out that filter, and apply it to the returned rows"
             )
         return _node("BOUND_COMPARISON", _COMPARISONS[expr.op]) | {
             "left": _cast(self.node(expr.left), left, common),

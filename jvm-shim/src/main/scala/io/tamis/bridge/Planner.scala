@@ -6,6 +6,7 @@ package io.tamis.bridge
 trait Planner {
   def plan(request: String): String
   def imply(request: String): String
+  def remote(request: String): String
   def ping(): String
 
   /** Writes what statistics prove about each file of a plan request to `<id>.evidence.arrow` in the
@@ -25,6 +26,6 @@ trait Planner {
   def flush(): String
 }
 
-/** The planner is not available; the message says why. The query runs as plain Spark. */
+/** The planner is not available; the message says why. Callers do without its answer. */
 final class PlannerUnavailable(message: String, cause: Throwable = null)
     extends RuntimeException(message, cause)

@@ -7,7 +7,9 @@ import io.tamis.wire.{
   Messages,
   PlanAnswer,
   PlanRequest,
-  PlannerFailure
+  PlannerFailure,
+  RemoteAnswer,
+  RemoteQuestion
 }
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicInteger
@@ -40,6 +42,10 @@ object PlannerClient {
   /** Returns the ranges that follow from predicates, to be read with ImpliedReader. */
   def imply(request: ImpliedRequest, conf: SQLConf): JsonNode =
     ask(conf, _.imply(request.toJson), Messages.readImplied(_, request))
+
+  /** Returns how a remote source applies filters, and what its server knows. */
+  def remote(question: RemoteQuestion, conf: SQLConf): RemoteAnswer =
+    ask(conf, _.remote(question.toJson), RemoteAnswer.read(_, question))
 
   /** Makes the sidecar write what statistics prove about each file, to be read as an [[ArrowFile]].
     */
@@ -81,47 +87,67 @@ object PlannerClient {
       SidecarSupervisor.succeeded()
       understood
     } catch {
-      case closed: PlannerUnavailable                               => throw closed
+      case open: PlannerUnavailable                                 => throw open
       case e if NonFatal(e) || e.isInstanceOf[InterruptedException] =>
-        throw unavailable(e, contacted, timeoutMs)
+        throw unavailable(e, contacted, tooSlow(timeoutMs, isOfConf = timeoutMs > atLeastMs))
     }
   }
 
+  /** @param isOfConf
+    *   the deadline is spark.tamis.timeout
+    */
+  private def tooSlow(timeoutMs: Long, isOfConf: Boolean): String =
+    if (isOfConf)
+      s"the planner gave no answer within $timeoutMs ms. If the storage of the index is slow, " +
+        "raise spark.tamis.timeout."
+    else s"the planner gave no answer within ${timeoutMs / 1000} s. Run the statement again."
+
+  /** @param tooSlow
+    *   what to say if the deadline has passed
+    */
   private def unavailable(
       e: Throwable,
       contacted: Option[Sidecar],
-      timeoutMs: Long
+      tooSlow: String
   ): PlannerUnavailable = {
     val cause = e match { case x: ExecutionException => x.getCause; case x => x }
     val (code, why, lasting) = cause match {
       case start: SidecarStartFailure => ("start", start.getMessage, start.lasting)
       case _: TimeoutException        =>
         contacted.foreach(SidecarSupervisor.hung)
+        ("deadline", tooSlow, false)
+      case _: RejectedExecutionException =>
         (
-          "deadline",
-          s"the planner gave no answer within $timeoutMs ms. If the storage of the index is " +
-            "slow, raise spark.tamis.timeout.",
+          "busy",
+          s"the planner is busy with $MostCalls other requests. Plan fewer queries at once.",
           false
         )
-      case _: RejectedExecutionException =>
-        ("busy", s"the planner is busy with $MostCalls other questions.", false)
+      // the text of Python's error says what to do
+      case refusal: PlannerFailure if refusal.code == PlannerFailure.Refused =>
+        (refusal.code, s"the planner refused the request: ${refusal.getMessage}.", false)
       case failure: PlannerFailure =>
         (
           failure.code,
-          s"the planner failed: ${failure.getMessage}. Report it, or set spark.tamis.enabled=false.",
+          s"the planner failed (${failure.getMessage}). Report this error, or set " +
+            "spark.tamis.enabled=false.",
           false
         )
       case _: InterruptedException =>
         Thread.currentThread().interrupt(); ("interrupted", "the query was interrupted", false)
       case other if contacted.exists(_.isDying) =>
         ("died", s"the sidecar died (${describe(other)}) and is being restarted.", false)
-      case other => ("call", s"the call failed (${describe(other)}).", false)
+      case other =>
+        (
+          "call",
+          s"the call to the sidecar failed (${describe(other)}). Run `python -m tamis doctor`.",
+          false
+        )
     }
     SidecarSupervisor.failed(contacted, why, lasting)
     if (code != "interrupted")
       Warnings.once(
         s"bridge:$code",
-        s"$why This query runs as plain Spark, without pruning.",
+        s"$why tamis does without the answer: scans that need it read what plain Spark would read.",
         cause
       )
     new PlannerUnavailable(why, cause)

@@ -36,7 +36,7 @@ final class Sidecar private[bridge] (
   /** Lets the process write the records that it has received, and waits at most `timeoutMs` for
     * that.
     */
-  def lastWords(timeoutMs: Long): Unit = Try {
+  def flushRecords(timeoutMs: Long): Unit = Try {
     CompletableFuture
       .supplyAsync[String](() => planner.flush())
       .get(timeoutMs, TimeUnit.MILLISECONDS)
@@ -61,6 +61,7 @@ object Sidecar {
   private val ReadTimeoutMs =
     120000 // the client enforces the deadline of a call; this timeout only frees forgotten threads
   private val random = new SecureRandom()
+  private val SetPython = "Set spark.tamis.python to an interpreter that has the tamis package."
 
   def newToken(): String = {
     val bytes = new Array[Byte](32)
@@ -111,7 +112,7 @@ object Sidecar {
     catch {
       case e: IOException =>
         throw new SidecarStartFailure(
-          s"the Python '$python' cannot be run (${e.getMessage}). Set spark.tamis.python to one that has tamis installed.",
+          s"cannot run the Python interpreter $python (${e.getMessage}). $SetPython",
           lasting = true
         )
     }
@@ -133,17 +134,17 @@ object Sidecar {
     }
     if (!line.startsWith("READY "))
       throw new SidecarStartFailure(
-        s"the Python '$python' answered '${line.take(80)}' instead of READY. " +
-          "Set spark.tamis.python to one that has tamis installed.",
+        s"the sidecar did not start: the Python interpreter $python printed '${line.take(80)}'. " +
+          SetPython,
         lasting = true
       )
     val ready = new ObjectMapper().readTree(line.substring("READY ".length))
     val wire = ready.path("wire").asInt(-1)
     if (wire != Messages.Version)
       throw new SidecarStartFailure(
-        s"the jar speaks version ${Messages.Version} of the wire protocol, but the " +
-          s"package tamis ${ready.path("tamis").asText("?")} in '$python' speaks $wire. " +
-          "Use the jar of that package (python -m tamis jar), or install the package of this jar.",
+        s"the jar uses version ${Messages.Version} of the wire protocol, but tamis " +
+          s"${ready.path("tamis").asText("?")} in $python uses $wire. Use the jar of that package " +
+          "(python -m tamis jar), or install the package of this jar.",
         lasting = true
       )
     ready.path("port").asInt
@@ -155,10 +156,11 @@ object Sidecar {
       "No module named '?([A-Za-z0-9_.]+)".r.findFirstMatchIn(last).map(_.group(1).stripSuffix("."))
     missing match {
       case Some(module) =>
-        s"the Python '$python' has no module '$module'. Install tamis there (pip install tamis), or set spark.tamis.python to one that has it."
+        s"the Python interpreter $python has no module '$module'. Install the tamis package there, " +
+          "or set spark.tamis.python to an interpreter that has it."
       case None =>
-        s"the Python '$python' exited before it was ready: ${if (last.isEmpty) "no output"
-          else last.linesIterator.toSeq.last}. Set spark.tamis.python to one that has tamis installed."
+        val why = if (last.isEmpty) "no output" else last.linesIterator.toSeq.last
+        s"the Python interpreter $python exited before the sidecar was ready: $why. $SetPython"
     }
   }
 
@@ -166,12 +168,13 @@ object Sidecar {
     case known: SidecarStartFailure => known
     case _: TimeoutException        =>
       new SidecarStartFailure(
-        s"the Python '$python' was not ready in time. Raise spark.tamis.startTimeout.",
+        s"the sidecar ($python) was not ready in time. Raise spark.tamis.startTimeout.",
         lasting = false
       )
     case failed: ExecutionException =>
       new SidecarStartFailure(
-        s"cannot read from the Python '$python' (${failed.getCause}).",
+        s"cannot read the output of the sidecar ($python): ${failed.getCause}. " +
+          "Run `python -m tamis doctor`.",
         lasting = false
       )
     // the token was written to a process that is already gone

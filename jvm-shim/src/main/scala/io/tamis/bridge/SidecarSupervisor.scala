@@ -10,7 +10,7 @@ import org.apache.hadoop.util.ShutdownHookManager
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
-/** Keeps one sidecar running, and decides when not to ask it.
+/** Keeps one sidecar running, and stops sending requests to it for a while after failures.
   *
   * It contains a circuit breaker: after a failure no request is sent for a while (1 s, doubling to
   * 60 s with each further consecutive failure). A query that plans a scan five times then waits for
@@ -23,7 +23,7 @@ object SidecarSupervisor {
   private val PingMs = 1000L
   private val HangsBeforeRestart = 3
   private val DeathsBeforePause = 3
-  private val LastWordsMs = 2000L
+  private val FlushMs = 2000L
   private val LateHook = 1 // Spark's hooks have priority 40 or higher
 
   private val background: ExecutorService =
@@ -42,7 +42,7 @@ object SidecarSupervisor {
   private[bridge] var run: Option[Run] = None
   private var failures = 0
   private var hangs = 0
-  private var closedUntil = System.nanoTime()
+  private var openUntil = System.nanoTime()
   private var lastFailure = ""
 
   /** Directory where snapshots are exchanged: only this user can read it, and it is removed at
@@ -56,7 +56,7 @@ object SidecarSupervisor {
       .get()
       .addShutdownHook(
         () => {
-          current.filter(_.isAlive).foreach(_.lastWords(LastWordsMs))
+          current.filter(_.isAlive).foreach(_.flushRecords(FlushMs))
           Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
           Try(Files.deleteIfExists(directory))
           restart()
@@ -83,7 +83,7 @@ object SidecarSupervisor {
     run.foreach(_.future.whenComplete((sidecar, _) => if (sidecar != null) sidecar.kill()))
     run = None
     succeeded()
-    Warnings.over("bridge:")
+    Warnings.resolved("bridge:")
   }
 
   /** Returns the running sidecar, and waits until the deadline for it to be ready. Throws
@@ -97,22 +97,26 @@ object SidecarSupervisor {
     val python = SidecarPython.choose(configuredPython)
     val wanted = synchronized {
       if (!run.exists(_.python == python)) restart() // the failures were those of another Python
-      if (System.nanoTime() - closedUntil < 0) throw new PlannerUnavailable(lastFailure)
+      if (System.nanoTime() - openUntil < 0) throw new PlannerUnavailable(lastFailure)
       run.filter(_.isUsable).getOrElse(launch(python, startTimeoutMs))
     }
     try wanted.future.get(math.max(1L, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS)
     catch {
       case e: ExecutionException => throw e.getCause
       case _: TimeoutException   =>
-        throw new SidecarStartFailure(s"the Python '$python' is still starting.", lasting = false)
+        throw new SidecarStartFailure(
+          s"the sidecar ($python) is still starting. Later queries will use it. If this happens " +
+            "often, raise spark.tamis.timeout.",
+          lasting = false
+        )
     }
   }
 
   def succeeded(): Unit = synchronized {
-    if (failures > 0) Warnings.over("bridge:")
+    if (failures > 0) Warnings.resolved("bridge:")
     failures = 0
     hangs = 0
-    closedUntil = System.nanoTime()
+    openUntil = System.nanoTime()
   }
 
   /** Records a failed request. The breaker opens, unless the process died and fewer than
@@ -125,12 +129,12 @@ object SidecarSupervisor {
       if (lasting) LongestPauseMs
       else math.min(LongestPauseMs, FirstPauseMs << math.min(failures - 1, 6))
     val died = contacted.exists(!_.isAlive)
-    if (!died || failures >= DeathsBeforePause) closedUntil = System.nanoTime() + pauseMs * 1000000L
+    if (!died || failures >= DeathsBeforePause) openUntil = System.nanoTime() + pauseMs * 1000000L
     if (died) run.filter(_.sidecar == contacted).foreach(r => launch(r.python, r.startTimeoutMs))
   }
 
   /** Handles a call that exceeded its deadline. A process that does not even answer a ping is
-    * killed; a slow one gets more time.
+    * killed. A slow one gets more time, and is killed after `HangsBeforeRestart` such calls.
     */
   def hung(sidecar: Sidecar): Unit = background.execute { () =>
     val ping = background.submit(() => sidecar.planner.ping())
@@ -138,7 +142,10 @@ object SidecarSupervisor {
     synchronized {
       hangs += 1
       if (!answers || hangs >= HangsBeforeRestart) {
-        log.info(s"killed sidecar ${sidecar.pid}, which ${if (answers) "hangs" else "is silent"}")
+        val why =
+          if (answers) s"exceeded its deadline $HangsBeforeRestart times"
+          else "did not answer a ping"
+        log.info(s"killed the sidecar (pid ${sidecar.pid}), which $why")
         hangs = 0
         sidecar.kill()
       }

@@ -4,7 +4,9 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.slf4j.LoggerFactory
 
-/** Logs one warning per problem, and repeats it only if the problem went away and came back. */
+/** Logs one warning per key and driver. `resolved` makes the warnings of some keys appear again.
+  * After 1,000 keys all of them may appear again.
+  */
 object Warnings {
   private val log = LoggerFactory.getLogger("io.tamis")
   private val Kept = 1000
@@ -23,6 +25,6 @@ object Warnings {
   /** The warnings of this driver, oldest first. */
   def all: Seq[String] = recent.synchronized(recent.toArray(Array.empty[String]).toSeq)
 
-  /** Marks the problems behind these keys as solved. */
-  def over(prefix: String): Unit = said.removeIf(_.startsWith(prefix))
+  /** Marks the problems behind the keys with this prefix as solved. */
+  def resolved(prefix: String): Unit = said.removeIf(_.startsWith(prefix))
 }

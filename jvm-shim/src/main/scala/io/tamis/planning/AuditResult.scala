@@ -3,7 +3,7 @@ package io.tamis.planning
 /** The result of the audit of one scan (spark.tamis.audit).
   *
   * @param files
-  *   how many files were read again
+  *   how many files the audit read
   * @param text
   *   which rows disagree, or why the audit failed
   */

@@ -22,7 +22,7 @@ final case class Conjunct(
     isExact || reason.exists(r => LeftInPlan.all.exists(_.code == r.code))
 }
 
-/** Why a conjunct stays in the plan that is true for every row.
+/** Why a conjunct that is true for every row stays in the plan.
   *
   * @param code
   *   of the reason
@@ -30,9 +30,9 @@ final case class Conjunct(
 sealed abstract class LeftInPlan(val code: String)
 
 object LeftInPlan {
-  case object TellsOthers extends LeftInPlan("TELLS_OTHERS")
-  case object ChoosesBuckets extends LeftInPlan("CHOOSES_BUCKETS")
-  val all: Seq[LeftInPlan] = Seq(TellsOthers, ChoosesBuckets)
+  case object NeededByJoinRules extends LeftInPlan("FILTER_NEEDED_BY_JOIN_RULES")
+  case object NeededForBuckets extends LeftInPlan("FILTER_NEEDED_FOR_BUCKETS")
+  val all: Seq[LeftInPlan] = Seq(NeededByJoinRules, NeededForBuckets)
 }
 
 /** Numbers of row groups; each is None if it is not known for every file. */

@@ -60,7 +60,7 @@ object PlanningMetrics {
     registry.histogram("planning.ms").update(math.round(decision.planningMillis))
   }
 
-  /** Counts an audited scan and the files that the audit read again. Never throws. */
+  /** Counts an audited scan and the files that the audit read. Never throws. */
   def audited(result: AuditResult): Unit = quietly {
     registry.counter(counterOf(result.outcome)).inc()
     registry.counter("audits.files").inc(result.files)

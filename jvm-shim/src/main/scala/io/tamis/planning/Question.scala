@@ -81,7 +81,8 @@ final class Question(
       case AnyFailure(e)         =>
         Warnings.once(
           s"planner:${e.getClass.getName}",
-          s"planning failed (${e.getMessage}). This query runs as plain Spark, without pruning.",
+          s"planning the scan of ${table.name()} failed ($e). Report this error. The scan reads " +
+            "what plain Spark would read.",
           e
         )
         Left(failed(e))

@@ -43,7 +43,9 @@ final class ScanDetail(table: PlannedFiles, decision: Decision) {
   def decidedBy(file: Int, known: Option[Evidence]): Option[String] = {
     val alone = (known.flatMap(_.ruledOut) ++ ofPartitions(listing.groupOf(file))).minOption
     def together = known.flatMap(_.together).map(upTo)
-    alone.map(i => if (i < 0) "it holds no row" else decision.conjuncts(i).sql).orElse(together)
+    alone
+      .map(i => if (i < 0) "the file has no rows" else decision.conjuncts(i).sql)
+      .orElse(together)
   }.orElse(if (isKept(file)) None else Some(ofPlan(file)))
 
   private def upTo(conjunct: Int): String =

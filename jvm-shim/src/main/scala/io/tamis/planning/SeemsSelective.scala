@@ -62,7 +62,7 @@ object UsedFilters {
         .filter { case (c, _) => c.isExact && use.isServedBy(residual :+ c.expression) }
         .minByOption { case (c, _) => cost(c.expression) }
         .fold(decision) { case (c, i) =>
-          val left = c.leftInPlan(LeftInPlan.TellsOthers)
+          val left = c.leftInPlan(LeftInPlan.NeededByJoinRules)
           decision.copy(conjuncts = decision.conjuncts.updated(i, left))
         }
   }

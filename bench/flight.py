@@ -1,0 +1,123 @@
+"""`python -m bench.flight`: read a table over Arrow Flight, with Spark and with pyarrow alone.
+
+`python -m tamis serve-airport` serves the table from a process of its own. Spark reads all columns
+of all rows through `tamis.read_airport`, into its `noop` writer. pyarrow reads the same streams, as
+many at a time as Spark has threads, and drops the batches. Both alternate in random order. The
+ratio of a pair is the speed of Spark divided by that of pyarrow; the median is reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_DATA = Path(__file__).resolve().parents[1] / "build" / "flight"
+_FILES = 8
+_THREADS = 2  # of the session
+_WARM = 1
+
+
+def table(rows: int) -> Path:
+    """Return the directory of a table with this number of rows, written on first use."""
+    root = _DATA / str(rows)
+    if root.exists():
+        return root
+    draft = root.with_name(f"{root.name}.draft")
+    draft.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    for place, ids in enumerate(np.array_split(np.arange(rows), _FILES)):
+        codes = rng.integers(0, 1000, len(ids))
+        columns = {
+            "id": ids,
+            "quantity": rng.integers(0, 50, len(ids)).astype(np.int32),
+            "price": rng.random(len(ids)),
+            "code": pa.array(codes).cast(pa.string()),
+        }
+        pq.write_table(pa.table(columns), draft / f"{place}.parquet", row_group_size=1 << 18)
+    draft.rename(root)
+    return root
+
+
+@contextmanager
+def server(root: Path) -> Iterator[str]:
+    """Serve the table `t`; yield the location."""
+    command = [sys.executable, "-m", "tamis", "serve-airport", "--port", "0", f"t={root}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def of_spark(spark: SparkSession, uri: str) -> float:
+    """Return the seconds that Spark takes."""
+    import tamis
+
+    started = time.perf_counter()
+    frame = tamis.read_airport(spark, uri, "main", "t")
+    frame.write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - started
+
+
+def of_pyarrow(uri: str, rows: int) -> float:
+    """Return the seconds that pyarrow takes, including the requests before the streams."""
+    from tamis.remote.airport.source import AirportSource
+    from tamis.remote.contract import ReadRequest
+
+    started = time.perf_counter()
+    source = AirportSource({"uri": uri, "schema": "main", "table": "t"})
+    tasks = source.tasks(ReadRequest(tuple(source.schema().names)))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        counts = pool.map(lambda task: sum(batch.num_rows for batch in task.batches()), tasks)
+        assert sum(counts) == rows
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--pairs", type=int, default=5)
+    options = parser.parse_args()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    rng = random.Random(0)
+    times: dict[str, list[float]] = {"Spark": [], "pyarrow": []}
+    with server(table(options.rows)) as uri:
+        spark = session("2g")
+        for number in range(_WARM + options.pairs):
+            for name in rng.sample(list(times), 2):
+                seconds = of_spark(spark, uri) if name == "Spark" else of_pyarrow(uri, options.rows)
+                if number >= _WARM:
+                    times[name].append(seconds)
+        spark.stop()
+    ratios = [alone / spark for alone, spark in zip(times["pyarrow"], times["Spark"], strict=True)]
+    print("|         | seconds | rows per second |")
+    print("|---|---:|---:|")
+    for name, seconds_of in times.items():
+        median = statistics.median(seconds_of)
+        print(f"| {name} | {median:.2f} | {options.rows / median:,.0f} |")
+    print(f"speed of Spark / pyarrow: {statistics.median(ratios):.2f}", end=" ")
+    print(f"({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+package io.tamis.remote
+
+import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, Warnings}
+import io.tamis.conf.TamisConf
+import io.tamis.wire.{ExpressionWriter, RemoteAnswer, RemoteQuestion}
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.internal.SQLConf
+
+/** Asks the planner what the source of a table does with filters, and what it knows. */
+object AskSource {
+
+  /** The share of the deadline of a planning call that the server may use. */
+  private val Share = 0.8
+
+  /** Never throws: if there is no answer, all filters are sent and Spark applies all of them. */
+  def apply(table: RemoteTable, filters: Seq[Expression], columns: Seq[String]): RemoteAnswer = {
+    val unknown = RemoteAnswer.unknown(table.format, filters.size)
+    try {
+      val conf = SQLConf.get
+      val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema))
+      val question = RemoteQuestion(
+        UUID.randomUUID().toString,
+        table.format,
+        table.options.asCaseSensitiveMap().asScala.toMap,
+        TamisConf.timeoutMs(conf) * Share / 1000,
+        writer.writeAll(filters),
+        columns
+      )
+      val answer = PlannerClient.remote(question, conf)
+      answer.problem match {
+        case Some(text) =>
+          warn(table, s"$text. Spark reads the table without what the server knows.", null)
+        case None => Warnings.resolved(key(table))
+      }
+      answer
+    } catch {
+      case _: PlannerUnavailable => unknown // the failure was already reported
+      case AnyFailure(e)         =>
+        warn(table, s"cannot ask the source of ${table.format} ($e). Report this error.", e)
+        unknown
+    }
+  }
+
+  private def warn(table: RemoteTable, text: String, cause: Throwable): Unit =
+    Warnings.once(key(table), text, cause)
+
+  private def key(table: RemoteTable): String = s"remote:${table.hashCode}"
+}

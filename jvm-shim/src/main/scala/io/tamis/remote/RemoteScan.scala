@@ -1,0 +1,171 @@
+package io.tamis.remote
+
+import io.tamis.conf.TamisConf
+import io.tamis.listing.{ColumnIn, QuotedName}
+import io.tamis.planning.ReportedStatistics
+import io.tamis.runtime.RuntimeValues
+import io.tamis.wire.{ExpressionWriter, ImpliedReader, RemoteAnswer, TypeSets}
+import java.util
+import java.util.OptionalLong
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeMap,
+  AttributeReference,
+  Expression,
+  In
+}
+import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, Statistics => PlanStatistics}
+import org.apache.spark.sql.connector.catalog.SupportsRead
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
+import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.internal.connector.SupportsMetadata
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** The scan of a new Python data source, which gets the request as options. */
+final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: RemoteAnswer)
+    extends Scan
+    with SupportsMetadata
+    with SupportsReportStatistics
+    with SupportsRuntimeV2Filtering {
+
+  private val options = request.options(table.schema)
+
+  /** The same scan, which takes no join keys. */
+  def withoutKeys: RemoteScan = new RemoteScan(table.withoutKeys, request, known)
+
+  private lazy val python: Scan = pythonScan(options)
+
+  private def pythonScan(ofQuery: Map[String, String]): Scan = {
+    val both = new util.HashMap[String, String](table.options.asCaseSensitiveMap())
+    both.putAll(ofQuery.asJava)
+    val source = new PythonDataSourceV2
+    source.setShortName(table.format)
+    val all = new CaseInsensitiveStringMap(both)
+    val described = source.getTable(request.columns, Array.empty, all)
+    described.asInstanceOf[SupportsRead].newScanBuilder(all).build()
+  }
+
+  override def toBatch: Batch = {
+    val keys = takeKeys()
+    if (known.isEmpty) new RemoteBatch(this, None)
+    else if (keys.isEmpty) new RemoteBatch(this, Some(python.toBatch))
+    else
+      new RemoteBatch(
+        this,
+        Some(pythonScan(request.copy(keys = keys).options(table.schema)).toBatch)
+      )
+  }
+
+  override def readSchema(): StructType = request.columns
+  override def description(): String = table.format
+  override def supportedCustomMetrics(): Array[CustomMetric] = python.supportedCustomMetrics()
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = python.columnarSupportMode()
+  override def getMetaData(): Map[String, String] = Map(
+    "Exact" -> shown(request.required),
+    "Filters" -> shown(request.optional),
+    "Limit" -> request.limit.fold("none")(_.toString)
+  ) ++ Option.when(known.isEmpty)(
+    "Empty" -> "no row passes the filters, by the server's statistics"
+  )
+
+  /** How many filters are sent, of how many. */
+  def sentFilters: (Int, Int) =
+    (request.required.size + request.optional.size, request.filters)
+
+  private def shown(filters: Seq[Expression]): String =
+    filters.map(ExpressionWriter.sqlOf).mkString("[", ", ", "]")
+
+  // ---- what the optimizer gets ----
+
+  override def estimateStatistics(): Statistics = known.rows match {
+    case Some(rows) =>
+      val columns = request.columns.map(f => AttributeReference(f.name, f.dataType)())
+      val statistics = AttributeMap(columns.flatMap(c => columnStatistic(c).map(c -> _)))
+      ReportedStatistics(PlanStatistics(0, Some(rows), statistics), columns)
+    case None =>
+      new Statistics {
+        override def sizeInBytes(): OptionalLong =
+          OptionalLong.of(SQLConf.get.defaultSizeInBytes)
+        override def numRows(): OptionalLong = OptionalLong.empty()
+      }
+  }
+
+  private def columnStatistic(column: Attribute): Option[ColumnStat] =
+    known.columns.get(column.name).map { c =>
+      def bound(node: JsonNode): Option[Any] =
+        ImpliedReader.constant(node, column.dataType).map(_.value)
+      ColumnStat(c.distinct.map(BigInt(_)), bound(c.minimum), bound(c.maximum))
+    }
+
+  // ---- join keys ----
+
+  /** Spark plans a run-time filter for these columns only if a join broadcasts the keys anyway. */
+  override def filterAttributes(): Array[NamedReference] =
+    if (!table.takesKeys || !TamisConf.runtimeFiltersEnabled(SQLConf.get)) Array.empty
+    else
+      request.columns
+        .filter(f => TypeSets.areEqualAsInScala(f.dataType))
+        .map(f => Expressions.column(QuotedName(f.name)): NamedReference)
+        .toArray
+
+  /** The keys of each caller: Spark calls `filter` and then `toBatch` in one thread, and several
+    * threads may share a scan.
+    */
+  private val runtimeKeys = new ThreadLocal[Seq[Expression]]
+
+  override def filter(predicates: Array[V2Predicate]): Unit =
+    runtimeKeys.set(
+      predicates.toSeq
+        .collect {
+          case ColumnIn(name, values) if request.columns.fieldNames.contains(name) =>
+            val field = request.columns(name)
+            RuntimeValues.in(AttributeReference(name, field.dataType)(), values)
+        }
+        .collect { case keys: In => keys }
+    )
+
+  private def takeKeys(): Seq[Expression] = {
+    val keys = Option(runtimeKeys.get).getOrElse(Nil)
+    runtimeKeys.remove()
+    keys
+  }
+
+  /** Equal scans return the same rows, so that Spark reads a table once where it can. */
+  private def identity = (table, options, request.columns, known.isEmpty)
+  override def equals(other: Any): Boolean = other match {
+    case scan: RemoteScan => identity == scan.identity
+    case _                => false
+  }
+  override def hashCode(): Int = (table, request.columns).hashCode()
+}
+
+/** @param python
+  *   None: the scan has no row
+  */
+final class RemoteBatch(val scan: RemoteScan, python: Option[Batch]) extends Batch {
+  override def planInputPartitions(): Array[InputPartition] =
+    python.fold(Array.empty[InputPartition])(_.planInputPartitions())
+  override def createReaderFactory(): PartitionReaderFactory =
+    python.fold[PartitionReaderFactory](NoRows)(_.createReaderFactory())
+  override def equals(other: Any): Boolean = other match {
+    case batch: RemoteBatch => scan == batch.scan
+    case _                  => false
+  }
+  override def hashCode(): Int = scan.hashCode()
+}
+
+/** Reads the parts of a scan that has none. */
+private object NoRows extends PartitionReaderFactory {
+  override def createReader(part: InputPartition): PartitionReader[InternalRow] =
+    throw new UnsupportedOperationException("a scan without rows has no parts to read")
+}

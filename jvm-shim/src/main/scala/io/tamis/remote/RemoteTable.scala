@@ -1,0 +1,49 @@
+package io.tamis.remote
+
+import java.util
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** A remote table of tamis (tamis.remote in Python). Each scan of it tells the data source which
+  * columns, filters, join keys and LIMIT the query has.
+  *
+  * The scan is that of a new Python data source, because Spark's own keeps the filters of one scan
+  * and applies them to others that share it (seen on 4.1).
+  *
+  * @param format
+  *   the name of the data source, such as tamis.airport
+  * @param options
+  *   those of the query. They may contain a token, so they are in no text.
+  * @param takesKeys
+  *   whether Spark may hand join keys to scans at run time
+  */
+final class RemoteTable(
+    val session: SparkSession,
+    val format: String,
+    override val schema: StructType,
+    val options: CaseInsensitiveStringMap,
+    val takesKeys: Boolean = true
+) extends Table
+    with SupportsRead {
+
+  override def name(): String = format
+  override def capabilities(): util.Set[TableCapability] =
+    util.EnumSet.of(TableCapability.BATCH_READ)
+  override def newScanBuilder(ignored: CaseInsensitiveStringMap): ScanBuilder =
+    new RemoteScanBuilder(this)
+
+  def withoutKeys: RemoteTable =
+    new RemoteTable(session, format, schema, options, takesKeys = false)
+
+  override def equals(other: Any): Boolean = other match {
+    case table: RemoteTable =>
+      format == table.format && schema == table.schema && options == table.options &&
+      takesKeys == table.takesKeys
+    case _ => false
+  }
+  override def hashCode(): Int = (format, schema).hashCode()
+}

@@ -1,0 +1,118 @@
+package io.tamis.wire
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ArrayNode
+
+/** Asks how a remote source applies filters, and what its server knows (tamis.wire.remote).
+  *
+  * @param options
+  *   those of the data source. They may contain a token, so they are in no text.
+  * @param columns
+  *   the columns whose statistics are requested, beside those of the filters
+  * @param seconds
+  *   the time after which the answer is no longer of use
+  */
+final case class RemoteQuestion(
+    id: String,
+    format: String,
+    options: Map[String, String],
+    seconds: Double,
+    conjuncts: ArrayNode,
+    columns: Seq[String]
+) {
+  def toJson: String = Json.text(
+    Json.obj(
+      "version" -> Messages.Version,
+      "id" -> id,
+      "format" -> format,
+      "options" -> options,
+      "seconds" -> seconds,
+      "conjuncts" -> conjuncts,
+      "columns" -> columns
+    )
+  )
+  override def toString: String = s"RemoteQuestion($id, $format)"
+}
+
+/** How a remote source applies a filter. */
+sealed abstract class Applied(val name: String)
+
+object Applied {
+
+  /** Every row that it returns passes, so Spark need not apply the filter. */
+  case object Exactly extends Applied("exactly")
+
+  /** It may leave out rows that do not pass. */
+  case object Partly extends Applied("partly")
+
+  /** The filter is not sent. */
+  case object Ignored extends Applied("ignored")
+
+  /** A name that is not known promises nothing. */
+  def of(name: String): Applied = if (name == Exactly.name) Exactly
+  else if (name == Partly.name) Partly
+  else Ignored
+}
+
+/** Statistics of a column of a remote table; the bounds are constants of expression documents. */
+final case class RemoteColumn(minimum: JsonNode, maximum: JsonNode, distinct: Option[Long])
+
+/** What is known of a remote source.
+  *
+  * @param label
+  *   the table and the server, for messages
+  * @param isEmpty
+  *   statistics prove that no row passes all filters
+  * @param files
+  *   the Parquet files that hold the rows, if Spark reads them itself
+  * @param problem
+  *   why the source could not be asked
+  */
+final case class RemoteAnswer(
+    label: String,
+    applied: Seq[Applied],
+    isEmpty: Boolean,
+    files: Option[Seq[String]],
+    rows: Option[Long],
+    columns: Map[String, RemoteColumn],
+    problem: Option[String]
+)
+
+object RemoteAnswer {
+
+  /** Nothing is known: every filter is sent, and Spark applies all of them. */
+  def unknown(format: String, filters: Int): RemoteAnswer =
+    RemoteAnswer(format, Seq.fill(filters)(Applied.Partly), false, None, None, Map.empty, None)
+
+  /** Reads an answer, and throws PlannerFailure unless it belongs to this question. */
+  def read(text: String, question: RemoteQuestion): RemoteAnswer = {
+    val root = Messages.document(text, question.id)
+    val problem = Option(root.get("problem")).filter(_.isTextual).map(_.asText)
+    val applied = root.path("applied").elements.asScala.map(each => Applied.of(each.asText)).toSeq
+    val expected = question.conjuncts.size
+    if (problem.isDefined) unknown(question.format, expected).copy(problem = problem)
+    else if (applied.size != expected)
+      throw new PlannerFailure(
+        "garbage_answer",
+        s"${applied.size} filters in the answer, $expected in the question"
+      )
+    else
+      RemoteAnswer(
+        root.path("label").asText(question.format),
+        applied,
+        root.path("is_empty").asBoolean(false),
+        Option(root.get("files")).filter(_.isArray).map(_.elements.asScala.map(_.asText).toSeq),
+        long(root.path("rows")),
+        root.path("columns").properties.asScala.map(e => e.getKey -> column(e.getValue)).toMap,
+        None
+      )
+  }
+
+  private def column(node: JsonNode): RemoteColumn =
+    RemoteColumn(node.path("minimum"), node.path("maximum"), long(node.path("distinct")))
+
+  private def long(node: JsonNode): Option[Long] =
+    Option.when(node.isIntegralNumber && node.canConvertToLong)(node.asLong)
+}

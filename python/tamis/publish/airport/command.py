@@ -1,0 +1,124 @@
+"""`python -m tamis serve-airport`: serve tables until the process is interrupted."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import typer
+
+from tamis.publish.airport.access import Access
+from tamis.publish.airport.server import AirportServer
+from tamis.publish.errors import PublishError
+from tamis.publish.tables import PublishedTable
+
+__all__ = ["access_of", "serve", "tables_of"]
+
+_STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
+_SECONDS: Final = 10  # for requests that run when the server is stopped
+
+
+def tables_of(texts: Sequence[str]) -> dict[str, PublishedTable]:
+    """Return the tables of NAME=PATH arguments.
+
+    Raises:
+        PublishError: An argument has another form, or cannot be published.
+    """
+    tables: dict[str, PublishedTable] = {}
+    for text in texts:
+        name, separator, path = text.partition("=")
+        if not (name and separator and path):
+            raise PublishError(f"{text} does not have the form NAME=PATH")
+        if name.lower() in {each.lower() for each in tables}:
+            raise PublishError(f"the table {name} is given twice")
+        tables[name] = PublishedTable(path, name)
+        try:
+            tables[name].current()
+        except PublishError as problem:
+            raise PublishError(f"{problem} (at {path})") from problem
+    return tables
+
+
+def access_of(
+    token_file: Path | None = None, certificate: Path | None = None, key: Path | None = None
+) -> Access:
+    """Return who may read, given the paths of files.
+
+    Raises:
+        PublishError: A file cannot be read, the token is empty, or one of the paths is missing.
+    """
+    if (certificate is None) != (key is None):
+        raise PublishError("--certificate and --key belong together")
+    token = None
+    if token_file is not None:
+        token = _content(token_file).decode(errors="replace").strip()
+        if not token:
+            raise PublishError(f"{token_file} has no token")
+    return Access(
+        token,
+        None if certificate is None else _content(certificate),
+        None if key is None else _content(key),
+    )
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise PublishError(f"{path} cannot be read ({problem.strerror})") from problem
+
+
+def serve(
+    tables: Mapping[str, PublishedTable],
+    *,
+    host: str,
+    port: int,
+    schema: str,
+    access: Access,
+    with_locations: bool,
+) -> None:
+    """Serve tables until SIGINT or SIGTERM. Print the location when clients can connect.
+
+    Raises:
+        PublishError: The server cannot listen.
+    """
+    scheme = "grpc" if access.certificate is None else "grpc+tls"
+    shown = f"[{host}]" if ":" in host else host
+    # Threads inherit the mask, so that the signals arrive at sigwait in this one.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        server = AirportServer(
+            f"{scheme}://{shown}:{port}", tables, schema, access, with_locations=with_locations
+        )
+    except (OSError, pa.ArrowException) as problem:
+        raise PublishError(f"{shown}:{port} cannot be opened ({problem})") from problem
+    threading.Thread(target=server.serve, daemon=True).start()
+    if access.token is None and not _is_loopback(host):
+        typer.echo(
+            f"tamis: every client that can reach {host} can read the tables: pass --token-file",
+            err=True,
+        )
+    typer.echo(f"{scheme}://{shown}:{server.port}")
+    signal.sigwait(_STOPPING)
+    # waits for running requests
+    last = threading.Thread(target=server.shutdown, daemon=True)
+    last.start()
+    last.join(_SECONDS)
+    if last.is_alive():
+        with suppress(OSError):
+            os.write(2, b"tamis: requests were still running\n")
+        os._exit(0)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

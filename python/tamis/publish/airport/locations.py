@@ -1,0 +1,35 @@
+"""Locations of files that clients read themselves.
+
+    data:application/msgpack;base64,<{"format": "parquet", "uri": "/data/orders/a.parquet"}>
+
+A client matches the columns of such a file by name, and fails if a type differs from that of the
+table. So only files that have the published types are offered, and none that has partition values
+in its path. DuckDB expands patterns, so the path must not look like one.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Final
+
+from tamis.publish.airport.messages import packed
+from tamis.publish.pruning import Snapshot
+from tamis.publish.reading import Part
+
+__all__ = ["location_of"]
+
+_PLAIN: Final = re.compile(r"[\w./:@+,=~ -]+")
+
+
+def location_of(snapshot: Snapshot, part: Part) -> str | None:
+    """Return the location of the file of a part. None: clients cannot read it as published."""
+    uri = snapshot.reader.uri_of(part.file)
+    footer = snapshot.footer_of(part)
+    if part.file.directory or uri is None or _PLAIN.fullmatch(uri) is None or not footer.is_plain:
+        return None
+    types = {field.name: field.type for field in snapshot.schema}
+    if any(types.get(field.name) != field.type for field in footer.schema):
+        return None
+    content = packed({"format": "parquet", "uri": uri})
+    return "data:application/msgpack;base64," + base64.b64encode(content).decode()

@@ -1,0 +1,60 @@
+"""One listing of each table for all requests of a transaction.
+
+A client may plan a query with the statistics of a table and then request its parts. If files are
+added in between, the statistics do not describe them, and the client could lose their rows. So
+requests with the same identifier see the same files.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+from tamis.publish.pruning import Snapshot
+from tamis.publish.tables import PublishedTable
+
+__all__ = ["Transactions"]
+
+#: Later transactions end the oldest ones, whose next request gets a new listing.
+_MOST: Final = 1_000
+
+
+class Transactions:
+    """The listings of the last transactions. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._listings: OrderedDict[str, dict[str, Snapshot]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def begin(self) -> str:
+        """Return the identifier of a new transaction."""
+        return secrets.token_hex(8)
+
+    def snapshot(self, identifiers: Sequence[str], name: str, table: PublishedTable) -> Snapshot:
+        """Return the files of a table, as the first request with these identifiers has seen them.
+
+        Args:
+            identifiers: Those of the transaction and of the scan, as far as the client sends them.
+            name: The name of the table.
+            table: The table.
+
+        Raises:
+            PublishError: The table cannot be listed.
+        """
+        with self._lock:
+            for identifier in identifiers:
+                known = self._listings.get(identifier, {}).get(name)
+                if known is not None:
+                    self._listings.move_to_end(identifier)
+                    return known
+        current = table.current()
+        with self._lock:
+            for identifier in identifiers:
+                # another request of the transaction may have been faster
+                current = self._listings.setdefault(identifier, {}).setdefault(name, current)
+            while len(self._listings) > _MOST:
+                self._listings.popitem(last=False)
+        return current

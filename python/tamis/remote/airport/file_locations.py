@@ -1,0 +1,119 @@
+"""Tables whose endpoints refer to Parquet files, which Spark reads itself.
+
+The location of an endpoint is then a `data:` URI in base64, with a msgpack map, of one of two media
+types:
+
+    application/msgpack                        {format: "parquet", uri}
+    application/x-msgpack-duckdb-function-call {function_name: "read_parquet", data}
+
+`data` is an Arrow stream of one row with the arguments of DuckDB's function: `arg_0` is a URI or a
+list of URIs. `hive_partitioning` must be false. `union_by_name` makes no difference, because Spark
+reads columns by name.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.flight as flight
+
+from tamis.remote.airport.messages import MalformedAnswer, Message, unpacked
+
+__all__ = ["file_uris", "is_file_location", "spark_uri"]
+
+_DOCUMENT: Final = "data:application/msgpack;base64,"
+_CALL: Final = "data:application/x-msgpack-duckdb-function-call;base64,"
+_FUNCTIONS: Final = frozenset({"read_parquet", "parquet_scan"})
+_IGNORED: Final = frozenset({"union_by_name"})
+_OFF: Final = frozenset({"hive_partitioning", "filename", "file_row_number"})
+#: Schemes that Hadoop names differently, and those that it shares.
+_SCHEMES: Final = {"s3": "s3a", "gcs": "gs"} | {
+    name: name for name in ("file", "s3a", "gs", "abfs", "abfss", "hdfs")
+}
+
+
+def is_file_location(location: str) -> bool:
+    """Return whether a location refers to files."""
+    return location.startswith("data:")
+
+
+def file_uris(endpoints: Iterable[flight.FlightEndpoint]) -> list[str] | None:
+    """Return the files that hold the rows of all endpoints, as the server names them.
+
+    Returns:
+        The URIs; None if an endpoint has another location, or there is none.
+
+    Raises:
+        MalformedAnswer: A location has another form than above.
+    """
+    found: list[str] = []
+    is_any = False
+    for endpoint in endpoints:
+        is_any = True
+        location = endpoint.locations[0].uri.decode() if endpoint.locations else ""
+        if not is_file_location(location):
+            return None
+        found.extend(_uris(location))
+    return found if is_any else None
+
+
+def spark_uri(uri: str) -> str:
+    """Return a URI as Hadoop spells it.
+
+    Raises:
+        MalformedAnswer: Spark cannot read from such a URI.
+
+    >>> spark_uri("s3://bucket/a.parquet"), spark_uri("/data/a b.parquet")
+    ('s3a://bucket/a.parquet', '/data/a b.parquet')
+    """
+    if uri.startswith("/"):
+        return uri
+    scheme = urlsplit(uri).scheme
+    if scheme not in _SCHEMES:
+        raise MalformedAnswer(f"the server refers to a file by {scheme or uri[:60]}")
+    return _SCHEMES[scheme] + uri[len(scheme) :]
+
+
+def _uris(location: str) -> list[str]:
+    if location.startswith(_DOCUMENT):
+        document = _message(location.removeprefix(_DOCUMENT))
+        if document.text("format") != "parquet":
+            raise MalformedAnswer(f"the server refers to {document.text('format')[:60]} files")
+        return [document.text("uri")]
+    if not location.startswith(_CALL):
+        raise MalformedAnswer(f"the location {location.partition(',')[0][:60]} is not known")
+    call = _message(location.removeprefix(_CALL))
+    function = call.text("function_name")
+    if function not in _FUNCTIONS:
+        raise MalformedAnswer(f"the server refers to the function {function[:60]} of DuckDB")
+    return _files_of_call(call.binary("data"))
+
+
+def _files_of_call(data: bytes) -> list[str]:
+    try:
+        with pa.ipc.open_stream(data) as stream:
+            (row,) = stream.read_all().to_pylist()
+    except (pa.ArrowException, ValueError) as error:
+        raise MalformedAnswer("the arguments of the function are malformed") from error
+    files = row.pop("arg_0", None)
+    unknown = {name for name, value in row.items() if not (name in _OFF and value is False)}
+    if unknown - _IGNORED:
+        raise MalformedAnswer(f"the function has the argument {min(unknown - _IGNORED)[:60]}")
+    listed = [files] if isinstance(files, str) else files
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise MalformedAnswer("the function names no files")
+    if any(set(each) & set("*?[") for each in listed):
+        raise MalformedAnswer("the function names files by a pattern")
+    return listed
+
+
+def _message(text: str) -> Message:
+    try:
+        return Message(unpacked(base64.b64decode(text, validate=True), "a location"), "a location")
+    except binascii.Error as error:
+        raise MalformedAnswer("a location is not base64") from error

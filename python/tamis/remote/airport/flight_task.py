@@ -1,0 +1,57 @@
+"""Reading one endpoint of a table, on an executor. Imports only pyarrow and pyspark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.flight as flight
+
+from tamis.remote.executor import Task
+
+__all__ = ["FlightTask", "first_line", "flight_client"]
+
+
+@dataclass
+class FlightTask(Task):
+    """The rows behind a ticket.
+
+    `headers` may contain the token, so they do not appear in texts.
+    """
+
+    where: str
+    location: str
+    ticket: bytes = field(repr=False)
+    headers: list[tuple[bytes, bytes]] = field(repr=False)
+    roots: bytes | None = field(default=None, repr=False)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read the stream of the ticket.
+
+        Raises:
+            RuntimeError: The server cannot be reached, or ends the stream with an error. Spark
+                then fails the task, so no part of the stream is returned as a result.
+        """
+        options = flight.FlightCallOptions(headers=self.headers)
+        try:
+            with closing(flight_client(self.location, self.roots)) as client:
+                for chunk in client.do_get(flight.Ticket(self.ticket), options):
+                    if chunk.data is not None:
+                        yield chunk.data
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise RuntimeError(
+                f"{self.where}: reading from {self.location} failed: {first_line(error)}"
+            ) from error
+
+
+def flight_client(location: str, roots: bytes | None) -> flight.FlightClient:
+    """Return a client of a server. It trusts only these certificates; None: those of the system."""
+    more = {} if roots is None else {"tls_root_certs": roots}
+    return flight.FlightClient(location, **more)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of a message; the rest of it describes the connection."""
+    return next(iter(str(error).splitlines()), type(error).__name__)

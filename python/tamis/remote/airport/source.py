@@ -1,0 +1,272 @@
+"""A table of an Airport server as a remote source."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.flight as flight
+
+from tamis.expr.nodes import Expr
+from tamis.remote.airport.catalog import AirportTable, find_table, known_rows
+from tamis.remote.airport.connection import Connection
+from tamis.remote.airport.endpoints import declares, exact_filters, read_endpoints
+from tamis.remote.airport.file_locations import file_uris, is_file_location, spark_uri
+from tamis.remote.airport.filters import filter_document, keys_filter, sendable
+from tamis.remote.airport.flight_task import FlightTask
+from tamis.remote.airport.messages import MalformedAnswer
+from tamis.remote.airport.statistics import column_statistics, duckdb_type
+from tamis.remote.contract import (
+    Applied,
+    ColumnStatistics,
+    ReadRequest,
+    RemoteError,
+    RemoteSource,
+    TableStatistics,
+)
+from tamis.remote.executor import Task
+from tamis.remote.file_pruning import local_path, surviving_files
+from tamis.remote.parquet_task import ParquetTask
+
+__all__ = ["AirportSource"]
+
+_SECONDS = 60.0  # for which a table is known not to consist of files
+_MOST_TABLES = 1000
+_SAME_SERVER = "arrow-flight-reuse-connection:"
+_REQUIRED = ("uri", "schema", "table")
+_OPTIONS = (*_REQUIRED, "catalog", "token", "tlsRoots", "atUnit", "atValue")
+
+
+class AirportSource(RemoteSource):
+    """A table, whose server may leave out rows that do not pass the filters.
+
+    Args:
+        options: The options of `tamis.read_airport`. Keys are compared without case.
+
+    Raises:
+        RemoteError: An option is missing, unknown or malformed.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        given = {key.lower(): value for key, value in options.items()}
+        known = {name.lower(): name for name in _OPTIONS}
+        uri = given.get("uri", "")
+        missing = [name for name in _REQUIRED if not given.get(name)]
+        if missing:
+            raise _refused(uri, f"the option {missing[0]} is missing")
+        unknown = sorted(given.keys() - known.keys() - {"path"})
+        if unknown:
+            raise _refused(uri, f"{unknown[0]} is not one of {', '.join(_OPTIONS)}")
+        if bool(given.get("atunit")) != bool(given.get("atvalue")):
+            raise _refused(uri, "the options atUnit and atValue belong together")
+        self._schema_name, self._table_name = given["schema"], given["table"]
+        self._at = (given.get("atunit", "").upper(), given.get("atvalue", ""))
+        roots = _read(uri, given["tlsroots"]) if given.get("tlsroots") else None
+        self._connection = Connection(uri, given.get("catalog", ""), given.get("token"), roots)
+
+    def schema(self) -> pa.Schema:
+        schema = self._table.schema
+        columns = [field for field in schema if not (field.metadata or {}).get(b"is_rowid")]
+        return pa.schema(columns)
+
+    @property
+    def label(self) -> str:
+        return f"the table {self._label} of the Airport server {self._connection.uri}"
+
+    def applied(self, filters: Sequence[Expr]) -> Sequence[Applied]:
+        forms = sendable(filters, self.schema())
+        sent = [form for form in forms if form is not None]
+        exact: frozenset[int] = frozenset()
+        if sent and declares(self._table.schema):
+            try:
+                exact = exact_filters(self._endpoints(self.schema().names, sent), len(sent))
+            except RemoteError:
+                exact = frozenset()  # the server fails on some filter
+        places = iter(range(len(sent)))
+
+        def how(form: Expr | None) -> Applied:
+            if form is None:
+                return Applied.IGNORED
+            return Applied.EXACTLY if next(places) in exact else Applied.PARTLY
+
+        return [how(form) for form in forms]
+
+    def files(self, filters: Sequence[Expr]) -> Sequence[str] | None:
+        if _Tables.is_streamed(self._key):
+            return None
+        schema = self.schema()
+        sent = [form for form in sendable(filters, schema) if form is not None]
+        try:
+            endpoints = self._endpoints(schema.names, sent)
+        except RemoteError:
+            return None  # the server fails on some filter
+        try:
+            uris = file_uris(endpoints)
+            if uris is None:
+                _Tables.remember_streamed(self._key)
+                return None
+            return [spark_uri(each) for each in surviving_files(uris, filters)]
+        except MalformedAnswer as error:
+            raise self._connection.error("endpoints", str(error), self._label) from error
+
+    def statistics(self, columns: Sequence[str]) -> TableStatistics:
+        schema = self.schema()
+        offered = (self._table.schema.metadata or {}).get(b"can_produce_statistics")
+        found = {}
+        # the request has no version, so the answer is about the newest one
+        if offered and not self._at[0]:
+            for name in columns:
+                data_type = schema.field(name).type
+                if type_name := duckdb_type(data_type):
+                    found[name] = self._column_statistics(name, type_name, data_type)
+        return TableStatistics(self._table.rows, found)
+
+    def _column_statistics(self, name: str, type_name: str, data_type: Any) -> ColumnStatistics:
+        request = {
+            "flight_descriptor": self._table.descriptor.serialize(),
+            "column_name": name,
+            "type": type_name,
+        }
+        try:
+            return self._connection.ask(
+                "column_statistics",
+                request,
+                self._label,
+                lambda answer: column_statistics(answer, data_type),
+            )
+        except RemoteError:
+            return ColumnStatistics()  # servers fail for columns without values
+
+    def tasks(self, request: ReadRequest) -> Sequence[Task]:
+        schema = self.schema()
+        required = sendable(request.required, schema)
+        keys = sendable([keys_filter(each) for each in request.keys], schema)
+        optional = [*sendable(request.filters, schema), *keys]
+        must = [form for form in required if form is not None]
+        sent = must + [form for form in optional if form is not None]
+        try:
+            endpoints = self._endpoints(request.columns, sent)
+        except RemoteError:
+            if not sent or required:
+                raise
+            # Servers fail on some filters. Without them the answer has more rows.
+            endpoints = self._endpoints(request.columns, ())
+        if required:
+            exact = exact_filters(endpoints, len(sent))
+            if len(must) < len(required) or not exact.issuperset(range(len(must))):
+                raise self._connection.error(
+                    "endpoints",
+                    "the server no longer applies the filters exactly that it had declared",
+                    self._label,
+                    "Run the query again",
+                )
+        columns = pa.schema([schema.field(name) for name in request.columns])
+        return [task for each in endpoints for task in self._tasks(each, columns)]
+
+    def _endpoints(
+        self, columns: Sequence[str], filters: Sequence[Expr]
+    ) -> list[flight.FlightEndpoint]:
+        unit, value = self._at
+        schema = self.schema()
+        places = {name: place for place, name in enumerate(schema.names)}
+        parameters = {
+            "json_filters": filter_document(filters, schema),
+            "column_ids": [places[name] for name in columns],
+            "table_function_parameters": "",
+            "table_function_input_schema": "",
+            "at_unit": unit,
+            "at_value": value,
+        }
+        body = {"descriptor": self._table.descriptor.serialize(), "parameters": parameters}
+        return self._connection.ask("endpoints", body, self._label, read_endpoints)
+
+    @property
+    def _key(self) -> tuple[str, ...]:
+        return (self._connection.uri, self._connection.catalog, self._label, *self._at)
+
+    @property
+    def _label(self) -> str:
+        return f"{self._schema_name}.{self._table_name}"
+
+    @cached_property
+    def _table(self) -> AirportTable:
+        listed = find_table(self._connection, self._schema_name, self._table_name)
+        unit, value = self._at
+        if not unit:
+            return listed
+        request = {"descriptor": listed.descriptor.serialize(), "at_unit": unit, "at_value": value}
+        read = flight.FlightInfo.deserialize
+        info = self._connection.ask("flight_info", request, self._label, read)
+        return AirportTable(info.descriptor, info.schema, known_rows(info))
+
+    def _tasks(self, endpoint: flight.FlightEndpoint, columns: pa.Schema) -> list[Task]:
+        uri = self._connection.uri
+        location = endpoint.locations[0].uri.decode() if endpoint.locations else _SAME_SERVER
+        if is_file_location(location):
+            return [self._file_task(each, columns) for each in self._files(endpoint)]
+        if location.startswith(_SAME_SERVER):
+            location = uri
+        if not location.startswith("grpc"):
+            what = f"the location {location.partition(',')[0][:60]} is not known"
+            raise self._connection.error("endpoints", what, self._label)
+        headers = self._connection.headers()
+        if urlsplit(location).hostname != urlsplit(uri).hostname:
+            # The token is for the server that the user has named.
+            headers = [each for each in headers if each[0] != b"authorization"]
+        ticket = endpoint.ticket.ticket
+        return [FlightTask(self.label, location, ticket, headers, self._connection.roots)]
+
+    def _files(self, endpoint: flight.FlightEndpoint) -> Sequence[str]:
+        try:
+            return file_uris([endpoint]) or ()
+        except MalformedAnswer as error:
+            raise self._connection.error("endpoints", str(error), self._label) from error
+
+    def _file_task(self, uri: str, columns: pa.Schema) -> ParquetTask:
+        path = local_path(uri)
+        if path is None:
+            raise self._connection.error(
+                "endpoints",
+                "the server refers to files in other storage, and only Spark can read them: not "
+                "all parts of the table are files, or the session runs without the extension",
+                self._label,
+                "Create the session with tamis.configure",
+            )
+        return ParquetTask(self.label, path, columns)
+
+
+class _Tables:
+    """Tables whose endpoints are known not to refer to files, so that they are not asked for.
+
+    A server may change that. Then tasks read the files, and not Spark's own scan.
+    """
+
+    _streamed: ClassVar[dict[tuple[str, ...], float]] = {}
+
+    @classmethod
+    def is_streamed(cls, table: tuple[str, ...]) -> bool:
+        return time.monotonic() < cls._streamed.get(table, 0)
+
+    @classmethod
+    def remember_streamed(cls, table: tuple[str, ...]) -> None:
+        if len(cls._streamed) >= _MOST_TABLES:
+            cls._streamed.clear()
+        cls._streamed[table] = time.monotonic() + _SECONDS
+
+
+def _refused(uri: str, problem: str) -> RemoteError:
+    return RemoteError(
+        f"the Airport server {uri or '(no uri)'}", "", "reading the options", problem
+    )
+
+
+def _read(uri: str, path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise _refused(uri, f"the file of the option tlsRoots cannot be read ({error})") from error

@@ -1,0 +1,182 @@
+"""The contract of a remote source.
+
+    predicates  the nodes of `tamis.expr`, over columns of the table
+    types       the Arrow types of `arrow_form`
+    requests    columns, filters, keys of a join, the order and the limit of a query
+    answers     how each filter is applied, and tasks that executors read in parallel
+    statistics  the number of rows, and bounds of columns
+
+A protocol implements `RemoteSource` in a folder of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tamis.errors import TamisError
+from tamis.remote.spark_types import arrow_type
+
+if TYPE_CHECKING:
+    from tamis.expr.nodes import Column, Expr, Value
+    from tamis.remote.executor import Task
+
+__all__ = [
+    "Applied",
+    "ColumnStatistics",
+    "JoinKeys",
+    "Order",
+    "ReadRequest",
+    "RemoteError",
+    "RemoteSource",
+    "TableStatistics",
+]
+
+
+class Applied(StrEnum):
+    """How a source applies a filter."""
+
+    EXACTLY = "exactly"  # every row that it returns passes, so Spark need not apply the filter
+    PARTLY = "partly"  # it may leave out rows that do not pass
+    IGNORED = "ignored"  # the filter is not sent
+
+
+@dataclass(frozen=True, slots=True)
+class JoinKeys:
+    """The values that a column must have for a row to find a partner in a join.
+
+    A row with another value, or with NULL, may be left out.
+    """
+
+    column: Column
+    options: tuple[Value, ...]
+
+    @property
+    def values(self) -> pa.Array:
+        """The values, in the type in which Spark reads the column."""
+        return pa.array(self.options, arrow_type(self.column.type))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A key of ORDER BY."""
+
+    column: str
+    is_descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRequest:
+    """What a query needs of a table. A source may ignore all of it except `columns` and `required`.
+
+    - `columns`: the names of the columns. The tasks return at least these, in any order.
+    - `required`: conjuncts that the source has promised to apply exactly. Spark does not apply
+      them again, so every returned row must pass all of them.
+    - `filters`: further conjuncts. A task may leave out rows for which one of them is not true.
+      Spark applies all of them to the rows that it gets.
+    - `keys`: values of join keys. A task may leave out rows with other values.
+    - `limit`: the number of rows after which a task may end; None if the query needs all rows. It
+      is set only if `filters` and `keys` are empty.
+    - `order`: the order in which the query needs the first `limit` rows. If it is not empty, a
+      task may end only after the first `limit` rows of this order.
+    """
+
+    columns: tuple[str, ...]
+    filters: tuple[Expr, ...] = ()
+    limit: int | None = None
+    required: tuple[Expr, ...] = ()
+    keys: tuple[JoinKeys, ...] = ()
+    order: tuple[Order, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """What a server knows of a column. None: unknown.
+
+    - `minimum`, `maximum`: no value except NULL is below or above them. Their type is that in which
+      Spark reads the column (`arrow_form.readable_type`), and they are not NULL.
+    - `has_nulls`, `has_values`: whether the column may have NULLs, or other values. False is a
+      proof that it has none.
+    - `distinct`: an estimate of the number of distinct values, for the optimizer only.
+    """
+
+    minimum: pa.Scalar | None = None
+    maximum: pa.Scalar | None = None
+    has_nulls: bool | None = None
+    has_values: bool | None = None
+    distinct: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatistics:
+    """What a server knows of a table.
+
+    - `rows`: an estimate of the number of rows, for the optimizer only; None: unknown.
+    - `columns`: bounds that hold for every row, by the name of the column.
+    """
+
+    rows: int | None = None
+    columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
+
+
+class RemoteError(TamisError):
+    """A remote table cannot be read. The message names the server, the table and the step."""
+
+    def __init__(self, server: str, table: str, step: str, problem: object, fix: str = "") -> None:
+        what = f" of the table {table}" if table else ""
+        super().__init__(f"{server}: {step}{what} failed: {problem}{f'. {fix}.' if fix else ''}")
+
+
+class RemoteSource(ABC):
+    """A table on a server. Every error is a `RemoteError`.
+
+    Spark asks for the schema when it analyzes a query, and for the tasks when it runs it, each in
+    a process of its own. The extension asks how filters are applied, and for statistics, between
+    the two.
+    """
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The table and the server, as messages name them."""
+
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Return the columns of the table as the server declares them."""
+
+    @abstractmethod
+    def tasks(self, request: ReadRequest) -> Sequence[Task]:
+        """Return the parts of the table. Executors read them in parallel, in any order.
+
+        Raises:
+            RemoteError: The server cannot be read, or no longer applies a required filter.
+        """
+
+    def applied(self, filters: Sequence[Expr]) -> Sequence[Applied]:
+        """Return how the source applies each of these conjuncts."""
+        return [Applied.IGNORED] * len(filters)
+
+    def files(self, filters: Sequence[Expr]) -> Sequence[str] | None:
+        """Return the Parquet files that hold the rows of the table, for Spark to read.
+
+        Args:
+            filters: Conjuncts. Files without a row for which all of them are true may be left out.
+
+        Returns:
+            Paths or URIs as Hadoop spells them; None if `tasks` reads the table.
+        """
+        return None
+
+    def statistics(self, columns: Sequence[str]) -> TableStatistics:
+        """Return what the server knows of these columns.
+
+        It must describe at least the rows that `tasks` returns, if that is called afterwards and
+        the table does not change.
+        """
+        return TableStatistics()

@@ -1,0 +1,96 @@
+"""Planning a scan of a remote source, in the process that Spark starts for it on the driver."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tamis.expr.nodes import Column, Expr, In
+from tamis.remote import arrow_form, executor, parquet_task
+from tamis.remote.airport import flight_task
+from tamis.remote.contract import JoinKeys, ReadRequest, RemoteError, RemoteSource
+from tamis.remote.sources import OF_QUERY, open_source
+from tamis.wire.catalyst import decode_conjuncts
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+__all__ = ["planned_reader", "spark_schema"]
+
+
+def spark_schema(name: str, options: Mapping[str, str]) -> StructType:
+    """Return the columns of a table in Spark's types.
+
+    Raises:
+        RemoteError: The table cannot be found, or Spark has no type for one of its columns.
+    """
+    source = open_source(name, options)
+    return _readable(source, source.schema())
+
+
+def planned_reader(
+    name: str, options: Mapping[str, str], schema: StructType
+) -> executor.TaskReader:
+    """Return the reader of these columns.
+
+    Raises:
+        RemoteError: The server cannot be reached, or does not have these columns.
+    """
+    source = open_source(name, options)
+    declared = source.schema()
+    names = schema.fieldNames()
+    offered = {field.name: field for field in _readable(source, declared)}
+    if any(offered.get(field.name) != field for field in schema):
+        raise RemoteError(
+            source.label, "", "planning the scan",
+            f"the columns are {declared}, and not {schema.simpleString()}",
+            "Do not pass a schema, and run the query again if the table has changed",
+        )  # fmt: skip
+    # Executors may have no tamis. Spark pickles the reader and its tasks after this call, in this
+    # process.
+    for module in (arrow_form, executor, parquet_task, flight_task):
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    request = _request(options, tuple(names))
+    wanted = pa.schema([declared.field(each) for each in names])
+    return executor.TaskReader(source.tasks(request), wanted, request.limit)
+
+
+def _readable(source: RemoteSource, declared: pa.Schema) -> StructType:
+    fields = []
+    for field in declared:
+        readable = arrow_form.readable_type(field.type)
+        if readable is None:
+            raise RemoteError(
+                source.label, "", "planning the scan",
+                f"the column {field.name} has the type {field.type}, for which Spark has none",
+                "Cast the column in a view on the server, and read the view",
+            )  # fmt: skip
+        # A server may be wrong about NOT NULL, and Spark would then compute wrong results.
+        fields.append(pa.field(field.name, readable, nullable=True))
+    return from_arrow_schema(pa.schema(fields), prefer_timestamp_ntz=True)
+
+
+def _request(options: Mapping[str, str], columns: tuple[str, ...]) -> ReadRequest:
+    """Return the request of the extension; without it, all rows of the columns."""
+
+    def conjuncts(name: str) -> tuple[Expr, ...]:
+        return tuple(decode_conjuncts(json.loads(options.get(OF_QUERY + name) or "[]")))
+
+    limit = options.get(OF_QUERY + "limit")
+    keys = [
+        JoinKeys(each.value, each.options)
+        for each in conjuncts("keys")
+        if isinstance(each, In) and isinstance(each.value, Column)
+    ]
+    return ReadRequest(
+        columns,
+        conjuncts("filters"),
+        None if limit is None else int(limit),
+        conjuncts("required"),
+        tuple(keys),
+    )

@@ -1,0 +1,39 @@
+"""The VGI protocol: table functions and catalog tables of workers.
+
+The same for clients and workers:
+
+    framing            streams of Arrow IPC, and the metadata of their batches
+    record             writing and reading records
+    records            the records of requests and answers
+    methods            the parameters and results of the methods
+
+Transports, on the driver and on executors:
+
+    location           a command, or the URL of a server
+    connection         calls and scans, independent of the transport
+    pipe_connection    a process that is started for the connection
+    http_connection    a server
+
+On the driver:
+
+    client             calls with errors that name the worker, and the version of the protocol
+    catalog            the functions and tables that a worker lists
+    arguments          arguments in the types that a function declares
+    call               a bound function
+    constants          constants in the types of columns
+    filter_document    filters as they are sent
+    filters            which filters are sent, and which of them Spark need not apply again
+    scan, splits       the tasks of a function
+    statistics         bounds of columns
+    branches           the parts of a table
+    branch_filter      what restricts them
+    footers            pruning of their files
+    table_scan         the tasks of a table
+    source             a function or a table as a remote source
+
+On executors, besides the transports (`executor_modules` lists all that tasks need):
+
+    scan_task          reading a part of a function's rows
+    branch_task        reading a part of a table
+    row_filter         filters of branches that a worker does not apply
+"""

@@ -1,0 +1,32 @@
+"""The modules that tasks need on executors, which may have no tamis: they are pickled by value."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Final
+
+from tamis.remote import parquet_task
+from tamis.remote.vgi import (
+    branch_task,
+    connection,
+    framing,
+    http_connection,
+    location,
+    pipe_connection,
+    row_filter,
+    scan_task,
+)
+
+__all__ = ["EXECUTOR_MODULES"]
+
+EXECUTOR_MODULES: Final[tuple[ModuleType, ...]] = (
+    parquet_task,
+    branch_task,
+    connection,
+    framing,
+    http_connection,
+    location,
+    pipe_connection,
+    row_filter,
+    scan_task,
+)

@@ -1,0 +1,166 @@
+"""Tables of Airport servers that refer to Parquet files."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import flight
+
+import tamis
+from tamis.expr.nodes import Column, Compare, Comparison, Literal
+from tamis.expr.types import LONG
+from tamis.remote.airport.file_locations import file_uris
+from tamis.remote.airport.messages import MalformedAnswer
+from tamis.remote.airport.source import AirportSource
+from tamis.remote.contract import ReadRequest, RemoteError
+from tamis.remote.file_pruning import surviving_files
+from tests.remote.airport_server import SAME_SERVER, Served, parquet, read_parquet, serving
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def endpoints(*locations: str) -> list[flight.FlightEndpoint]:
+    return [flight.FlightEndpoint(b"{}", [each]) for each in locations]
+
+
+@pytest.mark.parametrize(
+    ("locations", "files"),
+    [
+        ([parquet("/a"), parquet("s3://b/c d")], ["/a", "s3://b/c d"]),
+        ([read_parquet("/a")], ["/a"]),
+        ([read_parquet(["/a", "/b"], hive_partitioning=False, union_by_name=True)], ["/a", "/b"]),
+        ([parquet("/a"), "grpc://h:1"], None),
+        (["grpc://h:1"], None),
+        ([], None),
+    ],
+)
+def test_files_of_endpoints(locations: list[str], files: list[str] | None) -> None:
+    assert file_uris(endpoints(*locations)) == files
+
+
+def encoded(kind: str, content: Any) -> str:
+    return f"data:application/{kind};base64," + base64.b64encode(msgpack.packb(content)).decode()
+
+
+@pytest.mark.parametrize(
+    ("location", "says"),
+    [
+        (encoded("msgpack", {"format": "ipc-file", "uri": "/a"}), "refers to ipc-file files"),
+        (encoded("x-msgpack-duckdb-function-call", {"function_name": "read_csv", "data": b""}), "the function read_csv"),
+        (read_parquet("/a", hive_partitioning=True), "the argument hive_partitioning"),
+        (read_parquet("/a", encryption_config="x"), "the argument encryption_config"),
+        (read_parquet("/a/*.parquet"), "by a pattern"),
+        (encoded("x-msgpack-duckdb-function-call", {"function_name": "read_parquet", "data": b"x"}), "arguments of the function are malformed"),
+        ("data:application/msgpack;base64,!", "not base64"),
+        ("data:text/plain,x", "is not known"),
+        (encoded("msgpack", [1]), "not a map"),
+    ],
+)  # fmt: skip
+def test_locations_that_are_refused(location: str, says: str) -> None:
+    with pytest.raises(MalformedAnswer, match=says):
+        file_uris(endpoints(location))
+
+
+def over(name: str, bound: int) -> Compare:
+    return Compare(Comparison.GREATER, Column((name,), LONG), Literal(bound, LONG))
+
+
+def files_of(folder: Path, **columns: Any) -> list[str]:
+    paths = []
+    for k in range(3):
+        path = folder / f"part {k} %20.parquet"
+        values = {
+            name: pa.array(range(10 * k, 10 * k + 10), kind) for name, kind in columns.items()
+        }
+        pq.write_table(pa.table(values), path)
+        paths.append(str(path))
+    return paths
+
+
+def test_footers_rule_files_out(tmp_path: Path) -> None:
+    files = files_of(tmp_path, n=pa.int64())
+    assert surviving_files(files, [over("n", 15)]) == files[1:]
+    assert surviving_files([f"file://{each}" for each in files], [over("n", 25)]) == [
+        f"file://{files[2]}"
+    ]
+    assert surviving_files(files, [over("n", 15), over("m", 0)]) == []  # m is NULL in every file
+    assert surviving_files(files, []) == files
+    assert surviving_files([*files, "/nowhere"], [over("n", 29)]) == ["/nowhere"]
+    assert surviving_files(["s3://bucket/a"], [over("n", 29)]) == ["s3://bucket/a"]
+
+
+def test_column_whose_case_differs_rules_out_only_what_both_readings_do(tmp_path: Path) -> None:
+    files = files_of(tmp_path, N=pa.int64())
+    assert surviving_files(files, [over("n", 15)]) == files[1:]
+
+
+def test_ambiguous_column_rules_nothing_out(tmp_path: Path) -> None:
+    files = files_of(tmp_path, N=pa.int64(), n=pa.int64())
+    assert surviving_files(files, [over("n", 100)]) == files
+
+
+@pytest.mark.spark
+def test_spark_reads_the_files(spark: SparkSession, tmp_path: Path) -> None:
+    files = files_of(tmp_path, n=pa.int64(), m=pa.int32())
+    schema = pq.read_schema(files[0])
+    parts = [pa.table({})] * 3
+    served = Served(parts, schema, locations=[parquet(each) for each in files])
+    with serving({("main", "t"): served}) as server:
+        frame = tamis.read_airport(spark, server.uri, "main", "t")
+        late = frame.where("n > 15")
+        mode = spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
+        plan = late._jdf.queryExecution().explainString(mode)
+        assert "(2 paths)" in plan
+        assert sorted(map(tuple, late.collect())) == [(n, n) for n in range(16, 30)]
+        assert (frame.count(), frame.where("n > 99").count()) == (30, 0)
+        assert frame.where("n < 3").join(frame.where("m < 2"), "n").count() == 2
+        assert sorted(row.n for row in frame.select("n").limit(40).collect()) == list(range(30))
+
+
+def test_tasks_read_files_and_streams_of_one_table(tmp_path: Path) -> None:
+    files = files_of(tmp_path, n=pa.int64())
+    schema = pa.schema({"m": pa.string(), "n": pa.int64()})
+    streamed = pa.table({"m": ["x"], "n": [99]}, schema)
+    locations = [parquet(f"file://{files[0]}"), SAME_SERVER]
+    served = Served([pa.table({}), streamed], schema, locations=locations)
+    with serving({("main", "t"): served}) as server:
+        source = AirportSource({"uri": server.uri, "schema": "main", "table": "t"})
+        assert source.files([]) is None
+        tasks = source.tasks(ReadRequest(("m", "n")))
+        rows = [row for task in tasks for batch in task.batches() for row in batch.to_pylist()]
+    assert rows == [{"m": None, "n": n} for n in range(10)] + [{"m": "x", "n": 99}]
+
+
+@pytest.mark.parametrize(
+    ("location", "says"),
+    [
+        (parquet("/nowhere/a.parquet"), "reading /nowhere/a.parquet failed"),
+        (parquet("s3://bucket/a"), "files in other storage, .*tamis.configure"),
+        (read_parquet("/a", hive_partitioning=True), "the argument hive_partitioning"),
+    ],
+)
+def test_files_that_tasks_cannot_read(location: str, says: str) -> None:
+    table = pa.table({"n": [1]})
+    with serving({("main", "t"): Served([table], location=location)}) as server:
+        source = AirportSource({"uri": server.uri, "schema": "main", "table": "t"})
+        with pytest.raises((RemoteError, RuntimeError), match=f"the table main.t.*{says}"):
+            _ = [list(task.batches()) for task in source.tasks(ReadRequest(("n",)))]
+
+
+@pytest.mark.spark
+def test_files_are_read_without_the_extension(spark: SparkSession, tmp_path: Path) -> None:
+    files = files_of(tmp_path, n=pa.int64(), m=pa.int32())
+    served = Served(
+        [pa.table({})] * 3, pq.read_schema(files[0]), locations=[parquet(each) for each in files]
+    )
+    spark.conf.set("spark.tamis.enabled", "false")
+    with serving({("main", "t"): served}) as server:
+        frame = tamis.read_airport(spark, server.uri, "main", "t")
+        assert frame.where("n > 15").selectExpr("sum(m)", "count(*)").first() == (315, 14)

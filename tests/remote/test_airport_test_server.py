@@ -1,0 +1,81 @@
+"""Reading from the test server that the authors of Airport publish on PyPI, unmodified."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow.flight as flight
+import pytest
+
+import tamis
+from tamis.remote import RemoteError
+from tamis.remote.airport.flight_task import FlightTask
+from tamis.remote.airport.source import AirportSource
+from tamis.remote.contract import ReadRequest
+from tests.launch.processes import free_port, running, shell
+from tests.remote.published import bin_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: The server fails on filters with DuckDB 2.
+PACKAGES = ("query-farm-airport-test-server==0.1.1", "duckdb==1.4.5")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Yield the options of a server with one database, which it creates for this token."""
+    binary = bin_of("airport-test-server", (3, 12), PACKAGES) / "airport_test_server"
+    folder = tmp_path_factory.mktemp("server")  # it stores its databases where it runs
+    uri, token = f"grpc://127.0.0.1:{free_port()}", uuid.uuid4().hex
+    with running([str(binary), "--location", uri], folder, shell(folder)) as process:
+        process.wait_for_port(int(uri.rpartition(":")[2]))
+        options = flight.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())])
+        with flight.FlightClient(uri) as client:
+            list(client.do_action(flight.Action("create_database", b"db"), options))
+        yield {"uri": uri, "catalog": "db", "token": token, "schema": "static_data"}
+
+
+def test_spark_reads_tables(spark: SparkSession, server: dict[str, str]) -> None:
+    chunk = tamis.read_airport(spark, **server, table="big_chunk")
+    assert chunk.selectExpr("count(*)", "sum(id)").first() == (100_000, 4_999_950_000)
+    assert chunk.where("id % 1000 = 7").count() == 100
+    employees = tamis.read_airport(spark, **server, table="employees")
+    assert dict(employees.dtypes) == {
+        "name": "string", "age": "int", "start_date": "timestamp_ntz", "json_data": "string",
+        "id": "string", "birthdate": "date", "is_active": "boolean", "nickname": "string",
+        "salary": "double", "balance": "decimal(12,6)",
+    }  # fmt: skip
+    rows = employees.orderBy("name").collect()
+    assert len(rows) == 2
+    assert all(str(uuid.UUID(row.id)) == row.id for row in rows)
+    assert sum(row.nickname is None for row in rows) == 1
+
+
+def tasks_of(options: dict[str, str]) -> Sequence[FlightTask]:
+    source = AirportSource(options)
+    return source.tasks(ReadRequest(tuple(source.schema().names)))
+
+
+def test_what_cannot_be_read_is_named(server: dict[str, str]) -> None:
+    for changed, says in (
+        ({"table": "nowhere"}, "there is no such table. The tables are big_chunk, employees"),
+        ({"schema": "nowhere"}, "there is no schema nowhere. The schemas are "),
+        ({"schema": "remote_data", "table": "nyc_yellow_taxi"}, "the server refers to files"),
+        ({"token": ""}, "Check the option token"),
+    ):
+        options = {"table": "employees", **server, **changed}
+        with pytest.raises(RemoteError, match=says):
+            tasks_of(options)
+
+
+def test_table_is_read_at_its_version(server: dict[str, str]) -> None:
+    options = {**server, "table": "big_chunk", "atUnit": "VERSION"}
+    tasks = tasks_of({**options, "atValue": "0"})
+    assert sum(batch.num_rows for task in tasks for batch in task.batches()) == 100_000
+    with pytest.raises(
+        RemoteError, match=r"flight_info of the table static_data\.big_chunk failed"
+    ):
+        tasks_of({**options, "atValue": "99"})

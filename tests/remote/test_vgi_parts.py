@@ -1,0 +1,472 @@
+"""The parts of the VGI client: filters, arguments, statistics, and the filters of branches."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+    Value,
+)
+from tamis.expr.sql import to_sql
+from tamis.expr.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    LONG,
+    SHORT,
+    STRING,
+    TIMESTAMP,
+    DataType,
+)
+from tamis.remote.contract import ColumnStatistics
+from tamis.remote.file_pruning import ruled_out
+from tamis.remote.vgi.arguments import (
+    Arguments,
+    UnusableArguments,
+    argument_bytes,
+    flat_arguments,
+    json_arguments,
+)
+from tamis.remote.vgi.branch_filter import UnknownFilter, parse_branch_filter
+from tamis.remote.vgi.filter_document import FilterDocument, Mode, NotEncodable
+from tamis.remote.vgi.filters import sendable
+from tamis.remote.vgi.framing import MalformedMessage, batch_of, stream_bytes
+from tamis.remote.vgi.row_filter import passing_rows
+from tamis.remote.vgi.statistics import column_statistics
+
+N, S, X, B, D, T, U = (
+    Column((name,), kind)
+    for name, kind in {
+        "n": LONG, "s": STRING, "x": DOUBLE, "b": BOOLEAN, "d": DATE, "t": TIMESTAMP, "u": SHORT,
+    }.items()
+)  # fmt: skip
+INNER = Column(("p", "q"), LONG)
+SCHEMA = pa.schema(
+    {
+        "n": pa.int64(), "s": pa.string(), "x": pa.float64(), "b": pa.bool_(), "d": pa.date32(),
+        "t": pa.timestamp("us", "UTC"), "u": pa.uint8(), "p": pa.struct({"q": pa.int64()}),
+        "k": pa.dictionary(pa.int8(), pa.string()), "Twice": pa.int64(), "twice": pa.int64(),
+    }
+)  # fmt: skip
+
+
+def over(column: Column, value: Value, op: str = ">") -> Compare:
+    return Compare(Comparison(op), column, Literal(value, column.type))
+
+
+def call(name: str, column: Column, *values: str, kind: DataType = BOOLEAN, **options: str) -> Call:
+    literals = [Literal(each, STRING) for each in values]
+    return Call(name, (column, *literals), tuple(options.items()), kind)
+
+
+def like(pattern: str) -> Call:
+    return call("Like", S, pattern, escapeChar="\\")
+
+
+UNKNOWN = Opaque("f(n)")
+YEAR = Compare(Comparison.EQUAL, call("Year", D, kind=INTEGER), Literal(1995, INTEGER))
+
+EXACT: list[Expr] = [
+    over(N, 1),
+    over(N, None),
+    over(N, 1, "<=>"),
+    Compare(Comparison.LESS, Literal(1, LONG), N),
+    Compare(Comparison.EQUAL, N, N),
+    Not(over(N, 1)),
+    In(N, (1, 2)),
+    Not(In(N, (1,), has_null=True)),
+    IsNull(X),
+    IsNull(over(N, 1)),
+    Compare(Comparison.EQUAL, IsNull(N), Literal(True, BOOLEAN)),
+    over(X, float("nan")),
+    over(X, -0.0, "="),
+    call("IsNaN", X),
+    B,
+    Not(B),
+    over(INNER, 1),
+    over(S, "", "="),
+    over(D, 0),
+    over(T, -1),
+    over(U, 255),
+    call("StartsWith", S, "a"),
+    like("a%"),
+    like("%a%"),
+    like("%"),
+    like("abc"),
+    Or((over(N, 1), And((B, IsNull(S))))),
+]
+
+#: What is sent as advisory.
+WEAKER: list[tuple[Expr, str]] = [
+    (And((over(N, 1), UNKNOWN)), "n > 1L"),
+    (Or((And((over(N, 1), UNKNOWN)), B)), "n > 1L OR b"),
+    (Not(Or((over(N, 1), UNKNOWN))), "n <= 1L"),
+    (YEAR, "d >= DATE '1995-01-01' AND d <= DATE '1995-12-31'"),
+    (like("a%b_"), "startswith(s, 'a') AND contains(s, 'b')"),
+    (like("a%a"), "startswith(s, 'a') AND endswith(s, 'a')"),
+]
+
+NOT_SENT: list[Expr] = [
+    UNKNOWN,
+    Not(UNKNOWN),
+    Or((over(N, 1), UNKNOWN)),
+    Literal(None, BOOLEAN),
+    Literal(True, BOOLEAN),
+    In(N, ()),
+    over(Column(("n",), INTEGER), 1),
+    over(Column(("nowhere",), LONG), 1),
+    over(Column(("n", "q"), LONG), 1),
+    over(Column(("k",), STRING), "a"),
+    over(Column(("twice",), LONG), 1),
+    over(U, -1),
+    over(T, 1 << 62),
+    over(D, 1 << 30),
+    Compare(Comparison.EQUAL, N, Column(("u",), SHORT)),
+    Compare(Comparison.EQUAL, N, Literal(1, INTEGER)),
+    Compare(Comparison.LESS, Literal(1, LONG), Literal(2, LONG)),
+    Call("StartsWith", (S, Call("Upper", (S,), (), STRING)), (), BOOLEAN),
+]
+
+
+@pytest.mark.parametrize("predicate", EXACT, ids=to_sql)
+def test_exact_forms(predicate: Expr) -> None:
+    sent = sendable(predicate, SCHEMA)
+    assert sent is not None
+    assert sent.is_exact
+
+
+@pytest.mark.parametrize(("predicate", "weaker"), WEAKER, ids=[w for _, w in WEAKER])
+def test_weaker_forms(predicate: Expr, weaker: str) -> None:
+    sent = sendable(predicate, SCHEMA)
+    assert sent is not None
+    assert (to_sql(sent.predicate), sent.is_exact) == (weaker, False)
+
+
+@pytest.mark.parametrize("predicate", NOT_SENT, ids=to_sql)
+def test_forms_that_are_not_sent(predicate: Expr) -> None:
+    assert sendable(predicate, SCHEMA) is None
+
+
+def test_document_has_the_form_of_the_specification() -> None:
+    document = FilterDocument(SCHEMA)
+    document.add(And((over(U, 3), In(N, (1,), has_null=True))), Mode.REQUIRED)
+    document.add(over(INNER, 5), Mode.ADVISORY)
+    document.add_keys("s", 0)
+    body = document.encoded()
+    assert body is not None
+    batch = batch_of(body, "it")
+    assert batch.schema.metadata == {
+        b"vgi_filter_encoding": b"vgi.filters.v2",
+        b"vgi_filter_version": b"2",
+        b"vgi_evaluation_context": b"vgi.none.v1",
+    }
+    assert [str(each.type) for each in batch.schema][1:] == ["uint8", "list<item: int64>", "int64"]
+    assert batch.slice(0, 1).to_pylist()[0] | {"filter_spec": ""} == {
+        "filter_spec": "", "value_0": 3, "value_1": [1, None], "value_2": 5,
+    }  # fmt: skip
+    spec = json.loads(batch.column(0)[0].as_py())
+    assert spec.keys() == {"encoding", "semantics", "kind", "predicates"}
+    first, second, third = spec["predicates"]
+    assert {key: first[key] for key in ("id", "revision", "mode", "source")} == {
+        "id": "query:0", "revision": 0, "mode": "required", "source": "query",
+    }  # fmt: skip
+    assert second["expression"]["left"] == {
+        "node": "field_ref",
+        "expression": {"node": "column_ref", "column_index": 7, "column_name": "p"},
+        "field_index": 0,
+        "field_name": "q",
+    }
+    assert (third["mode"], third["source"]) == ("advisory", "join")
+    assert third["expression"]["set"]["kind"] == "external"
+    assert document.paths == {"u", "n", "p", "s"}
+
+
+def test_document_that_is_full_stays_as_it_is() -> None:
+    document = FilterDocument(SCHEMA)
+    document.add(over(N, 1), Mode.REQUIRED)
+    before = document.encoded()
+    large = In(S, tuple("x" * 1000 + str(n) for n in range(15_000)))
+    deep: Expr = over(N, 1)
+    for _ in range(70):
+        deep = Not(deep)
+    for predicate in (large, deep, Or(tuple(over(N, n) for n in range(10_000)))):
+        with pytest.raises(NotEncodable):
+            document.add(predicate, Mode.ADVISORY)
+    assert document.encoded() == before
+    while len(document) < 1000:
+        document.add(over(N, 1), Mode.ADVISORY)
+    with pytest.raises(NotEncodable):
+        document.add(over(N, 1), Mode.ADVISORY)
+
+
+# --- arguments --------------------------------------------------------------------------------
+
+DECLARED: dict[str, tuple[Any, Any, Any]] = {
+    "int": (pa.int64(), 5, 5),
+    "uint64": (pa.uint64(), 2**64 - 1, 2**64 - 1),
+    "float": (pa.float64(), 3, 3.0),
+    "infinity": (pa.float64(), float("-inf"), float("-inf")),
+    "bool": (pa.bool_(), True, True),
+    "text": (pa.string(), "é", "é"),
+    "binary": (pa.binary(), b"\xff\0", b"\xff\0"),
+    "decimal": (pa.decimal128(9, 2), Decimal("1.50"), Decimal("1.50")),
+    "date": (pa.date32(), datetime.date(2026, 1, 2), datetime.date(2026, 1, 2)),
+    "moment": (
+        pa.timestamp("us"), datetime.datetime(2026, 1, 2, 3), datetime.datetime(2026, 1, 2, 3),
+    ),
+    "instant": (
+        pa.timestamp("us", "UTC"),
+        datetime.datetime(2026, 1, 2, 3, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
+        datetime.datetime(2026, 1, 2, 2, tzinfo=datetime.UTC),
+    ),
+    "duration": (
+        pa.duration("us"), datetime.timedelta(days=-1, seconds=2), datetime.timedelta(days=-1, seconds=2),
+    ),
+    "interval": (pa.month_day_nano_interval(), (1, 2, 3), pa.MonthDayNano([1, 2, 3])),
+    "list": (pa.list_(pa.date32()), [datetime.date(2026, 1, 2), None], [datetime.date(2026, 1, 2), None]),
+    "struct": (pa.struct({"a": pa.binary()}), {"a": b"x"}, {"a": b"x"}),
+    "null": (pa.int64(), None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_arguments_take_the_declared_type(name: str) -> None:
+    data_type, value, expected = DECLARED[name]
+    named = pa.field("a", data_type, metadata={b"vgi_arg": b"named"})
+    arguments = Arguments.parse(json_arguments({"positional": [value], "named": {"a": value}}))
+    body = argument_bytes(arguments, pa.schema([pa.field("p", data_type), named]))
+    (row,) = batch_of(body, "it").column("args").to_pylist()
+    assert row == {"positional_0": expected, "named_a": expected}
+
+
+VARIADIC = pa.schema(
+    [pa.field("p", pa.int64()), pa.field("q", pa.string(), metadata={b"vgi_varargs": b"true"})]
+)
+ANY = pa.schema([pa.field("p", pa.null(), metadata={b"vgi_type": b"any"})])
+DEFAULTED = pa.schema(
+    [pa.field("p", pa.int64()), pa.field("q", pa.int64(), metadata={b"vgi_default": b"3"})]
+)
+
+
+@pytest.mark.parametrize(
+    ("declared", "given_arguments", "row"),
+    [
+        (pa.schema([]), [], {}),
+        (VARIADIC, [1], {"positional_0": 1}),
+        (VARIADIC, [1, "a", "b"], {"positional_0": 1, "positional_1": "a", "positional_2": "b"}),
+        (ANY, ["x"], {"positional_0": "x"}),
+        (DEFAULTED, [1], {"positional_0": 1}),
+    ],
+)
+def test_forms_of_arguments(
+    declared: pa.Schema, given_arguments: list[Any], row: dict[str, Any]
+) -> None:
+    body = argument_bytes(Arguments(given_arguments), declared)
+    assert batch_of(body, "it").column("args").to_pylist() == [row]
+
+
+TABLE_ARGUMENT = pa.field("p", pa.null(), metadata={b"vgi_type": b"table"})
+
+
+@pytest.mark.parametrize(
+    ("data_type", "value"),
+    [
+        (pa.int64(), 1.5), (pa.int64(), True), (pa.int64(), "1"), (pa.int8(), 128),
+        (pa.bool_(), 1), (pa.uint8(), -1), (pa.string(), 1), (pa.binary(), "not base64!"),
+        (pa.decimal128(3, 2), 1.5), (pa.decimal128(3, 2), "10.00"), (pa.date32(), "2026-13-01"),
+        (pa.timestamp("us"), "2026-01-01T00:00:00Z"), (pa.interval() if hasattr(pa, "interval") else pa.month_day_nano_interval(), 3),
+        (pa.list_(pa.int64()), 3), (pa.struct({"a": pa.int64()}), 3), (pa.duration("us"), "x"),
+    ],
+)  # fmt: skip
+def test_values_of_other_types_are_refused(data_type: Any, value: Any) -> None:
+    with pytest.raises(
+        UnusableArguments,
+        match=f"the argument p is not of the type {data_type}".replace("[", r"\[")
+        .replace("(", r"\(")
+        .replace(")", r"\)"),
+    ):
+        argument_bytes(Arguments([value]), pa.schema([pa.field("p", data_type)]))
+
+
+def test_arguments_that_do_not_fit_the_function() -> None:
+    with pytest.raises(UnusableArguments, match="takes a table"):
+        argument_bytes(Arguments([]), pa.schema([TABLE_ARGUMENT]))
+    with pytest.raises(TypeError, match="an argument cannot be a object"):
+        json_arguments([object()])
+
+
+def test_arguments_of_scan_functions() -> None:
+    row = pa.record_batch({"arg_0": [7], "arg_1": ["x"], "limit": [3], "arg_x": [1]})
+    (args,) = batch_of(flat_arguments(row), "it").column("args").to_pylist()
+    assert args == {"positional_0": 7, "positional_1": "x", "named_limit": 3, "named_arg_x": 1}
+
+
+# --- statistics -------------------------------------------------------------------------------
+
+
+def statistics_bytes(name: str, lower: pa.Array, upper: pa.Array, **more: Any) -> bytes:
+    def union(value: pa.Array) -> pa.Array:
+        return pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [value], ["0"], [0])
+
+    columns = {
+        "column_name": pa.array([name]), "min": union(lower), "max": union(upper),
+        **{key: pa.array([value]) for key, value in more.items()},
+    }  # fmt: skip
+    return stream_bytes(pa.record_batch(columns))
+
+
+def known(
+    data_type: Any, lower: Any, upper: Any, bound_type: Any = None, **more: Any
+) -> ColumnStatistics:
+    bounds = [pa.array([each], bound_type or data_type) for each in (lower, upper)]
+    body = statistics_bytes("c", *bounds, **more)
+    return column_statistics(body, pa.schema({"c": data_type}), ["c"])["c"]
+
+
+BOUNDS: list[tuple[Any, Any, Any, Any, Any]] = [
+    # column, reported bounds, bounds for Spark
+    (pa.int64(), 1, 9, 1, 9),
+    (pa.uint8(), 1, 255, 1, 255),
+    (pa.int64(), 9, 1, None, None),
+    (pa.int64(), None, 9, None, 9),
+    (pa.float64(), 1.5, 9.5, 1.5, None),
+    (pa.float64(), float("nan"), 1.0, None, None),
+    (pa.string(), "a", "b", "a", "b"),
+    (pa.string(), "abcdefgh", "abcdefgz", "abcdefgh", None),
+    (pa.dictionary(pa.int8(), pa.string()), "a", "b", "a", "b"),
+    (pa.timestamp("ms"), 1, 2, datetime.datetime(1970, 1, 1, 0, 0, 0, 1000), datetime.datetime(1970, 1, 1, 0, 0, 0, 2000)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data_type", "lower", "upper", "least", "greatest"), BOUNDS)
+def test_bounds(data_type: Any, lower: Any, upper: Any, least: Any, greatest: Any) -> None:
+    plain = data_type.value_type if pa.types.is_dictionary(data_type) else data_type
+    statistics = known(data_type, lower, upper, plain)
+    bounds = [None if b is None else b.as_py() for b in (statistics.minimum, statistics.maximum)]
+    assert bounds == [least, greatest]
+
+
+def test_bounds_of_another_type_are_dropped() -> None:
+    assert known(pa.int64(), 1, 9, pa.int32()).minimum is None
+    assert known(pa.timestamp("us"), 1, 9, pa.timestamp("us", "UTC")).minimum is None
+    assert known(pa.timestamp("ns"), 1, 9).minimum is None
+
+
+def test_maximum_of_texts_that_cannot_be_cut_is_kept() -> None:
+    statistics = known(pa.string(), "a", "abcdefgh", max_string_length=8, contains_unicode=False)
+    assert statistics.maximum == pa.scalar("abcdefgh")
+    assert known(pa.string(), "a", "abcdefgh", max_string_length=8).maximum is None
+
+
+def test_contradictions_prove_nothing() -> None:
+    statistics = known(pa.int64(), 1, 9, has_not_null=False, has_null=False, distinct_count=-1)
+    assert statistics == ColumnStatistics(None, None, False, None, None)
+
+
+def test_statistics_that_cannot_be_read() -> None:
+    one = statistics_bytes("c", pa.array([1]), pa.array([2]))
+    assert column_statistics(one, pa.schema({"d": pa.int64()}), ["d"]) == {}
+    twice = pa.Table.from_batches([batch_of(one, "it")] * 2).combine_chunks().to_batches()[0]
+    for body in (b"x", stream_bytes(pa.record_batch({"a": [1]})), stream_bytes(twice)):
+        with pytest.raises(MalformedMessage):
+            column_statistics(body, pa.schema({"c": pa.int64()}), ["c"])
+
+
+# --- branches ---------------------------------------------------------------------------------
+
+BRANCH = pa.schema({"n": pa.int64(), "Name": pa.string(), "day": pa.date32(), "at": pa.timestamp("us"), "amount": pa.decimal128(5, 2), "x": pa.float64(), "b": pa.bool_(), "i": pa.timestamp("us", "UTC"), "f": pa.float32(), "date": pa.int8()})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sql", "parsed"),
+    [
+        ("n < 50", "n < 50L"),
+        ("50 <= N", "n >= 50L"),
+        ("n != -1 or n = 1 AND (n > 3)", "n <> -1L OR n = 1L AND n > 3L"),
+        ("\"Name\" = 'it''s'", "`Name` = 'it\\'s'"),
+        ("name >= ''", "Name >= ''"),
+        ("day >= DATE '2026-01-31' AND day < '2026-03-01'", "day >= DATE '2026-01-31' AND day < DATE '2026-03-01'"),
+        ("at < TIMESTAMP '2026-01-31 12:00:00.5'", "at < TIMESTAMP_NTZ '2026-01-31 12:00:00.500000'"),
+        ("amount = 1.5 AND x < 2", "amount = 1.5BD AND x < 2.0D"),
+        ("b = true", "b = true"),
+        ("n = NULL", "n = NULL"),
+        ("date = 1", "date = 1Y"),
+        ("((n = 1))", "n = 1L"),
+    ],
+)  # fmt: skip
+def test_filters_of_branches(sql: str, parsed: str) -> None:
+    assert to_sql(parse_branch_filter(sql, BRANCH)).replace("`", "") == parsed.replace("`", "")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "", "n", "n <", "n < 1 AND", "n < 1 OR OR n > 2", "(n < 1", "n < 1)", "n < 1; DROP TABLE t",
+        "n IN (1, 2)", "n BETWEEN 1 AND 2", "NOT n = 1", "n IS NULL", "n + 1 < 2", "abs(n) = 1",
+        "n < 1.5", "n < 99999999999999999999", "n < '1'", "name = 1", "day < TIMESTAMP '2026-01-01'",
+        "day < '2026-1-1'", "day < DATE '2026-02-30'", "amount = 1.555", "amount = 10000",
+        "i < TIMESTAMP '2026-01-01'", "f < 1", "m.n < 1", "n::int < 1", "n < 1 -- all", "1 < 2",
+        "n < x", "other = 1", "CAST(n AS INT) = 1", "name LIKE 'a%'", "n == 1", "n < 1e3", "n < 0x10",
+        "name = E'a'", "name = \"b\"", "n = 1 COLLATE x", "at < '2026-01-01T00:00:00Z'", "(" * 99,
+    ],
+)  # fmt: skip
+def test_filters_that_are_not_understood_are_refused(sql: str) -> None:
+    with pytest.raises(UnknownFilter):
+        parse_branch_filter(sql, BRANCH)
+
+
+@given(st.text("nNx()<>=!'\"-. 01ANDORdate", max_size=30))
+def test_every_text_is_parsed_or_refused(sql: str) -> None:
+    with suppress(UnknownFilter):
+        parse_branch_filter(sql, BRANCH)
+
+
+def test_rows_of_branches_are_filtered_as_sql_does() -> None:
+    rows = pa.record_batch({"n": pa.array([1, None, 3]), "m": pa.array([3, 3, None])})
+    one, three = pa.scalar(1), pa.scalar(3)
+    cases: list[tuple[Any, list[int]]] = [
+        (("<>", "n", one), [3]),
+        (("or", [("=", "n", one), ("=", "m", three)]), [1, None]),
+        (("and", [("=", "n", three), ("=", "m", three)]), []),
+        (("<", "n", "m"), [1]),
+        (("=", "n", pa.scalar(None, pa.int64())), []),
+    ]
+    for row_filter, expected in cases:
+        assert passing_rows(rows, row_filter).column("n").to_pylist() == expected
+
+
+def test_footers_exclude_files_only_if_their_bounds_prove_it(tmp_path: Any) -> None:
+    table = pa.table({"n": pa.array([1, 5, None], pa.int64()), "x": [1.0, 2.0, float("nan")]})
+    pq.write_table(table, tmp_path / "f.parquet", row_group_size=2)
+    metadata = pq.read_metadata(tmp_path / "f.parquet")
+    for predicate, excluded in [
+        (over(N, 5), True),
+        (over(N, 4), False),
+        (IsNull(N), False),
+        (over(X, 100.0), False),  # NaN is above
+        (Opaque("f(n)"), False),
+    ]:
+        assert ruled_out([metadata], [predicate])[0] == excluded, predicate

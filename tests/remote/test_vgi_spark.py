@@ -1,0 +1,79 @@
+"""Tables of VGI workers in Spark, with the extension."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tamis
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+SERVE = "from tamis.cli import app; app()"
+#: A worker that says that it applies filters, and returns every row.
+PRETENDS = (
+    "import numpy, tamis.publish.vgi.scan as scan\n"
+    "scan.passing = lambda predicate, batch: numpy.ones(batch.num_rows, bool)\n"
+) + SERVE
+
+
+@contextmanager
+def worker(folder: Path, program: str = SERVE) -> Iterator[str]:
+    """Serve two files as the table `numbers` over HTTP."""
+    for start in (0, 100):
+        numbers = range(start, start + 100)
+        rows = {"n": pa.array(numbers), "s": [f"s{n % 7}" for n in numbers]}
+        pq.write_table(pa.table(rows), folder / f"{start}.parquet")
+    arguments = ["serve-vgi", "--http", f"numbers={folder}"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield "http://127.0.0.1:" + process.stdout.readline().strip().removeprefix("PORT:")
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def read(spark: SparkSession, uri: str) -> DataFrame:
+    return tamis.read_vgi(spark, uri, table="numbers")
+
+
+def plan(frame: DataFrame) -> str:
+    text: str = frame._jdf.queryExecution().optimizedPlan().toString()
+    return text
+
+
+def test_exact_filters_leave_the_plan(spark: SparkSession, tmp_path: Path) -> None:
+    with worker(tmp_path) as uri:
+        frame = read(spark, uri)
+        exact = frame.where("n >= 190 AND s <> 's1' AND NOT (n = 195 OR s IS NULL)")
+        assert "Filter" not in plan(exact)
+        assert sorted(row.n for row in exact.collect()) == [191, 192, 193, 194, 196, 198, 199]
+        mixed = frame.where("n % 50 = 3 AND n > 100")
+        assert "% 50" in plan(mixed)
+        assert "> 100" not in plan(mixed)
+        assert sorted(row.n for row in mixed.collect()) == [103, 153]
+        assert frame.where("n > 100").limit(3).count() == 3
+        assert frame.alias("a").join(frame.where("n < 3").alias("b"), "n").count() == 3
+
+
+def test_worker_that_only_pretends_to_filter_is_found(spark: SparkSession, tmp_path: Path) -> None:
+    with worker(tmp_path, PRETENDS) as uri:
+        spark.conf.set("spark.tamis.remote.verify", "true")
+        with pytest.raises(Exception, match=r"numbers .*: reading failed: the server has declared"):
+            read(spark, uri).where("n = 150").collect()
+        spark.conf.set("spark.tamis.remote.verify", "false")
+        assert read(spark, uri).where("n = 150").count() == 100  # what the conf is for
