@@ -68,7 +68,7 @@ def spark_submit() -> list[str]:
         *("--conf", "spark.sql.extensions=io.tamis.TamisExtensions"),
         *("--master", "local[2]", "--driver-memory", "2g"),
         *("--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"),
-        *("--conf", "spark.sql.shuffle.partitions=4"),
+        *("--conf", "spark.sql.shuffle.partitions=4", "--conf", "spark.tamis.timeout=60s"),
         str(REPOSITORY / "bench" / "demo" / "app.py"),
         *(str(DATA), str(ROUNDS)),
     ]

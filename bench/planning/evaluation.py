@@ -2,8 +2,8 @@
 
 CPU time of one thread, the minimum of interleaved rounds, so that every case finds the processor's
 cache filled by the others; `range again` is the range directly after itself. `numpy` is the same
-range written by hand over whole arrays, `pyarrow` the same with pyarrow.compute: both without
-NULLs, truth values or exactness, as a lower limit.
+range written by hand over whole arrays, `pyarrow` the same with pyarrow.compute. Both show the cost
+of the bare comparisons, without NULLs, truth values or exactness.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def touch(store: Store, cache: Path) -> Iterator[tuple[str, float]]:
         started = time.process_time()
         index.statistics.bounds(Column((name,), data_type))
         yield name, 1000 * (time.process_time() - started)
-    assert index.statistics.trouble is None, index.statistics.trouble
+    assert index.statistics.problem is None, index.statistics.problem
 
 
 def anonymous_mb() -> float:

@@ -1,6 +1,6 @@
 """The memory that an index with row statistics costs in a process that uses all of it.
 
-Footer bounds of four columns; for two of these also bounds, bloom filters and value lists from the
+Footer bounds of four columns; for two of these also bounds, Bloom filters and value lists from the
 rows; bounds and value lists of one expression. Every value occurs in one file only, the worst case
 for lists. A process uses each part once: *cold*, with an empty local cache, and *warm*, with the
 cache that the first process left. Memory is anonymous: *busy*, directly after the last question,
@@ -85,7 +85,7 @@ def use(root: str, cache: Path) -> tuple[float, float, float]:
         Compare(Comparison.EQUAL, upper, Literal("n000000077", STRING)),
     ):
         verdicts(predicate, index.statistics)
-    assert index.statistics.trouble is None, index.statistics.trouble
+    assert index.statistics.problem is None, index.statistics.problem
     seconds, busy = time.process_time() - started, anonymous_mb()
     give_back()
     return seconds, busy, anonymous_mb()

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from tamis.indexing import Index as Index
     from tamis.indexing import index as index
     from tamis.reasons import Reason as Reason
+    from tamis.remote import RemoteError as RemoteError
+    from tamis.remote import read_airport as read_airport
+    from tamis.remote import read_vgi as read_vgi
     from tamis.report import Explanation as Explanation
     from tamis.report import WhatIf as WhatIf
     from tamis.report import explain as explain
@@ -61,6 +64,7 @@ _DEFINED_IN = {
     "PartitionField": "tamis.files",
     "Pushdown": "tamis.classification",
     "Reason": "tamis.reasons",
+    "RemoteError": "tamis.remote",
     "StatisticsIndexError": "tamis.errors",
     "TamisError": "tamis.errors",
     "Verdict": "tamis.evaluation",
@@ -74,6 +78,8 @@ _DEFINED_IN = {
     "history": "tamis.scan_history",
     "index": "tamis.indexing",
     "parse": "tamis.session",
+    "read_airport": "tamis.remote",
+    "read_vgi": "tamis.remote",
     "to_duckdb": "tamis.wire.duckdb",
     "what_if": "tamis.report",
     "why_not": "tamis.report",

@@ -6,7 +6,7 @@
 'observe'
 >>> check("spark.tamis.mode", "on")
 Traceback (most recent call last):
-tamis.errors.ConfError: spark.tamis.mode: 'on' is not one of apply, observe, off
+tamis.errors.ConfError: spark.tamis.mode = 'on': must be one of apply, observe, off
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def check(key: str, value: object) -> Value:
     below = isinstance(least, int) and isinstance(parsed, int) and parsed < least
     outside = conf.type is ValueType.ENUM and parsed not in conf.values
     if parsed is None or below or outside:
-        raise ConfError(f"{key}: {value!r} is not {_with_article(conf.allowed)}")
+        raise ConfError(f"{key} = {value!r}: must be {_requirement(conf)}")
     return parsed
 
 
@@ -170,15 +170,17 @@ that names the allowed values.
 
 Times and sizes are written as in Spark's own confs. A time is a whole number and one of `us`, `ms`,
 `s`, `m` or `min`, `h` and `d`. A size is a whole number and one of `b`, `k` or `kb`, `m` or `mb`,
-`g` or `gb`, `t` or `tb`, `p` or `pb`, each 1024 times the one before it. A number alone has the
-unit of the default.
+`g` or `gb`, `t` or `tb`, `p` or `pb`, each 1024 times the one before it. A number alone counts
+milliseconds; for `spark.tamis.history.maxAge` it counts days, and for
+`spark.tamis.history.maxSize` MiB.
 
 | key | allowed | default | meaning | since |
 | --- | --- | --- | --- | --- |
 """
 
 _MARKDOWN_ALTERNATIVES = """
-These keys are alternatives: each applies if the key after it is not set.
+Older names of some confs still work. Each applies only if the current name, which stands after it,
+is not set.
 
 """
 
@@ -232,7 +234,21 @@ def _entry(document: dict[str, Any]) -> Entry:
     )
 
 
-def _with_article(allowed: str) -> str:
-    if allowed.startswith("one of"):
-        return allowed
-    return ("an " if allowed[0] in "aeiou" else "a ") + allowed
+def _requirement(conf: Entry) -> str:
+    """Return the allowed values, as the object of a sentence.
+
+    >>> _requirement(entry("spark.tamis.timeout")), _requirement(entry("spark.tamis.audit"))
+    ('a time of at least 1ms, such as 5s', 'a whole number of at least 0')
+    """
+    match conf.type:
+        case ValueType.ENUM:
+            return conf.allowed
+        case ValueType.BOOLEAN:
+            return "true or false"
+        case ValueType.INT:
+            name = "whole number"
+        case _:
+            name = _NAMES.get(conf.type, conf.type)
+    least = "" if conf.minimum is None else f" of at least {conf.minimum}"
+    example = f", such as {conf.default}" if conf.unit else ""
+    return f"a {name}{least}{example}"

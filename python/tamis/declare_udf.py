@@ -36,7 +36,7 @@ def declare(
     null_to_null: bool = False,
     body: Callable[..., Any] | None = None,
 ) -> Contract:
-    """Declare, for this session, that a user-defined function is monotone or has a range image.
+    """Declare, for this session, that a user-defined function is monotone, or how it maps ranges.
 
     Predicates over the function then rule out files. They are never exact, so the filter stays in
     the plan. The planner trusts the declaration, so a wrong one loses rows. It is therefore first
@@ -63,7 +63,10 @@ def declare(
     udf = _udf_of(function)
     name = function if isinstance(function, str) else getattr(udf, "_name", None)
     if name is None:
-        raise DeclarationError("declare takes the name of a registered function or a PySpark udf")
+        raise DeclarationError(
+            f"tamis.declare cannot use {function!r}: pass the name of a registered function, or "
+            "the result of udf(…)"
+        )
     contract = Contract(
         name,
         monotone=_python_function(monotone),
@@ -73,12 +76,12 @@ def declare(
         types=types,
         constants=constants,
         null_to_null=null_to_null,
-        body=_body(tamis, spark, function, udf),
+        function_digest=_digest(tamis, spark, function, udf),
     )
     check(contract, _python_function(body or (function if udf is not None else None)))
     directory = Path(tamis.privateDirectory())  # type: ignore[attr-defined]
     # The name identifies a registered function. Many other functions may be called "<lambda>".
-    subject = name if udf is None else f"{name} {contract.body}"
+    subject = name if udf is None else f"{name} {contract.function_digest}"
     path = write(contract, _pickled(contract), directory, subject)
     others = [each for each in _declared(spark) if not is_about(each, subject)]
     spark.conf.set(_CONF, ",".join([*others, str(path)]))
@@ -102,16 +105,16 @@ def _python_function(function: Any) -> Any:
     return function if udf is None else udf.func
 
 
-def _body(tamis: Any, spark: Any, function: object, udf: Any | None) -> str | None:
+def _digest(tamis: Any, spark: Any, function: object, udf: Any | None) -> str | None:
     """Return an identifier of the body of a Python function; None for other functions.
 
     It distinguishes the function from others with the same name.
     """
     if udf is not None:
-        body: str | None = tamis.functionBody(udf._judf)
+        digest: str | None = tamis.functionBody(udf._judf)
     else:
-        body = tamis.functionBody(spark._jsparkSession, function)
-    return body
+        digest = tamis.functionBody(spark._jsparkSession, function)
+    return digest
 
 
 def _pickled(contract: Contract) -> bytes:

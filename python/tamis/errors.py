@@ -4,23 +4,35 @@
     ├── ConfError            a configuration value cannot be used
     ├── DeclarationError     a contract of a user-defined function is refuted or unusable
     ├── WireError            a message cannot be read or written
-    │   └── WireVersionError the two halves of tamis have different versions
-    └── StatisticsIndexError the statistics index cannot be built, read or dropped
+    │   └── WireVersionError the jar and the package have different versions
+    ├── StatisticsIndexError the statistics index cannot be built, read or dropped
+    │   └── IndexUnusable    an index cannot be used; IndexMissing: there is none
+    └── RemoteError          a remote table cannot be read (tamis.remote)
 
-Neither `tamis.evaluate` nor the boundary between Spark and Python raises them: a failure there
-means "keep every file and every filter". Every message says what failed, where, and what to do.
+Planning the files of a scan never raises them, and neither does `tamis.evaluate`: a failure there
+means "keep every file and every filter". Messages for users say what failed and where, and what to
+do where that is known. A WireError reports a defect of tamis, or a jar of another release.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
+    "WITHOUT_TAMIS",
     "ConfError",
     "DeclarationError",
     "StatisticsIndexError",
     "TamisError",
     "WireError",
     "WireVersionError",
+    "some_of",
 ]
+
+WITHOUT_TAMIS = (
+    "this session runs without tamis: create it with tamis.configure(SparkSession.builder), in a "
+    "process that has no session yet"
+)
 
 
 class TamisError(Exception):
@@ -40,17 +52,18 @@ class WireError(TamisError):
 
 
 class WireVersionError(WireError):
-    """The shim and the package speak different versions of the protocol.
+    """The shim and the package use different versions of the protocol.
 
     >>> str(WireVersionError(3, 1))
-    'the jar speaks version 3 of the wire protocol, this package speaks 1: install a tamis whose \
-jar and package match (python -m tamis doctor)'
+    'the jar uses version 3 of the wire protocol, but the Python package uses 1: install the \
+package and the jar of the same release, and check with python -m tamis doctor'
     """
 
     def __init__(self, theirs: object, ours: int) -> None:
         super().__init__(
-            f"the jar speaks version {theirs} of the wire protocol, this package speaks {ours}: "
-            "install a tamis whose jar and package match (python -m tamis doctor)"
+            f"the jar uses version {theirs} of the wire protocol, but the Python package uses "
+            f"{ours}: install the package and the jar of the same release, and check with python "
+            "-m tamis doctor"
         )
         self.theirs = theirs
         self.ours = ours
@@ -67,3 +80,13 @@ class StatisticsIndexError(TamisError):
     def __init__(self, text: str, *, shell: str | None = None) -> None:
         super().__init__(text)
         self.shell = text if shell is None else shell
+
+
+def some_of(texts: Sequence[str], most: int) -> str:
+    """Return the first texts, and how many others there are, for an error.
+
+    >>> some_of(["a", "b", "c"], 2), some_of(["a"], 2), some_of([], 2)
+    ('a, b and 1 more', 'a', 'none')
+    """
+    more = len(texts) - most
+    return (", ".join(texts[:most]) or "none") + (f" and {more} more" if more > 0 else "")

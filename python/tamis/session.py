@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tamis import jar
-from tamis.errors import TamisError
+from tamis.errors import WITHOUT_TAMIS, TamisError
 from tamis.launch import INSTALL_SPARK, SubmitArguments, appended, defaults, is_supported
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ def configure(
     Args:
         builder: `SparkSession.builder`, with or without confs of its own. Call `.remote(…)` and
             set `spark.jars` before this call, not after it.
-        python: The Python executable that runs the planner. Default: the current one.
+        python: The Python executable that runs the planner. Default: `spark.tamis.python` of the
+            builder, or else the current Python. A value in spark-submit or spark-defaults.conf is
+            overridden.
 
     Returns:
         The builder.
@@ -188,10 +190,7 @@ def shim(spark: SparkSession) -> object:
             "this is a Spark Connect session, which has no accessible JVM. Use a classic session."
         )
     if not _has_shim(jvm):
-        raise TamisError(
-            "this session runs without tamis: create it with "
-            "tamis.configure(SparkSession.builder), in a process that has no session yet"
-        )
+        raise TamisError(WITHOUT_TAMIS)
     return jvm.io.tamis.Tamis
 
 

@@ -21,13 +21,15 @@ __all__ = ["Capabilities", "capabilities_of"]
 class Capabilities:
     """The columns that have statistics, and how the table is partitioned.
 
-    - `statistics`: the columns whose minimum and maximum are known per file (dots for struct
-      fields).
-    - `null_counts`: the columns whose number of NULLs is known. None means the same columns.
-    - `expressions`: the keys of expressions that have recorded statistics.
-    - `has_index`: whether the table has an index, so that missing statistics are missing from it.
-    - `partition_spec`: the partition fields. The partition value of a file is assumed to be known
-      here; `evaluate` checks it.
+    Attributes:
+        statistics: The columns whose minimum and maximum are known per file (dots for struct
+            fields).
+        null_counts: The columns whose number of NULLs is known. None means the same columns.
+        partition_spec: The partition fields. The partition value of a file is assumed to be known
+            here; `evaluate` checks it.
+        expressions: The keys of expressions that have recorded statistics.
+        has_index: Whether the table has an index. It only selects the reason: statistics are
+            missing from the index, or there is no index.
 
     >>> known = Capabilities(
     ...     statistics=["price"], partition_spec=[PartitionField("ts", "day", "d")]

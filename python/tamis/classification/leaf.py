@@ -7,12 +7,13 @@ statistics of a file show whether all of its rows match.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tamis.classification.capabilities import Capabilities
 from tamis.classification.lifting import (
     LiftingRule,
     best,
+    has_boundary,
     lifting_rule,
     null_lifting_rule,
     prefix_lifting_rule,
@@ -38,7 +39,7 @@ from tamis.expr.nodes import (
 )
 from tamis.expr.sql import to_sql
 from tamis.expr.types import BOOLEAN, STRING
-from tamis.files.partition import TransformKind
+from tamis.files.partition import Transform, TransformKind
 from tamis.files.table import dotted
 from tamis.reasons import Reason, reason
 
@@ -103,6 +104,11 @@ def _comparison(
     op: Comparison, column: Column, value: object, expr: Expr, capabilities: Capabilities
 ) -> Leaf:
     rule = capabilities.lifting_rule(column, op, value)  # type: ignore[arg-type]
+    if rule is LiftingRule.CONSERVATIVE:
+        for transform in capabilities.transforms(dotted(column.path)):
+            if has_boundary(transform, op, value, column.type):  # type: ignore[arg-type]
+                described = _described(expr, column, [transform])
+                return Pushdown.INEXACT, reason("NOT_ON_PARTITION_BOUNDARY", **described)
     return _lifted(rule, column, expr, capabilities)
 
 
@@ -138,16 +144,20 @@ def _lifted(rule: LiftingRule, column: Column, expr: Expr, capabilities: Capabil
         return _EXACT
     name = dotted(column.path)
     transforms = capabilities.transforms(name)
-    described = {
-        "predicate": to_sql(expr),
-        "column": name,
-        "transform": ", ".join(map(str, transforms)),
-    }
-    if rule is LiftingRule.CONSERVATIVE:
-        return Pushdown.INEXACT, reason("NOT_ON_PARTITION_BOUNDARY", **described)
     if capabilities.has_statistics(name) or not transforms:
         return _by_statistics(expr, capabilities)
-    return Pushdown.UNSUPPORTED, reason("TRANSFORM_IS_NOT_ORDERED", **described)
+    described = _described(expr, column, transforms)
+    if rule is LiftingRule.CONSERVATIVE:
+        return Pushdown.INEXACT, reason("PARTITION_VALUE_IS_COARSE", **described)
+    return Pushdown.UNSUPPORTED, reason("PARTITION_VALUE_PROVES_NOTHING", **described)
+
+
+def _described(expr: Expr, column: Column, transforms: Sequence[Transform]) -> dict[str, str]:
+    return {
+        "predicate": to_sql(expr),
+        "column": dotted(column.path),
+        "transform": ", ".join(map(str, transforms)),
+    }
 
 
 def _by_statistics(expr: Expr, capabilities: Capabilities) -> Leaf:

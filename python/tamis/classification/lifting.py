@@ -41,6 +41,7 @@ from tamis.files.partition import Transform, TransformKind
 __all__ = [
     "LiftingRule",
     "best",
+    "has_boundary",
     "lifting_rule",
     "null_lifting_rule",
     "partition_of",
@@ -50,15 +51,23 @@ __all__ = [
 
 
 class LiftingRule(StrEnum):
-    TIGHT = "tight"
-    CONSERVATIVE = "conservative"
-    NONE = "none"
+    """How strongly the partition value of a file decides a predicate on the source column."""
+
+    TIGHT = "tight"  # it decides the predicate for every file
+    CONSERVATIVE = "conservative"  # it rules out files, but rows of some files have to be filtered
+    NONE = "none"  # it rules out no file
 
 
 _MICROSECONDS_PER: Final = {TransformKind.HOUR: 3_600_000_000, TransformKind.DAY: 86_400_000_000}
 _UNITS: Final = {TransformKind.YEAR: "Y", TransformKind.MONTH: "M", TransformKind.DAY: "D"}
 
 _EQUALITIES: Final = (Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL)
+_ORDERINGS: Final = (
+    Comparison.LESS,
+    Comparison.LESS_EQUAL,
+    Comparison.GREATER,
+    Comparison.GREATER_EQUAL,
+)
 
 
 def lifting_rule(
@@ -101,6 +110,23 @@ def lifting_rule(
         case _:
             on_boundary = value == first == last
     return LiftingRule.TIGHT if on_boundary else LiftingRule.CONSERVATIVE
+
+
+def has_boundary(transform: Transform, op: Comparison, value: Value, data_type: DataType) -> bool:
+    """Return whether `<` and `>=` are tight for the first value of the constant's partition.
+
+    >>> from tamis.expr.types import DATE, LONG
+    >>> has_boundary(Transform.parse("month"), Comparison.LESS, 40, DATE)
+    True
+    >>> has_boundary(Transform.parse("bucket[16]"), Comparison.EQUAL, 40, LONG)
+    False
+    """
+    if op not in _ORDERINGS or not _applies(transform.kind, data_type):
+        return False
+    partition = partition_of(transform, value, data_type)
+    if partition is None:
+        return False
+    return lifting_rule(transform, Comparison.LESS, partition[0], data_type) is LiftingRule.TIGHT
 
 
 def _is_filed_late(kind: TransformKind, data_type: DataType) -> bool:

@@ -1,4 +1,4 @@
-"""The three answers of the contract between the engine and storage, and what each implies."""
+"""The three classes of predicates, and what each means for storage and the engine."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ __all__ = ["Classification", "Pushdown"]
 
 
 class Pushdown(StrEnum):
+    """How storage uses a predicate: exact, inexact or unsupported."""
+
     EXACT = "exact"  # every row of every kept file satisfies it, so it leaves the plan
     INEXACT = "inexact"  # it may rule out files, and is applied again to the rows of the kept ones
     UNSUPPORTED = "unsupported"  # storage cannot use it, so only the engine applies it
@@ -21,9 +23,11 @@ class Pushdown(StrEnum):
 class Classification:
     """What storage does with one predicate.
 
-    - `pushed`: what storage evaluates. The predicate implies it. None if unsupported.
-    - `residual`: what the engine still applies to every row. None if exact.
-    - `reason`: why it is not exact. None if it is.
+    Attributes:
+        pushdown: The class of the predicate.
+        pushed: What storage evaluates. The predicate implies it. None if unsupported.
+        residual: What the engine still applies to every row. None if exact.
+        reason: Why it is not exact. None if it is.
     """
 
     pushdown: Pushdown

@@ -66,22 +66,27 @@ def read(path: Path, directory: Path) -> Contract:
     if {key: written.get(key) for key in _writer()} != _writer():
         raise DeclarationError(
             f"the declaration of {written.get('function')} was written by Python "
-            f"{written.get('python')} and tamis {written.get('tamis')}, but this is Python "
-            f"{_writer()['python']} and tamis {__version__}: set spark.tamis.python to the "
+            f"{written.get('python')} and tamis {written.get('tamis')}, but the sidecar runs "
+            f"Python {_writer()['python']} and tamis {__version__}: set spark.tamis.python to the "
             "driver's Python"
         )
     # _trusted has checked that the file belongs to this user.
     contract = pickle.loads(pickled)
     if not isinstance(contract, Contract):
-        raise DeclarationError(f"{path} does not hold a contract")
+        raise DeclarationError(f"{path} does not hold a contract: call tamis.declare again")
     return contract
 
 
 def _trusted(path: Path, directory: Path) -> bytes:
+    if path.parent == Path():
+        raise DeclarationError(
+            f"'{path}' is neither module:attribute nor a file that tamis.declare has written: name "
+            f"the attribute of a module, such as {path}:contracts"
+        )
     if path.parent != directory:
         raise DeclarationError(
-            f"{path} is not in the private directory of this driver: only files that tamis.declare "
-            "wrote for it are read"
+            f"{path} is not in the private directory of this driver: call tamis.declare in this "
+            "application, or declare the function in a module (docs/declared_functions.md)"
         )
     try:
         for each, kind in ((directory, stat.S_ISDIR), (path, stat.S_ISREG)):

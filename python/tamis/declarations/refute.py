@@ -55,18 +55,19 @@ def check(contract: Contract, body: Callable[..., Any] | None = None, seed: int 
         for constants in _constants(contract, contract.monotone or body or contract.image, random):
             values = random_values(random, family, _SAMPLES)
             if contract.monotone is not None:
-                checks = _falls(contract, values, constants)
+                checks = _check_order(contract, values, constants)
             else:
-                checks = _escapes(contract, body, values, constants, random)
+                checks = _check_image(contract, body, values, constants, random)
             for _ in checks:
                 answered = True
                 if time.monotonic() > ends:
                     return
     if not answered:
         raise DeclarationError(
-            f"{contract.name}: the declared function raises an error or returns None for every "
-            f"value that was tried ({', '.join(contract.types)}): pass types=…, and constants=… "
-            "(lists) if it has more than one argument"
+            f"{contract.name}: the declared function raised an error or returned None for every "
+            f"value that was tried ({', '.join(contract.types)}): declare the type of its "
+            "argument with types=[…], and the values of each further argument with "
+            "constants=[[…], …]"
         )
 
 
@@ -119,7 +120,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:40]}… ({len(text)} characters)"
 
 
-def _asked(function: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+def _result_of(function: Any, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
     """Return whether the call gave a result that can be compared, and the result."""
     try:
         result = function(*arguments)
@@ -133,13 +134,15 @@ def _is_in_order(x: Any, y: Any) -> bool:
     return y != y or bool(x <= y)
 
 
-def _falls(contract: Contract, values: list[Any], constants: tuple[Any, ...]) -> Iterator[None]:
-    """Compare the results of neighbouring values. If all of these are in order, every pair is."""
+def _check_order(
+    contract: Contract, values: list[Any], constants: tuple[Any, ...]
+) -> Iterator[None]:
+    """Compare the results of neighboring values. If all of these are in order, every pair is."""
     place = contract.argument
     answers = []
     for value in values:
         arguments = (*constants[:place], value, *constants[place:])
-        has, given = _asked(contract.monotone, arguments)
+        has, given = _result_of(contract.monotone, arguments)
         if has:
             answers.append((value, given))
             yield
@@ -149,8 +152,9 @@ def _falls(contract: Contract, values: list[Any], constants: tuple[Any, ...]) ->
             kept = _is_in_order(f_x, f_y) if contract.increasing else _is_in_order(f_y, f_x)
         except TypeError as error:
             raise DeclarationError(
-                f"{contract.name}: results cannot be compared: {_shown(f_x)} of {_shown(x)}, "
-                f"{_shown(f_y)} of {_shown(y)}"
+                f"{contract.name}: results cannot be compared: {_call(contract, x, constants)} = "
+                f"{_shown(f_x)}, but {_call(contract, y, constants)} = {_shown(f_y)}. Return "
+                "values of one type."
             ) from error
         if not kept:
             wrong.append((x, f_x, y, f_y))
@@ -161,11 +165,11 @@ def _falls(contract: Contract, values: list[Any], constants: tuple[Any, ...]) ->
         raise DeclarationError(
             f"{contract.name} is declared never to {verb}, but {one} = {_shown(f_x)} and "
             f"{other} = {_shown(f_y)}. If it is monotone for some types or constants only, pass "
-            "types=… or constants=…; if it is not monotone at all, pass an image=…"
+            "types=… or constants=…; if it is not monotone at all, pass an image=… instead."
         )
 
 
-def _escapes(
+def _check_image(
     contract: Contract,
     body: Callable[..., Any] | None,
     values: list[Any],
@@ -199,14 +203,15 @@ def _escapes(
             )
         for x in {first, last, *(random.randint(first, last) for _ in range(4))} if body else ():
             arguments = (*constants[:place], values[x], *constants[place:])
-            has, given = _asked(body, arguments)
+            has, given = _result_of(body, arguments)
             inside = not has or (
                 (low is None or _is_in_order(low, given))
                 and (high is None or _is_in_order(given, high))
             )
             if not inside:
                 raise DeclarationError(
-                    f"{_call(contract, values[x], constants)} = {_shown(given)} is outside "
-                    f"{_shown(low)} to {_shown(high)}, the image that the contract gives for "
-                    f"{_shown(lower)} to {_shown(upper)}"
+                    f"{contract.name}: the image of {_shown(lower)} to {_shown(upper)} is "
+                    f"{_shown(low)} to {_shown(high)}, but "
+                    f"{_call(contract, values[x], constants)} = {_shown(given)}. Widen the image, "
+                    "or declare the function for fewer types or constants."
                 )

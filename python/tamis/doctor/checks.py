@@ -79,7 +79,11 @@ def _with_spark() -> Iterator[Finding]:
     yield from (Finding(f.check, Status(f.status), f.text, f.fix) for f in findings if _is_news(f))
     left = [check for check in _OF_SPARK if check not in {each.check for each in findings}]
     if left:
-        fix = "start Spark without tamis (pyspark --master local[1]) and fix what it reports"
+        fix = (
+            "start Spark without tamis (pyspark --master local[1]) and fix what it reports"
+            if left[0] == _OF_SPARK[0]
+            else "report this with the output of python -m tamis doctor --json"
+        )
         yield failed(left[0], _last_words(errors), fix)
         yield from (skipped(check, f"not run: {left[0]} failed") for check in left[1:])
 

@@ -25,7 +25,7 @@ __all__ = ["FIRST_SPARK", "NEXT_SPARK", "jar_file", "java", "packages", "pyspark
 
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_JAVA = 17
-_PACKAGES = ("msgspec", "numpy", "platformdirs", "py4j", "pyarrow", "rich", "typer")
+_PACKAGES = ("msgpack", "msgspec", "numpy", "platformdirs", "py4j", "pyarrow", "rich", "typer")
 
 
 def python() -> Finding:
@@ -121,11 +121,12 @@ def jar_file() -> Finding:
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         return failed("jar", f"{path} is not a tamis jar: {error}", again)
     properties = dict(line.split("=", 1) for line in lines if "=" in line)
-    text = f"{path}: tamis {properties.get('version')}, wire {properties.get('wire')}"
-    if properties.get("wire") != str(VERSION):
-        return failed("jar", f"{text}; this package speaks wire {VERSION}", again)
+    wire = properties.get("wire")
+    text = f"{path}: tamis {properties.get('version')}, version {wire} of the wire protocol"
+    if wire != str(VERSION):
+        return failed("jar", f"{text}, but this package uses version {VERSION}", again)
     if properties.get("version") != __version__:
-        return failed("jar", f"{text}; this package is tamis {__version__}", again)
+        return failed("jar", f"{text}, but this package is tamis {__version__}", again)
     others = [name for name, is_same in same.items() if not is_same]
     if others:
         return failed("jar", f"{text}; its {' and '.join(others)} is from another build", again)

@@ -22,6 +22,10 @@ MARK: Final = "TAMIS-DOCTOR "
 _FILES = 4
 _PREDICATE = "id >= 130 AND id < 140"  # rows of the second file
 _REINSTALL = "use the jar of this package: python -m tamis jar"
+_REPORT = (
+    "set spark.tamis.enabled = false, and report this with the output of `python -m tamis doctor "
+    "--json`"
+)
 
 
 def _say(finding: Finding) -> None:
@@ -43,10 +47,13 @@ def main(directory: Path) -> None:
     shim = jvm.io.tamis.Tamis
     wire = shim.wireVersion()
     if wire != VERSION:
-        text = f"the jar that Spark loaded speaks wire {wire}, this package wire {VERSION}"
+        text = (
+            f"the jar that Spark loaded uses version {wire} of the wire protocol, this package "
+            f"version {VERSION}"
+        )
         _say(failed("extension", text, _REINSTALL))
         return
-    _say(ok("extension", f"loaded, wire {wire}"))
+    _say(ok("extension", f"loaded, version {wire} of the wire protocol"))
     _say(_pruned(spark, str(directory / "table")))
     spark.stop()
 
@@ -89,12 +96,12 @@ def _pruned(spark: SparkSession, path: str) -> Finding:
     plain = query()
     if pruned != plain:
         text = f"the results differ: {len(pruned)} rows with tamis, {len(plain)} without"
-        return failed("prune", text, "set spark.tamis.enabled = false, and report this")
+        return failed("prune", text, _REPORT)
     if scan["fallback"]:
         return failed("prune", scan["fallback"], "fix what this reports, and what fails above")
     if scan["files_kept"] >= scan["files_total"]:
         text = f"{scan['files_kept']} of {scan['files_total']} files are read, but one is needed"
-        return failed("prune", text, "report this, with the output of `python -m tamis doctor`")
+        return failed("prune", text, _REPORT)
     return ok(
         "prune",
         f"{scan['files_kept']} of {scan['files_total']} files read, the same {len(plain)} rows "

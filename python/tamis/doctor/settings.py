@@ -36,7 +36,7 @@ def judged(settings: Mapping[str, str], where: str) -> Finding:
         except ConfError as error:
             wrong.append(str(error))
     if wrong:
-        return failed("confs", "; ".join(wrong), f"correct or remove it {where}")
+        return failed("confs", "; ".join(wrong), f"correct these confs {where}")
     parts = [f"{key} = {value}" for key, value in sorted(own.items())]
     extensions = settings.get("spark.sql.extensions", "")
     if extensions:

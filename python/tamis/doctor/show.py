@@ -21,7 +21,7 @@ def report(with_spark: bool, as_json: bool) -> int:
     """Run the checks, print the results, and return the exit code: 0, or 1 if anything failed.
 
     Prints one line per check as soon as it has run. If standard output is not a terminal, there are
-    no colours and no spinner.
+    no colors and no spinner.
     """
     if as_json:
         findings = list(examine(with_spark))

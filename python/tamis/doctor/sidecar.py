@@ -27,7 +27,10 @@ def round_trip(confs: Mapping[str, str]) -> Finding:
     configured = confs.get("spark.tamis.python")
     python = configured or sys.executable
     named = "spark.tamis.python is" if configured else "the sidecar runs in"
-    fix = f"{named} {python}: install tamis there, or set spark.tamis.python to one that has it"
+    fix = (
+        f"{named} {python}: install tamis {tamis.__version__} there, or set spark.tamis.python to "
+        "another interpreter"
+    )
     root = str(Path(tamis.__file__).resolve().parents[1])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     started = time.monotonic()
@@ -71,7 +74,10 @@ def _asked(process: subprocess.Popen[bytes], python: str, started: float, fix: s
         return failed("sidecar", f"{python} -m tamis.serve is not ready: {last}", fix)
     ready = json.loads(line.removeprefix("READY "))
     if ready["wire"] != VERSION:
-        text = f"tamis {ready['tamis']} in {python} speaks wire {ready['wire']}, not {VERSION}"
+        text = (
+            f"tamis {ready['tamis']} in {python} uses version {ready['wire']} of the wire "
+            f"protocol, not {VERSION}"
+        )
         return failed("sidecar", text, fix)
     start = 1000 * (time.monotonic() - started)
     sent = time.monotonic()

@@ -15,7 +15,7 @@ A node raises nothing by itself if it is
 - a function that is defined for every argument (`TOTAL`);
 - a function whose evalMode gives NULL or wraps around; or
 - a function whose bounds are proven in the container, because a rule proves nothing where a row
-  might raise (evaluate.interval).
+  might raise (evaluation.domain.interval).
 
 Every other node may raise.
 """

@@ -7,7 +7,7 @@ NULL, not NaN) of a column or of an expression in each container.
     may_match    an option is among the values       yes   yes     no    yes
     may_miss     a value is not among the options    yes   no      yes   yes
 
-A list of the values decides both exactly. A bloom filter decides may_match, with false positives,
+A list of the values decides both exactly. A Bloom filter decides may_match, with false positives,
 and always returns True for may_miss. If nothing is known, both are True.
 """
 

@@ -177,7 +177,7 @@ class IsNull:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """`lower <= value <= upper`, which evaluate.ranges derives from comparisons.
+    """`lower <= value <= upper`, which evaluation.nodes.ranges derives from comparisons.
 
     None means no limit on that side.
 

@@ -127,7 +127,10 @@ class ArrowStatistics(Statistics):
         return bounds
 
     def _spelling(self, path: tuple[str, ...]) -> str:
-        """Return the name of a column in this table, the one without quotes if it has none."""
+        """Return the spelling of a column under which this table has statistics.
+
+        If it has no statistics of the column, return the spelling without quotes.
+        """
         *others, plain_spelling = spellings(path)
         sources = {field.source for field in self._fields}
         for name in others:

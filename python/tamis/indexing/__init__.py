@@ -38,7 +38,9 @@ def index(
 
     Args:
         spark: The session that reads the files.
-        path_or_table: A path or URI, or the name of a table. A `pathlib.Path` is always a path.
+        path_or_table: A path or URI, or the name of a table. A `str` is a path if it contains a
+            slash or begins with a scheme such as `file:`. Otherwise, or if it is quoted as in
+            "parquet.`/data/events`", it is the name of a table. A `pathlib.Path` is always a path.
         reader: How Spark reads the ORC, CSV or JSON files at a path. Without it, the files at a
             path are Parquet. The index serves queries that read the files in the same way: with
             the same format, schema and options, in a session with the same time zone and the same

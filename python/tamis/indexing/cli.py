@@ -1,4 +1,4 @@
-"""`python -m tamis index …`: build, extend, refresh, describe, drop and list indexes."""
+"""`python -m tamis index …`: build, add to, refresh, describe, drop and list indexes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.spark_errors import causes
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from types import FrameType
 
     from pyspark.sql import SparkSession
     from pyspark.sql.readwriter import DataFrameReader
 
+    from tamis.indexing.format.specification import Specification
     from tamis.indexing.handle import Index
 
 app = typer.Typer(
     name="index",
-    help="Build, extend, refresh, describe and drop statistics indexes of directories and tables.",
+    help="Build, add to, refresh, describe, drop and list statistics indexes of directories and "
+    "tables.",
     no_args_is_help=True,
 )
 
@@ -38,10 +41,6 @@ Confs = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="KEY=VALUE", help="A conf of the Spark session; repeatable."),
 ]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", metavar="NAME", help="Describe this column only; repeatable."),
-]
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
@@ -51,7 +50,7 @@ Bounds = Annotated[
 Bloom = Annotated[
     list[str] | None,
     typer.Option(
-        "--bloom", metavar="NAME", help="Record a bloom filter of this column; repeatable."
+        "--bloom", metavar="NAME", help="Record a Bloom filter of this column; repeatable."
     ),
 ]
 Values = Annotated[
@@ -78,7 +77,11 @@ Format = Annotated[
 ]
 SchemaText = Annotated[
     str | None,
-    typer.Option("--schema", metavar="DDL", help="The columns of these files, with --format."),
+    typer.Option(
+        "--schema",
+        metavar="DDL",
+        help='The schema of the files, such as "id LONG, day DATE"; requires --format.',
+    ),
 ]
 Options = Annotated[
     list[str] | None,
@@ -86,7 +89,7 @@ Options = Annotated[
         "--option", metavar="KEY=VALUE", help="A reader option, with --format; repeatable."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 #: The `columns` argument of Index.build.
 _Columns: TypeAlias = list[str] | dict[str, list[str]] | None
@@ -106,38 +109,46 @@ def _columns(
             recorded.setdefault(name, []).append(kind)
     if described and recorded:
         raise typer.BadParameter(
-            "cannot be combined with --bounds, --bloom or --values, which keep all columns: use "
-            "one or the other",
-            param_hint="--column",
+            "--column limits the statistics to these columns, but --bounds, --bloom and --values "
+            "need those of all columns: pass either --column or the others"
         )
     return recorded or described
 
 
-def _recording(record: _Record) -> _Record:
-    """Add a command with the options that say what to record. Its help is the docstring."""
+def _recording(column_help: str) -> Callable[[_Record], _Record]:
+    """Add a command with the options that say what to record. Its help is the docstring.
 
-    @app.command(name=record.__name__, help=record.__doc__)
-    def command(
-        target: Target,
-        column: Columns = None,
-        bounds: Bounds = None,
-        bloom: Bloom = None,
-        values: Values = None,
-        expression: Expressions = None,
-        format: Format = None,
-        schema: SchemaText = None,
-        option: Options = None,
-        conf: Confs = None,
-    ) -> None:
-        columns = _columns(column, bounds, bloom, values)
-        with _opened(target, conf, _Reads(format, schema, option)) as index:
-            record(index, columns, expression)
-            _show(index, as_json=False)
+    Args:
+        column_help: The help of --column.
+    """
 
-    return record
+    def add_command(record: _Record) -> _Record:
+        def command(
+            target: Target,
+            column: list[str] | None = typer.Option(  # noqa: B008
+                None, "--column", metavar="NAME", help=column_help
+            ),
+            bounds: Bounds = None,
+            bloom: Bloom = None,
+            values: Values = None,
+            expression: Expressions = None,
+            format: Format = None,
+            schema: SchemaText = None,
+            option: Options = None,
+            conf: Confs = None,
+        ) -> None:
+            columns = _columns(column, bounds, bloom, values)
+            with _opened(target, conf, _Reads(format, schema, option)) as index:
+                record(index, columns, expression)
+                _show(index, as_json=False)
+
+        app.command(name=record.__name__, help=record.__doc__)(command)
+        return record
+
+    return add_command
 
 
-@_recording
+@_recording("Record statistics of this column only; repeatable. Default: all columns.")
 def build(index: Index, columns: _Columns, expressions: list[str] | None) -> None:
     """Build the index from the footers of all files and, with the options below, from the rows.
 
@@ -147,9 +158,12 @@ def build(index: Index, columns: _Columns, expressions: list[str] | None) -> Non
     index.build(columns=columns, expressions=expressions)
 
 
-@_recording
+@_recording(
+    "Also record statistics of this column; repeatable. Without it, the index describes all "
+    "columns."
+)
 def add(index: Index, columns: _Columns, expressions: list[str] | None) -> None:
-    """Rebuild the index with everything that it holds already and with these options."""
+    """Add statistics to the index, and keep everything that it records already."""
     index.add(columns=columns, expressions=expressions)
 
 
@@ -202,11 +216,12 @@ def list_indexes(
             "--location", metavar="URI", help="The directory set by spark.tamis.index.location."
         ),
     ] = None,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
 ) -> None:
-    """List the tables that this user has indexed, or those with an index below a location."""
-    from tamis.indexing.format.specification import SpecificationFile
+    """List the indexes that this user has built on this machine.
 
+    Indexes at spark.tamis.index.location are listed with --location only.
+    """
     indexes = [
         {
             "root": each.root,
@@ -215,7 +230,7 @@ def list_indexes(
             "recorded": {k: list(v) for k, v in each.recorded.columns.items()},
             "expressions": list(each.recorded.expressions),
         }
-        for each, written in SpecificationFile.all(location)
+        for each, written in _specifications(location)
     ]
     if as_json:
         typer.echo(json.dumps(indexes, indent=2))
@@ -224,8 +239,24 @@ def list_indexes(
         typer.echo(f"{entry['written']}  {entry['root']}")
     if not indexes:
         typer.echo(
-            "this user has built no index" if location is None else "no index at this location"
+            "this user has built no index inside a table on this machine: pass --location for "
+            "indexes at spark.tamis.index.location"
+            if location is None
+            else "no index at this location"
         )
+
+
+def _specifications(location: str | None) -> list[tuple[Specification, datetime]]:
+    from tamis.indexing.format.specification import SpecificationFile
+    from tamis.indexing.storage import StorageUnreachableError
+
+    try:
+        return SpecificationFile.all(location)
+    except (OSError, StorageUnreachableError) as problem:
+        raise StatisticsIndexError(
+            f"the indexes at {location} cannot be listed ({problem}): check the URI. This command "
+            "uses the credentials of the environment, and not the fs.* settings of Spark."
+        ) from problem
 
 
 def _show(index: Index, as_json: bool) -> None:
@@ -250,7 +281,7 @@ class _Reads:
             if self.schema or self.options:
                 raise typer.BadParameter("pass --format as well", param_hint="--schema, --option")
             return None
-        reader = spark.read.format(self.format).options(**key_values(self.options))
+        reader = spark.read.format(self.format).options(**key_values(self.options, "--option"))
         if self.schema is None:
             return reader
         from tamis.indexing.build.jobs import unlogged_errors
@@ -279,7 +310,7 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
             from tamis.indexing import index
             from tamis.indexing.build.jobs import own_session
 
-            spark = own_session(key_values(confs))
+            spark = own_session(key_values(confs, "--conf"))
             with _noticed_interrupts(interrupts):
                 opened = index(spark, target, reader=reads.reader(spark))
                 yield opened
@@ -287,8 +318,8 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
         if isinstance(problem, StatisticsIndexError) and not interrupts:
             raise StatisticsIndexError(problem.shell) from problem
         is_changed = opened is not None and opened.is_changed
-        state = "already changed" if is_changed else "unchanged"
-        typer.echo(f"tamis: interrupted: the index is {state}", err=True)
+        state = "had already been changed" if is_changed else "was not changed"
+        typer.echo(f"tamis: interrupted: the index {state}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     finally:
         if spark is not None:
@@ -325,12 +356,12 @@ def _warnings_as_lines() -> Iterator[None]:
         yield
 
 
-def key_values(texts: list[str] | None) -> dict[str, str]:
-    """Return the options that are written KEY=VALUE."""
+def key_values(texts: list[str] | None, option: str, form: str = "KEY=VALUE") -> dict[str, str]:
+    """Return the values of a repeatable option in the form KEY=VALUE."""
     pairs = {}
     for each in texts or []:
         key, separator, value = each.partition("=")
         if not separator:
-            raise typer.BadParameter(f"{each}: write KEY=VALUE")
+            raise typer.BadParameter(f"{each} does not have the form {form}", param_hint=option)
         pairs[key] = value
     return pairs

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tamis.indexing.format.layout import Pointer
+from tamis.indexing.format.layout import Pointer, index_uri
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FLOATING
-from tamis.indexing.problems import restore
+from tamis.indexing.problems import refresh_command
+from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import Reading, difference
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 _COLUMNS = ("column", "type", "files with bounds", "files with null count")
-_RECORDED = ("recorded", "of", "files", "bytes", "seconds")
+_RECORDED = ("recorded", "column or expression", "files", "bytes", "seconds")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Description:
     """The current index. It prints as text, and as a table with rich.
 
     Attributes:
+        uri: Where the index is.
+        pointer: The generation in force.
+        staleness: How the indexed files compare with the current listing.
+        recorded: The statistics that were recorded from the rows.
         built_for: How Spark read files that are not Parquet when the index was built.
         now: How Spark reads them now.
     """
@@ -54,7 +59,7 @@ class Description:
     now: Reading | None = None
 
     @property
-    def distrusted(self) -> str | None:
+    def unusable_because(self) -> str | None:
         """Why queries that read the files as this session does cannot use the index.
 
         None if they can.
@@ -76,7 +81,7 @@ class Description:
             "root": pointer.root,
             "format": "parquet" if self.built_for is None else self.built_for.format,
             "options": {} if self.built_for is None else dict(self.built_for.options),
-            "distrusted": self.distrusted,
+            "unusable_because": self.unusable_because,
             "generation": pointer.generation,
             "created": pointer.created,
             "tamis": pointer.tamis,
@@ -162,17 +167,20 @@ class Description:
             f"{totals.files:,} files, {totals.rows:,} rows, {parts}, {totals.bytes:,} bytes",
         ]
         if totals.unreadable:
-            head.append(f"{totals.unreadable:,} files could not be read and are never skipped")
+            head.append(f"{totals.unreadable:,} files have no statistics: filters do not skip them")
             if self.built_for is not None:
                 head += [f"  {problem}" for problem in pointer.problems[:_SHOWN]]
-        if self.distrusted is not None:
+        if self.unusable_because is not None:
             head.append(
-                f"not used by queries with the current schema and settings: {self.distrusted}"
+                f"not used by queries with the current schema and settings: {self.unusable_because}"
             )
         if staleness.is_stale:
+            is_inside = self.uri == index_uri(pointer.root, None)
+            location = None if is_inside else self.uri.rpartition("/")[0]
+            command = refresh_command(pointer.root, location, command_options(self.built_for))
             head.append(
                 f"stale: {staleness.changed:,} files changed, {staleness.added:,} added, "
-                f"{staleness.gone:,} deleted since the build ({restore(pointer.root)})"
+                f"{staleness.gone:,} deleted since the build ({command})"
             )
         return head
 

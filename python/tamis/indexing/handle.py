@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -53,6 +53,7 @@ from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
+from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import FILE as READING
 from tamis.indexing.read.reader_options import Reading, reading_in, refusal
 from tamis.indexing.storage import StorageUnreachableError
@@ -97,28 +98,30 @@ class Index:
     ) -> Index:
         """Build the index from the footers of all files, and commit it.
 
-        The next query of this session uses it. Files that cannot be read are indexed as unknown,
-        and are never skipped.
+        The next query of this session uses it. Files that cannot be read are indexed as unknown:
+        no filter on their columns skips them.
 
-        The index of ORC, CSV and JSON is built from all rows. Spark reads them once, and once more
-        if `columns` requests "bloom" or "values", or `expressions` requests anything. Exact bounds
-        of their columns are always recorded. Text files with a record that does not parse are
-        indexed as unknown.
+        The index of ORC, CSV and JSON is built from all rows. Spark reads them once, once
+        more for bounds of expressions, and at least twice more for "bloom" and "values" (more often
+        if the table has many files). Exact bounds of their columns are always recorded. Text files
+        with a record that does not parse are indexed as unknown.
 
         The new index replaces the old one, with everything that it recorded. Use `add` to keep it.
 
-            build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
-
         Args:
-            columns: A list of the columns to describe: dots for struct fields, a struct for all of
-                its fields. By default all columns. Or a mapping, which describes all columns, and
-                records further statistics from the rows of those it names: "bounds" (for columns
-                whose footers have no bounds, such as INT96 timestamps, or truncated ones), "bloom"
-                (for = and IN), "values" (for =, IN, <> and NOT IN, in files with at most 1000
-                distinct values), or a list of these.
+            columns: Either a list of the columns to describe (dots for struct fields; the name of a
+                struct stands for all of its fields). Or a mapping from columns to what to record of
+                them from the rows, in addition to the footer statistics of all columns: "bounds"
+                (for columns whose footers have no bounds, such as INT96 timestamps, or truncated
+                ones), "bloom" (for = and IN), "values" (for =, IN, <> and NOT IN, in files with at
+                most 1000 distinct values), or a list of these. Default: all columns, and nothing
+                from the rows.
             expressions: SQL of deterministic expressions over the columns of a row. A list records
                 "bounds" and "values" of them, a mapping the kinds that it names. Queries may spell
                 them differently: an expression is identified by what it computes.
+
+        Example:
+            index.build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
         """
         selected, asked = asked_of(columns, expressions)
         return self._build(self._list(), selected, asked)
@@ -129,7 +132,8 @@ class Index:
         The arguments are those of `build`. An index that is missing or damaged is built. If an
         overwrite of the table deleted the index, the new one also holds what that one held.
 
-            add(columns={"id": "bloom"})
+        Example:
+            index.add(columns={"id": "bloom"})
         """
         listing = self._list()
         selected, more = asked_of(columns, expressions)
@@ -154,7 +158,7 @@ class Index:
             lenient: Warn of columns that the table does not have, instead of raising an error.
         """
         _require_indexable(listing, self._target)
-        gone: list[str] | None = [] if lenient else None
+        gone: dict[str, str] | None = {} if lenient else None
         leaves = selected_leaves(_leaves_of(listing), selected, gone)
         if gone and not leaves:  # none of the selected columns is left
             leaves, selected = _leaves_of(listing), None
@@ -170,13 +174,13 @@ class Index:
         self._warn_of(gone, stacklevel=4)
         return self
 
-    def _warn_of(self, gone: Sequence[str] | None, stacklevel: int) -> None:
+    def _warn_of(self, gone: Mapping[str, str] | None, stacklevel: int) -> None:
         if gone:
-            names = ", ".join(dict.fromkeys(gone))
+            names = "; ".join(f"{name} ({why})" for name, why in gone.items())
             warnings.warn(
-                f"the index of {self._target} should hold {names}, which the table does not have "
-                "or which cannot be recorded. The index holds everything else. To stop requesting "
-                "them, call build() with other arguments",
+                f"the index of {self._target} no longer records {names}. Everything else is "
+                "indexed. To stop this warning, build the index with the columns and expressions "
+                "that you want.",
                 stacklevel=stacklevel,
             )
 
@@ -198,7 +202,7 @@ class Index:
         old, recording, reading = held
         selected = old.selected
         asked = RecordingSpec() if recording is None else recording.asked
-        gone: list[str] = []
+        gone: dict[str, str] = {}
         leaves = selected_leaves(_leaves_of(listing), selected, gone)
         entries = self._entries(listing, asked, gone)
         before = () if recording is None else recording.entries
@@ -243,7 +247,7 @@ class Index:
         except IndexMissing as problem:
             specification = self._specification(listing)
             if specification is not None and specification.exists():
-                raise overwritten(listing.root) from problem
+                raise overwritten(listing.root, store.location, store.options) from problem
             raise
         recording = recording_of(store, pointer)
         return Description(
@@ -262,7 +266,13 @@ class Index:
         """
         listing = self._list()
         self._is_changed = True
-        self._store(listing).drop()
+        store = self._store(listing)
+        try:
+            store.drop()
+        except OSError as problem:
+            raise StatisticsIndexError(
+                f"the index {store.uri} cannot be removed ({problem}): remove that directory"
+            ) from problem
         specification = self._specification(listing)
         if specification is not None:
             specification.forget()
@@ -272,7 +282,12 @@ class Index:
         return list_table(self._spark, self._target, self._reader)
 
     def _store(self, listing: TableListing) -> Store:
-        return Store.at(listing.root, index_location(self._spark), storage_settings(self._spark))
+        return Store.at(
+            listing.root,
+            index_location(self._spark),
+            storage_settings(self._spark),
+            command_options(listing.reading),
+        )
 
     def _specification(self, listing: TableListing) -> SpecificationFile | None:
         """Return the file of the specification of this index; None if it cannot be reached."""
@@ -329,9 +344,10 @@ class Index:
                     return
         except (OSError, StatisticsIndexError) as problem:
             warnings.warn(
-                f"the specification of the index of {listing.root} cannot be written to "
-                f"{file.path} ({problem}): build the index again with the same arguments after "
-                "each overwrite of the table, or set spark.tamis.index.location",
+                f"the columns and expressions that the index of {listing.root} records cannot be "
+                f"saved in {file.path} ({problem}). Make that directory writable, or set "
+                "spark.tamis.index.location. Otherwise refresh() cannot restore the index after an "
+                "overwrite of the table.",
                 stacklevel=5,
             )
 
@@ -355,7 +371,7 @@ class Index:
         return harvested.files, harvested.row_groups
 
     def _entries(
-        self, listing: TableListing, asked: RecordingSpec, gone: list[str] | None = None
+        self, listing: TableListing, asked: RecordingSpec, gone: dict[str, str] | None = None
     ) -> tuple[Entry, ...]:
         """Return the entries of row statistics; see `entries_of`."""
         if not asked:
@@ -367,8 +383,8 @@ class Index:
         for entry in entries:
             if is_of_reader(entry, listing.reading):
                 raise StatisticsIndexError(
-                    f"{entry.name} reads a timestamp of ORC, whose value depends on the time zone "
-                    "of the JVM that reads it: leave it out"
+                    f"{entry.name} reads an ORC timestamp. Its value depends on the time zone of "
+                    "the JVM that reads it, so it cannot be recorded: leave it out"
                 )
         # bounds of columns are in the index already
         return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")

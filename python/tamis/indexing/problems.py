@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from typing import Final
 from urllib.parse import unquote
 
 from tamis.errors import StatisticsIndexError
+
+#: Follows a command if it is not known how the files are read; see `IndexUnusable.reading_with`.
+AS_READ: Final = ", with the --format, --schema and --option of the files if they are not Parquet"
 
 
 class IndexUnusable(StatisticsIndexError):
@@ -18,40 +23,72 @@ class IndexUnusable(StatisticsIndexError):
         super().__init__(f"{what}: {fix}")
         self.code = code
         self.text = str(self)
+        self._what, self._fix = what, fix
+
+    def reading_with(self, options: Sequence[str]) -> IndexUnusable:
+        """Return the same problem with commands that read the files with these options."""
+        fix = self._fix.replace(AS_READ, _joined(options))
+        return IndexUnusable(self.code, self._what, fix)
 
 
 class IndexMissing(IndexUnusable):
     """There is no index, which does not warrant a warning."""
 
 
-def rebuild(root: str) -> str:
+def rebuild_command(
+    root: str, location: str | None = None, options: Sequence[str] | None = None
+) -> str:
     """Return the command that rebuilds the index of a directory.
 
     Args:
         root: The URL-encoded URI. The command has it decoded, because Spark expects plain paths.
+        location: The directory of `spark.tamis.index.location`. None: the index is in the table.
+        options: The options that say how to read the files (see `command_options`); none for
+            Parquet. None: not known, so the text names them.
 
-    >>> rebuild("file:/data/t")
-    'python -m tamis index build file:/data/t'
+    >>> rebuild_command("file:/data/t", options=["--format", "orc"])
+    'python -m tamis index build file:/data/t --format orc'
     """
-    return f"python -m tamis index build {shlex.quote(unquote(root))}"
+    return _command("build", root, location, options)
 
 
-def restore(root: str) -> str:
+def refresh_command(
+    root: str, location: str | None = None, options: Sequence[str] | None = None
+) -> str:
     """Return the command that rebuilds an index with everything that it recorded before.
 
-    >>> restore("file:/data/my%20t")
-    "python -m tamis index refresh 'file:/data/my t'"
+    >>> refresh_command("file:/data/my%20t", "s3a://indexes/", ())
+    "python -m tamis index refresh 'file:/data/my t' --conf spark.tamis.index.location=s3a://indexes/"
     """
-    return f"python -m tamis index refresh {shlex.quote(unquote(root))}"
+    return _command("refresh", root, location, options)
 
 
-def overwritten(root: str) -> IndexUnusable:
+def _command(name: str, root: str, location: str | None, options: Sequence[str] | None) -> str:
+    return f"python -m tamis index {name} {arguments(root, location, options)}"
+
+
+def arguments(root: str, location: str | None, options: Sequence[str] | None) -> str:
+    """Return the arguments with which a command finds the index of a directory."""
+    words = [unquote(root)]
+    if location is not None:
+        words += ["--conf", f"spark.tamis.index.location={location}"]
+    return shlex.join(words) + (AS_READ if options is None else _joined(options))
+
+
+def _joined(options: Sequence[str]) -> str:
+    return f" {shlex.join(options)}" if options else ""
+
+
+def overwritten(
+    root: str, location: str | None = None, options: Sequence[str] | None = None
+) -> IndexUnusable:
     """Return the error that an index has disappeared with the previous content of its table."""
     return IndexUnusable(
         "index.overwritten",
         f"the index of {root} is missing, probably after an overwrite of the table",
-        f"restore it with everything that it recorded: {restore(root)} (or forget it: python -m "
-        f"tamis index drop {shlex.quote(unquote(root))})",
+        "to restore it with everything that it recorded, run "
+        f"{refresh_command(root, location, options)}; to do without it, run "
+        f"{_command('drop', root, location, options)}",
     )
 
 

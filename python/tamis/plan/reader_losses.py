@@ -113,7 +113,7 @@ def loss_reason(expr: Expr, loss: ReaderLoss) -> Reason:
     """Return the reason why a conjunct is not exact because of the loss."""
     if loss is ReaderLoss.SIGNED_ZERO:
         return reason("SIGNED_ZERO", predicate=to_sql(expr))
-    return reason("READER_LOSES_ROWS", predicate=to_sql(expr), format="Parquet")
+    return reason("READER_LOSES_ROWS", predicate=to_sql(expr), format="Parquet", then="")
 
 
 def _constants(node: Expr) -> Iterator[tuple[Value, DataType]]:

@@ -7,12 +7,12 @@ To Spark, a kept file is one range of bytes. Here it may become several ranges, 
     c = 50 OR d = 1, and no group can hold either                     the file is dropped as well
 
 This is sound because Spark reads a row group in the task whose bytes contain its midpoint
-(`index.extents`). Let G1 .. Gn be the row groups of a file that hold rows, with bytes [start, stop)
-and midpoint m. They are trusted only if start_i <= m_i < stop_i <= start_(i+1), and stop_n <= size.
-Then a range from start_i to stop_i, or up to start_(i+1), contains m_i and no other midpoint. So
-each row group is read by the task that its range is part of, and by no other task, whether or not
-adjacent ranges are read as one. A row group without rows may be read or not. If the row groups of a
-file lie in any other way, the file is read whole.
+(indexing.executor.row_group_ranges.extents). Let G1 .. Gn be the row groups of a file that hold
+rows, with bytes [start, stop) and midpoint m. They are trusted only if start_i <= m_i < stop_i <=
+start_(i+1), and stop_n <= size. Then a range from start_i to stop_i, or up to start_(i+1), contains
+m_i and no other midpoint. So each row group is read by the task that its range is part of, and by
+no other task, whether or not adjacent ranges are read as one. A row group without rows may be read
+or not. If the row groups of a file lie in any other way, the file is read whole.
 
 A conjunct is exact if it is true for every row that is read: in every kept row group, and in every
 file that is read whole. A conjunct that was unsupported for files, such as `c IS NULL` where every

@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.errors import TamisError
+from tamis.errors import TamisError, some_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: How many tables an error names.
+_SHOWN = 10
+
 app = typer.Typer(
     name="report",
     help="Write the history as HTML: what was read, what was read needlessly, and the fixes.",
+    subcommand_metavar="",
 )
 
 
@@ -27,7 +31,7 @@ def report(
         typer.Option(
             "--history",
             metavar="DIR",
-            help="The folder of spark.tamis.history.location. Default: this user's history.",
+            help="The directory of spark.tamis.history.location. Default: this user's history.",
         ),
     ] = None,
     table: Annotated[
@@ -51,7 +55,7 @@ def report(
     folder = default_location() if history is None else history
     if history is not None and not folder.is_dir():
         raise TamisError(
-            f"{folder} is not a folder: pass the folder of spark.tamis.history.location"
+            f"{folder} is not a directory: pass the directory of spark.tamis.history.location"
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -86,6 +90,6 @@ def _of_tables(history: pa.Table, wanted: list[str]) -> pa.Table:
     if not chosen:
         raise TamisError(
             f"no table of the history has {' or '.join(wanted)} in its name: "
-            "SELECT DISTINCT table FROM tamis_history() lists the tables"
+            f"its tables are {some_of(sorted(names.unique().to_pylist()), _SHOWN)}"
         )
     return history.filter(pc.is_in(names, pa.array(chosen, names.type)))

@@ -38,7 +38,7 @@ def explain_statement(
     from tamis.indexing.build.spark_errors import causes
     from tamis.indexing.cli import key_values
 
-    views, settings = key_values(tables), key_values(confs)
+    views, settings = key_values(tables, "--table", "NAME=PATH"), key_values(confs, "--conf")
     spark: SparkSession | None = None
     try:
         spark = own_session(_PATIENT | settings)
@@ -52,7 +52,7 @@ def explain_statement(
     except Exception as problem:  # an error of PySpark or of py4j
         text = causes(problem)
         is_unknown = "[TABLE_OR_VIEW_NOT_FOUND]" in text
-        hint = ". For files, pass --table NAME=PATH" if is_unknown else ""
+        hint = ". For files, pass --table NAME=PATH." if is_unknown else ""
         raise TamisError(text.rstrip(".") + hint) from problem
     finally:
         if spark is not None:

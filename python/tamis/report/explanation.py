@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tamis.errors import TamisError
+from tamis.errors import WITHOUT_TAMIS, TamisError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,8 +21,8 @@ class Explanation:
 
     `str()` gives text for people, `to_dict()` data for programs. Notebooks display the object.
 
-    >>> print(Explanation({"scans": [], "left_alone": []}))
-    tamis plans no scan of this query
+    >>> print(Explanation({"scans": [], "left_to_spark": []}))
+    tamis does not plan any scan of this query
     """
 
     _document: dict[str, Any]
@@ -35,26 +35,27 @@ class Explanation:
         "fallback_reason", "observed", "files_read", "bytes_read", "runtime": [{"sql", "prunes"}],
         "implied", "goals": [{"goal", "reason"}], "conjuncts": [{"sql", "pushdown", "reason",
         "pruned_by", "pruned_files", "pruned_bytes", "pruned_rows", "added_files", "added_bytes",
-        "added_rows"}]}], "left_alone": [{"table", "reason", "reasons"}], "answered": [{"table",
-        "goal", "files"}]}`.
+        "added_rows"}]}], "left_to_spark": [{"table", "reason", "reasons"}], "answered": [{"table",
+        "goal", "files"}]}`. The document of `why_not` also has "nothing": the sentence to show if
+        no scan is left.
 
         Sizes are in bytes. None means not known; for row groups also that they were not evaluated.
         The kept bytes and rows are those of the row groups that are read, the kept files those that
         are opened. `pushdown` is "exact", "inexact" or "unsupported". `pruned_…` is what the
         conjunct prunes on its own, out of the whole table; `added_…` is what it prunes beyond the
         conjuncts before it. A reason is None, or has "code", "text" and "fix" (None if there is no
-        fix); see docs/reasons.md. In `left_alone`, "reason" is one sentence, and "reasons" has the
-        codes. `timing` has "listing_ms" and "question_ms", and as parts of the question
+        fix); see docs/reasons.md. In `left_to_spark`, "reason" is one sentence, and "reasons" has
+        the codes. `timing` has "listing_ms" and "question_ms", and as parts of the question
         "planner_ms" and "opening_ms", which are None if a cached answer was used. `answered` lists
-        goals that were answered from the statistics of this number of files, so the plan has no
-        scan for them.
+        goals that statistics answer without a scan; `files` is the number of files whose statistics
+        were used.
 
         `pruned_by` names the statistics that rule out files for the conjunct, as the index records
         them: "bounds" of columns, "values", "bloom" and "expression".
 
-        `runtime` lists conditions whose values are known only when the query runs. Conditions with
-        "prunes" then rule out files. `files_read` and `bytes_read` are what the scan reads. With
-        such a condition they are None before the query has run, and then what was read.
+        `runtime` lists conditions whose values are known only when the query runs. If "prunes" is
+        true, the condition rules out files at that time. `files_read` and `bytes_read` are what the
+        scan reads. If a condition prunes, they are None until the query has run.
 
         In the mode `observe` a scan is `observed`: the kept files and the outcomes of conjuncts are
         those that would have applied, and `files_read` is what plain Spark reads.
@@ -104,18 +105,15 @@ def explain(df: DataFrame) -> Explanation:
 
     shim = jvm.io.tamis.Tamis  # py4j returns a JavaPackage for a name that is not a class
     if not isinstance(shim, JavaClass):
-        raise TamisError(
-            "this session runs without tamis: create it with "
-            "tamis.configure(SparkSession.builder), in a process that has no session yet"
-        )
+        raise TamisError(WITHOUT_TAMIS)
     return Explanation(json.loads(shim.explain(df._jdf)))
 
 
 def why_not(df: DataFrame) -> Explanation:
     """Explain only what was not achieved, and how to change that.
 
-    This covers conjuncts that are not exact, goals that saved no files, and relations that were
-    left alone. Conjuncts that statistics decide for all but a few files at the edge of a range are
+    This covers conjuncts that are not exact, goals that saved no files, and relations that are left
+    to Spark. Conjuncts that statistics decide for all but a few files at the edge of a range are
     omitted. Raises the same errors as `explain`.
 
     Example:
@@ -127,8 +125,8 @@ def why_not(df: DataFrame) -> Explanation:
 def only_what_did_not(document: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a document that explains what was not achieved.
 
-    >>> only_what_did_not({"scans": [], "left_alone": []})["nothing"]
-    'tamis plans no scan of this query'
+    >>> only_what_did_not({"scans": [], "left_to_spark": []})["nothing"]
+    'tamis does not plan any scan of this query'
     """
     scans = []
     for scan in document["scans"]:
@@ -136,13 +134,14 @@ def only_what_did_not(document: dict[str, Any]) -> dict[str, Any]:
         goals = [each for each in scan.get("goals", []) if each["reason"]]
         if left or goals or scan["fallback"]:
             scans.append(scan | {"conjuncts": left, "goals": goals, "implied": []})
-    return {"scans": scans, "left_alone": document["left_alone"], "nothing": _nothing(document)}
+    left = document["left_to_spark"]
+    return {"scans": scans, "left_to_spark": left, "nothing": _nothing(document)}
 
 
 def _nothing(document: dict[str, Any]) -> str:
     """Return the message for a document in which no scan is left."""
     if not document["scans"] and not document.get("answered"):
-        return "tamis plans no scan of this query"
+        return "tamis does not plan any scan of this query"
     if document.get("answered") or any(scan["conjuncts"] for scan in document["scans"]):
         return "every filter is exact, or decided for all but a few files"
     return "there is no filter"

@@ -14,7 +14,7 @@ __all__ = [
     "conjunct_notes",
     "goal_note",
     "known_when_run",
-    "left_alone",
+    "left_to_spark",
     "nothing",
     "of",
     "read_figures",
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence. `kind` is that of a conjunct whose colour it has; `fix` what to do about it."""
+    """A sentence. `kind` is that of a conjunct whose color it has; `fix` what to do about it."""
 
     text: str
     fix: str | None = None
@@ -37,7 +37,7 @@ def nothing(document: dict[str, Any]) -> str:
     """Return the sentence for a document without scans; empty if there are some."""
     if document["scans"] or document.get("answered"):
         return ""
-    return document.get("nothing") or "tamis plans no scan of this query"
+    return document.get("nothing") or "tamis does not plan any scan of this query"
 
 
 def answered(goal: dict[str, Any]) -> str:
@@ -48,10 +48,10 @@ def answered(goal: dict[str, Any]) -> str:
     )
 
 
-def left_alone(relation: dict[str, Any]) -> tuple[str, list[str]]:
-    """Return why a relation was left alone, and what to do about it."""
+def left_to_spark(relation: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return why a relation was left to Spark, and what to do about it."""
     fixes = [each["fix"] for each in relation.get("reasons", []) if each["fix"]]
-    return f"left alone, because {relation['reason']}", fixes
+    return f"left to Spark, because {relation['reason']}", fixes
 
 
 def remarks(scan: dict[str, Any]) -> list[Note]:
@@ -84,7 +84,7 @@ def conjunct_notes(conjunct: dict[str, Any], scan: dict[str, Any]) -> list[Note]
 def goal_note(goal: dict[str, Any]) -> Note | None:
     """Return why a goal saved no files; None if it saved some."""
     reason = goal["reason"]
-    return Note(f"no: {reason['text']}", reason["fix"]) if reason else None
+    return Note(f"no effect: {reason['text']}", reason["fix"]) if reason else None
 
 
 def of(part: int | None, whole: int | None, what: str) -> str:
@@ -111,23 +111,23 @@ def read_figures(scan: dict[str, Any]) -> str:
     >>> read_figures(scan)
     'observed, not applied: 10 of 10 files are read'
     >>> read_figures(scan | {"observed": False, "files_read": 1, "runtime": [{"prunes": True}]})
-    'ran: 1 of 10 files were read after run-time filters'
+    'the query has run: 1 of 10 files were read after run-time filters'
     """
     files = of(scan.get("files_read"), scan["files_total"], "files")
     if scan.get("observed"):
         return f"observed, not applied: {files} are read"
     if files and any(each["prunes"] for each in scan.get("runtime") or []):
-        return f"ran: {files} were read after run-time filters"
+        return f"the query has run: {files} were read after run-time filters"
     return ""
 
 
 def known_when_run(condition: dict[str, Any]) -> str:
     """Return what a condition of `runtime` does."""
     if condition["prunes"]:
-        return "its value is known when the query runs and then rules out files"
+        return "its value is known only when the query runs; it then rules out files"
     return (
-        "its value is known when the query runs and is applied to the rows only: by their "
-        "statistics, many files may hold any single value"
+        "its value is known only when the query runs; it rules out no files, and Spark applies it "
+        "to the rows"
     )
 
 
@@ -145,7 +145,7 @@ _KINDS = {
     "bounds": "bounds",
     "expression": "recorded bounds of the expression",
     "values": "recorded values",
-    "bloom": "bloom filters",
+    "bloom": "Bloom filters",
 }
 
 
@@ -153,7 +153,7 @@ def pruned_by(conjunct: dict[str, Any]) -> str:
     """Return the kinds of statistics that rule out files; empty if only bounds do.
 
     >>> pruned_by({"pruned_by": ["bounds", "bloom"]}), pruned_by({"pruned_by": ["bounds"]})
-    (', by bounds and bloom filters', '')
+    (', by bounds and Bloom filters', '')
     """
     kinds = conjunct.get("pruned_by") or []
     if set(kinds) <= {"bounds"}:
@@ -187,13 +187,14 @@ def timing(scan: dict[str, Any]) -> str:
     ...         },
     ...     }
     ... )
-    'planned in 3.0 ms: listing 1.0, question 1.5 (cached answer)'
+    'planned in 3.0 ms: listing 1.0, request to the planner 1.5 (cached answer)'
     """
     text = f"planned in {scan['planning_ms']:.1f} ms"
     parts = scan.get("timing") or {}
     if parts.get("listing_ms") is None:
         return text
-    text += f": listing {parts['listing_ms']:.1f}, question {parts['question_ms']:.1f}"
+    text += f": listing {parts['listing_ms']:.1f}"
+    text += f", request to the planner {parts['question_ms']:.1f}"
     if parts["planner_ms"] is None:
         return text + " (cached answer)"
     return (

@@ -6,10 +6,12 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from shlex import quote
 from typing import Any, Final
 
 import pyarrow as pa
 
+from tamis.indexing.problems import arguments
 from tamis.report.quality import (
     Cause,
     Scan,
@@ -114,13 +116,19 @@ class ColumnUse:
 
 @dataclass(frozen=True, slots=True)
 class Audits:
-    """Scans that Spark audited (spark.tamis.audit). `texts` describe the disagreements."""
+    """Scans that Spark audited (spark.tamis.audit).
+
+    Attributes:
+        texts: Descriptions of the disagreements.
+        observed: The number of disagreements of scans in the mode `observe`, whose result is right.
+    """
 
     passed: int = 0
     disagreements: int = 0
     failed: int = 0
     files: int = 0
     texts: list[str] = field(default_factory=list)
+    observed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +215,10 @@ def _is_mended(scan: Scan, conjunct: Any, mends: dict[_Key, Any]) -> bool:
 
 
 def _suspects(scan: Scan, mends: dict[_Key, Any]) -> list[Suspect]:
-    """Return the suspects of a scan that did not prune later, such as after an index was built."""
+    """Return the suspects of a scan, without predicates that prune in a later scan.
+
+    A predicate may prune later because an index was built.
+    """
     return [each for each in suspects(scan) if not _is_mended(scan, each.conjunct, mends)]
 
 
@@ -216,7 +227,8 @@ def _cost(each: Predicate | ColumnUse) -> int:
 
 
 def _audits(scans: Sequence[Scan]) -> Audits:
-    audits = [scan["audit"] for scan in scans if scan["audit"]]
+    audited = [scan for scan in scans if scan["audit"]]
+    audits = [scan["audit"] for scan in audited]
     results = [each["result"] for each in audits]
     return Audits(
         results.count("passed"),
@@ -224,6 +236,7 @@ def _audits(scans: Sequence[Scan]) -> Audits:
         results.count("failed"),
         sum(each["files"] or 0 for each in audits),
         [each["text"] for each in audits if each["result"] == "disagreement"],
+        sum(s["audit"]["result"] == "disagreement" and bool(s["observed"]) for s in audited),
     )
 
 
@@ -294,23 +307,31 @@ def _predicates(suspicious: Sequence[tuple[Scan, list[Suspect]]]) -> list[Predic
 
 
 def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str:
-    root = (scan["roots"] or ["PATH"])[0]
+    command = "python -m tamis index"
     match cause:
         case Cause.STALE:
-            return f"refresh the index: python -m tamis index refresh {root}"
+            return f"refresh the index: {command} refresh {_arguments(scan)}"
         case Cause.MISSING:
-            build = f"build the index: python -m tamis index build {root}"
-            return conjunct["fix"] or build
+            return conjunct["fix"] or f"build the index: {command} build {_arguments(scan)}"
         case Cause.COARSE if columns and recording_helps(conjunct, scan):
+            column = columns[0]
             return (
-                f"record bloom filters, because few files hold any one value: python -m tamis "
-                f"index add {root} --bloom {columns[0]}; this moves no rows, unlike clustering the "
-                f"table by {columns[0]}"
+                f"record Bloom filters of {column}: the matching rows are in at most half of the "
+                f"files, wherever they are. Run {command} add --bloom {quote(column)} "
+                f"{_arguments(scan)}. This does not rewrite the table; clustering it by {column} "
+                "would."
             )
         case Cause.COARSE:
             return f"cluster the table by {', '.join(columns)}" if columns else "cluster the table"
         case Cause.OPAQUE:
             return conjunct["fix"] or "rewrite the predicate: no statistics can help as it stands"
+
+
+def _arguments(scan: Scan) -> str:
+    """Return the arguments of `python -m tamis index …` for the table of a scan."""
+    known: str | None = scan["index_arguments"]
+    # null: an earlier tamis recorded the scan, or it reads several tables
+    return arguments((scan["roots"] or ["PATH"])[0], None, None) if known is None else known
 
 
 def _columns(table: str, scans: Sequence[Scan], mends: dict[_Key, Any]) -> list[ColumnUse]:

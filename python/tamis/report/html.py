@@ -12,7 +12,7 @@ from tamis.report.figures import (
     conjunct_notes,
     goal_note,
     known_when_run,
-    left_alone,
+    left_to_spark,
     nothing,
     of,
     remarks,
@@ -24,7 +24,7 @@ __all__ = ["to_html"]
 
 _WIDTH = 240
 
-# Colours that are legible on white and on black. Notebooks with a dark theme of their own mark it
+# Colors that are legible on white and on black. Notebooks with a dark theme of their own mark it
 # on the page. The others follow the browser.
 _LIGHT = (
     "--kept:#0f766e;--gone:#d4d4d8;--exact:#15803d;--inexact:#a16207;--unsupported:#b91c1c;"
@@ -61,8 +61,8 @@ def _parts(document: dict[str, Any]) -> Iterator[str]:
         yield f"<p><b>{escape(goal['table'])}</b>: {escape(answered(goal))}</p>"
     for scan in document["scans"]:
         yield _scan(scan)
-    for relation in document["left_alone"]:
-        text, fixes = left_alone(relation)
+    for relation in document["left_to_spark"]:
+        text, fixes = left_to_spark(relation)
         advice = "".join(map(_fix, fixes))
         yield f"<p><b>{escape(relation['table'])}</b>: {escape(text)}{advice}</p>"
 
@@ -99,7 +99,7 @@ def _conjunct(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
 
 def _goal(goal: dict[str, Any]) -> str:
     why = goal_note(goal)
-    return _line("goal", goal["goal"], _note(why) if why else "yes")
+    return _line("goal", goal["goal"], _note(why) if why else "reads only the files that it needs")
 
 
 def _line(label: str, sql: str, about: str, kind: str = "") -> str:

@@ -58,7 +58,8 @@ class Sample:
         for path in (*partitions, *order):
             if wanted.index(path) not in simple:
                 raise TamisError(
-                    f"rows cannot be sorted by {dotted(path)}: its values have no order"
+                    f"rows cannot be sorted by {dotted(path)}: its values have no order. Pass "
+                    "columns of another type in cluster_by."
                 )
         table = selected.select(*(f"c{i}" for i in simple)).toArrow()
         named = table.rename_columns([dotted(wanted[i]) for i in simple])

@@ -23,6 +23,7 @@ __all__ = ["to_html"]
 #: The maximum number of rows of a table on the page. The JSON output has all rows.
 _MOST_ROWS: Final = 50
 _MOST_PLOTS: Final = 24
+_UNMEASURED: Final = "no scan reported how many rows passed its filters"
 
 
 def to_html(report: Findings, source: str, now: float | None = None) -> str:
@@ -63,7 +64,7 @@ def _nothing(source: str) -> str:
 </p>
 <p>A scan is recorded a few seconds after its query has ended, if <code>spark.tamis.enabled</code>
 and <code>spark.tamis.history.enabled</code> are true. Plans that are only explained are not
-recorded. If <code>spark.tamis.history.location</code> is set, pass that folder:
+recorded. If <code>spark.tamis.history.location</code> is set, pass that directory:
 <code>python -m tamis report --history DIR</code>.</p>"""
 
 
@@ -77,7 +78,7 @@ def _body(report: Findings, source: str) -> Iterator[str]:
     )
     yield _figures(report)
     yield _audits(report.audits)
-    yield "<h2>Selective predicates that prune nothing</h2>"
+    yield "<h2>Selective predicates that prune little</h2>"
     yield _predicates(report.predicates, report.mended)
     yield "<h2>Columns worth clustering by</h2>"
     yield _worth(report.columns)
@@ -103,8 +104,8 @@ def _figures(report: Findings) -> str:
         (size(read), "read"),
         (
             size(report.lost_bytes),
-            f"read and {count(report.lost_files, 'file')} opened for selective predicates that "
-            "prune nothing",
+            f"read needlessly, and {count(report.lost_files, 'file')} opened, for selective "
+            "predicates that prune little",
         ),
         (milliseconds(max(planned, default=None)), "median planning time of the slowest table"),
         (f"{fallbacks:,}", f"of {count(report.scans, 'scan')} fell back to plain Spark"),
@@ -120,19 +121,26 @@ def _audits(audits: Audits) -> str:
     parts = [f"{audits.passed:,} of {count(scans, 'audited scan')} passed"]
     if audits.failed:
         parts.append(f"{audits.failed:,} could not be audited")
-    text = f"{', '.join(parts)}; {count(audits.files, 'file')} were read again."
+    text = f"{', '.join(parts)}; {count(audits.files, 'file')} read by the audit."
     if not audits.disagreements:
-        return f'<h2>The audit</h2><p class="soft">{text} No row was missed.</p>'
-    wrong = f"<b>{count(audits.disagreements, 'scan')} with a wrong result.</b> {text}"
+        return f'<h2>The audit</h2><p class="soft">{text} No wrong row was found.</p>'
+    wrong = " ".join(
+        f"<b>{count(scans, 'scan')} with a wrong {what}.</b>"
+        for scans, what in (
+            (audits.disagreements - audits.observed, "result"),
+            (audits.observed, "decision that was only observed"),
+        )
+        if scans
+    )
     items = "".join(f"<li>{escape(each)}</li>" for each in audits.texts[:_MOST_ROWS])
-    return f'<h2>The audit</h2><p class="wrong">{wrong}</p><ul>{items}</ul>'
+    return f'<h2>The audit</h2><p class="wrong">{wrong} {text}</p><ul>{items}</ul>'
 
 
 _CAUSES: Final = (
     ("coarse", "The ranges of the files overlap: the rows are in no useful order."),
     ("missing", "Most files that were read have no statistics of the column."),
     ("stale", "There is an index, but most files that were read are newer."),
-    ("opaque", "No statistics would help: tamis cannot evaluate the predicate."),
+    ("opaque", "tamis cannot use statistics for the predicate as a whole; its reason says why."),
 )
 
 
@@ -145,7 +153,7 @@ def _predicates(predicates: Sequence[Predicate], mended: int) -> str:
         now = "prunes now and is" if mended == 1 else "prune now and are"
         about += f'<p class="soft">{count(mended, "predicate")} of earlier scans {now} omitted.</p>'
     if not predicates:
-        return f'{about}<p class="empty">None: all selective predicates pruned files.</p>'
+        return f'{about}<p class="empty">None.</p>'
     rows = (
         row(
             f'<td class="wide"><b title="{escape(each.table)}">{_breakable(each.table)}</b><br>'
@@ -195,21 +203,21 @@ def _because(each: Predicate) -> str:
         case "coarse":
             return f"any of the files may hold matching values of {columns}"
         case _:
-            return "tamis has no rule for its function or form"
+            return "tamis cannot use statistics for the predicate as a whole"
 
 
 def _worth(columns: Sequence[ColumnUse]) -> str:
     about = (
         '<p class="soft">Ranked by what was read and then dropped by filters on the column. A '
         "perfect layout stores the matching rows in separate files and reads at least one. If a "
-        "scan filters by several columns, each is charged with its whole loss; the loss of scans "
-        "that filter by the column alone is shown separately. Opening a file counts as much as "
-        f"reading {size(OPEN_COST)}.</p>"
+        "scan filters by several columns, its whole loss counts for each of them; the loss of "
+        "scans that filter by this column only is shown separately. Opening a file counts as "
+        f"much as reading {size(OPEN_COST)}.</p>"
     )
     worth = [each for each in columns if _cost(each) > 0]
     if not worth:
         measured = any(each.measured for each in columns)
-        why = "filters dropped none of the rows read" if measured else "no filter was measured"
+        why = "filters dropped none of the rows read" if measured else _UNMEASURED
         return f'{about}<p class="empty">None: {why}.</p>'
     most = max(map(_cost, worth))
     rows = (
@@ -240,8 +248,8 @@ def _cost(each: ColumnUse) -> int:
 
 def _depths(columns: Sequence[ColumnUse]) -> str:
     about = (
-        '<p class="soft">The average number of files, including itself, whose range of the column '
-        "overlaps that of a file, from the statistics of the latest scan. 1 is perfect. If it is "
+        '<p class="soft">Depth: the average number of files whose ranges overlap the range of '
+        "a file, including the file itself, in the latest scan. 1 is perfect. If the depth is "
         "the number of files, no value rules out a file.</p>"
     )
     if not columns:

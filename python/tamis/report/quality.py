@@ -5,7 +5,7 @@ A filter that matches few rows but rules out few files lacks useful statistics. 
     stale      there is an index, but most kept files are newer than the index
     missing    most kept files have no statistics of a column of the predicate
     coarse     the files have statistics, but their ranges overlap: the rows are in no useful order
-    opaque     no statistics would help: tamis cannot evaluate the predicate itself
+    opaque     tamis cannot use statistics for the predicate as a whole; its reason says why
 
 The loss is measured in two ways: the bytes that a scan read for rows that its filter then dropped,
 and the files that it opened and that a perfect layout would not need. A perfect layout stores the
@@ -47,7 +47,7 @@ LITTLE: Final = 0.10
 #: spark.sql.files.openCostInBytes.
 OPEN_COST: Final = 4 << 20
 
-#: The codes of reasons that no statistics of the columns would change.
+#: The codes of reasons why statistics cannot be used for a predicate as a whole.
 _OPAQUE: Final = frozenset(
     {
         "AND_KEEPS_BRANCH",
@@ -64,9 +64,10 @@ _UNKNOWN: Final = frozenset(
     {
         "FILES_WITHOUT_STATISTICS",
         "FOOTERS_WITHOUT_STATISTICS",
+        "INDEX_IS_OFF",
         "NO_NULL_COUNTS",
         "NO_STATISTICS",
-        "TRANSFORM_IS_NOT_ORDERED",
+        "PARTITION_VALUE_PROVES_NOTHING",
     }
 )
 
@@ -112,7 +113,7 @@ def residual(scan: Scan) -> list[Mapping[str, Any]]:
 
 
 def is_opaque(conjunct: Mapping[str, Any]) -> bool:
-    """Return whether no statistics and no order of rows would make the conjunct prune."""
+    """Return whether tamis cannot use statistics for the conjunct as a whole."""
     return conjunct["reason"] in _OPAQUE
 
 
@@ -142,7 +143,7 @@ def is_mend(conjunct: Mapping[str, Any], scan: Scan) -> bool:
 
 
 def recording_helps(conjunct: Mapping[str, Any], scan: Scan) -> bool:
-    """Return whether a bloom filter of the column would rule out at least half of the files.
+    """Return whether a Bloom filter of the column would rule out at least half of the files.
 
     That is so if the predicate looks for single values, and the number of matching rows is at most
     half of the number of files: then at most half of the files hold a matching row, wherever these

@@ -17,7 +17,7 @@ from tamis.report.figures import (
     conjunct_notes,
     goal_note,
     known_when_run,
-    left_alone,
+    left_to_spark,
     nothing,
     remarks,
     scan_figures,
@@ -33,7 +33,7 @@ _ENDLESS = 1_000_000  # lines are not wrapped if there is no terminal
 def as_text(document: dict[str, Any]) -> str:
     """Return the tree as text.
 
-    If standard output is a terminal, the text has colours and is wrapped to its width. Otherwise it
+    If standard output is a terminal, the text has colors and is wrapped to its width. Otherwise it
     is plain, with one fact per line.
     """
     terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -75,8 +75,8 @@ def _trees(document: dict[str, Any]) -> Iterator[Tree]:
         yield Tree(Text(f"{goal['table']}: {answered(goal)}"))
     for scan in document["scans"]:
         yield _scan(scan)
-    for relation in document["left_alone"]:
-        text, fixes = left_alone(relation)
+    for relation in document["left_to_spark"]:
+        text, fixes = left_to_spark(relation)
         branch = Tree(Text(f"{relation['table']}: {text}"))
         for fix in fixes:
             _add_fix(branch, fix)

@@ -41,8 +41,8 @@ class WhatIf:
         `{"cluster_by": […], "scans": [{"table", "filters", "files_now", "files_then",
         "files_total", "bytes_now", "bytes_then", "bytes_total", "rows_sampled", "rows_total",
         "pieces"}]}`. Sizes are in bytes. The `…_then` values are estimated from `rows_sampled`
-        rows, which were sorted and cut into `pieces` pieces. `filters` are the filters that rule
-        out files.
+        rows, which were sorted and cut into `pieces` pieces. `filters` are the conjuncts of the
+        scan's filter, as SQL, whether they rule out files or not.
         """
         return self._document
 
@@ -54,8 +54,9 @@ class WhatIf:
         for scan in self._document["scans"]:
             total = scan["files_total"]
             yield f"{scan['table']}, if its rows were sorted by {order}"
-            yield f"  now          {of(scan['files_now'], total, 'files')}, {_bytes(scan, 'now')}"
-            yield f"  then, about  {of(scan['files_then'], total, 'files')}, {_bytes(scan, 'then')}"
+            for when, kind in (("now", "now"), ("after sorting, about", "then")):
+                files = of(scan[f"files_{kind}"], total, "files")
+                yield f"  {when:<21} {files}, {_bytes(scan, kind)}"
             rows = of(scan["rows_sampled"], scan["rows_total"], "rows")
             pieces = count(scan["pieces"], "piece")
             yield f"  estimated from {rows}, sorted and cut into {pieces}"
@@ -69,14 +70,15 @@ def _bytes(scan: dict[str, Any], when: str) -> str:
 
 
 def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
-    """Estimate what the scans of a DataFrame would read if their table were sorted differently.
+    """Estimate what the scans of a DataFrame would read if their tables were sorted differently.
 
-    Reads a sample of the rows (a Spark job over the columns concerned), sorts it by these columns
-    within each partition, and cuts it into as many files as there are now. The filters of the scan
-    are then evaluated over the bounds of these files as over those of real files. The estimate
-    leaves out what a LIMIT, a join or run-time filters would save in addition. The files of a
-    sample hold fewer values than real files, so the result is only an estimate. For a query over
-    several tables, those that have the columns are estimated.
+    Runs a Spark job that reads these columns and those of the filters from the whole table, and
+    keeps a random sample of the rows. If the number of rows is not known, a second job counts them.
+    Sorts the sample by these columns within each partition, and cuts it into at most as many pieces
+    as there are files. The planner then evaluates the filters over the bounds of these pieces, as
+    it does for files. The estimate leaves out what a LIMIT, a join or run-time filters would save.
+    A piece of a sample holds fewer values than a real file, so the result is only an estimate. For
+    a query over several tables, those that have the columns are estimated.
 
     Args:
         df: A DataFrame of a classic session with tamis.
@@ -85,7 +87,7 @@ def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
 
     Raises:
         TamisError: No scanned table has these columns, or they have no order; the DataFrame is one
-            of Spark Connect; or tamis plans no scan of the query.
+            of Spark Connect; or tamis does not plan any scan of the query.
 
     Example:
         print(tamis.what_if(spark.table("events").where("user = 42"), cluster_by=["user"]))
@@ -98,7 +100,7 @@ def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
         raise TamisError("what_if needs a classic session, but this is a Spark Connect DataFrame")
     scans = json.loads(jvm.io.tamis.Tamis.layouts(df._jdf))
     if not scans:
-        raise TamisError("tamis plans no scan of this query: tamis.explain(df) says why")
+        raise TamisError("tamis does not plan any scan of this query: tamis.explain(df) says why")
     chosen = [(place, scan) for place, scan in enumerate(scans) if _has(scan, names)]
     if not chosen:
         raise _no_such_column(scans, names)
@@ -175,5 +177,6 @@ def _no_such_column(scans: Sequence[dict[str, Any]], names: Sequence[str]) -> Ta
             )
     tables = ", ".join(dict.fromkeys(scan["table"] for scan in scans))
     return TamisError(
-        f"no table of this query has the columns {', '.join(names)}: it reads {tables}"
+        f"the query reads {tables}, but no table with all of these columns: {', '.join(names)}. "
+        "Pass columns of one table."
     )

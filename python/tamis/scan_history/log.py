@@ -37,21 +37,25 @@ _ABANDONED_S: Final = 3600
 
 
 def default_location() -> Path:
-    """Return the folder of this user's history if spark.tamis.history.location is not set."""
+    """Return the directory of this user's history if spark.tamis.history.location is not set."""
     return Path(platformdirs.user_state_dir("tamis", appauthor=False)) / "history"
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file of the folder that was not read."""
+    """A file of the directory that was not read."""
 
     path: Path
     why: str
+    is_foreign: bool = False  # its name is not that of a file of a history
+
+    def __str__(self) -> str:
+        return f"{self.path.name} ({self.why})"
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The folder of a history. It is created by the first write."""
+    """The directory of a history. It is created by the first write."""
 
     folder: Path
 
@@ -84,7 +88,7 @@ class Log:
             for path in new:
                 seen.add(path.name)
                 if _NAME.fullmatch(path.name) is None:
-                    skipped.append(Skipped(path, "not a history file"))
+                    skipped.append(Skipped(path, "not a history file", is_foreign=True))
                     continue
                 try:
                     tables.append(_read(path))

@@ -35,7 +35,7 @@ _COLUMN: Final = pa.struct(
 _AUDIT: Final = pa.struct(
     [
         ("result", pa.string()),  # passed, disagreement, failed
-        ("files", pa.int64()),  # read again
+        ("files", pa.int64()),  # read by the audit
         ("text", pa.string()),  # which rows disagree, or why the audit failed
     ]
 )
@@ -71,6 +71,8 @@ SCHEMA: Final = pa.schema(
         ("observed", pa.bool_()),  # decided but not applied: spark.tamis.mode = observe
         ("bytes_read", pa.int64()),  # size of the files that were read
         ("audit", _AUDIT),
+        # of `python -m tamis index refresh`: the path of the table, and how to read its files
+        ("index_arguments", pa.string()),
     ]
 )
 

@@ -22,8 +22,9 @@ from tamis.evaluation.statistics import Statistics
 from tamis.expr.types import DataType
 from tamis.files.segments import Segment
 from tamis.indexing.format.layout import index_uri
-from tamis.indexing.problems import IndexMissing, IndexUnusable, rebuild
+from tamis.indexing.problems import IndexMissing, IndexUnusable, refresh_command
 from tamis.indexing.read import freshness
+from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.memory import give_back
 from tamis.indexing.read.reader import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import Reading, difference, reading_of
@@ -72,9 +73,13 @@ class ScanInput:
 
         Complete only after the scan was decided, because that reads columns of the index.
         """
-        read = [part for each in self.indexes for part in (each.statistics, each.row_groups)]
-        troubles = [part.trouble for part in read if part.trouble is not None]
-        return [Warning_(each.code, each.text) for each in (*self.problems, *troubles)]
+        of_data = [
+            part.problem.reading_with(command_options(each.reading))
+            for each in self.indexes
+            for part in (each.statistics, each.row_groups)
+            if part.problem is not None
+        ]
+        return [Warning_(each.code, each.text) for each in (*self.problems, *of_data)]
 
     def records(self, kept: npt.NDArray[np.bool_]) -> int | None:
         """Return the number of rows of the kept files, None if it is not known for one of them."""
@@ -215,7 +220,8 @@ class ParquetTables:
                     if (outcome.reading is None) != (reading is None):
                         continue  # an index of other files in this directory: Parquet or not
                     if outcome.pointer.case_sensitive != request.table.case_sensitive:
-                        problems.append(_other_case(candidate, options.location))
+                        now = request.table.case_sensitive
+                        problems.append(_other_case(candidate, options.location, now, reading))
                     elif outcome.reading != reading:
                         where = index_uri(candidate, options.location)
                         root = outcome.pointer.root
@@ -223,7 +229,7 @@ class ParquetTables:
                     else:
                         usable[id(outcome)] = outcome
                 else:
-                    problems.append(outcome)
+                    problems.append(outcome.reading_with(command_options(reading)))
                 break
         return tuple(usable.values()), tuple(problems)
 
@@ -319,12 +325,16 @@ def _tables(
     return frozenset([*_candidates(root, snapshot)][-1] for root in roots)
 
 
-def _other_case(root: str, location: str | None) -> IndexUnusable:
+def _other_case(
+    root: str, location: str | None, now: bool, reading: Reading | None
+) -> IndexUnusable:
+    command = refresh_command(root, location, command_options(reading))
+    conf, built, value = "spark.sql.caseSensitive", str(not now).lower(), str(now).lower()
     return IndexUnusable(
         "index.case_sensitivity",
-        f"the index {index_uri(root, location)} was built with another value of "
-        "spark.sql.caseSensitive, and is not used",
-        f"rebuild it: {rebuild(root)}",
+        f"the index {index_uri(root, location)} was built with {conf} = {built} and is not used, "
+        f"because this session sets it to {value}",
+        f"use the same value, or run {command} --conf {conf}={value}",
     )
 
 
@@ -334,10 +344,11 @@ def _other_reading(
     what = "" if built is None or now is None else f" ({difference(built, now)})"
     return IndexUnusable(
         "index.other_reading",
-        f"the index {where} was built with another schema or other settings for reading the files"
-        f"{what}, and is not used",
-        "read the files with the same schema and settings, or rebuild the index: "
-        f"tamis.index(spark, {json.dumps(unquote(root), ensure_ascii=False)}, reader=…).build()",
+        f"the index {where} is not used, because the query reads the files with another schema or "
+        f"other settings{what}",
+        "use the schema and the settings of the index, or rebuild it with everything that it "
+        f"records: tamis.index(spark, {json.dumps(unquote(root), ensure_ascii=False)}, "
+        "reader=…).refresh()",
     )
 
 

@@ -40,7 +40,7 @@ class TruthSet:
 
     @staticmethod
     def anything() -> TruthSet:
-        """Return a truth set of which nothing is known: sound for any predicate.
+        """Return a truth set with all flags set: sound for any predicate.
 
         >>> TruthSet.anything().can_be_true
         array([ True])

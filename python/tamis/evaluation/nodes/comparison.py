@@ -13,8 +13,8 @@ NOT (x = y), and x <=> y is x = y if neither is NULL, true if both are NULL, fal
 
 For ordinary values in [xl, xu] and [yl, yu], some pair satisfies x < y only if xl < yu, and some
 pair satisfies x >= y only if yl <= xu. Edges need not be attained: then a flag is True although no
-row needs it, which is sound. If one side is a function of a string, evaluate.preimages also
-compares the string itself. If values were recorded (evaluate.recorded), x = constant also uses
+row needs it, which is sound. If one side is a function of a string, evaluation.nodes.preimages also
+compares the string itself. If values were recorded (evaluation.recorded), x = constant also uses
 them. Signed zeros need no special case: -0.0 = 0.0 in numpy as in Spark.
 """
 

@@ -12,7 +12,7 @@ x is an ordinary value in [l, u], NaN or NULL. A NULL in the list is represented
 
 So x IN (…, NULL) is never false, and x NOT IN (…, NULL) is never true.
 
-Recorded values of a container (evaluate.recorded) narrow the result further.
+Recorded values of a container (evaluation.recorded) narrow the result further.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Contracts: what a user declares about a function whose code tamis cannot analyse.
+"""Contracts: what a user declares about a function whose code tamis cannot analyze.
 
 Pruning relies on a contract, so tamis.declarations first tries to refute it. A contract never makes
 a predicate exact: the filter always stays.
@@ -11,7 +11,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Collection, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
@@ -53,39 +53,37 @@ _SQL_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contract:
-    """A declaration that a function is monotone in one argument, or has an image of ranges.
+    """A declaration that a function is monotone, or that another function bounds its results.
 
-    All other arguments are constants.
+    It is about one argument. All other arguments are constants. Exactly one of `monotone` and
+    `image` is given. Both get Python values, as a Python UDF does. f(x) may be NULL for any x. NaN
+    is the greatest value, as in Spark. Where `monotone` or `image` raises, nothing is known.
 
-    `name`: the registered name, or the name of the Python function of an unregistered `udf(…)`.
-
-    Exactly one of these two is given. Both get Python values, as a Python UDF does:
-
-    - `monotone`: the function itself, or one that computes the same. It is non-decreasing in its
-      argument (non-increasing if `increasing=False`), so it maps edges to edges.
-    - `image`: `(lower, upper, *constants) -> (lower, upper)` or None. For every x between the given
-      edges, f(x) lies between the returned edges. A None instead of the pair, or in it, means not
-      known.
-
-    Optional:
-
-    - `argument`: the position of the argument that varies, counted from 0.
-    - `types`: the SQL types of that argument for which the contract holds (`["BIGINT"]`). The
-      default is the annotation of `monotone`, or all types. Widths do not matter: BIGINT includes
-      INT.
-    - `constants`: for each other argument, a collection of the constants for which the contract
-      holds.
-    - `null_to_null`: f(NULL) is NULL. If False, `monotone` is called with None; for an `image`,
-      f(NULL) is not known, so a file that may hold NULL is read.
-
-    f(x) may be NULL for any x. NaN is the greatest value, as in Spark. Where `monotone` or `image`
-    raises, nothing is known.
+    Attributes:
+        name: The registered name, or the name of the Python function of an unregistered `udf(…)`.
+        monotone: The function itself, or one that computes the same. It is non-decreasing in its
+            argument (non-increasing if `increasing=False`), so it maps edges to edges.
+        image: `(lower, upper, *constants) -> (lower, upper)` or None. For every x between the given
+            edges, f(x) lies between the returned edges. A None instead of the pair, or in it, means
+            not known.
+        increasing: False: `monotone` is non-increasing.
+        argument: The position of the argument that varies, counted from 0.
+        types: The SQL types of that argument for which the contract holds (`["BIGINT"]`). The
+            default is the annotation of `monotone`, or all types. Only the family counts: a
+            contract for any of TINYINT, SMALLINT, INT and BIGINT is used for all four, and one for
+            FLOAT also for DOUBLE. It has to hold for every value of the family.
+        constants: For each other argument, a collection of the constants for which the contract
+            holds.
+        null_to_null: f(NULL) is NULL. If False, `monotone` is called with None; for an `image`,
+            f(NULL) is not known, so a file that may hold NULL is read.
+        function_digest: Internal: identifies the Python function that `tamis.declare` was called
+            for, as another one may be registered under its name. None: any function of the name.
 
     >>> Contract("tens", monotone=lambda x: x // 10, types=["INT"]).types
     ('integral',)
     >>> Contract("tens")
     Traceback (most recent call last):
-    tamis.errors.DeclarationError: tens: pass either monotone=… or image=…
+    tamis.errors.DeclarationError: tens: pass exactly one of monotone=… and image=…
     """
 
     name: str
@@ -96,12 +94,11 @@ class Contract:
     types: Collection[str] = ()
     constants: Sequence[Container[Any]] | None = None
     null_to_null: bool = False
-    #: Identifies the declared Python function, as another one may be registered under its name.
-    body: str | None = None
+    function_digest: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if (self.monotone is None) == (self.image is None):
-            raise DeclarationError(f"{self.name}: pass either monotone=… or image=…")
+            raise DeclarationError(f"{self.name}: pass exactly one of monotone=… and image=…")
         if not callable(self.monotone or self.image):
             raise DeclarationError(f"{self.name}: monotone and image must be functions")
         if self.argument < 0:
@@ -121,7 +118,7 @@ class Contract:
         if lowered in FAMILIES:
             return lowered
         raise DeclarationError(
-            f"{self.name}: {name!r} is not an argument type. Use SQL names such as BIGINT"
+            f"{self.name}: {name!r} is not an argument type: use SQL names such as BIGINT"
         )
 
     def covers(self, data_type: DataType, constants: tuple[Any, ...]) -> bool:

@@ -95,7 +95,7 @@ def _bind_call(call: Call, declared: Declarations, watch: UdfGuard) -> Call:
     name, body = call.name.removeprefix(PREFIX), call.option("body")
     candidates = declared.get(name, ())
     for candidate in reversed(candidates):
-        if candidate.contract.body in (None, body):
+        if candidate.contract.function_digest in (None, body):
             parts = (call.name, call.arguments, call.options, call.type)
             return DeclaredCall(*parts, declared=candidate, watch=watch)
     if candidates:

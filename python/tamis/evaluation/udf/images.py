@@ -150,8 +150,9 @@ class Images:
         name = self._contract.name
         self.watch.warn(
             f"declaration_refuted:{name}",
-            f"the contract of {name} does not hold for some values and is not used for them. "
-            f"Declare {name} again (docs/declared_functions.md).",
+            f"the contract of {name} is wrong: for some values its bounds contradict each other. "
+            "tamis ignores it for these values, but for others it may lose rows. Correct the "
+            f"contract, and declare {name} again (docs/declared_functions.md).",
         )
 
     # ---- NULL and NaN ----

@@ -84,8 +84,8 @@ class Answers:
             self.hangs = True
             watch.warn(
                 f"declaration_hangs:{self.name}",
-                f"the declared function of {self.name} does not return and is not called again. "
-                "Fix it and declare it again.",
+                f"the declared function of {self.name} did not return in time. tamis does not "
+                "call it again. Make it faster or correct it, and declare it again.",
             )
 
 

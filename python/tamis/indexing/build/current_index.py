@@ -10,26 +10,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.read import freshness
 from tamis.indexing.describe import Staleness
-from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
 from tamis.indexing.executor.columns_schema import Leaf
-from tamis.indexing.read.snapshot import FileKeys
+from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
 from tamis.indexing.format.store import Store
+from tamis.indexing.read import freshness
+from tamis.indexing.read.snapshot import FileKeys
 
 __all__ = ["keys_in_force", "load_generation", "reusable_rows", "selected_leaves", "staleness"]
 
 
 def selected_leaves(
-    leaves: Sequence[Leaf], columns: Sequence[str] | None, gone: list[str] | None = None
+    leaves: Sequence[Leaf], columns: Sequence[str] | None, gone: dict[str, str] | None = None
 ) -> tuple[Leaf, ...]:
     """Return the leaves with these names.
 
     Args:
         leaves: The leaves of the table.
         columns: Names: dots for struct fields, a struct for all of its fields. None: all leaves.
-        gone: A list to which the names are added that the table does not have. None: they are an
-            error.
+        gone: A mapping to which the names are added that the table does not have, each with the
+            reason. None: they are an error.
 
     Raises:
         StatisticsIndexError: `gone` is None and the table does not have a column.
@@ -40,11 +40,14 @@ def selected_leaves(
     for name in columns:
         named = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
         if not named and gone is not None:
-            gone.append(name)
+            gone[name] = "the table has no such column"
         elif not named:
             near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
             hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
-            raise StatisticsIndexError(f"no column {name} with footer statistics: {hint}")
+            raise StatisticsIndexError(
+                f"columns: the table has no column {name} that can have statistics: {hint}",
+                shell=f"{name}: the table has no such column that can have statistics: {hint}",
+            )
         chosen.extend(leaf for leaf in named if leaf not in chosen)
     return tuple(chosen)
 

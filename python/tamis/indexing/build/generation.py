@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import row_groups_table
 from tamis.indexing.format.layout import ColumnEntry, Totals
-from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.read.snapshot import FileKeys
 
 _MAX_PROBLEMS = 20

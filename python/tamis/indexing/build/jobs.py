@@ -22,18 +22,20 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing import storage
-from tamis.indexing.executor import decoding
-from tamis.indexing.executor import row_group_ranges
-from tamis.indexing.executor import footers
-from tamis.indexing.executor import executor_job
-from tamis.indexing.executor import columns_schema
 from tamis.indexing.build import row_aggregation
-from tamis.indexing.executor import thrift
-from tamis.indexing.format.recording_spec import Entry, Schema
-from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.build.listing import TableListing, shim_of
 from tamis.indexing.build.progress import progress_of
 from tamis.indexing.build.row_job import harvest_rows, no_row_groups
+from tamis.indexing.executor import (
+    columns_schema,
+    decoding,
+    executor_job,
+    footers,
+    row_group_ranges,
+    thrift,
+)
+from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.recording_spec import Entry, Schema
 from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -116,7 +118,7 @@ def read_rows(
     columns: Sequence[Leaf],
     schema: Schema,
 ) -> Harvest:
-    """Read the statistics of files that are not Parquet from their rows: see `row_harvest`."""
+    """Read the statistics of files that are not Parquet from their rows: see `harvest_rows`."""
     frame = _all_rows(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
     keys, malformed = listing.snapshot.files, listing.malformed
@@ -140,7 +142,7 @@ def aggregate_rows(
     num_records: Sequence[int | None],
     entries: Sequence[Entry],
 ) -> row_aggregation.RowStatistics:
-    """Aggregate the rows of the listed files at these ordinals with Spark: see `rows`.
+    """Aggregate the rows of the listed files at these ordinals with Spark: see `row_aggregation`.
 
     Raises:
         StatisticsIndexError: An entry reads a timestamp, and the session converts INT96 timestamps.
@@ -149,7 +151,9 @@ def aggregate_rows(
         spark.conf.get(_MOVES_INT96, "false") == "true"
     ):
         raise StatisticsIndexError(
-            f"{_MOVES_INT96} is set and shifts timestamps by the session's time zone: unset it"
+            f"statistics of timestamps cannot be recorded while {_MOVES_INT96} is true, because "
+            "Spark then shifts INT96 timestamps of other writers by the session's time zone: SET "
+            "it to false"
         )
     frame = _all_rows(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
@@ -207,7 +211,9 @@ def unlogged_errors() -> Iterator[None]:
 
 def empty_harvest(columns: Sequence[Leaf]) -> Harvest:
     """Return the statistics of zero files."""
-    return Harvest(executor_job.files_table([], [], columns), executor_job.row_groups_table([], [], columns))
+    return Harvest(
+        executor_job.files_table([], [], columns), executor_job.row_groups_table([], [], columns)
+    )
 
 
 def _gathered(streams: Sequence[bytes], order: list[tuple[str, str]]) -> pa.Table:

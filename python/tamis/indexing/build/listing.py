@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from tamis.errors import StatisticsIndexError
+from tamis.errors import WITHOUT_TAMIS, StatisticsIndexError, some_of
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.read.reader_options import Reading, reading_of
 from tamis.indexing.read.snapshot import Snapshot, open_snapshot
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from pyspark.sql.readwriter import DataFrameReader
 
 _HADOOP = "spark.hadoop."
-_NO_SHIM = (
-    "this session does not have the tamis extension, or is one of Spark Connect: create it with "
-    "tamis.configure(SparkSession.builder).getOrCreate()"
-)
-
 
 # Texts in the errors that Spark raises if it finds files of another format, or none.
 _NOT_PARQUET: Final = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file")
+#: The number of root directories that an error names.
+_SHOWN: Final = 3
 _READER: Final = (
     ": ORC, CSV and JSON files need a reader: tamis.index(spark, path, "
     'reader=spark.read.format("csv").schema("id LONG, day DATE"))'
@@ -82,9 +79,10 @@ def list_table(
             document = export_listing(spark, path_or_table, directory, loaded)
         roots = document["roots"]
         if len(roots) != 1:
+            shown = some_of([*map(unquote, roots)], _SHOWN)
             raise StatisticsIndexError(
                 f"{path_or_table} has {len(roots)} root directories, but an index describes one: "
-                "build an index for each of them"
+                f"build an index for each of them ({shown})"
             )
         # memory-mapped, so it stays readable when the directory is gone
         snapshot = open_snapshot(directory, document["fingerprint"])
@@ -112,8 +110,8 @@ def require_directory(target: str, root: str, snapshot: Snapshot) -> None:
     if directories and not any(d == root or d.startswith(f"{root}/") for d in directories):
         directory = unquote(directories[0])
         raise StatisticsIndexError(
-            f"{target} is a file, but an index describes the files of a directory: pass "
-            f"{directory}. Queries over the file use that index"
+            f"{target} is a file, but an index describes a directory: pass {directory}. Queries "
+            "that read only the file use that index too."
         )
 
 
@@ -131,9 +129,7 @@ def export_listing(
     Raises:
         StatisticsIndexError: The session has no shim, or Spark cannot list the files.
     """
-    shim = shim_of(spark)
-    if shim is None:
-        raise StatisticsIndexError(_NO_SHIM)
+    shim = _required_shim(spark)
     try:
         with _unlogged():
             answer = (
@@ -171,8 +167,7 @@ def _unlogged() -> Iterator[None]:
 
 
 def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFrame:
-    if shim_of(spark) is None:
-        raise StatisticsIndexError(_NO_SHIM)
+    _required_shim(spark)
     session = getattr(reader, "_spark", None)
     if session is None or not session._jsparkSession.equals(_java_session(spark)):
         raise StatisticsIndexError(
@@ -193,20 +188,18 @@ def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFram
 
 
 def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
-    """Analyse a value over a schema (Spark's JSON); return its document, type and any refusal.
+    """Analyze a value over a schema (Spark's JSON); return its document, type and any refusal.
 
     Raises:
-        StatisticsIndexError: The session has no shim, or Spark cannot analyse the value.
+        StatisticsIndexError: The session has no shim, or Spark cannot analyze the value.
     """
-    shim = shim_of(spark)
-    if shim is None:
-        raise StatisticsIndexError(_NO_SHIM)
+    shim = _required_shim(spark)
     try:
         with _unlogged():
             answer = shim.parseValue(_java_session(spark), sql, schema)
     except Exception as problem:  # an error of PySpark or of py4j
         raise StatisticsIndexError(
-            f"expressions: {sql} cannot be analysed ({causes(problem)}): write it as in a SELECT"
+            f"expressions: {sql} cannot be analyzed ({causes(problem)}): write it as in a SELECT"
         ) from None
     document: dict[str, Any] = json.loads(answer)
     return document
@@ -229,6 +222,18 @@ def shim_of(spark: SparkSession) -> Any | None:
     # py4j returns a package for a class that it does not find
     shim = jvm.io.tamis.Tamis
     return shim if isinstance(shim, JavaClass) else None
+
+
+def _required_shim(spark: SparkSession) -> Any:
+    shim = shim_of(spark)
+    if shim is not None:
+        return shim
+    if getattr(spark, "_jvm", None) is None:
+        raise StatisticsIndexError(
+            "this is a Spark Connect session, which cannot build an index: use a classic session, "
+            "or run python -m tamis index build"
+        )
+    raise StatisticsIndexError(WITHOUT_TAMIS)
 
 
 def storage_settings(spark: SparkSession) -> dict[str, str]:

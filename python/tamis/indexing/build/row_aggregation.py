@@ -1,8 +1,10 @@
 """Aggregation of the rows of each file with Spark.
 
-There are two jobs over the rows: one for all bounds, one for all bloom filters and value lists.
-Each reads only the columns that it needs. Files are identified by the `_metadata` columns. Reading
-those keeps tamis from replacing the scan, so no file is skipped here.
+There are two jobs over the rows: one for all bounds, one for all Bloom filters and value lists. The
+first one always runs, because it also counts the rows of each file. The second one runs once for
+each batch of files whose groups fit into memory. Each reads only the columns that it needs. Files
+are identified by the `_metadata` columns. Reading those keeps tamis from replacing the scan, so no
+file is skipped here.
 
 A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
 as its footer states. Nothing is recorded of any other file, nor of a file with dates or timestamps
@@ -23,14 +25,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.format import blooms
-from tamis.indexing.format import values
-from tamis.indexing.format.recording_spec import Entry
+from tamis.indexing.build.row_bounds import bounds_at, no_bounds
+from tamis.indexing.build.row_statistics import Columns, RowStatistics, timed
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.build.value_job_result import ValueJobResult
-from tamis.indexing.build.row_bounds import bounds_at, no_bounds
+from tamis.indexing.format import blooms, values
+from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql
-from tamis.indexing.build.row_statistics import Columns, RowStatistics, timed
 from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def aggregate(
 def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
     """Return the error that Spark could not aggregate the rows."""
     return StatisticsIndexError(
-        f"the rows cannot be aggregated for {subject} ({causes(problem)}): {fix}"
+        f"Spark cannot compute statistics of {subject} ({causes(problem)}): {fix}"
     )
 
 
@@ -224,7 +225,7 @@ class Job:
                 rows.append(row)
         return places, rows
 
-    # --- bloom filters and value lists ------------------------------------------------------------
+    # --- Bloom filters and value lists ------------------------------------------------------------
 
     def _members(self, entries: Sequence[Entry], names: Mapping[int, int]) -> Iterator[Columns]:
         gathered = [ValueJobResult(entry, len(self.uris)) for entry in entries]

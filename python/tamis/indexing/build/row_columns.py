@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tamis.indexing.format.recording_spec import Entry, is_char
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
+from tamis.indexing.format.recording_spec import Entry, is_char
 from tamis.indexing.read.reader_options import Reading
 
 __all__ = ["is_of_reader", "readable_schema", "row_leaves"]

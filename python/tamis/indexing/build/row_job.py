@@ -17,12 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.expr.sql import identifier
-from tamis.indexing.format.recording_spec import Entry, Schema, guards_of
-from tamis.indexing.executor.executor_job import row_groups_table
-from tamis.indexing.executor.columns_schema import Leaf, arrow_type
-from tamis.indexing.build.row_bounds import bounds_at
-from tamis.indexing.format.row_sql import FILE, FLOATING, TEXT, bounds_sql
 from tamis.indexing.build.row_aggregation import Job, Watch, failed
+from tamis.indexing.build.row_bounds import bounds_at
+from tamis.indexing.executor.columns_schema import Leaf, arrow_type
+from tamis.indexing.executor.executor_job import row_groups_table
+from tamis.indexing.format.recording_spec import Entry, Schema, guards_of
+from tamis.indexing.format.row_sql import FILE, FLOATING, TEXT, bounds_sql
 from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def harvest_rows(
     for k, entry in enumerate(entries):
         wanted += bounds_sql(k, entry)
     if any(entry.type in TEXT for entry in entries):
-        # as in `rows`: always empty, and makes Spark aggregate by hash
+        # as in `row_aggregation`: always empty, and makes Spark aggregate by hash
         wanted.append("collect_set(CAST(NULL AS INT)) AS nothing")
     text = f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(FILE)}"
     places = list(range(len(ordinals)))
@@ -99,7 +99,7 @@ def harvest_rows(
             table = job.sql(text, job.rows(entries, places, more))
     except Exception as problem:  # an error of PySpark or of py4j
         fix = "repair or remove the file that fails, or pass a schema and options that fit it"
-        raise failed("the files", problem, fix) from problem
+        raise failed("the rows of the files", problem, fix) from problem
     return _table(ordinals, leaves, entries, job, table)
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import msgspec
 import pyarrow as pa
 
-from tamis.indexing.format import blooms
-from tamis.indexing.format import values
+from tamis.indexing.format import blooms, values
 from tamis.indexing.format.recording_spec import Entry
 
 __all__ = ["Columns", "RowStatistics", "timed"]

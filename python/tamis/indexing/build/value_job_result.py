@@ -1,4 +1,4 @@
-"""The results of the job over values for one entry: a bloom filter or value list per file."""
+"""The results of the job over values for one entry: a Bloom filter or value list per file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.expr.types import DataType
-from tamis.indexing.format import blooms
-from tamis.indexing.format import values
+from tamis.indexing.build.row_statistics import Columns
+from tamis.indexing.format import blooms, values
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import NAN, ORDINARY
-from tamis.indexing.build.row_statistics import Columns
 
 __all__ = ["ValueJobResult"]
 
@@ -37,7 +36,7 @@ class ValueJobResult:
 
         Args:
             groups: One row per block of a filter or per value, and one each for all NULLs, all
-                NaN …
+                NaN, all values that are too long, and all old dates and timestamps.
             names: The place of a file by its id.
             records: The number of rows of every file.
             blocks: The number of blocks of each filter.

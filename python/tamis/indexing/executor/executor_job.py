@@ -1,6 +1,6 @@
 """The part of a build that runs on executors: reads footers and returns statistics as Arrow.
 
-Executors need only pyarrow: `build` pickles this module and those that it imports by value.
+Executors need only pyarrow: `build.jobs` pickles this module and those that it imports by value.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Statistics of a Parquet file from its footer: bounds and null counts per file and row group.
 
 An unknown statistic is None. If a bound of one row group is unknown, so is the bound of the file,
-unless the row group has no value. Runs on executors, which need only pyarrow: see `build`.
+unless the row group has no value. Runs on executors, which need only pyarrow: see
+`build.jobs`.
 """
 
 from __future__ import annotations
@@ -145,8 +146,8 @@ class FooterReader:
     def _plan(self, metadata: pq.FileMetaData) -> Plan:
         # ParquetSchema.equals does not compare the names of the groups around a leaf. Its text
         # does, and together with the paths of the leaves is unique if no name has the characters
-        # that the text is built with. (Without the paths, a binary "c (String)" looks as a string
-        # "c".) A name with ";" makes the count differ, and then the plan is not cached.
+        # that the text is built with. (Without the paths, a binary "c (String)" looks like a
+        # string "c".) A name with ";" makes the count differ, and then the plan is not cached.
         schema = metadata.schema
         text = _SCHEMA_HEADER.sub("", repr(schema), count=1)
         if text.count(";") != metadata.num_columns:

@@ -1,7 +1,7 @@
 """Byte ranges of the row groups of a file, and the midpoint that assigns each to a task.
 
 Spark splits files by bytes. A row group is read by the task whose bytes contain its midpoint. Every
-reader of Spark 4.0 to 4.3, vectorised or row by row, leaves this to parquet-mr 1.15 to 1.17
+reader of Spark 4.0 to 4.3, vectorized or row by row, leaves this to parquet-mr 1.15 to 1.17
 (ParquetMetadataConverter.filterFileMetaDataByMidpoint):
 
     start    of the first column chunk: data_page_offset, or dictionary_page_offset if that is set

@@ -1,4 +1,4 @@
-"""Spark's `xxhash64` of single constants, to probe bloom filters that Spark filled.
+"""Spark's `xxhash64` of single constants, to probe Bloom filters that Spark filled.
 
 Spark hashes a value by its type:
 

@@ -1,4 +1,6 @@
-"""The durable form of row statistics, stored beside the tables of a generation.
+"""The durable form of row statistics, stored in the directory of a generation.
+
+In storage every name begins with an underscore (`layout.hidden`).
 
 recorded.json       the entries and the request that they resolve, with a separate format number
 recorded.stats      Parquet, one row per file: `<k>.min`, `<k>.max`, `<k>.null_count`,
@@ -27,7 +29,7 @@ from tamis.indexing.format import blooms, values
 from tamis.indexing.format.layout import Checksums, Pointer
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec
 from tamis.indexing.format.store import Store
-from tamis.indexing.problems import IndexUnusable, rebuild
+from tamis.indexing.problems import IndexUnusable
 
 __all__ = [
     "ENTRIES",
@@ -83,7 +85,8 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
                 "index.newer_format",
                 f"the row statistics of the index {store.uri} were written by a later tamis "
                 f"(format {written}, this tamis reads {FORMAT})",
-                f"install that version, or rebuild the index: {rebuild(store.root)}",
+                "upgrade tamis, or, to record footer statistics only, run "
+                f"{store.rebuild_command()}",
             )
         return msgspec.json.decode(content, type=Recording)
     except msgspec.MsgspecError as problem:

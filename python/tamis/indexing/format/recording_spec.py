@@ -1,7 +1,7 @@
 """Requests for row statistics, and their resolution against the schema of a table.
 
 bounds   least and greatest value and the counts of NULL and NaN, per file
-bloom    a bloom filter of the values, per file: for = and IN on columns without clustering
+bloom    a Bloom filter of the values, per file: for = and IN on columns without clustering
 values   the distinct values, per file with few of them: for <> and NOT IN as well
 """
 
@@ -182,13 +182,13 @@ def entries_of(
     leaves: Sequence[Leaf],
     schema: Schema,
     parse: Parse,
-    gone: list[str] | None = None,
+    gone: dict[str, str] | None = None,
 ) -> tuple[Entry, ...]:
     """Resolve a request to entries, one per kind of each column and expression.
 
     Args:
-        gone: A list to which the columns and expressions are added that cannot be recorded for
-            this schema. None: they are an error.
+        gone: A mapping to which the columns and expressions are added that cannot be recorded for
+            this schema, each with the reason. None: they are an error.
 
     Raises:
         StatisticsIndexError: `gone` is None and a column or an expression cannot be recorded.
@@ -199,10 +199,10 @@ def entries_of(
         try:
             for entry in [*resolved]:
                 entries.setdefault(entry.meaning, entry)
-        except StatisticsIndexError:
+        except StatisticsIndexError as problem:
             if gone is None:
                 raise
-            gone.append(subject)
+            gone.setdefault(subject, str(problem))
 
     for name, kinds in asked.columns.items():
         collect(name, _of_column(name, kinds, leaves, schema))
@@ -237,13 +237,15 @@ def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema) -> list[Leaf]:
         near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
         hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
         raise StatisticsIndexError(
-            f"columns: there is no column {name} that can have statistics: {hint}"
+            f"columns: the table has no column {name} that can have statistics: {hint}",
+            shell=f"{name}: the table has no such column that can have statistics: {hint}",
         )
     for leaf in matching:
         if leaf.has_default:
             raise StatisticsIndexError(
-                f"columns: {leaf.name} has a default value for older files, which Spark fills in "
-                "when it reads the table but not when it reads its files: leave the column out"
+                f"columns: {leaf.name} has a default value. Spark fills it in where it reads the "
+                "table, but not where it reads the files, so statistics would be wrong: leave "
+                "the column out"
             )
     return matching
 
@@ -268,12 +270,13 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
         )
     if not isinstance(expr, Call | Opaque):
         raise StatisticsIndexError(
-            f"expressions: {sql} is a comparison: pass the value that it compares"
+            f"expressions: {sql} is a predicate: pass the value that it tests"
         )
     if expr.key is None:
         raise StatisticsIndexError(
-            f"expressions: {sql} cannot be identified in queries (it reads a CHAR column or a "
-            "column with a default, or has a constant of an unknown kind): leave that part out"
+            f"expressions: {sql} cannot be matched with the expressions of a query, because it "
+            "reads a CHAR column or a column with a default, or has a constant of an unsupported "
+            "type: leave the expression out, or write it without that part"
         )
     guards = guards_of(_paths(expr), schema, sql)
     for kind in kinds:
@@ -304,8 +307,8 @@ def guards_of(
         charred = [each for each in (*along, *_inside(field)) if is_char(each)]
         if charred and "string" in json.dumps(kind):
             raise StatisticsIndexError(
-                f"{name} reads {charred[0]['name']}, a CHAR column, whose values Spark pads when "
-                "it reads them: make it a STRING"
+                f"statistics of {name} cannot be recorded: {charred[0]['name']} is a CHAR column, "
+                f"whose values Spark pads. Change the column to STRING, or leave {name} out."
             )
         if schema.is_partition(path[0]):
             # Another table, or ADD PARTITION … LOCATION, gives the same files other values. So do
@@ -320,7 +323,8 @@ def guards_of(
         elif any(f'"{old}"' in json.dumps(kind) for old in _OLD):
             raise StatisticsIndexError(
                 f"{name} reads {field['name']}, which has dates or timestamps inside a list, map "
-                "or struct: name the field itself"
+                "or struct: use a field of the struct; what lists and maps contain cannot be "
+                "recorded"
             )
     return tuple(guards)
 

@@ -1,4 +1,4 @@
-"""The SQL with which Spark aggregates the rows of each file: see `rows`.
+"""The SQL with which Spark aggregates the rows of each file: see `row_aggregation`.
 
 Every row has the file that contains it (FILE) and, for entry k, the value `v<k>` and the flag
 `old<k>`, see `is_old`.

@@ -46,7 +46,13 @@ from tamis.indexing.format.parquet_form import (
     open_verified,
     write_parquet,
 )
-from tamis.indexing.problems import IndexMissing, IndexUnusable, rebuild, restore, unreachable
+from tamis.indexing.problems import (
+    IndexMissing,
+    IndexUnusable,
+    rebuild_command,
+    refresh_command,
+    unreachable,
+)
 from tamis.indexing.storage import StorageUnreachableError, open_file_system, write_whole
 
 # A generation that is younger and not current may be one that a build is still writing.
@@ -64,17 +70,30 @@ class Store:
     uri: str
     file_system: pafs.FileSystem
     path: str
+    location: str | None = None  # spark.tamis.index.location; None: inside the table
+    options: tuple[str, ...] | None = None  # see `command_options`; None: not known
 
     @staticmethod
-    def at(root: str, location: str | None, settings: Mapping[str, str]) -> Store:
+    def at(
+        root: str,
+        location: str | None,
+        settings: Mapping[str, str],
+        options: tuple[str, ...] | None = None,
+    ) -> Store:
         """Return the store of the index of a root.
+
+        Args:
+            root: The directory of the table, a URL-encoded URI.
+            location: The directory of `spark.tamis.index.location`. None: inside the table.
+            settings: The `fs.*` settings of the storage.
+            options: The options of commands over the files, for errors. None: not known.
 
         Raises:
             IndexUnusable: Its storage cannot be reached.
         """
         uri = index_uri(root, location)
         try:
-            return Store(root, uri, *open_file_system(uri, settings))
+            return Store(root, uri, *open_file_system(uri, settings), location, options)
         except StorageUnreachableError as problem:
             raise unreachable(uri, str(problem)) from problem
 
@@ -103,7 +122,11 @@ class Store:
         if pointer is None:
             visible = self._pointer_in(VISIBLE_POINTER)
             if visible is None:
-                raise IndexMissing("index.missing", f"no index at {self.uri}", rebuild(self.root))
+                raise IndexMissing(
+                    "index.missing",
+                    f"no index at {self.uri}",
+                    f"run {self.rebuild_command()}",
+                )
             return visible
         try:
             visible = self._pointer_in(VISIBLE_POINTER)
@@ -124,11 +147,12 @@ class Store:
         except NewerFormatError as problem:
             raise IndexUnusable(
                 "index.newer_format",
-                f"the index {self.uri} was written by a later tamis ({problem})",
-                f"install that version, or rebuild the index: {rebuild(self.root)}",
+                f"the index {self.uri} was written by a newer version of tamis ({problem})",
+                "upgrade tamis, or, to record footer statistics only, run "
+                f"{self.rebuild_command()}",
             ) from problem
         except (OSError, ValueError) as problem:
-            raise self._trouble(name, problem) from problem
+            raise self._problem_with(name, problem) from problem
 
     def checksums(self, pointer: Pointer) -> dict[str, Checksums]:
         """Return the checksums of a generation.
@@ -142,7 +166,7 @@ class Store:
                 raise ValueError("its checksum does not match")
             return msgspec.json.decode(content, type=dict[str, Checksums])
         except (OSError, ValueError, KeyError, msgspec.MsgspecError) as problem:
-            raise self._trouble(place(pointer, CHECKSUMS), problem) from problem
+            raise self._problem_with(place(pointer, CHECKSUMS), problem) from problem
 
     def pieces(self, pointer: Pointer, name: str) -> Iterator[bytes]:
         """Yield a data file piece by piece.
@@ -163,7 +187,7 @@ class Store:
             if DataFile(size, checksum) != pointer.data[name]:
                 raise ValueError("its checksum does not match")
         except (OSError, ValueError, KeyError) as problem:
-            raise self._trouble(place(pointer, name), problem) from problem
+            raise self._problem_with(place(pointer, name), problem) from problem
 
     def columns(
         self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
@@ -198,21 +222,27 @@ class Store:
                 parquet = open_verified(file, pointer.data[name].size, checksums, present)
             yield parquet, present
         except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
-            raise self._trouble(place(pointer, name), problem) from problem
+            raise self._problem_with(place(pointer, name), problem) from problem
 
-    def _trouble(self, name: str, problem: Exception) -> IndexUnusable:
+    def _problem_with(self, name: str, problem: Exception) -> IndexUnusable:
         if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
             return unreachable(self.uri, f"{name}: {problem}")
         return self.damaged(f"{name}: {problem}")
 
     def damaged(self, what: str) -> IndexUnusable:
         return IndexUnusable(
-            "index.damaged", f"the index {self.uri} is damaged ({what})", self.mend()
+            "index.damaged",
+            f"the index {self.uri} is damaged ({what})",
+            f"run {self.refresh_command()}",
         )
 
-    def mend(self) -> str:
+    def rebuild_command(self) -> str:
+        """Return the command that rebuilds the index with footer statistics only."""
+        return rebuild_command(self.root, self.location, self.options)
+
+    def refresh_command(self) -> str:
         """Return the command that rebuilds the index and keeps what it recorded."""
-        return restore(self.root)
+        return refresh_command(self.root, self.location, self.options)
 
     def _read(self, *parts: str) -> bytes:
         with self.file_system.open_input_file(self._inside(*parts)) as file:

@@ -42,7 +42,7 @@ class IndexStatistics(Statistics):
     """Statistics of the files of an index, or of their row groups, in the order of the index.
 
     Reading statistics never raises. A column that cannot be read has unknown bounds until a later
-    attempt succeeds; `trouble` is the reason.
+    attempt succeeds; `problem` is the reason.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class IndexStatistics(Statistics):
         self._certain: dict[Column, Certain | None] = {}
         self._lock = threading.Lock()
         self._unusable = unusable  # why the recording is missing although there should be one
-        self._trouble: IndexUnusable | None = None
-        self._troubled_at = 0.0
+        self._problem: IndexUnusable | None = None
+        self._failed_at = 0.0
 
     @property
-    def trouble(self) -> IndexUnusable | None:
+    def problem(self) -> IndexUnusable | None:
         """The reason why a part of the index cannot be read at present; None if there is none."""
-        return self._trouble or self._unusable
+        return self._problem or self._unusable
 
     @property
     def num_containers(self) -> int:
@@ -175,18 +175,18 @@ class IndexStatistics(Statistics):
             return known[key]
 
     def _guarded(self, read: Callable[[], T]) -> T | None:
-        """Return the result of `read`; None if it fails, with the reason in `trouble`."""
-        if self._trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
+        """Return the result of `read`; None if it fails, with the reason in `problem`."""
+        if self._problem is not None and time.monotonic() - self._failed_at < _RETRY:
             return None
         try:
             result = read()
-            self._trouble = None
+            self._problem = None
             return result
         except IndexUnusable as problem:
-            self._trouble = problem
+            self._problem = problem
         except Exception as problem:  # on any error, the query runs without this part
-            self._trouble = self._store.damaged(f"{type(problem).__name__}: {problem}")
-        self._troubled_at = time.monotonic()
+            self._problem = self._store.damaged(f"{type(problem).__name__}: {problem}")
+        self._failed_at = time.monotonic()
         return None
 
     def _read(self, path: tuple[str, ...], data_type: DataType) -> tuple[Bounds | None, bool]:
@@ -220,11 +220,11 @@ class IndexStatistics(Statistics):
 
         They are another part of the index, which may be intact.
         """
-        trouble = self._trouble
-        self._trouble = None
+        before = self._problem
+        self._problem = None
         bounds = self._of_footers(named, entry, data_type)
         if bounds is not None:
-            self._trouble = trouble
+            self._problem = before
         return bounds, False
 
     def _of_footers(self, named: str, entry: ColumnEntry, data_type: DataType) -> Bounds | None:

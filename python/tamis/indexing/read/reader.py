@@ -83,13 +83,13 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
         table.column("size"),
         table.column("mtime"),
     )
-    recording, trouble = None, None
+    recording, unusable = None, None
     try:
         recording = recording_of(store, pointer)
     except IndexUnusable as problem:
-        trouble = problem  # footer statistics do not depend on it
+        unusable = problem  # footer statistics do not depend on it
     statistics = IndexStatistics(
-        store, pointer, cache, num_records, recording=recording, unusable=trouble
+        store, pointer, cache, num_records, recording=recording, unusable=unusable
     )
     row_groups = RowGroups(store, pointer, cache)
     return OpenIndex(pointer, files, num_records, statistics, row_groups, reading)
@@ -236,6 +236,6 @@ def _is_superseded(entry: _Entry, store: Store) -> bool:
     in seconds, the pointers of two builds may have the same.
     """
     opened = entry.outcome
-    if not isinstance(opened, OpenIndex) or opened.statistics.trouble is None:
+    if not isinstance(opened, OpenIndex) or opened.statistics.problem is None:
         return False
     return store.pointer().checksum != opened.pointer.checksum

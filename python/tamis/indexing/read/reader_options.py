@@ -20,6 +20,7 @@ from tamis.indexing.format.store import Store
 
 __all__ = [
     "FILE",
+    "FILTER_PUSHDOWN",
     "FORMATS",
     "Reading",
     "difference",
@@ -32,6 +33,11 @@ __all__ = [
 FILE: Final = "reading.json"
 #: Formats whose index is built from rows.
 FORMATS: Final = ("orc", "csv", "json")
+#: The confs of Spark that switch off the readers that lose rows; see `loses_rows_to`.
+FILTER_PUSHDOWN: Final = {
+    "orc": "spark.sql.orc.filterPushdown",
+    "json": "spark.sql.json.filterPushdown.enabled",
+}
 #: Encodings in which a line break is one byte that is not part of any other character. So it does
 #: not matter where Spark splits a file.
 _ENCODINGS: Final = frozenset(
@@ -140,12 +146,12 @@ def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
     >>> [loses_rows_to(Reading(f, "", "", {}, {}, {}), a) for f in ("orc", "csv", "json")]
     [False, False, True]
     """
-    switch = f"spark.sql.{reading.format}.filterPushdown"
-    if reading.confs.get(switch, reading.confs.get(f"{switch}.enabled", "")).lower() == "false":
+    pushdown = FILTER_PUSHDOWN.get(reading.format)
+    if pushdown is None or reading.confs.get(pushdown, "").lower() == "false":
         return False
     if reading.format == "orc":
         return any(isinstance(each, Column) and each.type.is_floating for each in walk(conjunct))
-    return reading.format == "json"
+    return True
 
 
 def difference(built: Reading, now: Reading) -> str | None:
@@ -166,9 +172,9 @@ def _differences(built: Reading, now: Reading) -> Iterator[str]:
     if built.format != now.format:
         yield f"the format was {built.format} and is {now.format}"
     if built.schema != now.schema:
-        yield f"the columns {_columns(built.schema, now.schema)}"
+        yield from _columns("column", built.schema, now.schema)
     if built.partitions != now.partitions:
-        yield f"the partition columns {_columns(built.partitions, now.partitions)}"
+        yield from _columns("partition column", built.partitions, now.partitions)
     yield from _pairs("option ", built.options, now.options)
     yield from _pairs("", built.confs, now.confs)
     yield from _pairs("the driver's ", built.machine, now.machine)
@@ -183,24 +189,33 @@ def _pairs(kind: str, built: Mapping[str, str], now: Mapping[str, str]) -> Itera
             yield f"{kind}{key} was {was} and is {is_now}"
 
 
-def _columns(built: str, now: str) -> str:
-    """Describe the first column that differs."""
-    was, is_now = (_fields(each) for each in (built, now))
-    for before, after in zip([*was, None], [*is_now, None], strict=False):
-        if before != after:
-            return f"had {_column(before)} and have {_column(after)}"
-    return "were different"
+def _columns(kind: str, built: str, now: str) -> Iterator[str]:
+    was, is_now = (_types(each) for each in (built, now))
+    before = list(_column_differences(kind, was, is_now))
+    yield from before or [f"the {kind}s have another order or other properties"]
 
 
-def _fields(schema: str) -> list[Any]:
+def _column_differences(
+    kind: str, was: Mapping[str, Any], is_now: Mapping[str, Any]
+) -> Iterator[str]:
+    for name in {**was, **is_now}:
+        if name not in is_now:
+            yield f"{kind} {name} was removed"
+        elif name not in was:
+            yield f"{kind} {name} was added"
+        elif _type_name(was[name]) != _type_name(is_now[name]):
+            yield f"{kind} {name} was {_type_name(was[name])} and is {_type_name(is_now[name])}"
+        elif was[name] != is_now[name]:
+            yield f"the {_type_name(was[name])} in {kind} {name} has changed"
+
+
+def _types(schema: str) -> dict[str, Any]:
+    """Return the types of the columns by name; empty if the text is not a schema."""
     try:
-        return list(json.loads(schema)["fields"])
+        return {field["name"]: field["type"] for field in json.loads(schema)["fields"]}
     except (ValueError, KeyError, TypeError):
-        return []
+        return {}
 
 
-def _column(field: Any) -> str:
-    if field is None:
-        return "none"
-    kind = field["type"]
-    return f"{field['name']} {kind if isinstance(kind, str) else kind.get('type', '')}"
+def _type_name(kind: Any) -> str:
+    return kind if isinstance(kind, str) else str(kind.get("type", ""))

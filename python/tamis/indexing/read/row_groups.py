@@ -55,21 +55,21 @@ class RowGroups:
         self._cache = cache
         self._table: RowGroupTable | None = None
         self._lock = threading.Lock()
-        self._trouble: IndexUnusable | None = None
-        self._troubled_at = 0.0
+        self._problem: IndexUnusable | None = None
+        self._failed_at = 0.0
 
     @property
-    def trouble(self) -> IndexUnusable | None:
+    def problem(self) -> IndexUnusable | None:
         """Why the row groups, or a column of them, cannot be read at present; None if they can."""
-        if self._table is not None and self._table.statistics.trouble is not None:
-            return self._table.statistics.trouble
-        return self._trouble
+        if self._table is not None and self._table.statistics.problem is not None:
+            return self._table.statistics.problem
+        return self._problem
 
     def table(self) -> RowGroupTable | None:
         """Return the row groups; None if there are none to choose from.
 
         That is if the index has at most one row group, does not have their byte ranges, or cannot
-        be read (see `trouble`).
+        be read (see `problem`).
         """
         if self._pointer.totals.row_groups <= 1:
             return None
@@ -80,11 +80,11 @@ class RowGroups:
         return table
 
     def _try_to_read(self) -> RowGroupTable | None:
-        if self._trouble is not None and time.monotonic() - self._troubled_at < _RETRY:
+        if self._problem is not None and time.monotonic() - self._failed_at < _RETRY:
             return None
         try:
             table = self._read()
-            self._trouble = None
+            self._problem = None
             return table
         except IndexUnusable as problem:
             self._fail(problem)
@@ -93,8 +93,8 @@ class RowGroups:
         return None
 
     def _fail(self, problem: IndexUnusable) -> None:
-        self._trouble = problem
-        self._troubled_at = time.monotonic()
+        self._problem = problem
+        self._failed_at = time.monotonic()
 
     def _read(self) -> RowGroupTable | None:
         placed = self._cache.table("row_groups", self._placed)

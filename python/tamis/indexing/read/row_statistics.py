@@ -102,7 +102,7 @@ class Recordings:
         return self._cache.bounds(f"expression {key}", data_type, len(self._num_records), make)
 
     def members(self, subject: object) -> Members | None:
-        """Return value lists, bloom filters, or both; None if neither was recorded."""
+        """Return value lists, Bloom filters, or both; None if neither was recorded."""
         lists, filters = self.lists(subject), self._filters(subject)
         if lists is None or filters is None:
             return filters if lists is None else lists
@@ -176,7 +176,7 @@ class Recordings:
 
 @dataclass(frozen=True, slots=True)
 class _Together:
-    """Value lists of the files that have one, and bloom filters of these and other files.
+    """Value lists of the files that have one, and Bloom filters of these and other files.
 
     Files with too many values for a list may have a filter.
     """

@@ -3,7 +3,7 @@
     bounds      minima, maxima and NULL counts of columns, and partition values
     expression  recorded bounds of an expression
     values      recorded lists of values
-    bloom       recorded bloom filters
+    bloom       recorded Bloom filters
 
 Each recorded kind is evaluated together with the bounds. It decides if it rules out a file that the
 bounds alone do not.
@@ -84,7 +84,7 @@ def _empty(segments: Sequence[Segment], files: int) -> Flags:
 
 @dataclass(frozen=True, slots=True)
 class _Only(Statistics):
-    """Statistics of which only some of the recorded kinds are visible."""
+    """Statistics with only some of the recorded kinds."""
 
     kinds: frozenset[str]
     whole: Statistics

@@ -43,7 +43,7 @@ _NONE, _ALL = 0, 2
 _SINGLE: Final = frozenset(
     entry.name for entry in FUNCTION_ENTRIES if entry.knowledge is Knowledge.POINT
 )
-#: Functions with a pattern of which only a constant prefix, if any, is used.
+#: Functions whose pattern counts only by its constant prefix, if it has one.
 _PATTERNS: Final = frozenset({"Like", "RLike", "Contains"})
 
 _EQUALITIES: Final = frozenset({Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL})
@@ -86,7 +86,7 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
         if others.may.sum() < verdicts_of_files.may.sum() or others.mixed.sum() < mixed:
             yield reason("MAY_BE_NAN", **described)
     if _is_of_single_values(conjunct):
-        yield reason("KNOWN_OF_SINGLE_VALUES", **described)
+        yield reason("BOUNDS_DECIDE_SINGLE_VALUES_ONLY", **described)
     if _is_equality(conjunct) and not _has_members(column, segments):
         yield reason("VALUE_WITHIN_RANGES", **described)
 

@@ -33,9 +33,20 @@ from tamis.files.segments import Segment
 from tamis.plan.goals.contributions import Aggregate, Function, contributions
 from tamis.plan.goals.minmax_skipping import Known, cannot_improve, chosen
 
-__all__ = ["Answered", "Partial", "answer"]
+__all__ = ["Answered", "NotTextError", "Partial", "answer"]
 
 Longs = npt.NDArray[np.int64]
+
+
+class NotTextError(ValueError):
+    """The value of an aggregate is a string that is not valid UTF-8, so it cannot be sent.
+
+    Indexes have no such bounds: they are truncated to valid UTF-8.
+    """
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        super().__init__(str(aggregate))
+        self.aggregate = aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,11 @@ class Answered:
     skipped: int
     partials: tuple[Partial, ...]
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether every file has to be read."""
+        return self.covered + self.skipped == 0
+
 
 def answer(
     aggregates: Sequence[Aggregate],
@@ -86,6 +102,9 @@ def answer(
             without rows.
         raising: Flags of files that must be read even if they cannot change the answer, because
             a filter may raise an error in them.
+
+    Raises:
+        NotTextError: The value of an aggregate is not valid UTF-8.
     """
     key_of = np.zeros(len(kept), np.intp) if keys is None else keys
     covered = np.zeros(len(kept), np.bool_)
@@ -151,7 +170,7 @@ def _value(raw: Any, aggregate: Aggregate) -> Value:
     """Return the value of an edge as a constant.
 
     Raises:
-        UnicodeDecodeError: The edge of a string column is not valid UTF-8.
+        NotTextError: The edge of a string column is not valid UTF-8.
     """
     if raw is None or aggregate.function is Function.COUNT or aggregate.column is None:
         return raw  # type: ignore[no-any-return]
@@ -159,7 +178,10 @@ def _value(raw: Any, aggregate: Aggregate) -> Value:
     if data_type.name == "boolean":
         return bool(raw)
     if data_type.name == "string":
-        return bytes(raw).decode()
+        try:
+            return bytes(raw).decode()
+        except UnicodeDecodeError as problem:
+            raise NotTextError(aggregate) from problem
     if data_type.is_decimal and isinstance(raw, int):
         return from_unscaled(raw, data_type.scale or 0)
     return raw  # type: ignore[no-any-return]

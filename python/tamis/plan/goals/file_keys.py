@@ -66,7 +66,7 @@ def matching_files(
     segments: Sequence[Segment],
     kept: Flags,
 ) -> Flags:
-    """Return one flag per file of the scan, set if all rows pass whose key is not NULL.
+    """Return one flag per file of the scan, set if all rows whose key is not NULL pass.
 
     Rows with a NULL key must pass as well, unless no such row of any file can pass. For example,
     with `c > 5` the flag is set for a file with c in 6 .. 9 and some NULLs. No NULL passes, so only
@@ -82,7 +82,7 @@ def matching_files(
 
 
 def _excluded(expr: Expr, data_type: DataType, conjuncts: Sequence[Expr]) -> set[Group]:
-    """Return the groups of which no row passes.
+    """Return the groups without a row that passes.
 
     `c > 5` is true for no NULL. `c < 5` is true for no NULL and no NaN.
     """

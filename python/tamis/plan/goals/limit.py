@@ -2,9 +2,9 @@
 
 Any n rows that pass the filters are an answer to LIMIT n, or all such rows if there are fewer. If
 the fully matching files F1 .. Fm hold n rows or more, all of their rows pass, so any n of them are
-an answer. No other file has to be read, and what is left of the filter is true for every row that
-is. If they hold fewer rows, it is not known how many rows of the other files pass, so all files
-stay.
+an answer. No other file has to be read. The filter is true for every row of the files that are
+read, so it does not matter whether it stays in the plan. If they hold fewer rows, it is not known
+how many rows of the other files pass, so all files stay.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def enough_files(
 
 
 def _fewest(rows: int, ordinals: npt.NDArray[np.intp], num_records: npt.NDArray[np.int64]) -> Flags:
-    """Choose the largest files until there are enough rows, but the smallest last one that does."""
+    """Choose the largest files first, and as the last one the smallest that completes the rows."""
     ordinals = ordinals[np.argsort(-num_records[ordinals], kind="stable")]
     total = np.cumsum(num_records[ordinals])
     last = int(np.searchsorted(total, rows))

@@ -1,14 +1,14 @@
 """ORDER BY with LIMIT: find the files that can hold one of the first n rows.
 
 The position of a row in an ORDER BY is determined first by its group and value for the first key
-(plan.sort_keys). Let B be a position such that at least n rows that pass the filters are for
+(plan.goals.sort_keys). Let B be a position such that at least n rows that pass the filters are for
 certain at or before B. Then the n-th row is at or before B, whatever the other keys are, and a file
 all of whose rows are strictly after B holds none of the first n rows. Rows at B itself are ties:
 later keys decide between them, so their files stay. The n rows are counted as follows:
 
-- Only fully matching files (plan.fully_matching) whose number of rows is known count: all of their
-  rows pass. If a filter on the key lets no NULL pass, a file may match except for its NULLs. Then
-  the NULLs do not count, and their number has to be known.
+- Only fully matching files (plan.goals.fully_matching) whose number of rows is known count: all of
+  their rows pass. If a filter on the key lets no NULL pass, a file may match except for its NULLs.
+  Then the NULLs do not count, and their number has to be known.
 - Each ordinary value of such a file is at or before the far edge. One of them is at the near edge
   if that edge is known to be a value of the file. This helps if all files overlap, because a few of
   them have the first near edges.
@@ -110,7 +110,7 @@ def boundary(
         rows: The number of rows that are needed.
         key: The first key of the ORDER BY.
         file_keys: The key in the files.
-        matching: What keys_of_files.matching_files returned.
+        matching: What file_keys.matching_files returned.
         num_records: The number of rows of each file, -1 where it is not known. None if it is known
             for no file.
     """

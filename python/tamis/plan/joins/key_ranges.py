@@ -9,8 +9,8 @@ key of every row that the scan of a returns lies in the range of one of its file
     a9                                   90 .. 99
 
 So a file of b without a key in these ranges has no row with a match. If the range of one file of a
-is not known, nothing follows. The shim decides which side of which join may lose rows that have no
-match (rules/PruneForJoins).
+is not known, nothing follows. PruneForJoins decides, for each join, which sides may lose rows
+without a match.
 
 A filter of a can limit the key further than the files do, for example year(k) = 1995.
 """

@@ -8,11 +8,11 @@
 Parquet readers and other sources skip row groups, pages and rows only by a range of a column. An
 implied range is added to the filters that they receive. It never replaces the predicate.
 
-No function has a rule of its own. The predicate is evaluated over made-up containers (plan.cells,
-plan.prefixes), and this evaluation is sound. Proof that every row for which the predicate is true
-passes the range: its value of the column is not NULL, because the predicate is not true in a
-container in which the column has only NULLs; and the value lies in a possible cell, and therefore
-in the range.
+No function has a rule of its own. The predicate is evaluated over made-up containers
+(plan.ranges.interval_search, plan.ranges.prefix_search), and this evaluation is sound. Proof that
+every row for which the predicate is true passes the range: its value of the column is not NULL,
+because the predicate is not true in a container in which the column has only NULLs; and the value
+lies in a possible cell, and therefore in the range.
 
 No ranges are derived for
 

@@ -1,10 +1,10 @@
 """Find the range of strings in which a predicate can be true, by their prefixes.
 
-The predicate is evaluated as over cells of numbers (plan.cells), but a cell holds the strings that
-share a prefix. The strings that begin with p are p itself and, for each byte b, those that begin
-with p || b, and these lie in ascending order. A cell for which the evaluation proves that the
-predicate is true for no row is dropped. The first and the last of the remaining cells are cut
-further. This gives the invariant:
+The predicate is evaluated as over cells of numbers (plan.ranges.interval_search), but a cell holds
+the strings that share a prefix. The strings that begin with p are p itself and, for each byte b,
+those that begin with p || b, and these lie in ascending order. A cell for which the evaluation
+proves that the predicate is true for no row is dropped. The first and the last of the remaining
+cells are cut further. This gives the invariant:
 
     the predicate is true only for rows whose string is in the first possible cell, in the last
     one, or between them.

@@ -1,6 +1,6 @@
 """Shared parts of the arithmetic rules: operands, scales, corners, and division by zero.
 
-The operators are in evaluate.sums, evaluate.products, evaluate.remainders and evaluate.signs.
+The operators are in the modules sums, products, remainders and signs of this package.
 On overflow, integers wrap around (evalMode LEGACY), raise (ANSI) or become NULL (TRY). Where the
 bounds allow an overflow the result is unknown; elsewhere the mode does not matter. Decimal results
 have the type that Catalyst assigned; a result with more digits than that type holds is unknown.

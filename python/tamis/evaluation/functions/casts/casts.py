@@ -1,7 +1,7 @@
 """CAST: one rule for each pair of types.
 
-evalMode decides what happens to a value that the target type cannot hold (evaluate.conversion).
-Where a row might raise, the result is unknown.
+evalMode decides what happens to a value that the target type cannot hold
+(evaluation.functions.casts.conversion). Where a row might raise, the result is unknown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """CAST between booleans, whole numbers, floating-point numbers and decimals.
 
 All of these casts are monotone. They differ in how they round (toward zero, half up, to the
-nearest) and in what they do with a value that the target type cannot hold (evaluate.conversion).
+nearest) and in what they do with a value that the target type cannot hold
+(evaluation.functions.casts.conversion).
 """
 
 from __future__ import annotations

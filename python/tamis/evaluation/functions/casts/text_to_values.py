@@ -49,7 +49,7 @@ _OFFSET = 18 * HOUR
 
 
 def text_to_value(x: Bounds, conversion: Conversion) -> Bounds | None:
-    """Return bounds of the CAST of a string; None for target types of which nothing is known."""
+    """Return bounds of the CAST of a string; None for target types without a rule."""
     if x.lower is None or x.upper is None:
         return None
     rule = _RULES.get(_family(conversion))

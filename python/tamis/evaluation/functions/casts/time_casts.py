@@ -1,8 +1,8 @@
 """CAST between dates, timestamps and timestamps without a time zone, and between these and numbers.
 
 A timestamp is a moment. Its date, and the moment at which a day begins, depend on the session time
-zone (evaluate.zones). A cast through a clock that is set back is not monotone; the zone computes
-its bounds.
+zone (evaluation.functions.temporal.zones). A cast through a clock that is set back is not monotone;
+the zone computes its bounds.
 """
 
 from __future__ import annotations

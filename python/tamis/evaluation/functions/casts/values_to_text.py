@@ -3,7 +3,7 @@
 Text sorts by its characters, so "10" < "9". The text of a number is known where all values of a
 file are the same one; for whole numbers, also where all of them have the same number of digits and
 the same sign. Dates and timestamps of four-digit years sort in the same order as their text
-(evaluate.formats).
+(evaluation.functions.temporal.formats).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Strings as rows of bytes, for vectorised computation over their prefixes.
+"""Strings as rows of bytes, for vectorized computation over their prefixes.
 
 The caller chooses the width of the rows. Shorter strings are padded with zeros; `lengths`
 distinguishes them from strings that contain zeros.

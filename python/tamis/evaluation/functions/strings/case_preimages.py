@@ -108,7 +108,7 @@ def case_preimage(to_upper: bool, span: Span, most: int = 192) -> Spans:
     for depth in range(_LONGEST):
         following = [each for node in level for each in _expanded(node, to_upper, pieces)]
         if len(pieces) + len(following) > most or depth == _LONGEST - 1:
-            # Follow only the common spellings: upper case, lower case and capitalised.
+            # Follow only the common spellings: upper case, lower case and capitalized.
             rare = [node for node in following if not _is_common(node.prefix)]
             pieces.extend(beginning_with(node.prefix) for node in rare)
             following = [node for node in following if _is_common(node.prefix)]

@@ -1,4 +1,4 @@
-"""upper and lower, for ASCII, where the case of a letter does not depend on its neighbours.
+"""upper and lower, for ASCII, where the case of a letter does not depend on its neighbors.
 
 one string         the mapped string, if it is pure ASCII: Spark then maps bytes, without a locale
 several strings    the results share the mapped common prefix of the strings, up to the first

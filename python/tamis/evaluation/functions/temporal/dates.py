@@ -1,8 +1,9 @@
 """Functions of dates: parts, truncation, and arithmetic in days and months.
 
 A date is a number of days, so every part of it is a function of integers. `Hour` and similar parts,
-and functions of timestamps, are in evaluate.timestamps. Dates reach 5.8 million years before and
-after 1970. Spark raises or wraps around for results beyond that, which are unknown here.
+and functions of timestamps, are in evaluation.functions.temporal.timestamps. Dates reach 5.8
+million years before and after 1970. Spark raises or wraps around for results beyond that, which are
+unknown here.
 """
 
 from __future__ import annotations

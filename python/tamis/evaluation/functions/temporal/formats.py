@@ -3,7 +3,8 @@
 These are year, month, day, hour, minute and second, or the first few of them, each in full width
 and in this order. Only the years 1900 to 9999 are known: later years have more digits, and for
 old dates the calendars of Spark's two parsers (`spark.sql.legacy.timeParserPolicy`) differ. Where
-clocks change, date_format and from_unixtime are known up to 2036 (evaluate.zones, Zone.legacy).
+clocks change, date_format and from_unixtime are known up to 2036
+(evaluation.functions.temporal.zones, Zone.legacy).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Spark shifts the local date by months, then by days, and keeps the time of day. 
 moment by microseconds. Shifting by months is monotone in days but not in the time of day: 01-30
 23:00 and 01-31 01:00 both go to 02-28. So a time that is shifted by months lies between the start
 of the day to which the lower edge is shifted and the end of the day to which the upper edge is
-shifted, or after it where the clock skips the end of that day and days follow.
+shifted. If the clock skips the end of that day, and a shift by days follows, the upper edge may lie
+on the next day.
 """
 
 from __future__ import annotations

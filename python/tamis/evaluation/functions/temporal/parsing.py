@@ -3,7 +3,7 @@
 The result is known where all strings of a file are the same string and it matches the format. The
 format consists of full-width fields in any order and includes a year. For years from 1900 on, all
 of Spark's parsers (`spark.sql.legacy.timeParserPolicy`) then read the same moment; where clocks
-change, only up to 2036 (evaluate.zones, Zone.legacy).
+change, only up to 2036 (evaluation.functions.temporal.zones, Zone.legacy).
 
 Where a file may hold different strings, nothing is known: "2024-01-1x" lies between "2024-01-15"
 and "2024-01-20", and it raises.

@@ -1,7 +1,7 @@
 """Functions of timestamps: parts of the local time, truncation, time zone shifts, and Unix time.
 
 A timestamp is a moment in microseconds. Its local time depends on the session time zone, which is
-part of the call; see evaluate.zones. A timestamp_ntz is a local time.
+part of the call; see evaluation.functions.temporal.zones. A timestamp_ntz is a local time.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def unix_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
     """unix_timestamp and to_unix_timestamp.
 
     Of a timestamp: seconds, rounded toward zero (a timestamp_ntz is taken as UTC). Of a date: the
-    seconds of its midnight. Of a string: see evaluate.parsing.
+    seconds of its midnight. Of a string: see the module parsing.
     """
     if not call.arguments or call.type != LONG:
         return None

@@ -192,7 +192,7 @@ def _fixed(least: int, greatest: int) -> Zone:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _AnyZone(Zone):
-    """A zone of which nothing is known: any offset from early[0] to early[1]."""
+    """A zone with unknown offsets: any offset from early[0] to early[1]."""
 
     def local(self, lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
         ends = np.array([self.early[0]]), np.array([self.early[1]])

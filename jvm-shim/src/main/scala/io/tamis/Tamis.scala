@@ -109,7 +109,7 @@ object Tamis {
     Json.text(exported)
   }
 
-  /** Analyses and simplifies a predicate over a schema.
+  /** Analyzes and simplifies a predicate over a schema.
     *
     * @return
     *   the expression document
@@ -117,7 +117,7 @@ object Tamis {
   def parse(session: SparkSession, sql: String, schemaJson: String): String =
     PredicateParser.parse(session.asInstanceOf[ClassicSession], sql, schemaJson)
 
-  /** Analyses a value over a schema, to compute statistics of it.
+  /** Analyzes a value over a schema, to compute statistics of it.
     *
     * @return
     *   a JSON object
@@ -186,7 +186,7 @@ object Tamis {
     */
   def awaitAudits(millis: Long): Boolean = Audit.await(millis)
 
-  /** How many files audits have read again so far. */
+  /** How many files audits have read so far. */
   def auditedFiles: Long = Audit.files
 
   /** The scans of the plan and their filters, for tamis.what_if.
@@ -220,14 +220,13 @@ object Tamis {
       case Seq(files) => files
       case _          =>
         throw new IllegalArgumentException(
-          s"$name is not a directory of files that Spark reads itself, nor a table over one. " +
-            "Tables of a Hive SerDe and formats outside of spark.sql.sources.useV1SourceList " +
-            "cannot have an index. Pass the path of the directory, and reader= for ORC, CSV or " +
-            "JSON."
+          s"an index needs one directory of Parquet, ORC, CSV or JSON files, or a table over one, " +
+            s"but $name is something else, such as a view, a table of a Hive SerDe or a format " +
+            "outside of spark.sql.sources.useV1SourceList. Pass the path of the directory."
         )
     }
 
-  /** Whether the text is a path: a path has a slash or a scheme, and a table name never has. */
+  /** Whether the text is a path: it has a slash or a scheme, and is not a quoted name. */
   private def isPath(text: String): Boolean =
     text.contains("/") && !isQuoted(text) || text.matches("^[A-Za-z][A-Za-z0-9+.-]*:.*")
 

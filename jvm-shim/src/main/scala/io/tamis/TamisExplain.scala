@@ -8,8 +8,8 @@ import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
 
 /** Appends the decisions of tamis to EXPLAIN under
-  * `spark.sql.extendedExplainProviders=io.tamis.TamisExplain`: every scan, including those that
-  * stay Spark's own, with the outcome of each conjunct and the reason for it.
+  * `spark.sql.extendedExplainProviders=io.tamis.TamisExplain`: every scan whose files tamis chose,
+  * whether tamis or Spark reads them, with the outcome of each conjunct and the reason for it.
   *
   * It shows the decisions that were made and does not ask the planner again. `tamis_explain` and
   * `tamis_files` show more.
@@ -21,9 +21,9 @@ class TamisExplain extends ExtendedExplainGenerator {
   override def generateExtendedInfo(plan: SparkPlan): String =
     try {
       val scans = ScanReport.decisions(plan).zipWithIndex
-      if (scans.isEmpty) "no scan of tamis\n"
+      if (scans.isEmpty) "tamis does not plan any scan of this query\n"
       else scans.map { case ((table, d), i) => TamisExplain.of(i + 1, table, d) }.mkString
-    } catch { case AnyFailure(e) => s"not known: $e\n" }
+    } catch { case AnyFailure(e) => s"the decisions cannot be shown ($e)\n" }
 }
 
 private object TamisExplain {
@@ -31,9 +31,10 @@ private object TamisExplain {
     val d = decision.shown
     val conjuncts = d.conjuncts.map(c => s"${c.pushdown.name}: ${c.sql}${why(c.reason)}")
     val goals = table.purpose.goals.map(g =>
-      s"goal ${g.text}: ${g.reason.fold("the files are chosen for it")(r => "no" + why(Some(r)))}"
+      s"goal ${g.text}: ${g.reason
+          .fold("reads only the files that it needs")(r => "no effect" + why(Some(r)))}"
     )
-    val failed = decision.fallbackReason.map(r => "as plain Spark" + why(Some(r)))
+    val failed = decision.fallbackReason.map(r => "reads what plain Spark reads" + why(Some(r)))
     val observed = Option.when(decision.isObserved)(
       s"observed, not applied: ${decision.filesText} files are read"
     )

@@ -9,8 +9,8 @@ import scala.Function1;
 /**
  * Registers one key of a conf with Spark, so that SET checks the value and names what is allowed.
  *
- * <p>Java, because ConfigBuilder is private to Spark's packages in Scala only. Seen to hold on 4.0 to
- * 4.3.
+ * <p>Written in Java: Scala's private[spark] makes ConfigBuilder inaccessible to Scala code outside
+ * of Spark, but it is public in the bytecode (checked on 4.0 to 4.3).
  */
 final class ConfEntries {
   private ConfEntries() {}

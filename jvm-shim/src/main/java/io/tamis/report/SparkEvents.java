@@ -8,8 +8,8 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 /**
  * Spark's events.
  *
- * <p>Java, because these parts are private to Spark's packages in Scala only. Seen to hold on 4.0 to
- * 4.3.
+ * <p>Written in Java: Scala's private[spark] makes these parts inaccessible to Scala code outside
+ * of Spark, but they are public in the bytecode (checked on 4.0 to 4.3).
  */
 final class SparkEvents {
   private SparkEvents() {}

@@ -60,16 +60,19 @@ private[conf] final case class ConfEntry(
     case _ => true
   }
 
-  /** The values that are allowed, as a sentence. */
+  /** The sentence that names the allowed values. */
   def requirement: String = {
+    val least = minimum.fold("")(m => s" of at least $m")
+    val example = default.fold("")(d => s", such as $d")
     val what = kind match {
-      case "enum"  => s"one of ${values.sorted.mkString(", ")}"
-      case "time"  => "a time such as 200ms, 5s, 10min, 1h or 90d"
-      case "bytes" => "a size such as 500k, 64m or 2g"
-      case "int"   => "an int"
-      case _       => s"a $kind"
+      case "boolean" => "true or false"
+      case "enum"    => s"one of ${values.sorted.mkString(", ")}"
+      case "time"    => s"a time$least$example"
+      case "bytes"   => s"a size$least$example"
+      case "int"     => s"a whole number$least"
+      case _         => s"a $kind$least"
     }
-    s"$key must be $what${minimum.fold("")(m => s", at least $m")}."
+    s"$key must be $what."
   }
 }
 

@@ -8,7 +8,9 @@ object Mode {
   /** Skip files and drop proven filters. */
   case object Apply extends Mode("apply")
 
-  /** Decide and report, and leave the plan unchanged. */
+  /** Decide and report which files could be skipped, but read the files that plain Spark reads, and
+    * keep every filter. Scans of Parquet still appear in the plan as scans of tamis.
+    */
   case object Observe extends Mode("observe")
 
   /** Take no part in planning. */

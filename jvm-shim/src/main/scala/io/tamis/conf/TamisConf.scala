@@ -59,6 +59,7 @@ object TamisConf {
   val requireFilter: Typed[Seq[String]] = list("spark.tamis.requireFilter")
   val assertPruned: Typed[Seq[String]] =
     conf("spark.tamis.assertPruned")(_.toSeq.flatMap(SqlList.parts))
+  val remoteVerify: Typed[Boolean] = boolean("spark.tamis.remote.verify")
   val auditFiles: Typed[Int] = conf("spark.tamis.audit")(_.fold(0)(_.trim.toInt))
 
   /** The confs above, for a test that they are those of the registry. */
@@ -70,7 +71,7 @@ object TamisConf {
   /** Makes the mode of a session Off. */
   def turnOff(conf: SQLConf): Unit = conf.setConfString(enabled.entry.key, "false")
 
-  /** A conf that makes the mode Off, and the value with which it does not.
+  /** A conf that switches tamis or its use of indexes off, and the value with which it does not.
     *
     * @param on
     *   that value
@@ -82,6 +83,10 @@ object TamisConf {
     if (ownMode(conf) == Mode.Off)
       Some(OffSwitch(ownMode.entry.key, Mode.Off.name, Mode.Apply.name))
     else Option.unless(enabled(conf))(OffSwitch(enabled.entry.key, "false", "true"))
+
+  /** What stops tamis from using indexes in a session; None if it may use them. */
+  def indexOff(conf: SQLConf): Option[OffSwitch] =
+    Option.unless(indexEnabled(conf))(OffSwitch(indexEnabled.entry.key, "false", "true"))
 
   /** Registers every key with Spark, so that SET rejects a value that is not allowed. */
   lazy val register: Unit = ConfEntry.all.foreach { e =>

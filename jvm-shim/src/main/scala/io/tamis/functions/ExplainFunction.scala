@@ -10,11 +10,11 @@ import org.apache.spark.sql.types.StructType
 
 /** Explains the decisions of tamis for a query, which is planned and not run. Each scan has one
   * row, and one more row for each of its goals, each conjunct of its filter and each condition that
-  * is known only when the query runs. Each relation that was left alone and each answer from
+  * is known only when the query runs. Each relation that is left to Spark and each answer from
   * statistics has a row too.
   *
   * Columns: `scan` counts from 1 and is NULL for what tamis does not scan; `what` is scan, goal,
-  * exact, inexact, unsupported, run time, left alone or answered; `files_pruned` counts what the
+  * exact, inexact, unsupported, run time, left to spark or answered; `files_pruned` counts what the
   * conjunct prunes on its own.
   */
 object ExplainFunction extends QueryFunction("tamis_explain") {
@@ -32,10 +32,10 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
     val scanned = explained.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
       ofScan(scan, i + 1)
     }
-    val leftAlone = explained.path("left_alone").elements.asScala.map { relation =>
+    val leftToSpark = explained.path("left_to_spark").elements.asScala.map { relation =>
       row(
         "table" -> text(relation, "table"),
-        "what" -> "left alone",
+        "what" -> "left to spark",
         "reason" -> text(relation, "reason")
       )
     }
@@ -48,7 +48,7 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
         "files_total" -> number(answer, "files")
       )
     }
-    (scanned ++ leftAlone ++ answered).toSeq
+    (scanned ++ leftToSpark ++ answered).toSeq
   }
 
   private def ofScan(scan: JsonNode, number: Int): Seq[Row] = {
@@ -61,8 +61,9 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
         "what" -> "run time",
         "sql" -> text(condition, "sql"),
         "reason" ->
-          (if (condition.path("prunes").asBoolean) "known when the query runs, and rules out files"
-           else "known when the query runs, and applied to the rows")
+          (if (condition.path("prunes").asBoolean)
+             "known only when the query runs; then rules out files"
+           else "known only when the query runs; applied to the rows")
       )
     }
     val goals = scan.path("goals").elements.asScala.map { goal =>

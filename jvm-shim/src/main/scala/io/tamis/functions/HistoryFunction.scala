@@ -27,7 +27,7 @@ object HistoryFunction extends TableFunction("tamis_history") {
   override def apply(arguments: Seq[Expression]): LogicalPlan = {
     if (arguments.nonEmpty)
       throw new IllegalArgumentException(
-        s"$name takes no argument. Set spark.tamis.history.location to read another folder"
+        s"$name takes no argument: set spark.tamis.history.location to read another directory"
       )
     val session = SparkSession.active
     ScanHistory.flush(session.sparkContext)

@@ -36,7 +36,7 @@ final class PushdownProbe(session: SparkSession, of: String, columns: StructType
   )
   require(
     schema.fieldNames.toSet.size == schema.size,
-    s"tamis_pushdown: $of has a column with the name of one that tamis_pushdown adds: " +
+    s"tamis_pushdown cannot be used on $of, which has a column with one of these names: " +
       PushdownProbe.Own.map(_.name).mkString(", ")
   )
 

@@ -17,13 +17,14 @@ object TableFunctions {
 
   def register(extensions: SparkSessionExtensions): Unit =
     (all.map(f => f.name -> f) ++ alternatives).foreach { case (name, f) =>
+      val usage = if (name == f.name) f.usage else s"another name of ${f.usage}"
       val info =
-        new ExpressionInfo(f.getClass.getName, null, name, f.usage, "", "", "", "", "0.1.0", "", "")
+        new ExpressionInfo(f.getClass.getName, null, name, usage, "", "", "", "", "0.1.0", "", "")
       extensions.injectTableFunction((FunctionIdentifier(name), info, f(_)))
     }
 }
 
-/** A function that is called when the query is analysed. */
+/** A function that is called when the query is analyzed. */
 abstract class TableFunction(val name: String) {
   def usage: String
   def apply(arguments: Seq[Expression]): LogicalPlan
@@ -37,6 +38,6 @@ abstract class TextFunction(name: String, argument: String) extends TableFunctio
     case Seq(text) if text.foldable && text.dataType == StringType && text.eval() != null =>
       rows(SparkSession.active, text.eval().toString)
     case _ =>
-      throw new IllegalArgumentException(s"$name takes $argument, as one constant string")
+      throw new IllegalArgumentException(s"$name takes one string literal: $argument")
   }
 }

@@ -77,9 +77,8 @@ object StaleFileCheck {
       val root = relation.location.rootPaths.headOption.fold("a table")(_.toString)
       Warnings.once(
         s"changed:$root",
-        s"$count files of $root were written or deleted since Spark listed them. " +
-          "Their statistics do not apply, so they are read. Run REFRESH TABLE or a new " +
-          "spark.read to list the files again."
+        s"$count files of $root have changed or disappeared since Spark listed them, so tamis does " +
+          "not skip them. Run REFRESH TABLE, or create the DataFrame again with spark.read."
       )
     }
   }

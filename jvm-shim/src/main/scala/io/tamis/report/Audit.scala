@@ -5,6 +5,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.planning.{AuditOutcome, AuditResult, FileSelection, PlannedFiles, PlanningMetrics}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.scan.FixedFileIndex
+import java.util.Locale
 import java.util.concurrent.{Executors, TimeUnit}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
@@ -22,7 +23,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.internal.SQLConf
 import org.slf4j.LoggerFactory
 
-/** Reads some of the files that a query did not read, and logs an error if a row was missed.
+/** Reads some of the files of a query, and logs an error if a decision of tamis was wrong.
   *
   * After a query that succeeded, the audit checks each of its scans. It reads some files that the
   * filters ruled out, in which no row may pass the filters, and some files that the scan read, in
@@ -41,7 +42,7 @@ object Audit {
   private val listening = new OncePerContext
   private val isNew = new FirstSeen("io.tamis.audited")
 
-  /** How many files audits have read again so far. */
+  /** How many files audits have read so far. */
   def files: Long = read.get
 
   private val thread = Executors.newSingleThreadExecutor(Daemons.factory("tamis-audit"))
@@ -101,20 +102,20 @@ object Audit {
     val left = sample(universe, most)(i => !decision.kept.contains(i))
     val passing = decision.conjuncts.map(_.expression).filter(PlainConjuncts.isPlain)
     val (unread, gone) =
-      if (scan.decision.isObserved) ("would not have been read", "would have left")
-      else ("were not read", "left")
-    val missed = check(session, table, left, passing)(_.reduce(And(_, _))) { rows =>
-      s"$rows rows of ${table.name()} that pass ${sql(passing)} $unread: they are in " +
+      if (scan.decision.isObserved) ("would not have been read", "would have removed")
+      else ("were not read", "removed")
+    val missed = check(session, scan, left, passing)(_.reduce(And(_, _))) { rows =>
+      s"$rows rows of ${table.name()} pass ${sql(passing)}, but $unread: they are in " +
         s"${paths(left)}"
     }
     // if a file is read in part, the proof covers only that part
     val read = if (decision.kept.ranges.isEmpty) sample(decision.kept, most)(_ => true) else None
     val exact = decision.conjuncts.filter(_.isExact).map(_.expression)
-    val unfiltered = check(session, table, read, exact)(c =>
+    val unfiltered = check(session, scan, read, exact)(c =>
       Not(Coalesce(Seq(c.reduce(And(_, _)), Literal.FalseLiteral)))
     ) { rows =>
-      s"$rows rows of ${table.name()} that do not pass ${sql(exact)}, which $gone the plan, were " +
-        s"read: they are in ${paths(read)}"
+      s"$rows rows of ${table.name()} do not pass ${sql(exact)}, but tamis $gone this filter: " +
+        s"they are in ${paths(read)}"
     }
     AuditResult.of(Seq(missed, unfiltered).flatten)
   }
@@ -132,26 +133,26 @@ object Audit {
 
   private def check(
       session: ClassicSession,
-      table: PlannedFiles,
+      scan: ScanNode,
       files: Option[FileSelection],
       conjuncts: Seq[Expression]
   )(condition: Seq[Expression] => Expression)(textOf: Long => String): Option[AuditResult] =
     Option.when(files.nonEmpty && conjuncts.nonEmpty) {
       val count = files.get.count.toLong
       try {
-        val rows = rowsOf(session, table, files.get, condition(conjuncts))
+        val rows = rowsOf(session, scan.files, files.get, condition(conjuncts))
         read.addAndGet(count)
         if (rows > 0) {
           val text = textOf(rows)
-          disagreement(text)
+          disagreement(text, scan.decision.isObserved)
           AuditResult(AuditOutcome.Disagreement, count, Some(text))
         } else {
-          log.info(s"tamis audit: $count files of ${table.name()} agree")
+          log.info(s"tamis audit: passed for $count files of ${scan.files.name()}")
           AuditResult(AuditOutcome.Passed, count, None)
         }
       } catch {
         case AnyFailure(e) =>
-          cannot(table.name(), e)
+          cannot(scan.files.name(), e)
           AuditResult(AuditOutcome.Failed, 0L, Some(firstLine(e)))
       }
     }
@@ -203,9 +204,14 @@ object Audit {
     condition.transform { case a: AttributeReference => byName.getOrElse(a.name, a) }
   }
 
-  private def disagreement(text: String): Unit = {
-    log.error(s"tamis audit: WRONG RESULT: $text. Set spark.tamis.enabled=false, and report it.")
-    Warnings.once(s"audit:$text", s"the audit found a wrong result: $text")
+  private def disagreement(text: String, isObserved: Boolean): Unit = {
+    val (what, advice) =
+      if (isObserved)
+        "wrong decision" -> ("The query was not affected, because spark.tamis.mode is observe. " +
+          "Do not set it to apply, and report this.")
+      else "wrong result" -> "Set spark.tamis.enabled=false, and report this."
+    log.error(s"tamis audit: ${what.toUpperCase(Locale.ROOT)}: $text. $advice")
+    Warnings.once(s"audit:$text", s"the audit found a $what: $text. $advice")
   }
 
   private def cannot(what: String, e: Throwable): Unit =

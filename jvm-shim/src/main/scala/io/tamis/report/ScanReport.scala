@@ -16,13 +16,13 @@ object ScanReport {
     Json.text(ScanNodes.decided(execution.executedPlan).map(scan => of(scan, Nil)))
 
   /** The same with totals of the whole table, what each conjunct prunes on its own, and the
-    * relations that were left alone: {"scans": […], "left_alone": [{"table", "reason", "reasons"}],
-    * "answered": [{"table", "goal", "files"}]}. "answered" lists scans that statistics replaced, so
-    * that they are not in the plan.
+    * relations that are left to Spark: {"scans": […], "left_to_spark": [{"table", "reason",
+    * "reasons"}], "answered": [{"table", "goal", "files"}]}. "answered" lists scans that statistics
+    * replaced, so that they are not in the plan.
     */
   def explained(execution: QueryExecution): ObjectNode = Json.obj(
     "scans" -> ScanNodes.decided(execution.executedPlan).map(withDetail),
-    "left_alone" -> LeftAlone.of(execution),
+    "left_to_spark" -> LeftToSpark.of(execution),
     "answered" -> answered(execution.optimizedPlan)
   )
 

@@ -24,7 +24,8 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
       case AnyFailure(e) =>
         Warnings.once(
           s"runtime:${e.getClass.getName}",
-          s"pruning at run time failed (${e.getMessage}); the scan reads all planned files.",
+          s"pruning of ${table.name()} at run time failed ($e). Report this error. The scan reads all " +
+            "planned files.",
           e
         )
         kept

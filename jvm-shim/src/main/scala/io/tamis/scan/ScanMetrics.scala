@@ -81,9 +81,9 @@ class RowGroupsKept extends ScanMetric("RowGroupsKept", "row groups kept")
 class RowGroupsObserved
     extends ScanMetric("RowGroupsObserved", "row groups that would be kept (observed, not applied)")
 class RowsTotal extends ScanMetric("RowsTotal", "rows in the table")
-class RowsKept extends ScanMetric("RowsKept", "rows in what is kept")
+class RowsKept extends ScanMetric("RowsKept", "rows kept")
 class RowsObserved
-    extends ScanMetric("RowsObserved", "rows in what would be kept (observed, not applied)")
+    extends ScanMetric("RowsObserved", "rows that would be kept (observed, not applied)")
 class BytesTotal extends ScanMetric("BytesTotal", "bytes in the table")
 class BytesKept extends ScanMetric("BytesKept", "bytes kept")
 class BytesObserved

@@ -16,7 +16,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** Spark's own vectorised Parquet scan over the surviving files. */
+/** Spark's own vectorized Parquet scan over the surviving files. */
 final class TamisScan(val table: TamisTable, val decision: Decision, val required: StructType)
     extends Scan
     with SupportsReportStatistics
@@ -52,9 +52,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     * columns, so that joins keep their strategies.
     *
     * If Spark estimates rows, these are the results of ANALYZE TABLE, adjusted to the rows that are
-    * kept. Spark uses them only under `spark.sql.cbo.enabled` and
-    * `spark.sql.cbo.planStats.enabled`. Without row counts in the catalog Spark then estimates
-    * sizes only, so this reports no row count either.
+    * kept. Spark uses them only if one of `spark.sql.cbo.enabled` and
+    * `spark.sql.cbo.planStats.enabled` is set. Without row counts in the catalog Spark then
+    * estimates sizes only, so this reports no row count either.
     */
   override def estimateStatistics(): Statistics = {
     val conf = SQLConf.get
@@ -86,7 +86,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     ReportedStatistics(kept, columns.filter(c => names(c.name)))
   }
 
-  /** The size of a row of which Spark knows only the types (EstimationUtils.getSizePerRow). */
+  /** The size of a row if only the types are known (EstimationUtils.getSizePerRow). */
   private def rowSize(columns: StructType): Long = 8L + columns.map(_.dataType.defaultSize).sum
 
   // ---- run-time filters ----
@@ -160,11 +160,12 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   /** In the mode `observe` all entries after this one describe what would have been read. */
   private def observed: Option[(String, String)] = Option.when(decision.isObserved)(
-    "Observed" -> s"not applied and ${decision.filesText} files are read"
+    "Observed" -> s"not applied, ${decision.filesText} files are read"
   )
 
   private def goals: Option[(String, String)] = {
-    val texts = table.purpose.goals.map(g => g.text + g.reason.fold("")(r => s": no, ${r.text}"))
+    val texts =
+      table.purpose.goals.map(g => g.text + g.reason.fold("")(r => s": no effect, ${r.text}"))
     if (texts.isEmpty) None else Some("Goals" -> texts.mkString("[", "; ", "]"))
   }
 

@@ -65,8 +65,8 @@ final class CanonicalForm(hides: String => Boolean) {
   }
 
   /** Sums and products with their parentheses, each with its operands in a fixed order. The
-    * canonical form drops the parentheses, and the modes of inner operations. But (a + b) + c is
-    * rounded, and overflows, in other rows than a + (b + c).
+    * canonical form drops the parentheses, and the modes of inner operations. But (a + b) + c
+    * rounds differently, and overflows for other rows, than a + (b + c).
     */
   private def grouped(e: Expression, names: Map[Long, String]): String = e match {
     case _: Add | _: Multiply =>

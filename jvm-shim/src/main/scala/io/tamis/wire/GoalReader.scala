@@ -35,7 +35,8 @@ final case class AnsweredAggregates(
 
   /** The source of the answer, for people. */
   def text: String =
-    s"$covered files by statistics" + (if (skipped > 0) s", $skipped change nothing" else "")
+    s"$covered files answered from statistics" +
+      (if (skipped > 0) s", $skipped cannot change the result" else "")
 }
 
 /** Reads the planner's answer to a [[Goal]]: the result, or the reason why there is none. */
@@ -114,7 +115,9 @@ object GoalReader {
         Left(
           Messages
             .reason(node.path("reason"))
-            .getOrElse(throw new PlannerFailure("garbage_answer", "nothing, without a reason"))
+            .getOrElse(
+              throw new PlannerFailure("garbage_answer", "no files for the goal, and no reason")
+            )
         )
       case other =>
         throw new PlannerFailure("garbage_answer", s"an answer of kind '$other' instead of '$kind'")

@@ -91,7 +91,8 @@ final case class Share(files: Long, bytes: Option[Long], rows: Option[Long])
   * @param pruned
   *   what the conjunct rules out on its own; only with `detail`
   * @param added
-  *   the part of `pruned` that no earlier conjunct rules out
+  *   what the conjuncts up to this one rule out together, beyond those before it; only with
+  *   `detail`
   * @param prunedBy
   *   the kinds of statistics that rule it out
   */
@@ -164,6 +165,12 @@ final case class HistoryRequest(id: String, directory: String, location: Option[
 /** The planner reported an error instead of an answer, or its answer is not valid. */
 final class PlannerFailure(val code: String, message: String) extends RuntimeException(message)
 
+object PlannerFailure {
+
+  /** The code of errors that tamis raises on purpose. Their texts say what to do. */
+  val Refused = "refused"
+}
+
 object Messages {
 
   /** Version of the wire protocol that this jar speaks; must equal tamis.wire.messages.VERSION. */
@@ -213,7 +220,7 @@ object Messages {
     document(text, id).path("notes").elements.asScala.map(_.asText).toSeq
 
   /** An answer of this version to the question with this id. */
-  private def document(text: String, id: String): JsonNode = {
+  private[wire] def document(text: String, id: String): JsonNode = {
     val root =
       try mapper.readTree(text)
       catch {

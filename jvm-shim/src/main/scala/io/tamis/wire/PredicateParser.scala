@@ -24,7 +24,7 @@ import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types.{BooleanType, CharType, DataType, StructType}
 
-/** The only SQL front end: Spark's own parser, analyser and expression rules. */
+/** The only SQL front end: Spark's own parser, analyzer and expression rules. */
 object PredicateParser {
 
   /** Parses a predicate over a schema.
@@ -37,10 +37,10 @@ object PredicateParser {
     val schema = new DeclaredSchema(schemaJson)
     import schema.columns
     val parsed = predicate(session.sessionState.sqlParser.parseExpression(sql))
-    val analysed = session.sessionState.analyzer.execute(Filter(parsed, Schema(columns)))
-    session.sessionState.analyzer.checkAnalysis(analysed)
+    val analyzed = session.sessionState.analyzer.execute(Filter(parsed, Schema(columns)))
+    session.sessionState.analyzer.checkAnalysis(analyzed)
     val simplified =
-      Simplifier.execute(analysed).collectFirst { case Filter(condition, _) => condition }
+      Simplifier.execute(analyzed).collectFirst { case Filter(condition, _) => condition }
     val condition: Expression =
       simplified.getOrElse(throw new IllegalStateException(s"no predicate is left: $sql"))
     Json.text(schema.write(condition))
@@ -57,12 +57,12 @@ object PredicateParser {
       val schema = new DeclaredSchema(schemaJson)
       import schema.columns
       val parsed = session.sessionState.sqlParser.parseExpression(sql)
-      val analysed =
+      val analyzed =
         session.sessionState.analyzer.execute(
           Project(Seq(Alias(parsed, "value")()), Schema(columns))
         )
-      session.sessionState.analyzer.checkAnalysis(analysed)
-      val value = analysed match {
+      session.sessionState.analyzer.checkAnalysis(analyzed)
+      val value = analyzed match {
         case Project(Seq(Alias(e, _)), _: Schema) => Some(e)
         case _                                    => None // moved into an operator of its own
       }
@@ -100,10 +100,10 @@ object PredicateParser {
             case None                  => OfOtherColumns
           }
         case parsed =>
-          def analysed(plan: LogicalPlan) =
+          def analyzed(plan: LogicalPlan) =
             Try(session.sessionState.analyzer.execute(plan)).toOption.filter(_.resolved)
-          val filter = analysed(Filter(predicate(parsed), Schema(columns))).map(Simplifier.execute)
-          val value = analysed(Project(Seq(Alias(parsed, "value")()), Schema(columns)))
+          val filter = analyzed(Filter(predicate(parsed), Schema(columns))).map(Simplifier.execute)
+          val value = analyzed(Project(Seq(Alias(parsed, "value")()), Schema(columns)))
           (filter, value) match {
             case (Some(Filter(condition, _)), _) if condition.dataType == BooleanType =>
               Predicates(ExpressionWriter.conjuncts(condition))
@@ -183,7 +183,7 @@ object PredicateParser {
       }
     }
 
-  /** A relation of which only the columns are known. */
+  /** A relation with known columns and nothing else. */
   private final case class Schema(output: Seq[Attribute]) extends LeafNode
 
   /** The rules that the optimizer applies to a condition before it reaches a scan, without those

@@ -6,7 +6,7 @@ import scala.util.matching.Regex
 
 import com.fasterxml.jackson.databind.JsonNode
 
-/** Why something was not pruned, is not exact or was left alone.
+/** Why something was not pruned, is not exact, or is left to Spark.
   *
   * @param fix
   *   what to do about it; None if there is no fix
@@ -15,10 +15,14 @@ final case class Reason(code: String, text: String, fix: Option[String]) {
 
   /** The reason and its fix. Some texts are the message of an error, which ends with a period. */
   def sentence: String = fix.fold(text)(text.stripSuffix(".") + ": " + _)
+
+  /** Whether the planner could not answer, so that nothing is known. */
+  def isPlannerFailure: Boolean = code == "PLANNER_FAILED"
 }
 
 /** The registry of reasons, read from reasons.json, which Python also reads. */
 object Reasons {
+
   private val Resource = "/io/tamis/reasons.json"
   private val Braces = """\{\{|\}\}|\{(\w+)\}""".r
 

@@ -96,6 +96,8 @@ object StubPlanner extends Planner {
     out.putArray("implied")
     Messages.mapper.writeValueAsString(out)
   }
+  override def remote(request: String): String =
+    throw new UnsupportedOperationException("the stub knows no remote tables")
   override def evidence(request: String): String =
     throw new UnsupportedOperationException("the stub has no evidence")
   override def history(request: String): String =

@@ -85,14 +85,14 @@ class TamisConfSuite extends munit.FunSuite {
 
   test("a value that is not allowed is refused, with the key and what is allowed") {
     Seq(
-      ("spark.tamis.timeout", "soon", "must be a time such as"),
+      ("spark.tamis.timeout", "soon", "must be a time of at least"),
       ("spark.tamis.timeout", "0", "at least 1ms"),
       ("spark.tamis.timeout", "500us", "at least 1ms"),
-      ("spark.tamis.timeoutMs", "5 s", "must be a time such as"),
-      ("spark.tamis.history.maxSize", "1.5g", "must be a size such as"),
+      ("spark.tamis.timeoutMs", "5 s", "must be a time of at least"),
+      ("spark.tamis.history.maxSize", "1.5g", "must be a size of at least"),
       ("spark.tamis.history.maxSize", "900k", "at least 1m"),
       ("spark.tamis.mode", "Apply", "must be one of apply, observe, off"),
-      ("spark.tamis.audit", "-1", "must be an int, at least 0"),
+      ("spark.tamis.audit", "-1", "must be a whole number of at least 0"),
       ("spark.tamis.impliedFilters", "maybe", "'boolean' value")
     ).foreach { case (key, value, allowed) =>
       val refusal = Try(session(key -> value)).failed.get.getMessage

@@ -41,7 +41,7 @@ class TableFunctionsSuite extends PlanSuite {
 
   test("tamis_echo refuses a table that has one of its columns") {
     spark.sql("SELECT 1 AS pushed_limit").createOrReplaceTempView("taken")
-    assert(message(rows("SELECT * FROM tamis_echo('taken')")).contains("taken has a column"))
+    assert(message(rows("SELECT * FROM tamis_echo('taken')")).contains("cannot be used on taken"))
   }
 
   private def explained(sql: String): Seq[(Any, String, String)] =
@@ -71,9 +71,9 @@ class TableFunctionsSuite extends PlanSuite {
     )
   }
 
-  test("tamis_explain lists relations that were left alone, and answers from statistics") {
+  test("tamis_explain lists relations that are left to Spark, and answers from statistics") {
     spark.range(3).write.mode("overwrite").csv(s"$directory/csv")
-    assertEquals(explained(s"SELECT * FROM csv.`$directory/csv`").map(_._2), Seq("left alone"))
+    assertEquals(explained(s"SELECT * FROM csv.`$directory/csv`").map(_._2), Seq("left to spark"))
     answer(
       StubAnswer(goal =
         """{"kind":"aggregate","files":{"form":"none"},"covered":4,"groups":[{"key":0,"values":[9]}]}"""
@@ -128,7 +128,7 @@ class TableFunctionsSuite extends PlanSuite {
     )
     Seq[TableFunction](ExplainFunction, FilesFunction, PushdownFunction).foreach { f =>
       notText.foreach { arguments =>
-        assert(message(f(arguments)).contains("as one constant string"), f.name)
+        assert(message(f(arguments)).contains("takes one string literal"), f.name)
       }
     }
   }

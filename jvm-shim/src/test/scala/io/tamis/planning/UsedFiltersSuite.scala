@@ -38,10 +38,10 @@ class UsedFiltersSuite extends munit.FunSuite {
     assertEquals(
       decided.residual.toSet -- residual,
       decided.conjuncts.collect {
-        case c if c.reason.exists(_.code == "TELLS_OTHERS") => c.expression
+        case c if c.reason.exists(_.code == "FILTER_NEEDED_BY_JOIN_RULES") => c.expression
       }.toSet
     )
-    decided.conjuncts.filter(_.reason.exists(_.code == "TELLS_OTHERS")).map(_.sql)
+    decided.conjuncts.filter(_.reason.exists(_.code == "FILTER_NEEDED_BY_JOIN_RULES")).map(_.sql)
   }
 
   test("Spark expects comparisons, lists and patterns to be selective, and IS NOT NULL not") {
@@ -100,7 +100,7 @@ class UsedFiltersSuite extends munit.FunSuite {
     val overlap = Some(Reasons("RANGES_OVERLAP"))
     val exact = Conjunct(isThree, Pushdown.Exact, None, None)
     assert(exact.isProven)
-    assert(exact.leftInPlan(LeftInPlan.TellsOthers).isProven)
+    assert(exact.leftInPlan(LeftInPlan.NeededByJoinRules).isProven)
     assert(!Conjunct(isThree, Pushdown.Inexact, overlap, None).isProven)
   }
 }

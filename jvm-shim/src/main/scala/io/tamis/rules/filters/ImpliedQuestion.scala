@@ -34,7 +34,7 @@ object ImpliedQuestion {
       case AnyFailure(e)         =>
         Warnings.once(
           s"implied:${e.getClass.getName}",
-          s"cannot derive implied filters (${e.getMessage}). Queries run without them.",
+          s"cannot derive implied filters ($e). Report this error. Queries run without them.",
           e
         )
         Nil

@@ -34,7 +34,7 @@ abstract class NeverFails[Plan <: TreeNode[Plan]] extends Rule[Plan] {
         case AnyFailure(e) =>
           Warnings.once(
             s"rule:$ruleName:${e.getClass.getName}",
-            s"$ruleName failed (${e.getMessage}). The query runs without this rule.",
+            s"$ruleName failed ($e). Report this error. The query runs without this rule.",
             e
           )
           plan

@@ -42,24 +42,35 @@ private[tamis] object GuardNames {
           problemOf(session, t).foreach { problem =>
             Warnings.once(
               s"guards:${keyOf(t)}",
-              s"spark.tamis.requireFilter names '${t.written}', $problem. This " +
-                "entry has no effect. Name a catalog table, or give the path of any other table."
+              s"spark.tamis.requireFilter names '${t.written}', $problem"
             )
           }
     }
     asserted.filterNot(text => settled.contains(s"column $text")).foreach { text =>
       if (scanned.exists(hasColumns(session, text, _))) {
         settled.add(s"column $text")
-        Warnings.over(s"guards:column $text")
+        Warnings.resolved(s"guards:column $text")
       } else if (scanned.nonEmpty)
         Warnings.once(
           s"guards:column $text",
-          s"spark.tamis.assertPruned names '$text', but no table scanned so far has such " +
-            s"columns (${scanned.map(_.name()).distinct.mkString(", ")}). This " +
-            "entry has had no effect so far. Correct the name if it is misspelled."
+          s"spark.tamis.assertPruned names '$text', but the tables of this query " +
+            s"(${scanned.map(_.name()).distinct.mkString(", ")}) do not have such columns. The " +
+            "entry applies to queries over tables that do. Correct the name if it is misspelled."
         )
     }
   }
+
+  private val View = "a view, which it does not check: name the tables that the view reads"
+  private val NoName =
+    "which is not the name or path of a table: correct it, or give the path of the table"
+  private val OtherCatalog =
+    "which is not in Spark's own catalog: name a table of that catalog, or give the path of the " +
+      "table"
+
+  /** A table or path may be created later. */
+  private def notYet(what: String): String =
+    s"a $what that does not exist yet: the entry has no effect until it does. Correct the " +
+      "name if it is misspelled."
 
   private def keyOf(table: GuardedTable): String = s"table ${table.written}"
 
@@ -67,16 +78,16 @@ private[tamis] object GuardNames {
     PredicateParser.over(session, text, DataTypeUtils.toAttributes(table.schema)) !=
       PredicateParser.OfOtherColumns
 
-  /** Why no scan can have this name; None if one may, or if that is not known. */
+  /** Why no scan can have this name, and what to do; None if one may, or if that is not known. */
   private def problemOf(session: ClassicSession, table: GuardedTable): Option[String] =
     if (table.isPath)
       table.qualified(session).flatMap { path =>
         val fs = path.getFileSystem(session.sessionState.newHadoopConf())
-        Try(fs.exists(path)).toOption.filterNot(identity).map(_ => "a path that does not exist")
+        Try(fs.exists(path)).toOption.filterNot(identity).map(_ => notYet("path"))
       }
     else
       Try(session.sessionState.sqlParser.parseMultipartIdentifier(table.written)).toOption match {
-        case None        => Some("which is neither a name nor a path")
+        case None        => Some(NoName)
         case Some(parts) => Try(problemOf(session.sessionState.catalog, parts)).toOption.flatten
       }
 
@@ -88,7 +99,7 @@ private[tamis] object GuardNames {
       case _                                      => None
     }
     named match {
-      case None                   => Some("which is not in Spark's own catalog")
+      case None                   => Some(OtherCatalog)
       case Some((database, name)) =>
         val databases = database.map(Seq(_)).getOrElse(catalog.listDatabases())
         val matching = databases
@@ -97,8 +108,8 @@ private[tamis] object GuardNames {
         if (matching.exists(id => catalog.getTableMetadata(id).tableType != CatalogTableType.VIEW))
           None
         else if (matching.nonEmpty || database.isEmpty && catalog.getTempView(name).nonEmpty)
-          Some("a view: name the tables that it reads")
-        else Some("a table that does not exist")
+          Some(View)
+        else Some(notYet("table"))
     }
   }
 

@@ -3,7 +3,7 @@ package io.tamis.rules.guards
 import io.tamis.bridge.{AnyFailure, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.PartitionPredicate
-import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, ScanPlanner, SwappedFiles}
+import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, SwappedFiles}
 import io.tamis.rules.filters.SplitResidual
 import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, TamisScanRelation}
 import io.tamis.wire.{PredicateParser, Pushdown}
@@ -15,7 +15,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, IsNotNull}
 import org.apache.spark.sql.catalyst.parser.ParseException
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.CatalogFileIndex
@@ -50,7 +50,7 @@ final class Guards(session: SparkSession) extends SparkStrategy {
           Warnings.once(
             s"guards:${e.getClass.getName}",
             "the guards (spark.tamis.requireFilter, spark.tamis.assertPruned) could not be " +
-              s"checked (${e.getMessage}). The query runs.",
+              s"checked ($e). Report this error. This query runs without them.",
             e
           )
       }
@@ -96,14 +96,24 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
 
   def check(plan: LogicalPlan): Unit = {
     val scans = plan.collect { case DecidedScan(table, decision) => (table, decision) }
+    val filtered = plan.collect { case Filter(condition, relation) => relation -> condition }
     plan.foreach {
       case DecidedScan(table, decision) =>
         // the answer of a planner that is not available is unknown
         if (decision.fallback.isEmpty && isGuarded(table) && !readsAPart(table, decision, scans))
-          refuse(table.name(), decision)
+          refuse(table.name(), tried(decision))
       case FileRelation(relation, files) if Eligibility.swapRefusal(relation).isEmpty =>
         val table = SwappedFiles(files.sparkSession, files, relation.catalogTable)
-        if (isGuarded(table)) refuse(table.name(), ScanPlanner.everything(table))
+        if (isGuarded(table)) {
+          val condition = filtered.collectFirst { case (below, c) if below eq relation => c }
+          SwapFileIndex
+            .refusal(relation, condition)
+            .filterNot(_.isPlannerFailure)
+            .foreach { why =>
+              val sentence = why.sentence.stripSuffix(".")
+              refuse(table.name(), s"Spark reads all of its files: $sentence. ")
+            }
+        }
       case _ => ()
     }
   }
@@ -171,21 +181,22 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
   /** Spark infers IS NOT NULL from every comparison and join, so it does not count. */
   private def isPredicate(c: Conjunct): Boolean = !c.expression.isInstanceOf[IsNotNull]
 
-  private def refuse(name: String, decision: Decision): Nothing = {
-    val files = decision.kept.listing.size
-    val tried = decision.conjuncts.filter(isPredicate).map { c =>
+  /** What the predicates of a scan came to, with the space behind it. */
+  private def tried(decision: Decision): String = {
+    val each = decision.conjuncts.filter(isPredicate).map { c =>
       val why = c.reason.map(_.sentence).getOrElse("it is true for every row")
-      s"${c.sql} (it rules out none of the $files files: $why)"
+      s"\n  ${c.sql}: $why"
     }
-    throw new QueryRefused(
-      s"tamis: a scan of $name needs a predicate that prunes (spark.tamis.requireFilter), but " +
-        (if (tried.isEmpty)
-           "has none. Add a filter on a column by which its files are clustered or " +
-             "partitioned"
-         else s"has only ${tried.mkString(", ")}") +
-        ". To read the whole table, clear spark.tamis.requireFilter for this query."
-    )
+    if (each.isEmpty)
+      "no filter rules out a file. Filter on a column by which the files are clustered or " +
+        "partitioned, and build the statistics index. "
+    else s"its filters rule out none of the ${decision.kept.listing.size} files:${each.mkString}\n"
   }
+
+  private def refuse(name: String, why: String): Nothing = throw new QueryRefused(
+    s"tamis: a scan of $name must skip a file (spark.tamis.requireFilter), but ${why}To read the " +
+      "whole table, run SET spark.tamis.requireFilter= first."
+  )
 }
 
 private object AssertedPruning {
@@ -195,8 +206,20 @@ private object AssertedPruning {
       if (named.nonEmpty) {
         val pruned = prunedAlone(table, decision)
         named.foreach { case (text, c) =>
-          val (files, total) = pruned(c)
-          if (files.forall(_ == 0) && total > 0) refuse(table.name(), text, c, decision, total)
+          pruned(c) match {
+            case (Some(0), total) if total > 0 =>
+              val why = decision.fallback.orElse(c.reason.map(_.sentence))
+              refuse(
+                s"$text, but ${c.sql} rules out none of the $total files of ${table.name()}",
+                why.getOrElse("every file may hold a row that passes")
+              )
+            case (None, total) if total > 0 =>
+              refuse(
+                s"$text, but it is not known whether ${c.sql} rules out a file of ${table.name()}",
+                decision.fallback.getOrElse("the planner did not answer")
+              )
+            case _ => ()
+          }
         }
       }
     case _ => ()
@@ -238,17 +261,8 @@ private object AssertedPruning {
     }.toMap
   }
 
-  private def refuse(
-      name: String,
-      text: String,
-      c: Conjunct,
-      decision: Decision,
-      files: Int
-  ): Nothing = throw new QueryRefused(
-    s"tamis: ${c.sql} pruned none of the $files files of $name, and spark.tamis.assertPruned names " +
-      s"$text. " + decision.fallback
-        .orElse(c.reason.map(_.sentence))
-        .getOrElse("Every file may hold a row that passes")
-        .stripSuffix(".") + ". To run the query anyway, clear spark.tamis.assertPruned for it."
+  private def refuse(what: String, why: String): Nothing = throw new QueryRefused(
+    s"tamis: spark.tamis.assertPruned names $what: ${why.stripSuffix(".")}. To run the query " +
+      "anyway, run SET spark.tamis.assertPruned= first."
   )
 }

@@ -23,8 +23,8 @@ import scala.util.Try
   *   the key over the output of the child. Every value of the key above is NULL, one of `added`, or
   *   the value of `key` in some row of the child
   * @param mayLose
-  *   rows of the child may be left out by any condition that is a function of the key: above,
-  *   exactly the rows with such keys are then missing
+  *   whether rows of the child may be left out because of their key. If all rows with some keys are
+  *   left out of the child, exactly the rows with these keys are missing above
   * @param added
   *   values of the key, never NULL, in rows that come from no row of the child: the rows that an
   *   outer join extends with NULLs

@@ -1,5 +1,6 @@
 package io.tamis.rules.joins
 
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.rules.goals.GoalPhysicalRule
 import io.tamis.runtime.{Awaited, KeyMembership, RuntimeCondition, RuntimeFilterExec}
 import io.tamis.scan.TamisScanExec
@@ -33,7 +34,8 @@ import org.apache.spark.sql.execution.{
   *   - Dynamic pruning in a filter is removed. Spark pushes it through a UNION ALL to all branches,
   *     and leaves it in a filter above a V1 scan that does not take it, such as one of ORC. Outside
   *     of generated code that filter fails: "dynamicpruning has not finished" (seen on 4.1.3, also
-  *     for a union with a partition column of Spark's own scan). Pruning only saves reading.
+  *     for a union with a partition column of Spark's own scan). Pruning only saves reading. With
+  *     tamis off, only plans that were optimized before are changed.
   */
 object PlanRuntimeConditions extends GoalPhysicalRule {
   override val ruleName: String = "io.tamis.rules.PlanRuntimeConditions"
@@ -47,13 +49,19 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
           DynamicPruningExpression(ofList(in).getOrElse(in))
       }
     case filter @ FilterExec(condition, child)
-        if condition.exists(_.isInstanceOf[DynamicPruning]) =>
+        if condition.exists(_.isInstanceOf[DynamicPruning]) && mayBeOfTamis(plan) =>
       ExpressionWriter
         .conjuncts(condition)
         .filterNot(_.isInstanceOf[DynamicPruning])
         .reduceLeftOption(And(_, _))
         .fold(child)(rest => filter.copy(condition = rest))
   }
+
+  /** Whether tamis may have taken part in the plan. In a session with tamis off, what Spark alone
+    * has planned stays as it is.
+    */
+  private def mayBeOfTamis(plan: SparkPlan): Boolean =
+    TamisConf.mode(conf) != Mode.Off || plan.exists(TamisScanExec.unapply(_).nonEmpty)
 
   private def ofScalar(condition: Expression): Expression = {
     val subqueries = condition.collect { case s: ScalarSubquery => s }

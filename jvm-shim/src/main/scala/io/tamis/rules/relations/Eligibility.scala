@@ -20,7 +20,8 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
   */
 object Eligibility {
 
-  /** Why tamis leaves the relation alone, for explanations; None: a table of tamis may replace it.
+  /** Why tamis leaves the relation to Spark, for explanations; None: a table of tamis may replace
+    * it.
     */
   def refusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
     first(
@@ -34,7 +35,7 @@ object Eligibility {
     */
   def swapRefusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
     first(
-      (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) -> "FORMAT_NOT_SERVED"
+      (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) -> "UNSUPPORTED_FORMAT"
     )
   }
 
@@ -46,7 +47,7 @@ object Eligibility {
     case files: HadoopFsRelation   =>
       besides(files).orElse(
         first(
-          !lists(files) -> "FILE_INDEX_NOT_SPARKS",
+          !lists(files) -> "FOREIGN_FILE_INDEX",
           files.overlappedPartCols.nonEmpty -> "PARTITION_COLUMN_IN_FILES",
           files.schema.exists(f => holdsVariant(f.dataType)) -> "VARIANT_COLUMN",
           // the reader fills such a column with row positions if the files do not contain it

@@ -1,5 +1,6 @@
 package io.tamis.rules.relations
 
+import io.tamis.remote.RemoteTable
 import io.tamis.wire.TypeSets
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Attribute, ExprId}
@@ -32,7 +33,7 @@ final case class OtherSource(
 }
 
 /** Recognizes these sources by class name, because some classes are private to Spark and some come
-  * with jars that may be absent. A source that is not listed is left alone.
+  * with jars that may be absent. A source that is not listed is left to Spark.
   */
 object OtherSource {
 
@@ -79,7 +80,10 @@ object OtherSource {
 
   private def ofClass(c: Class[_]): Option[Kind] = {
     val name = c.getName
-    if (name.startsWith("org.apache.spark.sql.delta.") || name == IcebergTable) Some(Exact)
+    if (
+      name.startsWith("org.apache.spark.sql.delta.") || name == IcebergTable ||
+      c == classOf[RemoteTable]
+    ) Some(Exact)
     else if (name.startsWith("org.apache.spark.sql.")) Kinds.get(c.getSimpleName)
     else None
   }

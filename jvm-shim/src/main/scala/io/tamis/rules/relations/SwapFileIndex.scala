@@ -48,7 +48,7 @@ object SwapFileIndex extends GoalRule {
     *   the condition of the filter directly on it, if there is one
     */
   def refusal(relation: LogicalRelation, condition: Option[Expression]): Option[Reason] =
-    if (!isOn(SQLConf.get)) Some(Reasons("SWAP_IS_OFF"))
+    if (!isOn(SQLConf.get)) Some(Reasons("FILE_INDEX_SWAP_IS_OFF"))
     else
       condition match {
         case None    => Some(Reasons("NO_FILTER"))
@@ -73,7 +73,7 @@ object SwapFileIndex extends GoalRule {
     val before = Some(relation.relation).collect { case SwapFileIndex(index) => index }
     // rand(42) would give other numbers to the rows after one that is skipped
     if (!conjuncts.forall(_.deterministic)) Left(Some(Reasons("NO_FILTER")))
-    else if (usable.isEmpty) Left(Some(Reasons("FILTER_NOT_ABOUT_ROWS")))
+    else if (usable.isEmpty) Left(Some(Reasons("FILTER_WITHOUT_FILE_COLUMNS")))
     else
       before match {
         case Some(index) => decidedAgain(index, usable)
@@ -84,10 +84,7 @@ object SwapFileIndex extends GoalRule {
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
               val swappable = SwappedFiles(files.sparkSession, files, relation.catalogTable)
               ask(swappable, usable)
-                .filterOrElse(
-                  pays(files, _),
-                  Some(Reasons("NOTHING_GAINED", "table" -> PlannedFiles.target(swappable)))
-                )
+                .filterOrElse(pays(files, _), Some(nothingGained(swappable)))
                 .map(
                   new TamisFileIndex(swappable, _)
                 )
@@ -138,6 +135,12 @@ object SwapFileIndex extends GoalRule {
     }
   }
 
+  private def nothingGained(files: SwappedFiles): Reason =
+    TamisConf.indexOff(SQLConf.get) match {
+      case Some(by) => Reasons("TAMIS_IS_OFF", "key" -> by.key, "value" -> by.value, "on" -> by.on)
+      case None     => Reasons("NOTHING_GAINED", "table" -> PlannedFiles.target(files))
+    }
+
   /** Most relations of other formats have no index: Spark itself finds their partitions. */
   private def pays(files: HadoopFsRelation, decision: Decision): Boolean =
     FileFormats.isParquet(files) || !decision.kept.isAll || decision.conjuncts.exists { c =>
@@ -161,7 +164,7 @@ object SwapFileIndex extends GoalRule {
         e.references.exists(a => column.exists(_.equalsIgnoreCase(a.name)))
       case _ => false
     }
-    if (c.isExact && choosesBuckets) c.leftInPlan(LeftInPlan.ChoosesBuckets) else c
+    if (c.isExact && choosesBuckets) c.leftInPlan(LeftInPlan.NeededForBuckets) else c
   }
 
   private def swapped(

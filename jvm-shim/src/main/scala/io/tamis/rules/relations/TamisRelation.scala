@@ -4,6 +4,7 @@ import io.tamis.planning.ScanConstraints
 import io.tamis.scan.TamisTable
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /** A relation of the plan over a [[io.tamis.scan.TamisTable]]. */
@@ -32,7 +33,7 @@ object TamisRelation {
     * It uses `create` and transformExpressions, never `copy` or the constructor, whose arity
     * differs from version to version (checked on 4.0 to 4.3).
     */
-  def of(table: TamisTable, output: Seq[Attribute]): LogicalPlan = {
+  def of(table: Table, output: Seq[Attribute]): LogicalPlan = {
     val byName = output.map(a => a.name -> a).toMap
     DataSourceV2Relation.create(table, None, None).transformExpressions {
       case a: AttributeReference => byName.getOrElse(a.name, a)

@@ -43,6 +43,10 @@ object TamisScanRelation {
     copied(relation, same, relation.output)
   }
 
+  /** The relation with another scan of the same columns. */
+  def scannedBy(relation: LogicalPlan, scan: Scan): LogicalPlan =
+    copied(relation, scan, relation.output)
+
   /** The relation with another scan of its table, whose columns become the output. */
   def scanning(relation: LogicalPlan, scan: TamisScan): LogicalPlan = {
     val whole = relation.asInstanceOf[DataSourceV2ScanRelation].relation.output
@@ -53,7 +57,7 @@ object TamisScanRelation {
   /** Uses `makeCopy`, never `copy`, whose arity differs from version to version (seen on 4.0 to
     * 4.3).
     */
-  private def copied(relation: LogicalPlan, scan: TamisScan, output: Seq[Attribute]): LogicalPlan =
+  private def copied(relation: LogicalPlan, scan: Scan, output: Seq[Attribute]): LogicalPlan =
     relation.makeCopy(relation.productIterator.map {
       case _: Scan                               => scan
       case own: Seq[_] if own eq relation.output => output

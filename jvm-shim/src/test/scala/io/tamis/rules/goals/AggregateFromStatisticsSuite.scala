@@ -63,7 +63,10 @@ class AggregateFromStatisticsSuite extends PlanSuite {
   test("answers for some files are combined with the aggregate over the others") {
     val plan = covering(overAll, 1, 2)(countMinMax)
     assertEquals(confined(plan), Seq(2))
-    assertEquals(reached(plan), Seq(Seq("count(1), min(k), max(k): 2 files by statistics")))
+    assertEquals(
+      reached(plan),
+      Seq(Seq("count(1), min(k), max(k): 2 files answered from statistics"))
+    )
     check(plan, overAll)
   }
 
@@ -101,7 +104,7 @@ class AggregateFromStatisticsSuite extends PlanSuite {
   test("DISTINCT of partition columns needs only groups") {
     val sql = "SELECT DISTINCT day FROM p"
     val plan = covering(sql, 0, 2)((_, _) => Nil)
-    assertEquals(reached(plan), Seq(Seq("DISTINCT day: 2 files by statistics")))
+    assertEquals(reached(plan), Seq(Seq("DISTINCT day: 2 files answered from statistics")))
     check(plan, sql)
   }
 

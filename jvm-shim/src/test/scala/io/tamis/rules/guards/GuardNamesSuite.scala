@@ -17,17 +17,20 @@ class GuardNamesSuite extends PlanSuite with SharedTables {
   test("a required table that does not exist is reported, once") {
     val warnings = warned("requireFilter", "no_such_table")
     assertEquals(warnings.size, 1)
-    assert(warnings.head.contains("'no_such_table', a table that does not exist"), warnings.head)
+    assert(
+      warnings.head.contains("'no_such_table', a table that does not exist yet"),
+      warnings.head
+    )
     assertEquals(warned("requireFilter", "no_such_table"), Nil)
   }
 
   test("so is a path that does not exist, a view, another catalog, and text that is not a name") {
     Seq(
-      s"$directory/nowhere" -> "a path that does not exist",
-      "guarded_view" -> "a view: name the tables that it reads",
-      "u" -> "a view: name the tables that it reads",
+      s"$directory/nowhere" -> "a path that does not exist yet: the entry has no effect until it does",
+      "guarded_view" -> "a view, which it does not check: name the tables",
+      "u" -> "a view, which it does not check: name the tables",
       "nessie.db.guarded.x" -> "which is not in Spark's own catalog",
-      "a b" -> "which is neither a name nor a path",
+      "a b" -> "which is not the name or path of a table: correct it",
       "nowhere.guarded" -> "a table that does not exist",
       "spark_catalog.default.misspelled" -> "a table that does not exist"
     ).foreach { case (written, problem) =>

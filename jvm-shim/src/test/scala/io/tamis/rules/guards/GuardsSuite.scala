@@ -19,10 +19,10 @@ class GuardsSuite extends PlanSuite with SharedTables {
 
   test("a scan of a guarded table that reads every file is refused") {
     val message = refused("SELECT k FROM guarded")(RequireFilter -> "guarded")
-    assert(message.contains("guarded needs a predicate that prunes"), message)
-    assert(message.contains("has none"), message)
+    assert(message.contains("guarded must skip a file"), message)
+    assert(message.contains("no filter rules out a file"), message)
     val tried = refused("SELECT k FROM guarded WHERE k > 1")(RequireFilter -> "guarded")
-    assert(tried.contains("has only (k > 1L) (it rules out none of the 4 files"), tried)
+    assert(tried.contains("its filters rule out none of the 4 files:\n  (k > 1L): "), tried)
   }
 
   test("a scan that leaves out a file passes, and so does one of another table") {
@@ -79,14 +79,30 @@ class GuardsSuite extends PlanSuite with SharedTables {
     val orc = s"orc.`$directory/orc`"
     spark.range(10).write.mode("overwrite").orc(s"$directory/orc")
     refused(s"SELECT id FROM $orc")(RequireFilter -> "*")
+    val filtered = s"SELECT id FROM $orc WHERE id > 1"
+    val off = "spark.tamis.fileIndexSwap.enabled" -> "false"
+    val message = refused(filtered)(RequireFilter -> "*", off)
+    assert(
+      message.contains("Spark reads all of its files: spark.tamis.fileIndexSwap.enabled is false"),
+      message
+    )
+    answer(throw new PlannerUnavailable("the test says so"))
+    passes(filtered)(RequireFilter -> "*")
   }
 
   test("an asserted conjunct that prunes no file is refused, with what to do") {
     answer(StubAnswer(pruned = Some(0)))
     val message = refused("SELECT k FROM t WHERE k > 1")(AssertPruned -> "k > 1")
-    assert(message.contains("(k > 1L) pruned none of the 4 files"), message)
-    assert(message.contains("clear spark.tamis.assertPruned"), message)
+    assert(message.contains("(k > 1L) rules out none of the 4 files"), message)
+    assert(message.contains("run SET spark.tamis.assertPruned="), message)
     refused("SELECT k FROM t WHERE k > 1")(AssertPruned -> "v = 1; k")
+  }
+
+  test("an asserted conjunct whose effect is not known is refused, and the message says so") {
+    answer(throw new PlannerUnavailable("the test says so"))
+    val message = refused("SELECT k FROM t WHERE k > 1")(AssertPruned -> "k > 1")
+    assert(message.contains("it is not known whether (k > 1L) rules out a file of"), message)
+    assert(message.contains("the test says so"), message)
   }
 
   test("an asserted conjunct that prunes, or that the query lacks, passes") {

@@ -2,6 +2,7 @@ package io.tamis.report
 
 import io.tamis.bridge.AnyFailure
 import io.tamis.conf.TamisConf
+import io.tamis.remote.{RemoteScan, RemoteTable}
 import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, UseTamisTables}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Json, Reason, Reasons}
@@ -14,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, 
 import org.apache.spark.sql.internal.SQLConf
 
 /** Reports the relations of a plan whose files tamis did not choose, and why. */
-object LeftAlone {
+object LeftToSpark {
 
   /** {"table", "reason", "reasons": [{"code", "text", "fix"}]} for each of them; "reason" joins all
     * reasons into one sentence.
@@ -68,10 +69,15 @@ object LeftAlone {
     // if unknown, do not report that they are missing
     catch { case AnyFailure(_) => true }
 
-  private def ofSource(scan: DataSourceV2ScanRelation): Reason = {
-    val source = scan.relation.table.getClass.getSimpleName
-    if (scan.relation.table.isInstanceOf[FileTable]) Reasons("FILE_SOURCE_V2", "source" -> source)
-    else Reasons("OTHER_SOURCE", "source" -> source)
+  private def ofSource(scan: DataSourceV2ScanRelation): Reason = scan.scan match {
+    case remote: RemoteScan =>
+      val (sent, filters) = remote.sentFilters
+      Reasons("REMOTE_TABLE", "sent" -> sent.toString, "filters" -> filters.toString)
+    case _ if scan.relation.table.isInstanceOf[RemoteTable] => Reasons("REMOTE_FILES")
+    case _                                                  =>
+      val source = scan.relation.table.getClass.getSimpleName
+      if (scan.relation.table.isInstanceOf[FileTable]) Reasons("FILE_SOURCE_V2", "source" -> source)
+      else Reasons("OTHER_SOURCE", "source" -> source)
   }
 
   private def nameOf(relation: LogicalRelation): String = relation.relation match {
