@@ -20,7 +20,7 @@ help: ## Show this list
 	  /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(INSTALLED) $(JAR) ## Create .venv, install everything, build the jar (needs Java 17, Python 3.11)
+setup: $(INSTALLED) $(JAR) ## Create .venv, install everything, build the jar (needs Java 17 and Python 3.11, or newer)
 	@$(PYTHON) -c "import tamis, pyspark, pyarrow; print('tamis', tamis.__version__, 'with pyspark', pyspark.__version__, 'is ready')"
 
 .PHONY: demo

@@ -85,5 +85,7 @@ def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
     it for this test only.
     """
     session = spark_session.newSession()
+    # Java methods called through py4j, such as `stats()`, read the confs of the active session
+    session._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)
     yield session
     session.catalog.clearCache()

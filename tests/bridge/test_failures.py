@@ -34,12 +34,12 @@ def query(spark: SparkSession, table: str) -> list[int]:
 
 # failure | text of the warning
 ANSWERS = [
-    ("raising", "the call failed"),
-    ("leaving", "no answer within|the call failed|died"),
+    ("raising", "the call to the sidecar failed"),
+    ("leaving", "no answer within|the call to the sidecar failed|died"),
     ("hanging", "no answer within"),
     ("dying", "died"),
     ("garbage", "not JSON"),
-    ("nothing", "not JSON|not a JSON object|the call failed"),
+    ("nothing", "not JSON|not a JSON object|the call to the sidecar failed"),
     ("array", "not a JSON object"),
     ("other_fingerprint", "fingerprint"),
     ("other_question", "id"),
@@ -50,8 +50,8 @@ ANSWERS = [
     ("unknown_form", "some"),
     ("short_bitmap", "bitmap"),
     ("wild_ranges", "range"),
-    ("other_wire", "speaks 99"),
-    ("noisy", "instead of READY"),
+    ("other_wire", "uses 99"),
+    ("noisy", "the sidecar did not start"),
     ("ending", "cannot start today"),
     ("silent", "still starting"),
 ]
@@ -77,7 +77,7 @@ def test_misbehaving_sidecar_changes_no_row_and_is_warned_once(
     warnings = list(shim.warnings())[before:]
     assert len(warnings) == 1, warnings
     assert any(part in warnings[0] for part in says.split("|")), warnings
-    assert "runs as plain Spark" in warnings[0]
+    assert "read what plain Spark would read" in warnings[0]
     assert query(spark, table) == ROWS
     assert len(list(shim.warnings())[before:]) == 1, "one warning"
 
@@ -87,7 +87,7 @@ def test_missing_python_is_warned_once(spark: SparkSession, shim: Any, table: st
     before = len(shim.warnings())
     assert query(spark, table) == ROWS
     (warning,) = list(shim.warnings())[before:]
-    assert "'/nowhere/python' cannot be run" in warning
+    assert "cannot run the Python interpreter /nowhere/python" in warning
     assert "Set spark.tamis.python" in warning
 
 
@@ -100,7 +100,7 @@ def test_python_without_tamis_is_warned_once(
     assert query(spark, table) == ROWS
     (warning,) = list(shim.warnings())[before:]
     assert "has no module 'tamis'" in warning
-    assert "pip install tamis" in warning
+    assert "Install the tamis package there" in warning
 
 
 def test_killed_sidecar_is_restarted(spark: SparkSession, shim: Any, table: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis import Capabilities, LiftingRule, PartitionField, classify, evaluate
-from tamis.classification.lifting import lifting_rule
+from tamis.classification.lifting import has_boundary, lifting_rule
 from tamis.expr.nodes import Call, Column, Comparison, Expr, Literal, Not
 from tamis.expr.types import (
     BINARY,
@@ -80,6 +80,36 @@ def test_lifting_rule(
     for rule, ops in ((TIGHT, tight), (CONSERVATIVE, conservative), (NONE, none)):
         for op in ops.split():
             assert lifting_rule(parsed, Comparison(op), value, data_type) is rule, op
+
+
+@pytest.mark.parametrize(
+    ("transform", "data_type", "value", "first"),
+    [
+        ("day", TIMESTAMP, DAY + 7, DAY),
+        ("month", DATE, 40, 31),
+        ("year", DATE, 400, 365),
+        ("year", DATE, 10, None),  # in 1970
+        ("day", TIMESTAMP, -7, None),
+        ("truncate[10]", INTEGER, -3, -10),
+        ("truncate[50]", decimal(9, 2), Decimal("1.77"), Decimal("1.50")),
+        ("truncate[3]", STRING, "abcdef", "abc"),
+        ("bucket[16]", LONG, 5, None),
+        ("void", LONG, 5, None),
+        ("day", LONG, 5, None),
+    ],
+)
+def test_advice_to_compare_with_a_boundary_makes_the_rule_tight(
+    transform: str, data_type: DataType, value: Any, first: Any
+) -> None:
+    parsed = Transform.parse(transform)
+    assert parsed is not None
+    for op in RANGES.split():
+        assert has_boundary(parsed, Comparison(op), value, data_type) == (first is not None), op
+    for op in ("=", "<>", "<=>"):
+        assert not has_boundary(parsed, Comparison(op), value, data_type)
+    if first is not None:
+        assert lifting_rule(parsed, Comparison.LESS, first, data_type) is TIGHT
+        assert lifting_rule(parsed, Comparison.GREATER_EQUAL, first, data_type) is TIGHT
 
 
 TRANSFORMS = [

@@ -91,6 +91,11 @@ def test_file_without_a_contract_is_rejected(private: Path) -> None:
         read(path, private)
 
 
+def test_entry_without_an_attribute_is_rejected(private: Path) -> None:
+    with pytest.raises(DeclarationError, match="such as mymodule:contracts"):
+        read(Path("mymodule"), private)
+
+
 def test_contracts_apply_in_their_order(private: Path) -> None:
     paths = [
         write(contract, pickle.dumps(contract), private, contract.name)

@@ -232,19 +232,19 @@ def _raises_without_goals(spark: SparkSession, sql: str) -> bool:
 #: Part of the message of Spark's error for a listed file that was deleted.
 _GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 #: Parts of warnings that report a failure. Other warnings are correct: files changed since listing.
-_FAILURES = ("failed", "runs as plain Spark", "could not", "not counted", "wrong")
+_FAILURES = ("failed", "what plain Spark would read", "could not", "not counted", "wrong")
 
 
 @functools.cache
 def _jvm_functions(jvm: Any) -> dict[str, Any]:
     """Return functions of the extension. A lookup takes as long as planning a small query."""
     warnings, tamis = jvm.io.tamis.bridge.Warnings, jvm.io.tamis.Tamis
-    return {"over": warnings.over, "all": warnings.all, "warnings": tamis.warnings, "scans": tamis.scans}  # fmt: skip
+    return {"resolved": warnings.resolved, "all": warnings.all, "warnings": tamis.warnings, "scans": tamis.scans}  # fmt: skip
 
 
 def _start_of_warnings(spark: SparkSession) -> int:
     functions = _jvm_functions(spark._jvm)
-    functions["over"]("")  # so that warnings are repeated
+    functions["resolved"]("")  # so that warnings are repeated
     return int(functions["all"]().size())
 
 

@@ -106,7 +106,7 @@ def test_working_installation_passes_with_spark(doctor: Doctor) -> None:
     assert (report.code, report.failed) == (0, []), report.checks
     assert report.checks["spark"]["text"].startswith("Spark 4.")
     assert "Scala 2.13" in report.checks["spark"]["text"]
-    assert f"wire {VERSION}" in report.checks["extension"]["text"]
+    assert f"version {VERSION} of the wire protocol" in report.checks["extension"]["text"]
     assert "1 of 4 files read, the same 10 rows" in report.checks["prune"]["text"]
 
 
@@ -176,12 +176,13 @@ def changed_jar(folder: Path, name: str, content: str) -> Path:
         (
             "io/tamis/version.properties",
             f"version={tamis.__version__}\nwire=99\n",
-            f"wire 99; this package speaks wire {VERSION}",
+            f"version 99 of the wire protocol, but this package uses version {VERSION}",
         ),
         (
             "io/tamis/version.properties",
             f"version=0.0.1\nwire={VERSION}\n",
-            f"tamis 0.0.1, wire {VERSION}; this package is tamis {tamis.__version__}",
+            f"tamis 0.0.1, version {VERSION} of the wire protocol, but this package is tamis "
+            f"{tamis.__version__}",
         ),
         ("io/tamis/conf.json", "[]", "conf.json is from another build"),
         ("io/tamis/reasons.json", "[]", "reasons.json is from another build"),
@@ -242,10 +243,10 @@ def test_supported_versions_are_those_of_the_package(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("spark.tamis.mode  on", "spark.tamis.mode: 'on' is not one of apply, observe, off"),
+        ("spark.tamis.mode  on", "spark.tamis.mode = 'on': must be one of apply, observe, off"),
         ("spark.tamis.enable = false", "did you mean spark.tamis.enabled?"),
-        ("spark.tamis.timeout: soon", "'soon' is not a time"),
-        ("spark.tamis.timeoutMs: soon", "'soon' is not a time"),
+        ("spark.tamis.timeout: soon", "'soon': must be a time"),
+        ("spark.tamis.timeoutMs: soon", "'soon': must be a time"),
     ],
 )
 def test_wrong_confs_of_the_file_are_reported(
@@ -288,7 +289,7 @@ def make_python(folder: Path, body: str) -> str:
         ("echo Welcome", "is not ready: Welcome"),
         (
             """read line; echo 'READY {"port": 1, "wire": 99, "tamis": "9.9"}'; cat""",
-            "speaks wire 99",
+            "uses version 99 of the wire protocol",
         ),
         (
             f"""read line; echo 'READY {{"port": 1, "wire": {VERSION}, "tamis": "9.9"}}'; cat""",

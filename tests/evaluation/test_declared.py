@@ -274,7 +274,7 @@ def test_undeclared_function_is_unknown_with_a_reason() -> None:
 
 
 def test_contract_applies_only_to_its_function_body() -> None:
-    contract = Contract("f", monotone=lambda x: x // 10, types=["INT"], body="abc")
+    contract = Contract("f", monotone=lambda x: x // 10, types=["INT"], function_digest="abc")
     column = Column(("c",), INTEGER)
     for body, applies in [("abc", True), ("def", False), (None, False)]:
         options = () if body is None else (("body", body),)
@@ -283,7 +283,10 @@ def test_contract_applies_only_to_its_function_body() -> None:
         assert isinstance(bound, DeclaredCall) is applies
         assert bool(watch.warnings) is not applies
     # The last contract that names this body applies.
-    contracts = [Declared(Contract("f", monotone=abs, body=body)) for body in (None, "abc", "def")]
+    contracts = [
+        Declared(Contract("f", monotone=abs, function_digest=digest))
+        for digest in (None, "abc", "def")
+    ]
     call = Call("udf:f", (column,), (("body", "abc"),), LONG)
     bound = bind(call, {"f": contracts}, UdfGuard())
     assert isinstance(bound, DeclaredCall)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Sequence
 from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 
+from tamis.evaluation.functions.temporal import zones
 from tamis.evaluation.functions.temporal.zones import DAY, HOUR, SECOND, Zone, zone, zone_of
 from tamis.expr.nodes import Call, Column, Literal
 from tamis.expr.types import INTEGER, STRING, TIMESTAMP
@@ -147,18 +150,41 @@ def test_local_times_are_clipped_to_64_bits(name: str, near: int) -> None:
         "0;100000:70000",
         "0;100:3600,101:0",
         "0;100:3600,200:0",
+        "7200;0:0,100:3600",
     ],
 )
 def test_malformed_zone_table_is_ignored(table: str) -> None:
-    options = (("timeZoneId", "+01:00"), ("zoneTable", table))
-    assert zone_of(Call("Hour", (), options, INTEGER)) is zone("+01:00")
+    assert zone_from(table) is zone("+01:00")
+
+
+def zone_from(table: str) -> Zone:
+    return zone_of(Call("Hour", (), (("timeZoneId", "+01:00"), ("zoneTable", table)), INTEGER))
+
+
+def test_zone_table_may_have_every_offset_that_java_allows() -> None:
+    for offset in (64_800, -64_800):
+        assert zone_from(f"{offset};").early == (offset * SECOND, offset * SECOND)
+
+
+def test_zone_table_may_set_clocks_forward_within_an_overlap() -> None:
+    """The local times begin again at 0 and are set forward to 7,300 s, after the overlap's end."""
+    time_zone = zone_from("7200;0:0,100:7200")
+    assert time_zone.moments.tolist() == [0, 100 * SECOND]
+
+
+@pytest.mark.parametrize(("hours", "late"), [(range(10), (5, 9)), (range(3), (0, 2))])
+def test_offsets_after_the_table_are_among_its_last_five(
+    hours: range, late: tuple[int, int]
+) -> None:
+    day = DAY // SECOND
+    changes = ",".join(f"{hour * day}:{hour * 3_600}" for hour in hours[1:])
+    assert zone_from(f"0;{changes}").late == (late[0] * HOUR, late[1] * HOUR)
 
 
 def test_zone_table_is_used() -> None:
     """After its end any recent offset may apply. Before its start the first offset applies."""
     day = DAY // SECOND
-    table = f"0;0:7200,{100 * day}:3600,{200 * day}:7200"
-    time_zone = zone_of(Call("Hour", (), (("timeZoneId", "+01:00"), ("zoneTable", table)), INTEGER))
+    time_zone = zone_from(f"0;0:7200,{100 * day}:3600,{200 * day}:7200")
     for moment, hours in (
         (-1, 0),
         (0, 2),
@@ -239,3 +265,58 @@ def test_interval_across_an_end_of_the_table(name: str) -> None:
     ):
         lowest, highest = time_zone.local(np.array([low]), np.array([high]))
         assert (int(lowest[0]), int(highest[0])) == expected, (low, high)
+
+
+@pytest.mark.parametrize("name", ["Europe/Berlin", "America/New_York"])
+def test_local_interval_across_an_end_of_the_table(name: str) -> None:
+    """Within a day of either end, the offsets beyond it may apply."""
+    time_zone = zone(name)
+    first, last = DAY, int(np.datetime64("2099-12-31", "D").astype(int)) * DAY
+    early, late = time_zone.early, time_zone.late
+    start, end = time_zone.offsets.tolist()[0], local_time(name, last) - last
+    for (low, high), expected in (
+        ((first - 5, first - 1), (first - 5 - early[1], first - 1 - early[0])),
+        ((first - 5, first), (first - 5 - early[1], max(first - start, first - 1 - early[0]))),
+        ((first, first + 5), (first - start, first + 5 - start)),
+        ((last - 5, last - 1), (last - 5 - end, last - 1 - end)),
+        ((last - 5, last), (min(last - 5 - end, last - late[1]), last - late[0])),
+        ((last, last + 5), (last - late[1], last + 5 - late[0])),
+    ):
+        lowest, highest = time_zone.utc(np.array([low]), np.array([high]))
+        assert (int(lowest[0]), int(highest[0])) == expected, (low, high)
+
+
+class MadeUpRegion(datetime.tzinfo):
+    """A region whose clocks change at the given seconds since 1970."""
+
+    def __init__(self, changes: Sequence[tuple[int, int]]) -> None:
+        self.changes = changes
+
+    def fromutc(self, moment: datetime.datetime) -> datetime.datetime:
+        passed = (moment.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)).total_seconds()
+        offset = [offset for second, offset in self.changes if second <= passed][-1]
+        local = datetime.timezone(datetime.timedelta(seconds=offset))
+        return moment.replace(tzinfo=datetime.UTC).astimezone(local)
+
+
+#: Days with several changes: within the day, at its first second, and at its last second.
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [(5_000, 3_600)],
+        [(86_400, 3_600), (5 * 86_400, 0)],
+        [(5 * 86_400 - 1, 3_600), (8 * 86_400 + 1, 0)],
+        [(86_500, 3_600), (90_000, 7_200)],
+        [(86_400, 3_600), (86_401, 7_200), (172_799, 10_800), (172_800, 0)],
+        [(90_000, 3_600), (95_000, 7_200), (99_000, 0), (100_000, 10_800)],
+        [(90_000, 3_600), (200_000, 7_200), (210_000, 0)],
+    ],
+)
+def test_every_change_of_a_day_is_found(
+    changes: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    region = MadeUpRegion([(-(10**11), 0), *changes])
+    monkeypatch.setattr(zones.zoneinfo, "ZoneInfo", lambda name: region)
+    found = zone.__wrapped__("Made/Up")
+    assert found.moments.tolist() == [second * SECOND for second, _ in changes]
+    assert found.offsets.tolist() == [0, *(offset * SECOND for _, offset in changes)]

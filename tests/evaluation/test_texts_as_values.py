@@ -144,6 +144,9 @@ DATES = [
     ("2024-05x10", "2024-05x20", "2024-05-01", "2024-05-31"),
     ("2024-05", "2024-05-10", "2024-05-01", "2024-05-31"),
     ("2024-05-", "2024-05-10", "2024-05-01", "2024-05-31"),
+    ("2024-05-10", "2024-05.10", "2024-05-01", "2024-05-31"),
+    ("2024-/1", "2024-/2", "2024-01-01", "2024-12-31"),
+    ("2024-/5-10", "2024-/5-20", "2024-01-01", "2024-12-31"),
 ]
 
 
@@ -172,6 +175,7 @@ def test_dates_within_one_year_are_bounded(lower: str, upper: str, first: str, l
         ("20240", "20241"),
         ("2024x", "2024y"),
         ("20a4-01-01", "20a4-01-02"),
+        ("202x-01-01", "202x-01-02"),
         (" 2024-01-01", " 2024-01-02"),
     ],
 )
@@ -179,6 +183,33 @@ def test_dates_across_years_are_unknown(lower: str, upper: str) -> None:
     table = table_over((s,), [((lower, upper),)])
     for data_type in READ:
         assert not claim_over(cast(s, data_type, "TRY"), table).says_anything[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [
+        ("2024-01-05", 0),
+        ("2024-01-05 06", None),
+        ("2024-01-05 06:07", None),
+        ("2024-01-05 06:07:08", 22_028_000_000),
+        ("2024-01-05 06:07:08.", None),
+        ("2024-01-05 06:07:08.1", 22_028_100_000),
+        ("2024-01-05 06:07:08.12", 22_028_120_000),
+        ("2024-01-05 06:07:08.123", 22_028_123_000),
+        ("2024-01-05 06:07:08.1234", 22_028_123_400),
+        ("2024-01-05 06:07:08.12345", 22_028_123_450),
+        ("2024-01-05 06:07:08.123456", 22_028_123_456),
+        ("2024-01-05 06:07:08.1234567", None),
+    ],
+)
+def test_moment_of_one_text_in_a_plain_form(text: str, micros: int | None) -> None:
+    """ANSI mode has no bounds for other forms, which may raise."""
+    claim = claim_over(cast(s, TIMESTAMP_NTZ, "ANSI"), table_over((s,), [((text,),)]))
+    if micros is None:
+        assert not claim.says_anything[0]
+    else:
+        moment = days("2024-01-05") * DAY + micros
+        assert (claim.lower[0], claim.upper[0]) == (moment, moment)
 
 
 #: A string and its number, with nine digits after the point. None: Spark does not read it.

@@ -28,6 +28,11 @@ def test_committed_page_is_up_to_date(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("code", sorted(REASONS))
+def test_page_lists_all_but_internal_reasons(code: str) -> None:
+    assert (f"| `{code}` |" in to_markdown()) is not REASONS[code].is_internal
+
+
+@pytest.mark.parametrize("code", sorted(REASONS))
 def test_reason_is_one_readable_sentence(code: str) -> None:
     kind = REASONS[code]
     assert kind.meaning.endswith(".")
@@ -35,11 +40,16 @@ def test_reason_is_one_readable_sentence(code: str) -> None:
     assert re.fullmatch(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*", code)
 
 
+#: Packages that speak protocols with codes of their own, and give no reasons.
+PROTOCOLS = {"remote", "publish", "vgi"}
+
+
 def _codes_in(folder: Path, pattern: str, before: str) -> set[str]:
     """Return the quoted codes that follow one of the words that construct a reason."""
     codes = set()
     for file in folder.rglob(pattern):
-        codes |= set(re.findall(before + r'"([A-Z][A-Z0-9_]+)"', file.read_text("utf-8")))
+        if not PROTOCOLS & set(file.parts):
+            codes |= set(re.findall(before + r'"([A-Z][A-Z0-9_]+)"', file.read_text("utf-8")))
     return codes
 
 

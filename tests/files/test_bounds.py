@@ -115,6 +115,8 @@ def test_flags_follow_from_counts(
         bounds_of(STRING, ["b"], ["a"], [0]),
         bounds_of(LONG, [1], [3], [5], records=[5]),
         bounds_of(STRING, ["a"], None, [5], records=[5]),
+        bounds_of(DOUBLE, [1.0], [3.0], [1], [3], records=[3]),
+        bounds_of(DOUBLE, [1.0], [3.0], [4], [0], records=[3]),
         bounds_of(BYTE, [-129], [3], [0]),
         bounds_of(BYTE, [1], [128], [0]),
         bounds_of(LONG, ["1"], ["3"], [0]),
@@ -131,11 +133,37 @@ def test_corrupt_column_is_unknown(bounds: Bounds) -> None:
     assert is_unknown(bounds)
 
 
-def test_corrupt_container_does_not_affect_the_others() -> None:
-    bounds = bounds_of(LONG, [7, 1], [3, 3], [0, 0])
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "nulls"),
+    [
+        ([7, 1], [3, 3], [0, 0]),
+        ([-129, 1], [3, 3], [0, 0]),
+        ([1, 1], [128, 3], [0, 0]),
+        ([1, 1], [3, 3], [-1, 0]),
+        ([1, 1], [3, 3], [11, 0]),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_corrupt_container_does_not_affect_the_others(
+    minimum: list[int], maximum: list[int], nulls: list[int], is_first: bool
+) -> None:
+    """The first of two containers is corrupt, or with the order reversed the second."""
+    order = 1 if is_first else -1
+    bounds = bounds_of(BYTE, minimum[::order], maximum[::order], nulls[::order], None, [10, 10])
     assert bounds.lower is not None
-    assert bounds.lower.tolist() == [LEAST, 1]
-    assert bounds.can_be_null.tolist() == [True, False]
+    assert bounds.upper is not None
+    assert bounds.lower.tolist()[::order] == [-128, 1]
+    assert bounds.upper.tolist()[::order] == [127, 3]
+    assert bounds.can_be_null.tolist()[::order] == [True, False]
+
+
+@pytest.mark.parametrize("minimum", [["a", None], None])
+@pytest.mark.parametrize("maximum", [["c", "b"], None])
+def test_strings_may_have_one_edge_only(minimum: Any, maximum: Any) -> None:
+    bounds = bounds_of(STRING, minimum, maximum, [0, 0])
+    for edge, values in ((bounds.lower, minimum), (bounds.upper, maximum)):
+        expected = values and [None if each is None else each.encode() for each in values]
+        assert (edge if edge is None else edge.to_pylist()) == expected
 
 
 @pytest.mark.parametrize(

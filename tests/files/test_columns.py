@@ -213,9 +213,10 @@ def test_counts_beyond_64_bits_are_read_as_negative() -> None:
 
 
 def test_decimals_without_a_fraction_reject_one() -> None:
-    fraction = pa.array([Decimal("1.5")], pa.decimal128(30, 1))
-    with pytest.raises(NotLossless):
-        decimal_edge(fraction, decimal(30, 0), Side.LOWER)
+    for written in ("1.5", "5.0"):
+        fraction = pa.array([Decimal(written)], pa.decimal128(30, 1))
+        with pytest.raises(NotLossless):
+            decimal_edge(fraction, decimal(30, 0), Side.LOWER)
     whole = pa.array([Decimal(5)], pa.decimal128(30, 0))
     assert decimal_edge(whole, decimal(30, 0), Side.LOWER).type == pa.decimal128(38, 0)
 

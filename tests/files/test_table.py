@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from tamis.expr.nodes import Column
-from tamis.expr.types import LONG, STRING
+from tamis.expr.types import DOUBLE, LONG, STRING
 from tamis.files.exact_counts import certain_columns
 from tamis.files.partition import PartitionField
 from tamis.files.table import ArrowStatistics
@@ -101,3 +103,14 @@ def test_bounds_of_listed_texts_are_values(
     flags = None if listed is None else np.array(listed)
     found = certain_columns(STRING, columns, pa.array([5, 5]), flags)
     assert np.broadcast_to(found.attained, 2).tolist() == certain
+
+
+@pytest.mark.parametrize("edge", ["min.x", "max.x"])
+def test_value_in_a_partition_of_nan_is_a_contradiction(edge: str) -> None:
+    """One edge is enough: nothing is known about that file."""
+    cells = {"partition.x": [math.nan, math.nan], edge: [3.0, None], "num_records": [10, 10]}
+    files = ArrowStatistics(pa.table(cells), [PartitionField("x", "identity", "x")])
+    bounds = files.bounds(Column(("x",), DOUBLE))
+    assert bounds.can_be_value.tolist() == [True, False]
+    assert bounds.can_be_nan.all()
+    assert bounds.can_be_null.tolist() == [True, False]

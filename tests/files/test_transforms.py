@@ -16,6 +16,7 @@ from tamis.evaluation.domain.bounds import Bounds
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, IsNull, Literal
 from tamis.expr.types import (
     BINARY,
+    BYTE,
     DATE,
     DOUBLE,
     INTEGER,
@@ -33,6 +34,8 @@ from tests.differential.generate import partition_value
 
 DAY = 86_400_000_000
 INT = pa.int32()
+#: The last day that 64 bits of microseconds hold, less one day to spare.
+LAST_DAY = (1 << 63) // DAY - 1
 
 
 def year_is(year: int) -> Expr:
@@ -81,6 +84,20 @@ def edges(bounds: Bounds) -> tuple[Any, Any]:
         (TIMESTAMP, "hour", (1 << 62), pa.int64(), (None, None)),
         (TIMESTAMP, "day", "x", pa.string(), (None, None)),
         (LONG, "day", 0, INT, (None, None)),
+        (DATE, "day", -(1 << 31), INT, (-(1 << 31), -(1 << 31))),
+        (DATE, "day", (1 << 31) - 1, INT, ((1 << 31) - 1, (1 << 31) - 1)),
+        (TIMESTAMP, "day", LAST_DAY - 1, INT, ((LAST_DAY - 1) * DAY, LAST_DAY * DAY - 1)),
+        (TIMESTAMP, "day", 1 - LAST_DAY, INT, (-LAST_DAY * DAY, (2 - LAST_DAY) * DAY - 1)),
+        (BYTE, "truncate[127]", 0, INT, (0, 126)),
+        (BYTE, "truncate[4]", 124, INT, (124, 127)),
+        (LONG, "truncate[3]", (1 << 63) - 2, pa.int64(), ((1 << 63) - 2, (1 << 63) - 1)),
+        (
+            decimal(20, 0),
+            "truncate[10]",
+            Decimal(10),
+            pa.decimal128(20, 0),
+            (Decimal(10), Decimal(19)),
+        ),
         (INTEGER, "truncate[10]", -10, INT, (-10, -1)),
         (INTEGER, "truncate[10]", 7, INT, (None, None)),  # not a multiple of 10
         (INTEGER, "truncate[10]", 2_147_483_640, INT, (2_147_483_640, 2_147_483_647)),

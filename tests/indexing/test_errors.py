@@ -61,7 +61,9 @@ class TestListing:
         file = tmp_path / "a b" / "0.parquet"
         pq.write_table(pa.table({"a": [1]}), file)
         listing = LocalIndex(tmp_path / "a b", spark_schema(a="long"), tmp_path / "scratch")._list()
-        with pytest.raises(StatisticsIndexError, match=f"is a file.*: pass file:{file.parent}\\."):
+        with pytest.raises(
+            StatisticsIndexError, match=rf"is a file.*: pass file:{file.parent}\. Queries"
+        ):
             require_directory(str(file), uri_of(file), listing.snapshot)
         require_directory(str(file.parent), uri_of(file.parent), listing.snapshot)
 
@@ -83,7 +85,7 @@ class TestCommands:
         monkeypatch.setattr(handles, "list_table", interrupted)
         done = CliRunner().invoke(app, [command, "/data/t"])
         assert done.exit_code == 130
-        assert done.output == "tamis: interrupted: the index is unchanged\n"
+        assert done.output == "tamis: interrupted: the index was not changed\n"
         assert session.is_stopped
 
     def test_error_of_a_cancelled_job_counts_as_an_interrupt(
@@ -98,7 +100,7 @@ class TestCommands:
         monkeypatch.setattr(handles, "list_table", cancelled)
         done = CliRunner().invoke(app, ["build", "/data/t"])
         assert done.exit_code == 130
-        assert done.output == "tamis: interrupted: the index is unchanged\n"
+        assert done.output == "tamis: interrupted: the index was not changed\n"
         assert signal.getsignal(signal.SIGINT) is before
 
     def test_interrupt_while_the_session_starts(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +111,7 @@ class TestCommands:
         done = CliRunner().invoke(app, ["build", "/data/t"])
         assert (done.exit_code, done.output) == (
             130,
-            "tamis: interrupted: the index is unchanged\n",
+            "tamis: interrupted: the index was not changed\n",
         )
 
     def test_interrupt_after_the_commit_is_reported(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +124,7 @@ class TestCommands:
         monkeypatch.setattr(handles.Index, "build", built)
         monkeypatch.setattr(handles.Index, "describe", interrupted)
         done = CliRunner().invoke(app, ["build", "/data/t"])
-        assert done.output == "tamis: interrupted: the index is already changed\n"
+        assert done.output == "tamis: interrupted: the index had already been changed\n"
 
     def test_hints_use_shell_syntax(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -1,4 +1,4 @@
-"""Hashes of constants equal Spark's, and bloom filters filled by Spark never deny a member."""
+"""Hashes of constants equal Spark's, and Bloom filters filled by Spark never deny a member."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ class TestRefresh:
         index.build()
         pointer = root / "_tamis" / POINTER
         pointer.write_text(pointer.read_text().replace('"format": 2', '"format": 99'))
-        with pytest.raises(StatisticsIndexError, match="written by a later tamis"):
+        with pytest.raises(StatisticsIndexError, match="written by a newer version of tamis"):
             index.refresh()
 
 
@@ -323,7 +323,7 @@ class TestDamage:
         if isinstance(result, IndexUnusable):
             return result
         values = lowers(result), lowers(result, "s", "string")
-        return result.statistics.trouble or values
+        return result.statistics.problem or values
 
     def test_every_flipped_byte_is_detected(
         self, index: LocalIndex, root: Path, tmp_path: Path

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def rows(spark: SparkSession) -> DataFrame:
-    """Return keys spread over all files, so that only a bloom filter distinguishes the files."""
+    """Return keys spread over all files, so that only a Bloom filter distinguishes the files."""
     return spark.range(1000).selectExpr("id", "id * 7919 % 1000 AS key").repartition(10, "id")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tamis.expr.nodes import Column, Expr, IsNull, Not
 from tamis.expr.types import DOUBLE, FLOAT, LONG
 from tamis.indexing.build.listing import TableListing
 from tamis.indexing.build.row_columns import row_leaves
+from tamis.indexing.read.command_options import command_options, ddl_of
 from tamis.indexing.read.reader_options import (
     Reading,
     difference,
@@ -37,11 +39,11 @@ def changed(**fields: Any) -> Reading:
 
 DIFFERENT = [
     (changed(format="json"), "the format was csv and is json"),
-    (changed(schema=spark_schema(a="string")), "had a long and have a string"),
-    (changed(schema=spark_schema(a="long", b="long")), "had none and have b long"),
-    (changed(schema=spark_schema(a={"b": "long"})), "had a long and have a struct"),
-    (changed(schema="nonsense"), "the columns had a long and have none"),
-    (changed(partitions=spark_schema(p="long")), "the partition columns had none and"),
+    (changed(schema=spark_schema(a="string")), "column a was long and is string"),
+    (changed(schema=spark_schema(a="string", b="long")), "is string, column b was added"),
+    (changed(schema=spark_schema(a={"b": "long"})), "column a was long and is struct"),
+    (changed(schema="nonsense"), "column a was removed"),
+    (changed(partitions=spark_schema(p="long")), "partition column p was added"),
     (changed(options={}), "option sep was ; and is not set"),
     (changed(options={"sep": "\n"}), r"option sep was ; and is \n"),
     (changed(options={"sep": ";", "quote": "'"}), "option quote was not set and is '"),
@@ -114,10 +116,56 @@ def test_filters_that_lose_rows_depend_on_the_format(
     assert not loses_rows_to(changed(format=file_format, confs={off: "false"}), expr)
 
 
-def test_ineligible_columns_are_left_out() -> None:
-    def field(name: str, kind: Any, **metadata: str) -> dict[str, Any]:
-        return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+def field_of(name: str, kind: Any, **metadata: str) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
+
+def struct_of(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(fields)}
+
+
+DDL = [
+    ([field_of("a", "long"), field_of("d", "decimal(9,2)")], "a LONG, d DECIMAL(9,2)"),
+    ([field_of("a b`c", "string")], "`a b``c` STRING"),
+    ([field_of("s", struct_of(field_of("x", "date")))], "s STRUCT<x: DATE>"),
+    ([field_of("l", {"type": "array", "elementType": "integer"})], "l ARRAY<INTEGER>"),
+    (
+        [field_of("m", {"type": "map", "keyType": "string", "valueType": "timestamp_ntz"})],
+        "m MAP<STRING, TIMESTAMP_NTZ>",
+    ),
+    ([field_of("c", "string", __CHAR_VARCHAR_TYPE_STRING="char(3)")], None),
+    ([field_of("u", {"type": "udt", "class": "x"})], None),
+    ([field_of(f"column{i}", "long") for i in range(100)], None),
+]
+
+
+@pytest.mark.parametrize(("fields", "ddl"), DDL)
+def test_schema_as_ddl(fields: list[dict[str, Any]], ddl: str | None) -> None:
+    schema = json.dumps(struct_of(*fields))
+    assert ddl_of(schema) == ddl
+    options = command_options(changed(schema=schema, options={}, confs={}))
+    assert options == ("--format", "csv", "--schema", ddl or "DDL")
+
+
+def test_options_of_a_command_repeat_the_reading() -> None:
+    zone = "spark.sql.session.timeZone"
+    reading = changed(
+        schema="",
+        options={"sep": ";", "password": "sha256 0f0f"},
+        confs={zone: "UTC", "spark.sql.ansi.enabled": "false", "hadoop orc.x": "1"},
+        machine={"zone": "UTC"},
+    )
+    pairs = command_options(reading)[4:]
+    assert pairs == (
+        "--option", "sep=;", "--option", "password=VALUE", "--conf", "spark.sql.ansi.enabled=false"
+    )  # fmt: skip
+    elsewhere = msgspec.structs.replace(reading, machine={"zone": "Asia/Tokyo"})
+    assert f"{zone}=UTC" in command_options(elsewhere)
+    assert command_options(None) == ()
+
+
+def test_ineligible_columns_are_left_out() -> None:
+    field = field_of
     char = "__CHAR_VARCHAR_TYPE_STRING"
     inner = {"type": "struct", "fields": [field("x", "integer"), field("c", "string")]}
     fields = [
@@ -187,8 +235,8 @@ def test_index_serves_only_its_own_reading(
     if built is None:
         assert outcomes == {1: (2, []), 2: (None, []), 3: (None, []), 4: (None, [])}
     else:
-        distrusted = (None, ["index.other_reading"])
-        assert outcomes == {1: (None, []), 2: (2, []), 3: distrusted, 4: distrusted}
+        unusable = (None, ["index.other_reading"])
+        assert outcomes == {1: (None, []), 2: (2, []), 3: unusable, 4: unusable}
 
 
 def test_malformed_reading_is_an_error(index: IndexOfReading, tmp_path: Path) -> None:
@@ -204,11 +252,11 @@ def test_refresh_rebuilds_after_a_change_of_the_reading(index: IndexOfReading) -
     index.refresh()
     assert index.read == []
     index.reading = changed(options={})
-    assert index.describe().distrusted == "option sep was ; and is not set"
+    assert index.describe().unusable_because == "option sep was ; and is not set"
     index.refresh()
     assert index.read == ["0.parquet"]
-    assert index.describe().distrusted is None
+    assert index.describe().unusable_because is None
     index.reading = None
-    assert index.describe().distrusted == "the format was csv and is parquet"
+    assert index.describe().unusable_because == "the format was csv and is parquet"
     index.refresh()
     assert index.describe().to_dict()["format"] == "parquet"

@@ -139,7 +139,7 @@ def test_refresh_reads_rows_of_changed_files_only(
 def test_refresh_after_a_schema_change_warns(index: LocalIndex, tmp_path: Path) -> None:
     index.build(**REQUEST)
     index.schema = spark_schema(a="long", t="string")  # without s
-    with pytest.warns(UserWarning, match="should hold s, which the table does not have"):
+    with pytest.warns(UserWarning, match="no longer records s .columns: the table has no column s"):
         index.refresh()
     assert [e["of"] for e in index.describe().to_dict()["recorded"]][:3] == ["a", "a", "twice(a)"]
     index.build()
@@ -162,7 +162,7 @@ class TestDamage:
         answers = Indexes().find(uri_of(index.root), None, {}, str(cache), 0)
         if isinstance(answers, IndexUnusable):
             return None, answers
-        return verdicts_of(answers), answers.statistics.trouble
+        return verdicts_of(answers), answers.statistics.problem
 
     def test_every_flipped_byte_is_detected(
         self, index: LocalIndex, root: Path, tmp_path: Path
@@ -186,9 +186,9 @@ class TestDamage:
                 content = bytearray(path.read_bytes())
                 content[position] ^= 0x10
                 path.write_bytes(content)
-                answers, trouble = self.outcome(index, cache)
+                answers, problem = self.outcome(index, cache)
                 # A flip within another column has no effect. Every other flip is detected.
-                assert answers == WHOLE or trouble is not None, (path.name, position)
+                assert answers == WHOLE or problem is not None, (path.name, position)
                 self.assert_not_stronger(answers)
                 content[position] ^= 0x10
                 path.write_bytes(content)
@@ -212,9 +212,9 @@ class TestDamage:
                 path.unlink()
             else:
                 path.write_bytes(damage)
-            answers, trouble = self.outcome(index, tmp_path / "cache" / str(damage)[:5])
-            assert trouble is not None
-            assert "python -m tamis index refresh file:" in trouble.text
+            answers, problem = self.outcome(index, tmp_path / "cache" / str(damage)[:5])
+            assert problem is not None
+            assert "python -m tamis index refresh file:" in problem.text
             self.assert_not_stronger(answers)
             assert answers is not None
             assert answers[0] == [SOME, SOME, NONE, NONE]  # by the bounds of footers
@@ -225,9 +225,9 @@ class TestDamage:
         with monkeypatch.context() as patch:
             patch.setattr(recorded, "FORMAT", 99)
             index.build(**REQUEST)
-        answers, trouble = self.outcome(index, tmp_path / "cache")
-        assert trouble is not None
-        assert trouble.code == "index.newer_format"
+        answers, problem = self.outcome(index, tmp_path / "cache")
+        assert problem is not None
+        assert problem.code == "index.newer_format"
         assert answers is not None
         assert answers[0] == [SOME, SOME, NONE, NONE]  # by the bounds of footers
 

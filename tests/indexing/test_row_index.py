@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,7 +189,7 @@ def test_index_of_a_table_uses_its_reading(
         # The rows of a bucketed table lie in two files per insert.
         assert ask_planner(spark, spark.table("t"), "id = 15").kept_files <= 2
         assert index.describe().to_dict()["rows"] == 30
-        assert index.describe().distrusted is None
+        assert index.describe().unusable_because is None
     finally:
         spark.sql("DROP TABLE IF EXISTS t")
 
@@ -198,9 +200,9 @@ def test_index_of_a_table_uses_its_reading(
 def other_readings(spark: SparkSession) -> list[tuple[str, Any, dict[str, str], str]]:
     return [
         ("option", reader_of(spark, "csv", sep=";"), {}, "option sep was not set and is ;"),
-        ("type", reader_of(spark, "csv", SCHEMA.replace("id LONG", "id INT")), {}, "id integer"),
-        ("name", reader_of(spark, "csv", SCHEMA.replace("id LONG", "ix LONG")), {}, "ix long"),
-        ("case", reader_of(spark, "csv", SCHEMA.replace("id LONG", "ID LONG")), {}, "ID long"),
+        ("type", reader_of(spark, "csv", SCHEMA.replace("id LONG", "id INT")), {}, "id was long"),
+        ("name", reader_of(spark, "csv", SCHEMA.replace("id LONG", "ix LONG")), {}, "ix was added"),
+        ("case", reader_of(spark, "csv", SCHEMA.replace("id LONG", "ID LONG")), {}, "ID was added"),
         ("format", reader_of(spark, "json"), {}, "the format was csv and is json"),
         ("zone", reader_of(spark, "csv"), {"spark.sql.session.timeZone": "Asia/Tokyo"}, "Tokyo"),
         ("legacy", reader_of(spark, "csv"), {"spark.sql.legacy.timeParserPolicy": "LEGACY"}, "Pol"),
@@ -223,21 +225,21 @@ def test_other_readings_are_not_served(spark: SparkSession, tmp_path: Path) -> N
             spark.conf.set(key, value)
         frame = other_reader.load(path)
         answer = ask_planner(spark, frame, "kind = 'zz'")
-        distrusted = tamis.index(spark, path, reader=other_reader).describe().distrusted
+        unusable_because = tamis.index(spark, path, reader=other_reader).describe().unusable_because
         for key, was in before.items():
             spark.conf.unset(key) if was is None else spark.conf.set(key, was)
         assert answer.kept_files == FILES, name
         assert [code for code, _ in answer.warnings] == ["index.other_reading"], name
         assert part in answer.warnings[0][1], (name, answer.warnings)
-        assert distrusted is not None, name
-        assert part in distrusted, name
+        assert unusable_because is not None, name
+        assert part in unusable_because, name
     # A conf set to its default, another letter case and nullability do not change the reading.
     spark.conf.set("spark.sql.csv.filterPushdown.enabled", "true")
     same = reader_of(spark, "csv", SCHEMA.replace("id LONG", "id LONG NOT NULL COMMENT 'x'"))
     answer = ask_planner(spark, same.load(path), "kind = 'zz'")
     assert answer.warnings == []
     assert answer.kept_files == 0
-    assert index.describe().distrusted is None
+    assert index.describe().unusable_because is None
 
 
 def test_index_of_another_format_is_ignored(spark: SparkSession, tmp_path: Path) -> None:
@@ -380,7 +382,7 @@ def test_column_for_malformed_records_has_no_statistics(
         assert name not in {each["name"] for each in index.describe().to_dict()["columns"]}
         assert ask_planner(spark, reader.load(str(root)), "a > 100").kept == ["bad"]
         assert len(ask_planner(spark, reader.load(str(root)), f"{name} IS NOT NULL").kept) == 2
-        with pytest.raises(StatisticsIndexError, match="cannot be analysed"):
+        with pytest.raises(StatisticsIndexError, match="cannot be analyzed"):
             index.build(expressions=[f"upper({name})"])
 
 
@@ -489,6 +491,31 @@ def test_command_line_builds_from_a_reader(
     assert run(app, ["describe", path, "--schema", "a INT"]).exit_code != 0
     assert run(app, ["drop", path, *how]).exit_code == 0
     assert not Path(path, "_tamis").exists()
+
+
+def test_command_of_a_stale_index_refreshes_it(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tamis.indexing.cli import app
+
+    path = written(spark, "csv", str(tmp_path / "my table"))
+    reader = reader_of(spark, "csv", nullValue="n 5", multiLine="true")
+    tamis.index(spark, path, reader=reader).build(columns={"id": "bloom"})
+    written(spark, "csv", str(tmp_path / "more"))
+    more = next((tmp_path / "more").glob("*.csv"))
+    more.rename(Path(path, "more.csv"))
+    text = str(tamis.index(spark, path, reader=reader).describe())
+    (command,) = re.findall(r"1 added, 0 deleted since the build \((.*)\)", text)
+    build = import_module("tamis.indexing.build.jobs")
+    monkeypatch.setattr(build, "own_session", lambda settings: _UnstoppableSession(spark))
+    words = shlex.split(command)
+    assert words[:4] == ["python", "-m", "tamis", "index"]
+    refreshed = CliRunner().invoke(app, words[4:])
+    assert refreshed.exit_code == 0, refreshed.output
+    described = tamis.index(spark, path, reader=reader).describe()
+    assert not described.staleness.is_stale
+    assert described.unusable_because is None
+    assert [entry.kind for entry in described.recorded] == ["bloom"]
 
 
 class _UnstoppableSession:

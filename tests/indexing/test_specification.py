@@ -200,7 +200,7 @@ class TestAnotherSchema:
         index.build(**RICH)
         overwrite(root)
         index.schema = spark_schema(a="long")
-        with pytest.warns(UserWarning, match=r"should hold b, which the table does not have"):
+        with pytest.warns(UserWarning, match=r"no longer records b \(columns: "):
             index.refresh()
         assert recorded_parts(index) == [entry for entry in ALL if entry[0] != "b"]
 
@@ -208,7 +208,7 @@ class TestAnotherSchema:
         index.build(**RICH)
         overwrite(root)
         index.schema = spark_schema(a="long")
-        with pytest.warns(UserWarning, match="should hold b"):
+        with pytest.warns(UserWarning, match="no longer records b"):
             index.refresh()
         overwrite(root)
         index.schema = SCHEMA
@@ -222,10 +222,10 @@ class TestAnotherSchema:
         overwrite(root)
 
         def refuse(sql: str, schema: str) -> dict[str, Any]:
-            raise StatisticsIndexError(f"expressions: {sql} cannot be analysed")
+            raise StatisticsIndexError(f"expressions: {sql} cannot be analyzed")
 
         monkeypatch.setattr(index, "_parse", refuse)
-        with pytest.warns(UserWarning, match=r"should hold twice\(a\), which"):
+        with pytest.warns(UserWarning, match=r"no longer records twice\(a\) \(expressions: "):
             index.refresh()
         assert recorded_parts(index) == ALL[:3]
 
@@ -235,7 +235,7 @@ class TestAnotherSchema:
         index.build(columns=["b"])
         overwrite(root)
         index.schema = spark_schema(a="long")
-        with pytest.warns(UserWarning, match="should hold b"):
+        with pytest.warns(UserWarning, match="no longer records b"):
             index.refresh()
         assert [c["name"] for c in index.describe().to_dict()["columns"]] == ["a"]
 
@@ -305,9 +305,7 @@ class TestPlaces:
     ) -> None:
         (tmp_path / "file").write_text("")
         monkeypatch.setattr(specifications, "_directory", lambda: tmp_path / "file" / "no")
-        with pytest.warns(
-            UserWarning, match=r"cannot be written to .*spark\.tamis\.index\.location"
-        ):
+        with pytest.warns(UserWarning, match=r"cannot be saved in .*spark\.tamis\.index\.location"):
             index.build(**RICH)
         assert recorded_parts(index) == ALL
 
@@ -350,3 +348,12 @@ def test_location_without_an_index_has_no_entries(tmp_path: Path) -> None:
     assert SpecificationFile.all(tmp_path.as_uri()) == []
     listed = CliRunner().invoke(app, ["list", "--location", tmp_path.as_uri()])
     assert listed.output == "no index at this location\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [("build", "Default: all columns."), ("add", "Without it, the index describes all columns.")],
+)
+def test_help_of_column_fits_the_command(command: str, text: str) -> None:
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    assert text in " ".join(shown.output.replace("│", " ").split())

@@ -57,5 +57,5 @@ def app(repository: Path) -> Callable[[str], str]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Return the environment of a shell that has no setting of tamis."""
+    """Return the environment of a shell (see processes.shell)."""
     return shell(tmp_path)

@@ -23,9 +23,13 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a JVM that runs 
 
 
 def shell(directory: Path, **more: str) -> dict[str, str]:
-    """Return the environment of a shell with this Python activated and no settings of Spark."""
-    settings = directory / "no-settings"
+    """Return the environment of a shell with this Python activated.
+
+    The only setting of Spark in it is a time limit that a busy machine keeps.
+    """
+    settings = directory / "settings"
     settings.mkdir(exist_ok=True)
+    (settings / "spark-defaults.conf").write_text("spark.tamis.timeout 60s\n")
     of_this_machine = {
         name: os.environ[name]
         for name in ("HOME", "JAVA_HOME", "LANG", "LD_LIBRARY_PATH", "XDG_CACHE_HOME")

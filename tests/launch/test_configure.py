@@ -134,7 +134,7 @@ def test_configure_chooses_the_python_of_the_planner(fresh: pytest.MonkeyPatch) 
     assert chosen(SparkSession.builder.config("spark.tamis.python", "/own"), python="/p") == "/p"
 
 
-def test_remote_server_is_left_alone(fresh: pytest.MonkeyPatch) -> None:
+def test_builder_of_a_remote_server_stays_unchanged(fresh: pytest.MonkeyPatch) -> None:
     assert tamis.configure(SparkSession.builder.remote("sc://h"))._options == {
         "spark.remote": "sc://h"
     }

@@ -14,6 +14,7 @@ import pytest
 
 from tests.launch.conftest import FILES, ROWS
 from tests.launch.processes import EXTENSION, free_port, report, run, running, shell, spark
+from tests.remote.airport_server import Served, serving
 
 pytestmark = pytest.mark.spark
 
@@ -32,7 +33,9 @@ def hide(directory: Path, *modules: str) -> str:
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the URL of a master with two workers of one core each."""
     directory = tmp_path_factory.mktemp("cluster")
-    hidden = hide(directory / "hidden", "tamis", "msgspec", "numpy", "pandas", "platformdirs")
+    hidden = hide(
+        directory / "hidden", "tamis", "msgpack", "msgspec", "numpy", "pandas", "platformdirs"
+    )
     environment = shell(directory, PYTHONPATH=hidden, SPARK_DAEMON_MEMORY="256m")
     url = f"spark://127.0.0.1:{free_port()}"
     listen = ["--host", "127.0.0.1", "--webui-port", "0"]
@@ -87,3 +90,22 @@ def test_index_built_by_executors_prunes_their_reads(
         assert of_run["executors_say"] == [NO_TAMIS]
         assert sum(of_run["tasks"][executor] for executor in ("0", "1")) > 0
         assert of_run["tasks"]["driver"] == 0
+
+
+def test_executors_without_tamis_read_an_airport_table(
+    tmp_path: Path,
+    environment: dict[str, str],
+    app: Callable[[str], str],
+    repository: Path,
+    master: str,
+    jar: str,
+) -> None:
+    environment["PYSPARK_PYTHON"] = sys.executable
+    environment["PYTHONPATH"] = str(repository / "python")
+    submit = [spark("spark-submit"), "--driver-class-path", jar, "--conf", EXTENSION]
+    submit += ["--conf", f"spark.master={master}", "--conf", "spark.executor.memory=512m"]
+    parts = [pa.table({"id": [1, 2]}), pa.table({"id": [3]})]
+    with serving({("main", "orders"): Served(parts)}) as server:
+        output = run([*submit, app("airport"), server.uri], tmp_path, environment)
+    assert report(output)["rows"] == [2, 3]
+    assert server.endpoints()[-1]["json_filters"]

@@ -300,6 +300,8 @@ class _Runner:
             lines = test.lines.get(file, frozenset())
             if wanted & lines if mutant.function else not files.isdisjoint(test.lines):
                 tests.append(name)
+        if not tests:  # a maker of rules, which runs only when its module is imported
+            tests = [name for name, test in covered.items() if file in test.lines]
         near, far = self.kills[f"{mutant.file}: {mutant.function}"], self.kills[mutant.file]
 
         def cost(name: str) -> tuple[int, int, float]:

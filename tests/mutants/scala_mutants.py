@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,13 +28,17 @@ _JAR = Path("python/tamis/jars/tamis.jar")
 
 @dataclass(frozen=True, slots=True)
 class ScalaMutant:
-    """A text of a file, its replacement, and the tests. At least one of these has to fail."""
+    """A text of a file, its replacement, and the tests. At least one of these has to fail.
+
+    `suite` is a suite of munit, which runs before the tests of pytest.
+    """
 
     name: str
     file: str
     text: str
     replacement: str
     test: str
+    suite: str = ""
 
     def mutated(self, root: Path) -> str:
         """Return the file with the mistake; raise ValueError unless its text occurs once."""
@@ -97,8 +102,10 @@ def _outcome(mutant: ScalaMutant, compiler: _Compiler) -> str:
     except ValueError as error:
         return f"out of date ({error})"
     try:
-        if not compiler.package():
+        if not compiler.run("shim/package"):
             return "does not compile"
+        if mutant.suite and not compiler.run(f"shim/testOnly *{mutant.suite}"):
+            return "killed"
         status = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", *mutant.test.split()],
             cwd=_COPY,
@@ -124,9 +131,9 @@ class _Compiler:
 
     def __enter__(self) -> _Compiler:
         self._sbt = subprocess.Popen(
-            ["./sbt", "-no-colors"],
+            ["./sbt"],
             cwd=_COPY,
-            env=_environment(),
+            env=_environment() | {"SBT_OPTS": "-Dsbt.color=false"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -136,18 +143,23 @@ class _Compiler:
 
     def __exit__(self, *_: object) -> None:
         assert self._sbt.stdin is not None
-        self._sbt.stdin.close()
-        self._sbt.wait()
+        with suppress(OSError):
+            self._sbt.stdin.write("exit\n")  # the end of its input does not end sbt
+            self._sbt.stdin.close()
+        try:
+            self._sbt.wait(60)
+        except subprocess.TimeoutExpired:
+            self._sbt.kill()
 
-    def package(self) -> bool:
-        """Compile the copy and write its jar. Return whether it compiles.
+    def run(self, command: str) -> bool:
+        """Run a command of sbt over the copy. Return whether it succeeds.
 
         Raises:
             RuntimeError: sbt ended.
         """
         assert self._sbt.stdin is not None
         assert self._sbt.stdout is not None
-        self._sbt.stdin.write("shim/package\n")
+        self._sbt.stdin.write(f"{command}\n")
         self._sbt.stdin.flush()
         output = []
         for line in self._sbt.stdout:

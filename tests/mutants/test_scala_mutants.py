@@ -21,6 +21,8 @@ RULES = (
 def test_text_occurs_exactly_once_in_the_file(mutant: ScalaMutant, repository: Path) -> None:
     assert mutant.mutated(repository) != (repository / SOURCES / mutant.file).read_text("utf-8")
     assert all((repository / each).exists() for each in mutant.test.split())
+    suites = (repository / "jvm-shim/src/test/scala").rglob(f"{mutant.suite or '*'}.scala")
+    assert any(suites), mutant.suite
 
 
 def test_every_rule_has_a_mutant() -> None:

@@ -45,7 +45,7 @@ CLUSTERED: list[tuple[str, Ranges, bool]] = [
     ("two files that share one value", [(0, 9), (9, 19)], False),
     ("three files apart", [(0, 9), (10, 19), (20, 29)], True),
     ("all files the same", [(0, 9)] * 10, False),
-    ("ten files, each meets its neighbours", [(i * 10, i * 10 + 12) for i in range(10)], True),
+    ("ten files, each meets its neighbors", [(i * 10, i * 10 + 12) for i in range(10)], True),
     ("one file", [(0, 9)], False),
 ]
 

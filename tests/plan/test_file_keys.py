@@ -140,3 +140,23 @@ def test_edge_becomes_a_constant(data_type: DataType, edge: object, constant: ob
 def test_edge_of_an_expression_is_no_constant() -> None:
     assert constant_of_edge(np.int64(5), WIDER) is None
     assert constant_of_edge(np.int64(5), Opaque("f(c)")) is None
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_edge_for_all_files_is_the_edge_of_each(descending: bool) -> None:
+    """The beginning of length 0 is the empty string in every file."""
+    text = Column(("c",), STRING)
+    nothing = Call("Substring", (text, Literal(1, INTEGER), Literal(0, INTEGER)), (), STRING)
+    found = keys(nothing, descending=descending, **{"min.c": ["a", "b"], "max.c": ["c", "d"]})
+    assert found is not None
+    assert found.near.to_pylist() == found.far.to_pylist() == [b"", b""]
+
+
+def test_only_row_at_an_attained_edge_is_at_that_edge() -> None:
+    certain, unknown = np.array([True]), np.array([False])
+    may_be = {group: np.array([group is Group.VALUE]) for group in Group}
+    for attained, expected in ((certain, 5), (unknown, 9)):
+        key = KeyOfFiles(
+            False, np.array([0]), np.array([5]), np.array([9]), attained, may_be, np.array([0])
+        )
+        assert key.earliest(np.array([1]), 1) == expected

@@ -131,7 +131,7 @@ def test_byte_ranges_of_surviving_row_groups(
 
 def test_range_includes_the_bytes_up_to_the_next_row_group() -> None:
     scan = Scan(FOUR)
-    scan.stop = scan.stop - 30  # padding or a bloom filter
+    scan.stop = scan.stop - 30  # padding or a Bloom filter
     assert ranges(scan.decide(is_in(c, 12, 25))) == [(0, 104, 100), (0, 204, 70)]
 
 
@@ -339,6 +339,25 @@ def test_row_groups_without_rows_may_have_any_extent() -> None:
 
     assert ranges(decide_(compare("<", c, 25))) == [(0, 4, 100), (0, 204, 100)]
     assert ranges(decide_(compare("<>", c, 25))) == []
+
+
+def test_conjunct_that_rules_out_only_row_groups_without_rows_is_unsupported() -> None:
+    scan = Scan([(0, 9), (10, 19), (20, 29)])
+    scan.records[1] = 0
+    scan.row_counts = [20]
+    groups = {"null_count.c": [1, 0, 1], "min.c": [0, 10, 20], "max.c": [9, 19, 29]}
+    scan.groups = ArrowStatistics(pa.table(groups | {"num_records": [10, 0, 10]}))
+    scan.files = ArrowStatistics(pa.table({"min.c": [0], "max.c": [29], "num_records": [20]}))
+    decision = scan.decide(IsNull(c))
+    assert ranges(decision) == []
+    assert [each.pushdown for each in decision.scan.conjuncts] == [Pushdown.UNSUPPORTED]
+
+
+def test_no_row_groups_give_no_decision() -> None:
+    scan = Scan(FOUR)
+    conjuncts, segments = [compare("=", c, 25)], [Segment(slice(0, 1), scan.files)]
+    before = decide(conjuncts, segments, 1)
+    assert decide_row_groups(conjuncts, before, segments, []) is None
 
 
 def test_row_group_statistics_are_not_read_if_they_cannot_help() -> None:

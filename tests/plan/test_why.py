@@ -54,9 +54,13 @@ CASES: list[tuple[Expr, str, str]] = [
     (compare("=", k, 50), "VALUE_WITHIN_RANGES", '"k": "bloom"'),
     (is_in(k, 50, 60), "VALUE_WITHIN_RANGES", '"k": "bloom"'),
     (compare(">", x, 350.0), "MAY_BE_NAN", '"x": "bounds"'),
-    (Compare(Comparison.EQUAL, call("Reverse", s), text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
-    (call("EndsWith", s, text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
-    (call("Contains", s, text), "KNOWN_OF_SINGLE_VALUES", "range of s"),
+    (
+        Compare(Comparison.EQUAL, call("Reverse", s), text),
+        "BOUNDS_DECIDE_SINGLE_VALUES_ONLY",
+        "bounds of s",
+    ),
+    (call("EndsWith", s, text), "BOUNDS_DECIDE_SINGLE_VALUES_ONLY", "bounds of s"),
+    (call("Contains", s, text), "BOUNDS_DECIDE_SINGLE_VALUES_ONLY", "bounds of s"),
     # The branch that keeps more files.
     (Or((compare("=", c, 5), compare("<", k, 50))), "OR_NEEDS_EVERY_BRANCH", "k < 50"),
     (Or((compare("=", k, 50), compare("=", c, 5))), "OR_NEEDS_EVERY_BRANCH", '"k": "bloom"'),

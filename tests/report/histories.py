@@ -51,6 +51,7 @@ def scan(number: int = 0, **changes: Any) -> dict[str, Any]:
         "columns": [{"name": "user", "depth": 93.5}],
         "has_index": True,
         "files_without_index": 0,
+        "index_arguments": "file:/data/events",
     } | changes
 
 

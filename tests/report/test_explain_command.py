@@ -91,7 +91,7 @@ def test_files_of_another_format(
 ) -> None:
     spark.range(10).write.orc(str(tmp_path / "orc"))
     words = ["--table", f"t={tmp_path / 'orc'}", "--format", "orc", "--json", QUERY]
-    (left,) = json.loads(explain(*words).stdout)["left_alone"]
+    (left,) = json.loads(explain(*words).stdout)["left_to_spark"]
     assert left["reason"]
 
 
@@ -146,4 +146,4 @@ def test_spark_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) 
 def test_table_without_a_path_is_wrong_usage() -> None:
     done = explain("--table", "t", "SELECT 1")
     assert done.exit_code == 2
-    assert "write KEY=VALUE" in done.output
+    assert "does not have the form" in done.output

@@ -60,10 +60,10 @@ def document(**more: Any) -> dict[str, Any]:
             ),
         ],
     }
-    return {"scans": [scan | more], "left_alone": [], "answered": []}
+    return {"scans": [scan | more], "left_to_spark": [], "answered": []}
 
 
-LEFT_ALONE = {
+LEFT_TO_SPARK = {
     "table": "<i>other</i>",
     "reason": "it is bucketed, and no filter shows",
     "reasons": [why("BUCKETED", None), why("NO_FILTER", "filter it by <a>")],
@@ -82,7 +82,10 @@ def test_text_has_every_numerator_and_denominator() -> None:
     assert "files may hold [red]rows[/red] & more" in text
     assert "-> cluster <it>" in text
     assert "implied     (id <= 98L)" in text
-    assert "planned in 3.1 ms: listing 1.0, question 2.0 (planner 1.5, including 0.5" in text
+    assert (
+        "planned in 3.1 ms: listing 1.0, request to the planner 2.0 (planner 1.5, including 0.5"
+        in text
+    )
 
 
 def test_text_without_a_terminal_is_plain() -> None:
@@ -91,7 +94,7 @@ def test_text_without_a_terminal_is_plain() -> None:
     assert len(text.splitlines()) == 13  # No line is wrapped, however long.
 
 
-def test_text_in_a_terminal_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_in_a_terminal_has_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         encoding = "utf-8"
 
@@ -143,11 +146,11 @@ class Tags(HTMLParser):
     [
         document(),
         document(fallback="the <sidecar> died", fallback_reason=why("PLANNER_FAILED")),
-        {"scans": [], "left_alone": [LEFT_ALONE], "answered": []},
-        document() | {"left_alone": [LEFT_ALONE]},
+        {"scans": [], "left_to_spark": [LEFT_TO_SPARK], "answered": []},
+        document() | {"left_to_spark": [LEFT_TO_SPARK]},
         {
             "scans": [],
-            "left_alone": [],
+            "left_to_spark": [],
             "answered": [{"table": "<t>", "goal": "max(<x>)", "files": 4}],
         },
         document(files_total=0, bytes_total=0, files_kept=0, bytes_kept=0),
@@ -163,7 +166,7 @@ def test_html_is_well_formed_escaped_and_without_scripts(shown: dict[str, Any]) 
     for scan in shown["scans"]:
         assert scan["table"] in tags.text
         assert NASTY in tags.text
-    for alone in shown["left_alone"]:
+    for alone in shown["left_to_spark"]:
         assert alone["table"] in tags.text
         assert "filter it by <a>" in tags.text
 
@@ -182,11 +185,11 @@ def test_bars_show_what_is_read() -> None:
 
 
 def test_why_not_omits_scans_without_problems() -> None:
-    omitted = only_what_did_not(document() | {"left_alone": [LEFT_ALONE]})
+    omitted = only_what_did_not(document() | {"left_to_spark": [LEFT_TO_SPARK]})
     (scan,) = omitted["scans"]
     assert [each["sql"] for each in scan["conjuncts"]] == [NASTY]
     assert [each["goal"] for each in scan["goals"]] == ["LIMIT 10"]
-    assert omitted["left_alone"] == [LEFT_ALONE]
+    assert omitted["left_to_spark"] == [LEFT_TO_SPARK]
     exact = document(conjuncts=[conjunct("a", "exact")], goals=[])
     assert only_what_did_not(exact)["scans"] == []
     assert str(Explanation(only_what_did_not(exact))) == (
@@ -218,7 +221,7 @@ def observed_scan(**more: Any) -> dict[str, Any]:
 
 
 def texts(scan: dict[str, Any]) -> list[str]:
-    explanation = Explanation({"scans": [scan], "left_alone": []})
+    explanation = Explanation({"scans": [scan], "left_to_spark": []})
     return [str(explanation), unescape(re.sub("<[^>]*>", "", explanation._repr_html_()))]
 
 
@@ -233,7 +236,7 @@ def test_observed_scan_is_marked() -> None:
 
 def test_deciding_statistics_are_named() -> None:
     for text in texts(observed_scan()):
-        assert "prunes 8 of 10 files on its own, by bounds and bloom filters" in text
+        assert "prunes 8 of 10 files on its own, by bounds and Bloom filters" in text
     for kinds in ([], ["bounds"]):
         for text in texts(observed_scan(conjuncts=[conjunct("(a = 1)", "inexact", pruned_files=8, pruned_by=kinds)])):  # fmt: skip
             assert "on its own" in text
@@ -246,8 +249,8 @@ def test_run_time_conditions_are_listed() -> None:
     changes = {"observed": False, "fallback": None, "fallback_reason": None, "files_kept": 10}
     for text in texts(observed_scan(**changes, runtime=[prunes, filters], files_read=None)):
         assert "(ts >= (SELECT …))" in text
-        assert "and then rules out files" in text
-        assert "is applied to the rows" in text
-        assert "ran:" not in text
+        assert "it then rules out files" in text
+        assert "it rules out no files" in text
+        assert "the query has run" not in text
     for text in texts(observed_scan(**changes, runtime=[prunes], files_read=1)):
-        assert "ran: 1 of 10 files were read after run-time filters" in text
+        assert "the query has run: 1 of 10 files were read after run-time filters" in text

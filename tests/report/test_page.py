@@ -152,7 +152,7 @@ def test_command_writes_the_page(tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("mine")
     done = command("--history", str(folder), "--output", str(page))
     assert (done.returncode, done.stdout) == (0, f"{page}\n")
-    assert "notes.txt (not a history file)" in done.stderr
+    assert "not part of a history: notes.txt. Check" in done.stderr
     parsed(page.read_text("utf-8"))
     as_json = command("--history", str(folder), "--json", cwd=tmp_path)
     assert json.loads(as_json.stdout)["scans"] == 61
@@ -171,13 +171,13 @@ def test_command_for_selected_tables(tmp_path: Path) -> None:
     assert json.loads(table_names("b.t1", "t2").stdout)["scans"] == 6
     none = table_names("orders", "T1")
     assert (none.returncode, none.stdout) == (1, "")
-    assert "no table of the history has orders or T1 in its name" in none.stderr
+    assert "no table of the history has orders or T1 in its name: its tables are" in none.stderr
 
 
-def test_command_with_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+def test_command_with_a_missing_directory_is_an_error(tmp_path: Path) -> None:
     done = command("--history", str(tmp_path / "nowhere"))
     assert (done.returncode, done.stdout) == (1, "")
-    assert "nowhere is not a folder" in done.stderr
+    assert "nowhere is not a directory" in done.stderr
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -207,12 +207,28 @@ def test_audits_are_shown() -> None:
     passed = {"result": "passed", "files": 4, "text": None}
     wrong = {"result": "disagreement", "files": 2, "text": f"5 rows of {NASTY}"}
     page = "".join(parsed(to_html(findings(history_of(scan(0, audit=passed))), "here")).text)
-    assert "1 of 1 audited scan passed; 4 files were read again. No row was missed." in page
+    assert "1 of 1 audited scan passed; 4 files read by the audit. No wrong row was found." in page
     result = findings(history_of(scan(0, audit=passed), scan(1, audit=wrong)))
     page = "".join(parsed(to_html(result, "here")).text)
     assert "1 scan with a wrong result." in page
+    assert "wrong decision" not in page
     assert f"5 rows of {NASTY}" in page
     assert "audited" not in to_html(findings(history_of(scan(0))), "here")
+
+
+def test_wrong_decision_of_an_observed_scan_is_not_called_a_wrong_result() -> None:
+    wrong = {"result": "disagreement", "files": 2, "text": "5 rows"}
+    observed = {"observed": True, "fallback": "spark.tamis.mode is observe", "audit": wrong}
+    result = findings(history_of(scan(0, **observed)))
+    page = "".join(parsed(to_html(result, "here")).text)
+    assert "1 scan with a wrong decision that was only observed." in page
+    assert "wrong result" not in page
+    both = "".join(
+        parsed(
+            to_html(findings(history_of(scan(0, **observed), scan(1, audit=wrong))), "here")
+        ).text
+    )
+    assert "1 scan with a wrong result. 1 scan with a wrong decision" in both
 
 
 def test_observed_fixed_and_opened_counts_are_shown() -> None:

@@ -28,6 +28,8 @@ CAUSES = [
     # Without details of the conjunct, the reason of the decision decides.
     ({"has_index": None}, {"reason": "NO_STATISTICS", "files_without_bounds": None}, Cause.MISSING),
     ({"has_index": None}, {"reason": "RANGES_OVERLAP", "files_without_bounds": None}, Cause.COARSE),
+    # A record of another version of tamis may have a code that this version does not know.
+    ({"has_index": None}, {"reason": "OTHER_CODE", "files_without_bounds": None}, Cause.COARSE),
 ]
 
 
@@ -245,6 +247,24 @@ def test_bloom_filter_is_proposed_if_few_files_have_the_value() -> None:
         (predicate,) = findings(history_of(scan(**{"conjuncts": equality} | changes))).predicates
         assert expected in predicate.fix
         assert ("bloom" in predicate.fix) == ("bloom" in expected)
+
+
+def test_commands_find_the_index_of_the_table() -> None:
+    equality = [conjunct("(`user id` = 5L)", ["user id"], reason="VALUE_WITHIN_RANGES")]
+    known = "'file:/data/my events' --conf spark.tamis.index.location=file:/indexes --format orc"
+    stale = scan(0, index_arguments=known, files_without_index=100)
+    (predicate,) = findings(history_of(stale)).predicates
+    assert predicate.fix.endswith(f"python -m tamis index refresh {known}")
+    coarse = scan(0, index_arguments=known, conjuncts=equality, rows_passed=20)
+    (predicate,) = findings(history_of(coarse)).predicates
+    assert f"python -m tamis index add --bloom 'user id' {known}. This" in predicate.fix
+
+
+def test_command_for_a_scan_that_an_earlier_tamis_recorded() -> None:
+    roots = ["file:/data/my%20events"]
+    stale = scan(0, roots=roots, index_arguments=None, files_without_index=100)
+    (predicate,) = findings(history_of(stale)).predicates
+    assert "index refresh 'file:/data/my events', with the --format" in predicate.fix
 
 
 def test_predicate_that_prunes_in_later_scans_is_omitted() -> None:

@@ -94,7 +94,7 @@ def test_scan_in_two_files_counts_once(log: Log) -> None:
     assert ids(log) == ["scan-1", "scan-2", "scan-3"]
 
 
-def test_foreign_and_damaged_files_are_skipped_with_one_warning(log: Log) -> None:
+def test_foreign_and_damaged_files_are_skipped_with_a_warning_each(log: Log) -> None:
     whole = log.append(history_of(scan(1)))
     damaged = log.append(history_of(scan(2)))
     damaged.write_bytes(damaged.read_bytes()[:-100])
@@ -105,9 +105,11 @@ def test_foreign_and_damaged_files_are_skipped_with_one_warning(log: Log) -> Non
     pq.write_table(pa.table({"id": [1]}), log.folder / "other.parquet")
     (log.folder / ".hidden").write_text("of an editor")
     (log.folder / "scans-0000000000002-0123456789abcdef.part").write_text("under way")
-    with pytest.warns(UserWarning, match=r"skipped in the history .* and 3 more") as warned:
+    with pytest.warns(UserWarning, match="history") as warned:
         assert tamis.history(log.folder).column("id").to_pylist() == ["scan-1"]
-    assert len(warned) == 1
+    foreign, unreadable = (str(each.message) for each in warned)
+    assert "files that are not part of a history: other.parquet. Check" in foreign
+    assert re.search(r"ignores damaged files of the history .* and 2 more. Delete", unreadable)
     assert whole.exists()
 
 

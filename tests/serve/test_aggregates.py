@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tamis.files.segments import Segment
+from tamis.plan.scan import ScanDecision
+from tamis.serve.aggregates import answer_aggregates
+from tamis.serve.goal_context import GoalContext
 from tamis.serve.handler import Handler
+from tamis.tables.parquet import ScanInput
+from tamis.wire.goals import AggregateAnswer, AggregateDocument, AggregateGoal, NothingAnswer
 from tamis.wire.messages import VERSION
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
+from tests.plan.test_aggregate import Files
 
 SCHEMA = spark_schema(a="long", s="string", b="binary", f="double", d="decimal(9,2)")
 
@@ -127,3 +135,41 @@ def test_opaque_filter_covers_no_file(table: Path) -> None:
     opaque = {"n": "opaque", "sql": "rand() < 0.5", "t": "boolean"}
     result = answer_of(table, [("count", None)], opaque)
     assert result["reason"]["code"] == "AGGREGATE_NOT_COVERED"
+
+
+def test_reason_names_the_string_that_is_not_utf_8() -> None:
+    table = pa.table(
+        {
+            "num_records": pa.array([2], pa.int64()),
+            "min.a": pa.array([1], pa.int64()),
+            "max.a": pa.array([5], pa.int64()),
+            "attained.a": [True],
+            "min.s": pa.array([b"a"], pa.binary()),
+            "max.s": pa.array([b"\xff"], pa.binary()),
+            "attained.s": [True],
+        }
+    )
+    everything = np.ones(1, np.bool_)
+    context = GoalContext(
+        ScanInput(
+            [Segment(slice(0, 1), Files(table))],
+            (),
+            np.array([2], np.int64),
+            2,
+            (),
+            (),
+            np.zeros(1, np.int32),
+            pa.chunked_array([[100]]),
+        ),
+        (),
+        ScanDecision(everything, ()),
+    )
+    functions = [("min", A), ("min", column("s", "string")), ("max", column("s", "string"))]
+    goal = AggregateGoal([AggregateDocument(name, argument) for name, argument in functions])
+    result = answer_aggregates(goal, context)
+    assert isinstance(result, NothingAnswer)
+    assert result.reason.code == "AGGREGATE_NOT_CERTAIN"
+    assert "the exact max(s)" in result.reason.text
+    answered = answer_aggregates(AggregateGoal(goal.aggregates[:2]), context)
+    assert isinstance(answered, AggregateAnswer)
+    assert [group.values for group in answered.groups] == [[1, "a"]]

@@ -78,6 +78,54 @@ def test_files_pruned_and_added_by_each_conjunct(table: Path) -> None:
     assert 0 < answer["opening_milliseconds"] <= answer["milliseconds"]
 
 
+IS_OFF = "SET spark.tamis.index.enabled = true"
+COLUMN_A = {"n": "col", "p": ["a"], "t": "long"}
+IS_NULL = {"n": "call", "f": "IsNull", "t": "boolean", "a": [COLUMN_A]}
+
+
+@pytest.mark.parametrize(
+    ("conjunct", "code", "text"),
+    [
+        (a("GreaterThan", 12), "INDEX_IS_OFF", "spark.tamis.index.enabled is false, so no"),
+        (IS_NULL, "INDEX_IS_OFF", "spark.tamis.index.enabled is false, so no"),
+        (
+            {"n": "call", "f": "Or", "t": "boolean", "a": [a("GreaterThan", 12), a("LessThan", 3)]},
+            "OR_NEEDS_EVERY_BRANCH",
+            "no statistics are known for a",
+        ),
+    ],
+)
+def test_fix_for_an_index_that_is_switched_off(
+    table: Path, conjunct: dict[str, Any], code: str, text: str
+) -> None:
+    (answered,) = answer_of(table, [conjunct], index={"enabled": False})["conjuncts"]
+    assert (answered["reason"]["code"], answered["reason"]["fix"]) == (code, IS_OFF)
+    assert text in answered["reason"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("goal", "code", "fix"),
+    [
+        (
+            {"kind": "limit", "rows": 10},
+            "LIMIT_NOT_COVERED",
+            f"{IS_OFF}, and cluster the table by the filter columns so that more files match fully",
+        ),
+        (
+            {"kind": "topk", "rows": 1, "key": COLUMN_A, "descending": True, "nulls_first": False},
+            "TOPK_KEY_UNKNOWN",
+            IS_OFF,
+        ),
+    ],
+)
+def test_fix_of_a_goal_if_the_index_is_switched_off(
+    table: Path, goal: dict[str, Any], code: str, fix: str
+) -> None:
+    conjunct = a("GreaterThan", 12)
+    why = answer_of(table, [conjunct], index={"enabled": False}, goal=goal)["goal"]["reason"]
+    assert (why["code"], why["fix"]) == (code, fix)
+
+
 def test_combined_effects_are_left_out_for_many_conjuncts(table: Path) -> None:
     answer = answer_of(table, [a("LessThan", 39 - i % 3) for i in range(40)], detail=True)
     looked = [each["added"] is not None for each in answer["conjuncts"]]

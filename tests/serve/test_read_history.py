@@ -36,7 +36,7 @@ def test_rows_and_skipped_files(tmp_path: Path) -> None:
     assert answer["table"].column("id").to_pylist() == ["1", "2"]
     assert answer["table"].column("roots").to_pylist() == [["r"], ["r"]]
     (note,) = answer["notes"]
-    assert "other.txt" in note
+    assert "left out of the history: other.txt (not a history file). Check" in note
 
 
 def test_malformed_request_is_a_failure(tmp_path: Path) -> None:

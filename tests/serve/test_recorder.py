@@ -148,9 +148,9 @@ def test_malformed_record_does_not_affect_others(folder: Path) -> None:
     recorder = Recorder(seconds=3600)
     for text in ("{", json.dumps({"version": 99}), record(folder)):
         recorder.take(text)
-    trouble = recorder.flush()
-    assert "could not be recorded" in trouble
-    assert "spark.tamis.history.enabled=false" in trouble
+    problem = recorder.flush()
+    assert "could not be recorded" in problem
+    assert "spark.tamis.history.enabled=false" in problem
     assert len(tamis.history(folder)) == 1
     recorder.take(record(folder, 1))
     assert recorder.flush() == ""  # the next batch has no failure

@@ -172,7 +172,7 @@ def test_filtered_groups_use_statistics(spark: SparkSession, parts: str, same: S
     (scan,) = scans(frame)
     assert scan["files_kept"] == 4  # the bound falls within one of three files in each directory
     assert scan["goals"] == [
-        {"goal": "count(1), max(v) BY p: 4 files by statistics", "reason": None}
+        {"goal": "count(1), max(v) BY p: 4 files answered from statistics", "reason": None}
     ]
     # a file without matching rows makes no group
     assert len(rows(same("SELECT p, count(*) FROM parts WHERE id = 45 GROUP BY p"))) == 1
@@ -344,6 +344,18 @@ def test_aggregates_of_char_and_varchar(spark: SparkSession, same: Same) -> None
         same("SELECT min(c), max(c) FROM t")
 
 
+def test_count_of_null_is_zero_without_null_propagation(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
+    """Spark replaces COUNT(NULL) by 0 unless that rule is excluded."""
+    _write_files(spark, folder, "v INT", pa.table({"v": pa.array([1, 2], pa.int32())}))
+    spark.conf.set(
+        "spark.sql.optimizer.excludedRules",
+        "org.apache.spark.sql.catalyst.optimizer.NullPropagation",
+    )
+    same("SELECT count(NULL), count(CAST(NULL AS INT)), count(*) FROM t")
+
+
 def test_bounds_do_not_answer_for_other_collations(
     spark: SparkSession, folder: str, same: Same
 ) -> None:
@@ -389,8 +401,8 @@ def test_plans_and_explanations_show_answered_files(events: DataFrame) -> None:
     spark = events.sparkSession
     frame = spark.sql("SELECT count(*) FROM events WHERE id >= 250")
     plan = frame._jdf.queryExecution().executedPlan().toString()
-    assert "Goals: [count(1): 7 files by statistics]" in plan
-    assert "count(1): 7 files by statistics" in str(tamis.explain(frame))
+    assert "Goals: [count(1): 7 files answered from statistics]" in plan
+    assert "count(1): 7 files answered from statistics" in str(tamis.explain(frame))
     whole = tamis.explain(spark.sql("SELECT count(*), max(id) FROM events"))
     [answered] = whole.to_dict()["answered"]
     assert (answered["goal"], answered["files"]) == ("count(1), max(id)", 10)

@@ -54,8 +54,6 @@ def make(spark: SparkSession, tmp_path: Path) -> Make:
 
 def statistics(spark: SparkSession, statement: str) -> dict[str, Any]:
     """Return the estimated row count, size and column statistics of the optimized plan."""
-    # Estimates read the confs of the thread's session.
-    spark._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
     stats = spark.sql(statement)._jdf.queryExecution().optimizedPlan().stats()
     columns = {}
     entries = stats.attributeStats().iterator()

@@ -50,7 +50,7 @@ def test_explain_shows_files_of_a_relation_of_spark(spark: SparkSession, events_
 def test_explain_shows_goals_subqueries_and_adaptive_plans(
     spark: SparkSession, events: DataFrame
 ) -> None:
-    assert "  goal LIMIT 3: the files are chosen for it" in extended_lines(
+    assert "  goal LIMIT 3: reads only the files that it needs" in extended_lines(
         spark, "SELECT id FROM events LIMIT 3"
     )
     query = "SELECT name FROM events WHERE id < 150 AND id > (SELECT max(hash(name)) FROM events WHERE id = 7)"
@@ -63,9 +63,11 @@ def test_explain_shows_goals_subqueries_and_adaptive_plans(
 
 
 def test_explain_without_a_scan_and_with_tamis_off(spark: SparkSession, events: DataFrame) -> None:
-    assert extended_lines(spark, "SELECT 1") == ["no scan of tamis"]
+    assert extended_lines(spark, "SELECT 1") == ["tamis does not plan any scan of this query"]
     spark.conf.set("spark.tamis.enabled", "false")
-    assert extended_lines(spark, "SELECT name FROM events WHERE id < 150") == ["no scan of tamis"]
+    assert extended_lines(spark, "SELECT name FROM events WHERE id < 150") == [
+        "tamis does not plan any scan of this query"
+    ]
 
 
 def test_explain_with_an_unavailable_planner(
@@ -73,9 +75,9 @@ def test_explain_with_an_unavailable_planner(
 ) -> None:
     lines = extended_lines(spark, "SELECT name FROM events WHERE id < 150")
     assert ": 10 of 10 files, " in lines[0]
-    assert lines[-1].startswith("  as plain Spark (")
+    assert lines[-1].startswith("  reads what plain Spark reads (")
 
 
 def test_explain_provider_never_throws(spark: SparkSession) -> None:
     explain = spark._jvm.io.tamis.TamisExplain()
-    assert explain.generateExtendedInfo(None).startswith("not known: ")
+    assert explain.generateExtendedInfo(None).startswith("the decisions cannot be shown (")

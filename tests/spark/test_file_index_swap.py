@@ -149,7 +149,7 @@ def test_explain_reports_a_swapped_file_index(spark: SparkSession, tables: dict[
     frame = spark.table("by_id").where("id < 250 AND k = 3")
     document = tamis.explain(frame).to_dict()
     (scan,) = document["scans"]
-    assert document["left_alone"] == []
+    assert document["left_to_spark"] == []
     assert scan["table"].endswith("by_id")
     assert (scan["files_kept"], scan["files_total"], scan["rows_total"]) == (8, 20, 1000)
     assert 0 < scan["bytes_kept"] < scan["bytes_total"]
@@ -160,19 +160,19 @@ def test_explain_reports_a_swapped_file_index(spark: SparkSession, tables: dict[
     assert "8 of 20 files" in str(tamis.explain(frame))
 
 
-def test_left_alone_relation_reports_the_reason(
+def test_relation_left_to_spark_reports_the_reason(
     spark: SparkSession, tables: dict[str, str]
 ) -> None:
     def why(frame: DataFrame) -> str:
         document = tamis.explain(frame).to_dict()
         assert document["scans"] == []
-        (alone,) = document["left_alone"]
+        (alone,) = document["left_to_spark"]
         return str(alone["reason"])
 
     table = spark.table("by_id")
     assert why(table) == "it is bucketed, and no filter shows which of its files are needed"
     assert "filter" in why(table.where("rand() < 2"))
-    assert "no condition on rows" in why(
+    assert "each condition of its filter reads _metadata" in why(
         table.selectExpr("*", "_metadata").where("_metadata.file_size > 0")
     )
     for key, value in (

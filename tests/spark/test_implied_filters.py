@@ -83,7 +83,7 @@ def test_csv_gets_implied_ranges(
     assert "EqualTo(n,499)" not in pushed(same("SELECT n FROM events WHERE n + 1 = 500"))
 
 
-def test_parquet_relation_left_alone_gets_implied_ranges(
+def test_parquet_relation_left_to_spark_gets_implied_ranges(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """With _metadata in the output, tamis does not scan the table."""
@@ -193,7 +193,7 @@ def test_random_numbers_stay_with_their_rows(spark: SparkSession, orc: None) -> 
     assert "GreaterThanOrEqual" not in pushed(frame)
 
 
-def test_streaming_is_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+def test_streaming_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
     spark.sql(EVENTS).coalesce(1).write.orc(str(tmp_path / "in"))
     stream = spark.readStream.schema(spark.sql(EVENTS).schema).orc(str(tmp_path / "in"))
     query = stream.where("year(day) = 1995").writeStream.format("memory").queryName("out")

@@ -118,6 +118,11 @@ PLANNED = [
     (f"SELECT id FROM lines LEFT ANTI JOIN parts ON lines.k = parts.k AND {NARROW}", 40, 1),
     (f"SELECT id FROM lines LEFT JOIN parts ON lines.k = parts.k AND {NARROW}", 40, 1),
     (f"SELECT id FROM lines WHERE k NOT IN (SELECT k FROM parts WHERE {NARROW})", 40, 1),
+    (
+        f"SELECT id FROM lines WHERE NOT EXISTS (SELECT 1 FROM parts WHERE parts.k = lines.k AND {NARROW})",
+        40,
+        1,
+    ),
     # the other side of these is pruned
     ("SELECT * FROM lines LEFT JOIN parts ON lines.k = parts.k WHERE lines.id + 1 < 90", 1, 1),
     (
@@ -176,6 +181,27 @@ def test_planned_files_of_joins(
         assert sum(kept_files.get("lines", [0])) == lines
     if parts is not None:
         assert sum(kept_files.get("parts", [0])) == parts
+
+
+@pytest.mark.parametrize("how", ["JOIN", "LEFT SEMI JOIN", "RIGHT JOIN"])
+@pytest.mark.parametrize("data_type", ["DOUBLE", "FLOAT"])
+def test_joins_with_listed_zeros_and_nan(
+    spark: SparkSession, same: Same, tmp_path: Path, data_type: str, how: str
+) -> None:
+    """A join equates -0.0 with 0.0, and NaN with NaN; a set of values distinguishes the zeros."""
+    path = str(tmp_path / "floats")
+    numbers = "VALUES (-0.0D), (0.0D), (1.0D), (double('NaN')), (double('Infinity')), (NULL)"
+    for place, condition in enumerate(("x < 1", "x = 1", "x > 1 OR x IS NULL")):
+        rows_of_file = (
+            f"SELECT CAST(x AS {data_type}) AS x, '{condition}' AS file FROM ({numbers}) v(x)"
+        )
+        frame = spark.sql(f"{rows_of_file} WHERE {condition}").coalesce(1)
+        frame.write.mode("append" if place else "overwrite").parquet(path)
+    tamis.index(spark, path).build()
+    spark.read.parquet(path).createOrReplaceTempView("floats")
+    for listed in ("(0.0D)", "(-0.0D), (5.0D)", "(double('NaN')), (-1.0D)", "(1.0D), (0.0D)"):
+        values = f"(SELECT CAST(y AS {data_type}) AS y FROM (VALUES {listed}) w(y)) w"
+        same(f"SELECT * FROM floats {how} {values} ON x = y")
 
 
 def test_range_travels_through_inner_joins(views: SparkSession, same: Same) -> None:
@@ -238,6 +264,10 @@ AT_RUN_TIME = [
         40,
     ),
     (
+        f"SELECT id FROM lines WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE lines.k = o.k AND {DAY})",
+        40,
+    ),
+    (
         f"SELECT lines.id FROM lines FULL JOIN (SELECT * FROM orders WHERE {DAY}) o ON lines.k = o.k",
         40,
     ),
@@ -261,6 +291,18 @@ def test_files_read_with_run_time_filters(
     assert max(read) == files
     views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
     same(statement)
+    assert max(sql_tab(views)["files read after run-time filters"]) >= 31
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_keys_of_a_side_with_a_limit_are_not_computed_twice(
+    views: SparkSession, same: Same, adaptive: str
+) -> None:
+    """Another run of the LIMIT may return other keys."""
+    views.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    views.conf.set("spark.sql.adaptive.enabled", adaptive)
+    limited = f"(SELECT * FROM orders WHERE {DAY} LIMIT 100)"
+    same(f"SELECT lines.id FROM lines JOIN {limited} o ON lines.k = o.k")
     assert max(sql_tab(views)["files read after run-time filters"]) >= 31
 
 

@@ -141,7 +141,7 @@ def test_plan_shows_the_limit_goal(events: DataFrame) -> None:
         return str(frame._jdf.queryExecution().executedPlan().toString())
 
     assert "Goals: [LIMIT 10]" in text(events.where("id >= 250").limit(10))
-    assert "Goals: [LIMIT 900: no, the fully matching files" in text(
+    assert "Goals: [LIMIT 900: no effect, the fully matching files" in text(
         events.where("id >= 250").limit(900)
     )
 

@@ -48,7 +48,7 @@ def test_explain_shows_what_would_be_kept(observed: DataFrame, mode: str) -> Non
     text = plan(observed, mode)
     assert "Files: 2 of 10" in text
     assert "Rows: 200 of 1000" in text
-    assert "Observed: not applied and 10 of 10 files are read" in text
+    assert "Observed: not applied, 10 of 10 files are read" in text
     assert "Exact: [(id IS NOT NULL), (id >= 100L)]" in text
 
 
@@ -82,7 +82,7 @@ def test_sql_tab_shows_what_would_be_kept(spark: SparkSession, observed: DataFra
     assert shown["files in the table"] == [10]
     assert shown["files that would be kept (observed, not applied)"] == [2]
     assert shown["files read after run-time filters"] == [10]
-    assert shown["rows in what would be kept (observed, not applied)"] == [200]
+    assert shown["rows that would be kept (observed, not applied)"] == [200]
     would, total = (
         shown["bytes that would be kept (observed, not applied)"],
         shown["bytes in the table"],

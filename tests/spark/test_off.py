@@ -66,7 +66,9 @@ def functions(spark: SparkSession) -> list[list[str]]:
 def explanations(spark: SparkSession, path: str) -> list[Any]:
     documents = [tamis.explain(spark.sql(q.format(path=path))).to_dict() for q in QUERIES]
     assert all(d["scans"] == [] and d["answered"] == [] for d in documents)
-    texts = (json.dumps([relation["reasons"] for relation in d["left_alone"]]) for d in documents)
+    texts = (
+        json.dumps([relation["reasons"] for relation in d["left_to_spark"]]) for d in documents
+    )
     return [re.findall(r'"code": "(\w+)"', text) for text in texts]
 
 
@@ -128,13 +130,40 @@ def test_plans_are_those_of_plain_spark(
     assert history(spark, tmp_path / "history") == 0
 
 
+def test_dynamic_pruning_in_filters_stays_in_plans_of_plain_spark(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    """With tamis on, it is removed from the filter over the second branch."""
+    parts = spark.range(100).selectExpr("id", "id % 10 AS part").repartition(1)
+    parts.write.partitionBy("part").parquet(str(tmp_path / "parts"))
+    parts.write.orc(str(tmp_path / "old"))
+    spark.read.parquet(str(tmp_path / "parts")).createOrReplaceTempView("parts")
+    spark.read.orc(str(tmp_path / "old")).createOrReplaceTempView("old")
+    statement = (
+        "SELECT u.id FROM (SELECT id, part FROM parts UNION ALL SELECT id, part FROM old) u "
+        "JOIN events e ON u.part = e.id WHERE e.name = 'n0003'"
+    )
+
+    spark.conf.set("spark.sql.adaptive.enabled", "false")  # or a plan has its final form later
+
+    def filters() -> list[str]:
+        plan = spark.sql(statement)._jdf.queryExecution().executedPlan().toString()
+        return [line for line in plan.splitlines() if "Filter " in line and "dynamicprun" in line]
+
+    assert filters() == []
+    on = rows(spark.sql(statement))
+    spark.conf.set("spark.tamis.enabled", "false")
+    assert len(filters()) == 1
+    assert rows(spark.sql(statement)) == on
+
+
 @pytest.mark.parametrize("key", OFF)
 def test_reason_names_the_conf_and_its_fix_works(
     spark: SparkSession, events: DataFrame, key: str
 ) -> None:
     query = "SELECT name FROM events WHERE id < 150"
     spark.conf.set(key, OFF[key])
-    (left,) = tamis.explain(spark.sql(query)).to_dict()["left_alone"]
+    (left,) = tamis.explain(spark.sql(query)).to_dict()["left_to_spark"]
     (reason,) = left["reasons"]
     assert (reason["code"], reason["text"]) == ("TAMIS_IS_OFF", f"{key} is {OFF[key]}")
     spark.sql(reason["fix"])

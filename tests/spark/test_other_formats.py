@@ -156,5 +156,5 @@ def test_no_report_without_an_index(
     frame = same("SELECT * FROM bare WHERE id = 555")
     assert kept(frame) == []
     assert list(spark._jvm.io.tamis.Tamis.warnings()) == before
-    report = json.dumps(tamis.explain(frame).to_dict()["left_alone"])
-    assert "the statistics rule out no file" in report
+    report = json.dumps(tamis.explain(frame).to_dict()["left_to_spark"])
+    assert "statistics rule out no file" in report

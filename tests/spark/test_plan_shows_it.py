@@ -44,10 +44,10 @@ def test_sql_tab_shows_metrics(spark: SparkSession, events: DataFrame) -> None:
     shown = sql_tab(spark)
     assert shown["files in the table"] == [10]
     assert shown["files kept"] == [2]
-    assert (shown["rows in the table"], shown["rows in what is kept"]) == ([1000], [200])
+    assert (shown["rows in the table"], shown["rows kept"]) == ([1000], [200])
     assert set(shown) == {
         "rows in the table",
-        "rows in what is kept",
+        "rows kept",
         "files in the table",
         "files kept",
         "files read after run-time filters",
@@ -132,7 +132,9 @@ def test_conditions_with_run_time_values_are_listed(
     after = scan_of(frame)
     assert (after["files_kept"], after["files_read"], after["files_total"]) == (10, 1, 10)
     assert 0 < after["bytes_read"] < after["bytes_kept"]
-    assert "ran: 1 of 10 files were read after run-time filters" in str(tamis.explain(frame))
+    assert "the query has run: 1 of 10 files were read after run-time filters" in str(
+        tamis.explain(frame)
+    )
 
 
 def test_run_time_keys_of_a_join_are_listed(spark: SparkSession, events: DataFrame) -> None:
@@ -150,7 +152,7 @@ def test_condition_that_cannot_prune_is_listed(spark: SparkSession, events: Data
     assert [each["prunes"] for each in scan["runtime"]] == [False]
     assert scan["files_read"] == 10
     rows = spark.sql(f"SELECT * FROM tamis_explain('{query}') WHERE what = 'run time'").collect()
-    assert [row.reason for row in rows] == ["known when the query runs, and applied to the rows"]
+    assert [row.reason for row in rows] == ["known only when the query runs; applied to the rows"]
 
 
 def test_kind_of_statistics_that_decided_is_shown(spark: SparkSession, tmp_path: Path) -> None:
@@ -173,4 +175,4 @@ def test_kind_of_statistics_that_decided_is_shown(spark: SparkSession, tmp_path:
     (recorded,) = kinds("hash(key) > 2147483646")
     assert recorded[0] == "expression"
     text = str(tamis.explain(frame.where("key = 77")))
-    assert "on its own, by bloom filters" in text
+    assert "on its own, by Bloom filters" in text

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tamis
 from tamis.reasons import REASONS
+from tests.remote.airport_server import Served, parquet, serving
 from tests.spark.conftest import rows
 
 if TYPE_CHECKING:
@@ -47,6 +51,7 @@ class World:
         self._folder = folder
         self._written = written
         self.paths: dict[str, str] = {}
+        self.resources = ExitStack()
 
     def rows(self, where: str = "true") -> DataFrame:
         return self.spark.range(1000).selectExpr(*COLUMNS).where(where)
@@ -86,7 +91,12 @@ class World:
     def set(self, key: str, value: str) -> None:
         self.spark.conf.set(key, value)
 
+    def open(self, resource: AbstractContextManager[T]) -> T:
+        """Return a resource that is open until the end of the test."""
+        return self.resources.enter_context(resource)
 
+
+T = TypeVar("T")
 Query = Callable[[], "DataFrame"]
 Fix = Callable[[], Any]
 Case = Callable[[World], "tuple[Query | str, Fix | None]"]
@@ -124,6 +134,13 @@ def nulls_without_an_index(w: World) -> Any:
     return "SELECT * FROM t WHERE some IS NULL", lambda: w.index(columns=["some"])
 
 
+@case("INDEX_IS_OFF")
+def index_is_off(w: World) -> Any:
+    w.table(index={})
+    w.set("spark.tamis.index.enabled", "false")
+    return "SELECT * FROM t WHERE id < 50", lambda: w.set("spark.tamis.index.enabled", "true")
+
+
 @case("SIGNED_ZERO")
 def zero(w: World) -> Any:
     w.table(index={})
@@ -136,7 +153,12 @@ def json_files(w: World) -> Any:
     w.rows().select("id", "name").repartitionByRange(FILES, "id").write.json(path)
     reader = w.spark.read.format("json").schema("id LONG, name STRING")
     tamis.index(w.spark, path, reader=reader).build()
-    return lambda: reader.load(path).where("id < 200 AND id >= 100"), None
+
+    def mend() -> None:
+        w.set("spark.sql.json.filterPushdown.enabled", "false")
+        tamis.index(w.spark, path, reader=reader).build()
+
+    return lambda: reader.load(path).where("id < 200 AND id >= 100"), mend
 
 
 @case("RANGES_OVERLAP")
@@ -183,14 +205,14 @@ def greater_than_all(w: World) -> Any:
     return "SELECT * FROM t WHERE x > 1400.0D", lambda: w.index(columns={"x": "bounds"})
 
 
-@case("KNOWN_OF_SINGLE_VALUES")
+@case("BOUNDS_DECIDE_SINGLE_VALUES_ONLY")
 def turned_around(w: World) -> Any:
     w.table(index={})
     fix = lambda: w.table(by="reverse(tag)", index={"expressions": ["reverse(tag)"]})  # noqa: E731
     return "SELECT * FROM t WHERE reverse(tag) = '3gaT'", fix
 
 
-@case("KNOWN_OF_SINGLE_VALUES")
+@case("BOUNDS_DECIDE_SINGLE_VALUES_ONLY")
 def an_ending(w: World) -> Any:
     w.table(index={})
     condition = ["name LIKE '%007'"]
@@ -288,7 +310,7 @@ def part_of_an_or(w: World) -> Any:
     return statement, lambda: w.index(expressions=["soundex(word)"])
 
 
-@case("TELLS_OTHERS")
+@case("FILTER_NEEDED_BY_JOIN_RULES")
 def partitions_of_the_other_side(w: World) -> Any:
     path = w.path("parts")
     w.rows().select("name", "k").write.partitionBy("k").parquet(path)
@@ -297,7 +319,7 @@ def partitions_of_the_other_side(w: World) -> Any:
     return "SELECT * FROM parts JOIN t ON parts.k = t.id WHERE t.id < 100", None
 
 
-@case("CHOOSES_BUCKETS")
+@case("FILTER_NEEDED_FOR_BUCKETS")
 def a_bucket(w: World) -> Any:
     # 0 and 1 are in different buckets of seven, and in the same bucket of 64
     w.rows().selectExpr("id", "id % 2 AS b").coalesce(1).write.bucketBy(7, "b").saveAsTable("ba")
@@ -494,17 +516,34 @@ def a_database(w: World) -> Any:
     return lambda: frame, None
 
 
+@case("REMOTE_TABLE")
+def airport_table(w: World) -> Any:
+    part = pa.table({"id": [1, 2, 3]})
+    server = w.open(serving({("main", "t"): Served([part])}))
+    return lambda: tamis.read_airport(w.spark, server.uri, "main", "t").where("id = 1"), None
+
+
+@case("REMOTE_FILES")
+def files_of_a_server(w: World) -> Any:
+    w.rows().select("id", "name").write.parquet(w.path("remote"))
+    files = [str(each) for each in Path(w.paths["remote"]).glob("*.parquet")]
+    schema = pq.read_schema(files[0])
+    served = Served([pa.table({})] * len(files), schema, locations=list(map(parquet, files)))
+    server = w.open(serving({("main", "t"): served}))
+    return lambda: tamis.read_airport(w.spark, server.uri, "main", "t").where("id = 1"), None
+
+
 @case("FILE_SOURCE_V2")
 def second_file_source(w: World) -> Any:
     w.table(index={})
     w.set("spark.sql.sources.useV1SourceList", "")
     return (
         lambda: w.spark.read.parquet(w.paths["t"]).where("id < 50"),
-        lambda: w.spark.sql("RESET spark.sql.sources.useV1SourceList"),
+        lambda: w.set("spark.sql.sources.useV1SourceList", "avro,csv,json,kafka,orc,parquet,text"),
     )
 
 
-@case("FORMAT_NOT_SERVED")
+@case("UNSUPPORTED_FORMAT")
 def lines_of_text(w: World) -> Any:
     path = w.path("lines")
     w.rows().selectExpr("name AS value").write.text(path)
@@ -538,7 +577,7 @@ def metadata(w: World) -> Any:
     return lambda: frame.selectExpr(columns[0]).limit(5), lambda: columns.pop(0)
 
 
-@case("FILE_INDEX_NOT_SPARKS")
+@case("FOREIGN_FILE_INDEX")
 def a_foreign_file_index(w: World) -> Any:
     w.table(index={})
     jvm = w.spark._jvm
@@ -650,7 +689,7 @@ def with_metadata(w: World, *conditions: str) -> tuple[Query, Fix]:
     return lambda: frame.where(left[0]).drop("_metadata"), lambda: left.pop(0)
 
 
-@case("SWAP_IS_OFF")
+@case("FILE_INDEX_SWAP_IS_OFF")
 def swap_is_off(w: World) -> Any:
     query, _ = with_metadata(w, "id < 50")
     w.set("spark.tamis.fileIndexSwap.enabled", "false")
@@ -672,7 +711,7 @@ def not_deterministic(w: World) -> Any:
     return lambda: w.spark.table("rb").where(conditions[0]), lambda: conditions.pop(0)
 
 
-@case("FILTER_NOT_ABOUT_ROWS")
+@case("FILTER_WITHOUT_FILE_COLUMNS")
 def not_about_rows(w: World) -> Any:
     condition = "_metadata.file_size > 0"
     return with_metadata(w, condition, f"{condition} AND id < 50")
@@ -695,13 +734,14 @@ def orc_without_an_index(w: World) -> Any:
 # serve/test_detail.py.
 ELSEWHERE = {
     "NOT_ON_PARTITION_BOUNDARY",
-    "TRANSFORM_IS_NOT_ORDERED",
+    "PARTITION_VALUE_IS_COARSE",
+    "PARTITION_VALUE_PROVES_NOTHING",
     "CONSTANTS_NOT_COMPARABLE",
     "SPLIT_NOT_NEEDED",
 }
 
 #: Reasons whose fix changes how files are read, and not how many.
-UNCHANGED_FILE_COUNT = {"SPLIT_DOES_NOT_PAY"}
+UNCHANGED_FILE_COUNT = {"READER_LOSES_ROWS", "SPLIT_DOES_NOT_PAY"}
 
 
 def explanation(frame: Any) -> dict[str, Any]:
@@ -719,16 +759,16 @@ def reasons(document: dict[str, Any]) -> list[dict[str, Any]]:
     for scan in document["scans"]:
         reported += [each["reason"] for each in (*scan["conjuncts"], *scan["goals"])]
         reported.append(scan["fallback_reason"])
-    reported += [each for relation in document["left_alone"] for each in relation["reasons"]]
+    reported += [each for relation in document["left_to_spark"] for each in relation["reasons"]]
     return [each for each in reported if each]
 
 
 def files(document: dict[str, Any]) -> float:
     """Return the number of files read by the plan.
 
-    Infinite for relations that tamis left alone: they read all files, and that number is unknown.
+    Infinite for relations that are left to Spark: they read all files, and that number is unknown.
     """
-    if document["left_alone"]:
+    if document["left_to_spark"]:
         return float("inf")
     read = (
         scan["files_read"] if scan["observed"] else scan["files_kept"] for scan in document["scans"]
@@ -747,7 +787,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_fix_removes_the_reason(
     spark: SparkSession, tmp_path: Path, written: Path, code: str, make_case: Case
 ) -> None:
-    query, fix = make_case(World(spark, tmp_path, written))
+    world = World(spark, tmp_path, written)
+    with world.resources:
+        check(code, *make_case(world), spark)
+
+
+def check(code: str, query: Query | str, fix: Fix | None, spark: SparkSession) -> None:
     if isinstance(query, str):
         statement = query
         query = lambda: spark.sql(statement)  # noqa: E731

@@ -109,3 +109,18 @@ def test_join_above_the_recursion(views: SparkSession, same: Same) -> None:
         f"WITH RECURSIVE r(n, depth) AS (SELECT 777L, 0 UNION ALL {STEPS['inner']}) "
         "SELECT t.id, t.p, depth FROM r JOIN nodes t ON t.id = r.n"
     )
+
+
+def test_run_time_keys_are_added_only_outside_of_the_recursion(views: SparkSession) -> None:
+    views.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+
+    def has_condition(statement: str) -> bool:
+        plan = views.sql(statement)._jdf.queryExecution().optimizedPlan().toString()
+        return "runtimecondition" in plan.lower()
+
+    static = "SELECT t.* FROM nodes t JOIN small s ON s.id = t.id WHERE s.p > 1"
+    assert has_condition(static)
+    step = f"SELECT t.parent, depth + 1 FROM r JOIN ({static}) t ON t.id = r.n WHERE depth < 3"
+    assert not has_condition(
+        f"WITH RECURSIVE r(n, depth) AS (SELECT 777L, 0 UNION ALL {step}) SELECT * FROM r"
+    )

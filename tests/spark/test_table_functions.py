@@ -35,7 +35,7 @@ def test_explain_has_a_row_for_each_scan_and_conjunct(
     assert "expressions" in opaque.fix
 
 
-def test_explain_of_joins_goals_answers_and_left_alone_relations(
+def test_explain_of_joins_goals_answers_and_relations_left_to_spark(
     spark: SparkSession, events: DataFrame, tmp_path: str
 ) -> None:
     joined = "SELECT a.id FROM events a JOIN events b ON a.id = b.id WHERE b.id < 50"
@@ -46,7 +46,7 @@ def test_explain_of_joins_goals_answers_and_left_alone_relations(
     assert (answer.what, answer.files_kept, answer.files_total) == ("answered", 0, 10)
     spark.range(3).write.orc(f"{tmp_path}/orc")
     (left,) = explained(spark, f"SELECT * FROM orc.`{tmp_path}/orc`")
-    assert left.what == "left alone"
+    assert left.what == "left to spark"
     assert "format" in left.reason
 
 
@@ -63,7 +63,7 @@ def test_explain_runs_no_query(spark: SparkSession, events: DataFrame) -> None:
     ["tamis_explain()", "tamis_explain(1)", "tamis_explain('a', 'b')", "tamis_pushdown(NULL)"],
 )
 def test_wrong_arguments_are_rejected(spark: SparkSession, call: str) -> None:
-    with pytest.raises(Exception, match="as one constant string"):
+    with pytest.raises(Exception, match="takes one string literal"):
         spark.sql(f"SELECT * FROM {call}")
 
 

@@ -80,10 +80,10 @@ def test_estimate_is_close_to_the_real_layout(
     assert scan["bytes_then"] <= scan["bytes_total"]
 
 
-def test_text_is_labelled_as_an_estimate(mixed: DataFrame) -> None:
+def test_text_is_labeled_as_an_estimate(mixed: DataFrame) -> None:
     text = str(tamis.what_if(mixed.where("key = 500"), cluster_by="key"))
-    assert "now          10 of 10 files" in text
-    assert "then, about  1 of 10 files" in text
+    assert "now                   10 of 10 files" in text
+    assert "after sorting, about  1 of 10 files" in text
     assert "estimated from " in text
     assert f"of {ROWS:,} rows, sorted and cut into 10 pieces" in text
 
@@ -136,7 +136,7 @@ def test_what_if_does_not_run_the_query(spark: SparkSession, mixed: DataFrame) -
 
 REFUSED = [
     (["kye"], "has no column kye: did you mean key?"),
-    (["nothing_like_it"], "no table of this query has the columns nothing_like_it"),
+    (["nothing_like_it"], "no table with all of these columns: nothing_like_it"),
     (["item.colour"], "there is no field colour of item; the fields are sku"),
     (["tags"], "rows cannot be sorted by tags: its values have no order"),
     (["item"], "rows cannot be sorted by item"),
@@ -154,5 +154,5 @@ def test_unknown_column_is_a_clear_error(
 
 
 def test_query_without_a_scan_is_rejected(spark: SparkSession) -> None:
-    with pytest.raises(TamisError, match="tamis plans no scan of this query"):
+    with pytest.raises(TamisError, match="tamis does not plan any scan of this query"):
         tamis.what_if(spark.range(3).toDF("a"), ["a"])

@@ -24,7 +24,7 @@ from tests.spark_suites.stated import HERE, Group, chosen, read_groups, read_pla
 Suites = dict[str, dict[str, Result]]
 
 #: Part of the warnings that tamis gives if the planner fails or does not answer.
-_PLAIN = "runs as plain Spark"
+_PLAIN = "what plain Spark would read"
 _OVERRIDES = "org.apache.spark.sql.tamis."
 
 

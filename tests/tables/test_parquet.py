@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -311,7 +313,7 @@ class TestPartitions:
         assert lowers(scan) == [70, 70, 80, 80]
 
 
-class TestTrouble:
+class TestProblems:
     """An unusable index is a warning, never an error."""
 
     @pytest.mark.parametrize("content", ["", "{", '{"format": 99}'])
@@ -324,6 +326,26 @@ class TestTrouble:
         command = "build" if warning.code == "index.newer_format" else "refresh"
         assert f"python -m tamis index {command} {uri_of(scene.root)}" in warning.text
 
+    @pytest.mark.parametrize(
+        ("reading", "options"),
+        [
+            (None, ""),
+            (
+                {"format": "csv", "options": {"sep": ";"}, "schema": ""},
+                " --format csv --schema DDL --option 'sep=;'",
+            ),
+        ],
+    )
+    def test_command_for_a_damaged_index_reads_the_files_as_the_query(
+        self, scene: Scene, reading: dict[str, Any] | None, options: str
+    ) -> None:
+        (scene.root / "_tamis" / POINTER).write_text("")
+        others = {"partitions": "", "confs": {}, "machine": {}}
+        text = None if reading is None else json.dumps(reading | others)
+        request = msgspec.structs.replace(scene.request(), reading=text)
+        (warning,) = scene.tables.open_scan(request).warnings
+        assert warning.text.endswith(f"index refresh {uri_of(scene.root)}{options}")
+
     def test_damaged_column_is_reported_when_it_is_read(self, scene: Scene) -> None:
         scan = scene.open()
         assert scan.warnings == []
@@ -332,6 +354,7 @@ class TestTrouble:
         assert kept(scan, less(A, 4)) == [True] * 4
         (warning,) = scan.warnings
         assert warning.code == "index.damaged"
+        assert warning.text.endswith(f"index refresh {uri_of(scene.root)}")
 
     def test_repaired_column_is_used_again(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch

@@ -56,7 +56,7 @@ def test_unknown_fields_are_ignored() -> None:
 
 @pytest.mark.parametrize("version", [0, 2, None])
 def test_other_versions_are_rejected_before_other_fields_are_read(version: int | None) -> None:
-    with pytest.raises(WireVersionError, match="this package speaks 1"):
+    with pytest.raises(WireVersionError, match="the Python package uses 1"):
         read_request(json.dumps({"version": version, "snapshot": "of another form"}))
 
 

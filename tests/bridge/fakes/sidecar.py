@@ -1,6 +1,6 @@
 """A sidecar that misbehaves: `python sidecar.py MODE`, run in place of `python -m tamis.serve`.
 
-The process, the handshake and the token are real; only the behaviour that MODE names is not. Each
+The process, the handshake and the token are real; only the behavior that MODE names is not. Each
 plan request adds a line to `requests` beside the script that started the process.
 """
 

@@ -28,7 +28,7 @@ def test_bucketed_table_without_a_filter_is_unchanged(
     frame = spark.table("bucketed")
     assert untouched(frame)
     assert frame.count() == 1000
-    (alone,) = tamis.explain(frame).to_dict()["left_alone"]
+    (alone,) = tamis.explain(frame).to_dict()["left_to_spark"]
     assert "bucketed" in alone["reason"]
 
 

@@ -1,0 +1,287 @@
+"""Rules at the limits beyond which they say nothing, and for arguments that few queries have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis.evaluation.functions.strings.string_parts import beginning
+from tamis.evaluation.interpreter import truth, value
+from tamis.expr.nodes import CalendarInterval, Call, Column, Expr, Literal
+from tamis.expr.types import (
+    BINARY,
+    BOOLEAN,
+    CALENDAR_INTERVAL,
+    DATE,
+    DAY_TIME_INTERVAL,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    decimal,
+)
+from tests.differential.exact_claims import DAY
+from tests.evaluation.given import Given, between, texts
+from tests.evaluation.test_exact_bounds import call, cast
+
+
+def edges(expr: Expr, data_type: DataType, lower: Any, upper: Any) -> tuple[Any, Any] | None:
+    """Return the edges of an expression over a column `c`; None if nothing is known."""
+    bounds = value(expr, Given(between(data_type, lower, upper)))
+    if bounds is None or bounds.lower is None or bounds.upper is None:
+        return None
+    if bounds.lower_known is not None and not bounds.lower_known[0]:
+        return None
+    if isinstance(bounds.lower, pa.Array):
+        low, high = bounds.lower[0].as_py(), bounds.upper[0].as_py()
+        return None if low is None else (low, high)
+    low, high = bounds.lower[0].item(), bounds.upper[0].item()
+    return None if (low, high) == (-(1 << 63), (1 << 63) - 1) else (low, high)
+
+
+def column(data_type: DataType) -> Column:
+    return Column(("c",), data_type)
+
+
+@pytest.mark.parametrize("target", [TIMESTAMP, TIMESTAMP_NTZ], ids=str)
+@pytest.mark.parametrize(
+    ("day", "is_known"),
+    [(80_000_000, True), (106_751_000, True), (106_752_100, False), (2_000_000_000, False)],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_dates_far_from_1970_as_timestamps(
+    target: DataType, day: int, is_known: bool, sign: int
+) -> None:
+    """64 bits of microseconds hold the days up to 106,751,991."""
+    moment = sign * day * DAY
+    expected = (moment, moment) if is_known else None
+    assert edges(cast(column(DATE), target, "ANSI"), DATE, sign * day, sign * day) == expected
+
+
+@pytest.mark.parametrize("source", [TIMESTAMP, TIMESTAMP_NTZ], ids=str)
+@pytest.mark.parametrize("day", [80_000_000, -80_000_000])
+def test_timestamps_far_from_1970_as_dates(source: DataType, day: int) -> None:
+    moment = day * DAY + 5
+    assert edges(cast(column(source), DATE, "ANSI"), source, moment, moment) == (day, day)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "is_known"),
+    [
+        (3e12, 3e12, True),
+        (-3e12, -3e12, True),
+        (0.0, 6e12, False),
+        (-6e12, 0.0, False),
+    ],
+)
+def test_seconds_as_timestamps(lower: float, upper: float, is_known: bool) -> None:
+    """2 ** 62 microseconds are 4.6e12 seconds."""
+    expected = (int(lower * 1e6), int(upper * 1e6)) if is_known else None
+    assert edges(cast(column(DOUBLE), TIMESTAMP, "TRY"), DOUBLE, lower, upper) == expected
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "is_known"),
+    [
+        (4e15, 4e15, True),
+        (-4e15, -4e15, True),
+        (0.0, 6e15, False),
+        (-6e15, 0.0, False),
+    ],
+)
+def test_doubles_as_decimals(lower: float, upper: float, is_known: bool) -> None:
+    """From 2 ** 52 on, the error of the product is not below one unit."""
+    claimed = edges(cast(column(DOUBLE), decimal(18, 0), "TRY"), DOUBLE, lower, upper)
+    assert claimed == ((int(lower) - 1, int(upper) + 1) if is_known else None)
+
+
+@pytest.mark.parametrize("day", [80_000_000, -80_000_000])
+def test_clock_of_a_moment_far_from_1970(day: int) -> None:
+    moment = day * DAY + DAY // 24 * 5
+    hour = call("Hour", INTEGER, column(TIMESTAMP_NTZ))
+    assert edges(hour, TIMESTAMP_NTZ, moment, moment) == (5, 5)
+
+
+def test_text_of_an_interval_is_unknown() -> None:
+    assert edges(cast(column(DAY_TIME_INTERVAL), STRING, "ANSI"), DAY_TIME_INTERVAL, 5, 5) is None
+
+
+@pytest.mark.parametrize(
+    ("data_type", "divisor", "is_possible"),
+    [
+        (DOUBLE, 2e38, False),
+        (DOUBLE, 0.45 * np.finfo(np.float64).max, False),
+        (DOUBLE, 0.55 * np.finfo(np.float64).max, True),
+        (FLOAT, 0.45 * float(np.finfo(np.float32).max), False),
+        (FLOAT, 0.55 * float(np.finfo(np.float32).max), True),
+    ],
+    ids=str,
+)
+def test_pmod_is_nan_if_the_sum_may_overflow(
+    data_type: DataType, divisor: float, is_possible: bool
+) -> None:
+    modulus = call("Pmod", data_type, column(data_type), Literal(divisor, data_type))
+    bounds = value(modulus, Given(between(data_type, -5.0, 5.0)))
+    assert bounds is not None
+    assert bounds.can_be_nan.tolist() == [is_possible]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (b"\x7fb", b"\x7f"),
+        (b"\x80b", b"\x80"),
+        (b"\xc1b", b"\xc1"),
+        (b"\xc2\xa9b", b"\xc2\xa9"),
+        (b"\xdf\xbfb", b"\xdf\xbf"),
+        (b"\xe0\xa0\x80b", b"\xe0\xa0\x80"),
+        (b"\xef\xbf\xbdb", b"\xef\xbf\xbd"),
+        (b"\xf0\x9f\x98\x80b", b"\xf0\x9f\x98\x80"),
+        (b"\xf4\x8f\xbf\xbfb", b"\xf4\x8f\xbf\xbf"),
+        (b"\xf5bbbb", b"\xf5"),
+        (b"\xffbbbb", b"\xff"),
+    ],
+)
+def test_first_byte_gives_the_length_of_a_character(text: bytes, first: bytes) -> None:
+    assert beginning(text, 1) == first
+
+
+def test_padding_beyond_the_limit_is_unknown() -> None:
+    for length, expected in ((3, (b"  a", b"  a")), (100_000_000, None)):
+        padded = call("StringLPad", STRING, column(STRING), length, " ")
+        assert edges(padded, STRING, "a", "a") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "data_type", "expected"),
+    [
+        ("Length", STRING, 2),
+        ("Length", BINARY, 3),
+        ("OctetLength", STRING, 3),
+        ("BitLength", BINARY, 24),
+    ],
+)
+def test_length_of_binary_counts_bytes(name: str, data_type: DataType, expected: int) -> None:
+    length = call(name, INTEGER, column(data_type))
+    edge = b"\xc3\xa9a" if data_type == BINARY else "éa"
+    assert edges(length, data_type, edge, edge) == (expected, expected)
+
+
+def truths(predicate: Call, lower: Any, upper: Any) -> tuple[bool, bool]:
+    """Return whether a predicate over strings may be true, and may be false."""
+    found = truth(predicate, Given(between(STRING, lower, upper)))
+    return bool(found.can_be_true.any()), bool(found.can_be_false.any())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "escape", "text", "matches"),
+    [
+        ("a!%b%", "!", "a%bc", True),
+        ("a!%b%", "!", "a!xbc", False),
+        ("a!%b%", "!", "axbc", False),
+        ("a!_b%", "!", "a_b", True),
+        ("a!_b%", "!", "axb", False),
+        ("a!!%", "!", "a!x", True),
+        ("a!!%", "!", "ax", False),
+        ("%\\_%", "\\", "x_y", True),
+        ("%\\_%", "\\", "xy", False),
+    ],
+)
+def test_like_with_an_escape_character(pattern: str, escape: str, text: str, matches: bool) -> None:
+    arguments = (column(STRING), Literal(pattern, STRING))
+    like = Call("Like", arguments, (("escapeChar", escape),), BOOLEAN)
+    assert truths(like, text, text) == (matches, not matches)
+
+
+def test_pattern_that_is_not_constant_says_nothing() -> None:
+    for name in ("RLike", "Like", "EndsWith", "Contains", "StartsWith"):
+        predicate = call(name, BOOLEAN, column(STRING), column(STRING))
+        assert truths(predicate, "a", "b") == (True, True)
+
+
+@pytest.mark.parametrize("name", ["EndsWith", "Contains"])
+def test_edges_of_different_lengths_are_not_one_string(name: str) -> None:
+    """One lower edge for two containers that have an upper edge each."""
+    predicate = call(name, BOOLEAN, column(STRING), "x")
+    for lower, upper in ((["a"], ["a", "b"]), (["a", "b"], ["b"])):
+        found = truth(predicate, Given(between(STRING, lower, upper), 2))
+        assert found.can_be_true.all()
+        assert found.can_be_false.all()
+
+
+def test_case_mapping_stops_at_bytes_beyond_ascii() -> None:
+    """A string may begin with a byte that is not UTF-8."""
+    for name, expected in (("Upper", b"A"), ("Lower", b"a")):
+        bounds = value(
+            call(name, STRING, column(STRING)),
+            Given(between(STRING, [b"a\x80x"], [b"a\x80y"])),
+        )
+        assert bounds is not None
+        assert bounds.lower is not None
+        assert bounds.lower.to_pylist() == texts(expected).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("unit", "count", "first_day", "last_day"),
+    [
+        ("DAY", 2, "1970-01-17", None),
+        ("DAYOFYEAR", -2, "1970-01-13", None),
+        ("WEEK", 2, "1970-01-29", None),
+        ("MONTH", 2, "1970-03-15", "1970-03-15"),
+        ("QUARTER", 2, "1970-07-15", "1970-07-15"),
+        ("YEAR", 2, "1972-01-15", "1972-01-15"),
+        ("YEAR", 10_000, "11970-01-15", "11970-01-15"),
+        ("YEAR", 10_001, None, None),
+    ],
+)
+def test_units_that_are_added(
+    unit: str, count: int, first_day: str | None, last_day: str | None
+) -> None:
+    """A shift by months gives the whole day, because it depends on the day of the month."""
+    start = int(np.datetime64("1970-01-15", "D").astype(int)) * DAY
+    added = call("TimestampAdd", TIMESTAMP_NTZ, count, column(TIMESTAMP_NTZ), unit=unit)
+    found = edges(added, TIMESTAMP_NTZ, start, start)
+    if first_day is None:
+        assert found is None
+        return
+    low = int(np.datetime64(first_day, "D").astype(int)) * DAY
+    assert found == (low, low if last_day is None else low + DAY - 1)
+
+
+@pytest.mark.parametrize(
+    ("day", "days", "hours"),
+    [(9, 1, 23), (9, -1, -24), (9, 2, 47), (9, 0, 0), (8, 1, 24), (8, 2, 47)],
+)
+def test_days_are_added_to_the_local_time(day: int, days: int, hours: int) -> None:
+    """The clocks of New York were set forward on 2024-03-10, at 07:00 UTC."""
+    noon = int(np.datetime64(f"2024-03-0{day}T17:00", "us").astype(int))
+    added = call(
+        "TimestampAddInterval",
+        TIMESTAMP,
+        column(TIMESTAMP),
+        Literal(days * DAY, DAY_TIME_INTERVAL),
+        timeZoneId="America/New_York",
+    )
+    moment = noon + hours * DAY // 24
+    assert edges(added, TIMESTAMP, noon, noon) == (moment, moment)
+
+
+@pytest.mark.parametrize("day", DATE.domain)
+def test_interval_without_fields_changes_no_date(day: int) -> None:
+    nothing = Literal(CalendarInterval(0, 0, 0), CALENDAR_INTERVAL)
+    added = call("DateAddInterval", DATE, column(DATE), nothing)
+    assert edges(added, DATE, day, day) == (day, day)
+
+
+def test_moments_far_from_1970_are_not_shifted_by_months() -> None:
+    """One of the edges is enough to leave the shift unknown."""
+    far, near = (1 << 63) - 1_000 * DAY, 0
+    added = call("TimestampAdd", TIMESTAMP_NTZ, 1, column(TIMESTAMP_NTZ), unit="MONTH")
+    for lower, upper in ((-far, near), (near, far)):
+        assert edges(added, TIMESTAMP_NTZ, lower, upper) is None
