@@ -25,7 +25,7 @@ SAME_SERVER = "arrow-flight-reuse-connection://?"
 class Served:
     """A table: one stream per endpoint.
 
-    `problem` is raised after `good_batches` of a stream. With `filters`, only rows that pass are
+    `problem` is raised after `good_batches` of a stream, but not before `continues` is set. With `filters`, only rows that pass are
     sent; with `refuses_filters`, requests that have any fail.
 
     With `declares`, the server declares so many filters of each request as applied exactly. With
@@ -45,6 +45,7 @@ class Served:
     rows: int = -1
     pause: float = 0
     locations: Sequence[str] = ()  # of each part, instead of `location`
+    continues: threading.Event | None = None
 
     @property
     def declared(self) -> pa.Schema:
@@ -78,6 +79,7 @@ class AirportServer:
     uri: str = ""
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     headers: _Headers = field(default_factory=lambda: _Headers(None))
+    waiting: threading.Event = field(default_factory=threading.Event)  # good batches are sent
 
     def endpoints(self) -> list[dict[str, Any]]:
         """Return the parameters of each request for endpoints."""
@@ -143,6 +145,9 @@ class _FlightServer(flight.FlightServerBase):
 
         def batches() -> Iterator[pa.RecordBatch]:
             yield from table.to_batches()[: served.good_batches]
+            self._state.waiting.set()
+            if served.continues is not None:
+                served.continues.wait(60)
             raise flight.FlightServerError(served.problem)
 
         return flight.GeneratorStream(table.schema, batches())

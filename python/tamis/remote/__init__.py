@@ -6,6 +6,7 @@
     datasource  the sources as data sources of Spark
     planning    planning a scan
     executor    the part that runs on executors
+    program     the process in which executors run it, for the extension
     parquet_task, file_pruning  Parquet files that a server refers to
     proof       what statistics of a server prove about filters
     sources     the sources by the name of their format
@@ -13,9 +14,8 @@
     airport/    DuckDB's Airport protocol over Arrow Flight
     vgi/        table functions and tables of VGI workers
 
-`arrow_form`, `datasource`, `executor`, `parquet_task`, `airport.flight_task` and the modules that
-`vgi.executor_modules` lists are pickled by value, because executors may have only pyspark and
-pyarrow.
+`arrow_form`, `datasource`, `executor` and the `executor_modules` of a source are pickled by value,
+because executors may have only pyspark and pyarrow.
 """
 
 from tamis.remote.contract import RemoteError

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
@@ -23,6 +23,8 @@ from tamis.errors import TamisError
 from tamis.remote.spark_types import arrow_type
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from tamis.expr.nodes import Column, Expr, Value
     from tamis.remote.executor import Task
 
@@ -140,6 +142,9 @@ class RemoteSource(ABC):
     a process of its own. The extension asks how filters are applied, and for statistics, between
     the two.
     """
+
+    #: The modules of the tasks, which are pickled by value, because executors may have no tamis.
+    executor_modules: ClassVar[Sequence[ModuleType]]
 
     @property
     @abstractmethod

@@ -48,10 +48,3 @@ class VgiDataSource(_RemoteDataSource):
     @classmethod
     def name(cls) -> str:
         return "tamis.vgi"
-
-    def reader(self, schema: StructType) -> TaskReader:
-        from tamis.remote.vgi.executor_modules import EXECUTOR_MODULES
-
-        for module in EXECUTOR_MODULES:
-            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-        return super().reader(schema)

@@ -45,6 +45,10 @@ class TaskReader(DataSourceReader):
         self._declared = declared
         self._limit = limit
 
+    def without_tasks(self) -> TaskReader:
+        """Return a reader for tasks that are handed to `read` one by one."""
+        return TaskReader((), self._declared, self._limit)
+
     def partitions(self) -> Sequence[InputPartition]:
         return self._tasks
 

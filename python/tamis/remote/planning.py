@@ -1,26 +1,24 @@
-"""Planning a scan of a remote source, in the process that Spark starts for it on the driver."""
+"""Planning a scan of a remote source: in the sidecar, or in a process that Spark starts for it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from tamis.expr.nodes import Column, Expr, In
-from tamis.remote import arrow_form, executor, parquet_task
-from tamis.remote.airport import flight_task
+from tamis.remote import arrow_form, executor, program
 from tamis.remote.contract import JoinKeys, ReadRequest, RemoteError, RemoteSource
 from tamis.remote.sources import OF_QUERY, open_source
 from tamis.wire.catalyst import decode_conjuncts
 
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
-
-__all__ = ["planned_reader", "spark_schema"]
+__all__ = ["PickledTasks", "pickled_tasks", "planned_reader", "spark_schema"]
 
 
 def spark_schema(name: str, options: Mapping[str, str]) -> StructType:
@@ -51,13 +49,47 @@ def planned_reader(
             f"the columns are {declared}, and not {schema.simpleString()}",
             "Do not pass a schema, and run the query again if the table has changed",
         )  # fmt: skip
-    # Executors may have no tamis. Spark pickles the reader and its tasks after this call, in this
+    # Executors may have no tamis. The reader and its tasks are pickled after this call, in this
     # process.
-    for module in (arrow_form, executor, parquet_task, flight_task):
+    for module in (arrow_form, executor, *source.executor_modules):
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     request = _request(options, tuple(names))
     wanted = pa.schema([declared.field(each) for each in names])
     return executor.TaskReader(source.tasks(request), wanted, request.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class PickledTasks:
+    """What executors need to read a table.
+
+    - `program`: the source text of `tamis.remote.program`.
+    - `reader`: a pickled TaskReader without tasks.
+    - `tasks`: the pickled tasks.
+    """
+
+    program: str
+    reader: bytes
+    tasks: list[bytes]
+
+
+def pickled_tasks(name: str, options: Mapping[str, str], columns: str) -> PickledTasks:
+    """Return the tasks of a scan for executors.
+
+    Args:
+        name: The name of the format.
+        options: Its options, and those of the query.
+        columns: The columns to read, as the JSON form of Spark's StructType.
+
+    Raises:
+        RemoteError: As `planned_reader`.
+    """
+    schema = StructType.fromJson(json.loads(columns))
+    planned = planned_reader(name, options, schema)
+    return PickledTasks(
+        Path(program.__file__).read_text("utf-8"),
+        cloudpickle.dumps(planned.without_tasks()),  # type: ignore[no-untyped-call]
+        [cloudpickle.dumps(task) for task in planned.partitions()],  # type: ignore[no-untyped-call]
+    )
 
 
 def _readable(source: RemoteSource, declared: pa.Schema) -> StructType:

@@ -47,9 +47,10 @@ def read_airport(
             `("TIMESTAMP", "2026-01-31 12:00:00")`.
 
     Raises:
-        pyspark.errors.AnalysisException: The table cannot be found, or Spark has no type for one
-            of its columns. The message names the server, the table and the step. Errors of the
-            server while a query runs end it with a PythonException or a SparkException.
+        RemoteError: The table cannot be found, or Spark has no type for one of its columns. The
+            message names the server, the table and the step. With Spark Connect it is a
+            pyspark.errors.AnalysisException. Errors of the server while a query runs end it with
+            a PythonException or a SparkException.
 
     Example:
         tamis.read_airport(spark, "grpc://localhost:8815", "main", "orders").count()
@@ -64,7 +65,7 @@ def read_airport(
         options["tlsRoots"] = tls_roots
     if at is not None:
         options["atUnit"], options["atValue"] = at
-    return spark.read.format(AirportDataSource.name()).options(**options).load()
+    return _loaded(spark, AirportDataSource, options)
 
 
 def read_vgi(
@@ -100,9 +101,9 @@ def read_vgi(
             worker promises to apply exactly; `advisory`, so that Spark applies every filter; `off`.
 
     Raises:
-        pyspark.errors.AnalysisException: The function or table cannot be found, refuses its
-            arguments, or Spark has no type for one of its columns. The message names the worker,
-            the function and the step.
+        RemoteError: The function or table cannot be found, refuses its arguments, or Spark has no
+            type for one of its columns. The message names the worker, the function and the step.
+            With Spark Connect it is a pyspark.errors.AnalysisException.
 
     Example:
         tamis.read_vgi(spark, "python worker.py", "sequence", [100]).count()
@@ -120,7 +121,24 @@ def read_vgi(
         options["arguments"] = json_arguments(arguments)
     if token is not None:
         options["token"] = token
-    return spark.read.format(VgiDataSource.name()).options(**options).load()
+    return _loaded(spark, VgiDataSource, options)
+
+
+def _loaded(spark: SparkSession, source: type[DataSource], options: dict[str, str]) -> DataFrame:
+    """Register a data source and read with it.
+
+    Raises:
+        RemoteError: The table cannot be found, or Spark has no type for one of its columns.
+    """
+    _register(spark, source)
+    reader = spark.read.format(source.name()).options(**options)
+    # Spark would start a process to find the columns. With Spark Connect it must, because the
+    # server may not be reachable from here.
+    if getattr(spark, "_sc", None) is not None:
+        from tamis.remote.planning import spark_schema
+
+        reader = reader.schema(spark_schema(source.name(), options))
+    return reader.load()
 
 
 def _register(spark: SparkSession, source: type[DataSource]) -> None:

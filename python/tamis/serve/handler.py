@@ -77,6 +77,16 @@ class Handler:
 
         return self._guarded(request, answer)
 
+    def remoteTasks(self, request: str) -> str:  # noqa: N802, the name in Java
+        """Answer a RemoteTasksRequest. With a PlanFailure, the shim starts a process to answer."""
+
+        def answer() -> str:
+            from tamis.serve.remote import answer_remote_tasks
+
+            return answer_remote_tasks(request)
+
+        return self._guarded(request, answer)
+
     def _guarded(self, request: str, answer: Callable[[], str]) -> str:
         """Return the result of `answer`; a PlanFailure if it fails, also if its imports fail."""
         try:

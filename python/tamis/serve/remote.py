@@ -16,9 +16,17 @@ from tamis.remote.proof import rules_out_all
 from tamis.remote.sources import open_source
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import write_answer
-from tamis.wire.remote import RemoteAnswer, RemoteColumn, RemoteRequest, read_remote_request
+from tamis.wire.remote import (
+    RemoteAnswer,
+    RemoteColumn,
+    RemoteRequest,
+    RemoteTasks,
+    RemoteTasksRequest,
+    read_remote_request,
+    read_tasks_request,
+)
 
-__all__ = ["answer_remote"]
+__all__ = ["answer_remote", "answer_remote_tasks"]
 
 _Found = TypeVar("_Found")
 
@@ -41,6 +49,30 @@ def answer_remote(text: str) -> str:
         problem = f"{request.format}: the server gave no answer within {request.seconds:.1f} s"
         answer = RemoteAnswer(request.id, problem=problem)
     return write_answer(answer)
+
+
+def answer_remote_tasks(text: str) -> str:
+    """Answer a RemoteTasksRequest.
+
+    Raises:
+        TamisError: The request cannot be read.
+        ImportError: This Python has no pyspark.
+    """
+    request = read_tasks_request(text)
+    try:
+        answer = _within(request.seconds, lambda: _tasks(request))
+    except RemoteError as error:
+        answer = RemoteTasks(request.id, problem=str(error))
+    except queue.Empty:
+        answer = RemoteTasks(request.id, is_late=True)
+    return write_answer(answer)
+
+
+def _tasks(request: RemoteTasksRequest) -> RemoteTasks:
+    from tamis.remote.planning import pickled_tasks
+
+    found = pickled_tasks(request.format, request.options, request.columns)
+    return RemoteTasks(request.id, found.program, found.reader, found.tasks)
 
 
 def _answer(request: RemoteRequest) -> RemoteAnswer:
@@ -95,13 +127,19 @@ def _constant(bound: pa.Scalar | None) -> bool | int | float | str | None:
     return None
 
 
-def _within(seconds: float, find: Callable[[], _Found]) -> _Found:
+def _within(seconds: float | None, find: Callable[[], _Found]) -> _Found:
     """Return what a function finds within a time; it continues in the background otherwise.
+
+    Args:
+        seconds: The time; None: without end.
+        find: The function.
 
     Raises:
         queue.Empty: The time is over.
         RemoteError: The function fails.
     """
+    if seconds is None:
+        return find()
     found: queue.SimpleQueue[_Found | Exception] = queue.SimpleQueue()
 
     def run() -> None:
@@ -114,6 +152,14 @@ def _within(seconds: float, find: Callable[[], _Found]) -> _Found:
     result = found.get(timeout=max(seconds, 0.001))
     if isinstance(result, RemoteError):
         raise result
+    if isinstance(result, ImportError):
+        raise result  # of this Python, and not of the server
     if isinstance(result, Exception):
         raise RemoteError("tamis", "", "asking the server", repr(result)) from result
     return result
+
+
+if __name__ == "__main__":
+    import sys
+
+    print(answer_remote_tasks(sys.stdin.read()))

@@ -8,7 +8,15 @@ import msgspec
 
 from tamis.wire.messages import VERSION, read_versioned
 
-__all__ = ["RemoteAnswer", "RemoteColumn", "RemoteRequest", "read_remote_request"]
+__all__ = [
+    "RemoteAnswer",
+    "RemoteColumn",
+    "RemoteRequest",
+    "RemoteTasks",
+    "RemoteTasksRequest",
+    "read_remote_request",
+    "read_tasks_request",
+]
 
 
 class RemoteRequest(msgspec.Struct, frozen=True):
@@ -64,9 +72,58 @@ class RemoteAnswer(msgspec.Struct, frozen=True):
     version: int = VERSION
 
 
+class RemoteTasksRequest(msgspec.Struct, frozen=True):
+    """A request for the tasks of a scan.
+
+    - `format`: the name of the data source.
+    - `options`: its options, and those of the query (`tamis.remote.planning`). They may contain a
+      token.
+    - `columns`: the columns to read, as the JSON form of Spark's StructType.
+    - `seconds`: the time after which the shim no longer waits; null: it waits.
+    """
+
+    version: int
+    id: str
+    format: str
+    options: dict[str, str]
+    columns: str
+    seconds: float | None = None
+
+    def __repr__(self) -> str:
+        return f"RemoteTasksRequest({self.id!r}, {self.format!r})"
+
+
+class RemoteTasks(msgspec.Struct, frozen=True):
+    """The answer to a RemoteTasksRequest.
+
+    - `program`: the source text of the Python program that reads tasks (`tamis.remote.program`).
+    - `reader`: the pickled reader, in base64.
+    - `tasks`: the pickled tasks, in base64.
+    - `problem`: why the table cannot be read.
+    - `is_late`: there was no answer within `seconds`.
+    """
+
+    id: str
+    program: str = ""
+    reader: bytes = b""
+    tasks: list[bytes] = []
+    problem: str | None = None
+    is_late: bool = False
+    version: int = VERSION
+
+    def __repr__(self) -> str:
+        return f"RemoteTasks({self.id!r}, {len(self.tasks)} tasks)"
+
+
 _request = msgspec.json.Decoder(RemoteRequest)
+_tasks_request = msgspec.json.Decoder(RemoteTasksRequest)
 
 
 def read_remote_request(text: str | bytes) -> RemoteRequest:
     """Read a RemoteRequest. Raises as read_versioned does."""
     return read_versioned(_request, text)
+
+
+def read_tasks_request(text: str | bytes) -> RemoteTasksRequest:
+    """Read a RemoteTasksRequest. Raises as read_versioned does."""
+    return read_versioned(_tasks_request, text)

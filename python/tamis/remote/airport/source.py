@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from tamis.expr.nodes import Expr
+from tamis.remote import parquet_task
+from tamis.remote.airport import flight_task
 from tamis.remote.airport.catalog import AirportTable, find_table, known_rows
 from tamis.remote.airport.connection import Connection
 from tamis.remote.airport.endpoints import declares, exact_filters, read_endpoints
@@ -51,6 +53,8 @@ class AirportSource(RemoteSource):
     Raises:
         RemoteError: An option is missing, unknown or malformed.
     """
+
+    executor_modules = (flight_task, parquet_task)
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = {key.lower(): value for key, value in options.items()}

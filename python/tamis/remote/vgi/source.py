@@ -22,6 +22,7 @@ from tamis.remote.vgi.arguments import Arguments, UnusableArguments
 from tamis.remote.vgi.call import Call, bound_call, chosen_function
 from tamis.remote.vgi.catalog import Catalog, Table
 from tamis.remote.vgi.client import Client
+from tamis.remote.vgi.executor_modules import EXECUTOR_MODULES
 from tamis.remote.vgi.location import is_url
 from tamis.remote.vgi.records import CARDINALITY, FUNCTION_CALL
 from tamis.remote.vgi.scan import Filtering, FunctionScan
@@ -45,6 +46,8 @@ class VgiSource(RemoteSource):
     Raises:
         RemoteError: An option is missing, unknown or malformed.
     """
+
+    executor_modules = EXECUTOR_MODULES
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = {key.lower(): value for key, value in options.items()}

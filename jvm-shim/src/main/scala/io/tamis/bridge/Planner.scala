@@ -7,6 +7,7 @@ trait Planner {
   def plan(request: String): String
   def imply(request: String): String
   def remote(request: String): String
+  def remoteTasks(request: String): String
   def ping(): String
 
   /** Writes what statistics prove about each file of a plan request to `<id>.evidence.arrow` in the

@@ -9,7 +9,9 @@ import io.tamis.wire.{
   PlanRequest,
   PlannerFailure,
   RemoteAnswer,
-  RemoteQuestion
+  RemoteQuestion,
+  RemoteTasks,
+  RemoteTasksQuestion
 }
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicInteger
@@ -46,6 +48,10 @@ object PlannerClient {
   /** Returns how a remote source applies filters, and what its server knows. */
   def remote(question: RemoteQuestion, conf: SQLConf): RemoteAnswer =
     ask(conf, _.remote(question.toJson), RemoteAnswer.read(_, question))
+
+  /** Returns the tasks of a scan of a remote table. */
+  def remoteTasks(question: RemoteTasksQuestion, conf: SQLConf): RemoteTasks =
+    ask(conf, _.remoteTasks(question.toJson), RemoteTasks.read(_, question))
 
   /** Makes the sidecar write what statistics prove about each file, to be read as an [[ArrowFile]].
     */

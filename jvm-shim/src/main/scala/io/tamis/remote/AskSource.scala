@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
 object AskSource {
 
   /** The share of the deadline of a planning call that the server may use. */
-  private val Share = 0.8
+  private[remote] val Share = 0.8
 
   /** Never throws: if there is no answer, all filters are sent and Spark applies all of them. */
   def apply(table: RemoteTable, filters: Seq[Expression], columns: Seq[String]): RemoteAnswer = {

@@ -5,13 +5,9 @@ import io.tamis.listing.{ColumnIn, QuotedName}
 import io.tamis.planning.ReportedStatistics
 import io.tamis.runtime.RuntimeValues
 import io.tamis.wire.{ExpressionWriter, ImpliedReader, RemoteAnswer, TypeSets}
-import java.util
 import java.util.OptionalLong
 
-import scala.jdk.CollectionConverters._
-
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeMap,
@@ -20,18 +16,14 @@ import org.apache.spark.sql.catalyst.expressions.{
   In
 }
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, Statistics => PlanStatistics}
-import org.apache.spark.sql.connector.catalog.SupportsRead
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
-import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** The scan of a new Python data source, which gets the request as options. */
+/** A scan of a remote table, whose parts are read in Python processes. */
 final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: RemoteAnswer)
     extends Scan
     with SupportsMetadata
@@ -43,33 +35,19 @@ final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: Re
   /** The same scan, which takes no join keys. */
   def withoutKeys: RemoteScan = new RemoteScan(table.withoutKeys, request, known)
 
-  private lazy val python: Scan = pythonScan(options)
-
-  private def pythonScan(ofQuery: Map[String, String]): Scan = {
-    val both = new util.HashMap[String, String](table.options.asCaseSensitiveMap())
-    both.putAll(ofQuery.asJava)
-    val source = new PythonDataSourceV2
-    source.setShortName(table.format)
-    val all = new CaseInsensitiveStringMap(both)
-    val described = source.getTable(request.columns, Array.empty, all)
-    described.asInstanceOf[SupportsRead].newScanBuilder(all).build()
-  }
-
   override def toBatch: Batch = {
     val keys = takeKeys()
     if (known.isEmpty) new RemoteBatch(this, None)
-    else if (keys.isEmpty) new RemoteBatch(this, Some(python.toBatch))
-    else
-      new RemoteBatch(
-        this,
-        Some(pythonScan(request.copy(keys = keys).options(table.schema)).toBatch)
-      )
+    else new RemoteBatch(this, Some(if (keys.isEmpty) request else request.copy(keys = keys)))
   }
+
+  private[remote] def parts(ofQuery: RemoteRequest): Seq[RemotePart] =
+    AskTasks(table, ofQuery, known.label)
 
   override def readSchema(): StructType = request.columns
   override def description(): String = table.format
-  override def supportedCustomMetrics(): Array[CustomMetric] = python.supportedCustomMetrics()
-  override def columnarSupportMode(): Scan.ColumnarSupportMode = python.columnarSupportMode()
+  override def columnarSupportMode(): Scan.ColumnarSupportMode =
+    Scan.ColumnarSupportMode.SUPPORTED
   override def getMetaData(): Map[String, String] = Map(
     "Exact" -> shown(request.required),
     "Filters" -> shown(request.optional),
@@ -149,23 +127,17 @@ final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: Re
   override def hashCode(): Int = (table, request.columns).hashCode()
 }
 
-/** @param python
+/** @param request
   *   None: the scan has no row
   */
-final class RemoteBatch(val scan: RemoteScan, python: Option[Batch]) extends Batch {
-  override def planInputPartitions(): Array[InputPartition] =
-    python.fold(Array.empty[InputPartition])(_.planInputPartitions())
-  override def createReaderFactory(): PartitionReaderFactory =
-    python.fold[PartitionReaderFactory](NoRows)(_.createReaderFactory())
+final class RemoteBatch(val scan: RemoteScan, request: Option[RemoteRequest]) extends Batch {
+  private lazy val parts: Array[InputPartition] = request.toArray.flatMap(scan.parts(_))
+
+  override def planInputPartitions(): Array[InputPartition] = parts
+  override def createReaderFactory(): PartitionReaderFactory = RemoteReaderFactory
   override def equals(other: Any): Boolean = other match {
     case batch: RemoteBatch => scan == batch.scan
     case _                  => false
   }
   override def hashCode(): Int = scan.hashCode()
-}
-
-/** Reads the parts of a scan that has none. */
-private object NoRows extends PartitionReaderFactory {
-  override def createReader(part: InputPartition): PartitionReader[InternalRow] =
-    throw new UnsupportedOperationException("a scan without rows has no parts to read")
 }

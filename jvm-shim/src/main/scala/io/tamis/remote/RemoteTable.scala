@@ -11,9 +11,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /** A remote table of tamis (tamis.remote in Python). Each scan of it tells the data source which
   * columns, filters, join keys and LIMIT the query has.
   *
-  * The scan is that of a new Python data source, because Spark's own keeps the filters of one scan
-  * and applies them to others that share it (seen on 4.1).
-  *
   * @param format
   *   the name of the data source, such as tamis.airport
   * @param options

@@ -1,5 +1,7 @@
 package io.tamis.wire
 
+import java.util.Base64
+
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -115,4 +117,74 @@ object RemoteAnswer {
 
   private def long(node: JsonNode): Option[Long] =
     Option.when(node.isIntegralNumber && node.canConvertToLong)(node.asLong)
+}
+
+/** Asks for the tasks of a scan (tamis.wire.remote).
+  *
+  * @param options
+  *   those of the data source and of the query. They may contain a token, so they are in no text.
+  * @param columns
+  *   the columns to read, as the JSON form of a StructType
+  * @param seconds
+  *   the time after which the answer is no longer of use
+  */
+final case class RemoteTasksQuestion(
+    id: String,
+    format: String,
+    options: Map[String, String],
+    columns: String,
+    seconds: Option[Double] = None
+) {
+  def toJson: String = Json.text(
+    Json.obj(
+      "version" -> Messages.Version,
+      "id" -> id,
+      "format" -> format,
+      "options" -> options,
+      "columns" -> columns,
+      "seconds" -> seconds
+    )
+  )
+  override def toString: String = s"RemoteTasksQuestion($id, $format)"
+}
+
+/** The tasks of a scan.
+  *
+  * @param program
+  *   the text of the program that reads tasks
+  * @param reader
+  *   what converts the rows, pickled
+  * @param tasks
+  *   what reads the rows, pickled
+  * @param problem
+  *   why the table cannot be read
+  * @param isLate
+  *   there was no answer in time
+  */
+final case class RemoteTasks(
+    program: String,
+    reader: Array[Byte],
+    tasks: Seq[Array[Byte]],
+    problem: Option[String],
+    isLate: Boolean
+)
+
+object RemoteTasks {
+
+  /** Reads an answer, and throws PlannerFailure unless it belongs to this question. */
+  def read(text: String, question: RemoteTasksQuestion): RemoteTasks = {
+    val root = Messages.document(text, question.id)
+    val problem = Option(root.get("problem")).filter(_.isTextual).map(_.asText)
+    val isLate = root.path("is_late").asBoolean(false)
+    def bytes(node: JsonNode): Array[Byte] = Base64.getDecoder.decode(node.asText)
+    if (problem.isEmpty && !isLate && !(root.has("reader") && root.path("tasks").isArray))
+      throw new PlannerFailure("garbage_answer", "the answer has no tasks")
+    RemoteTasks(
+      root.path("program").asText,
+      bytes(root.path("reader")),
+      root.path("tasks").elements.asScala.map(bytes).toSeq,
+      problem,
+      isLate
+    )
+  }
 }

@@ -1,0 +1,72 @@
+package io.tamis.remote
+
+import io.tamis.bridge.{PlannerClient, PlannerUnavailable}
+import io.tamis.conf.TamisConf
+import io.tamis.wire.{RemoteTasks, RemoteTasksQuestion}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkException
+import org.apache.spark.sql.internal.SQLConf
+
+/** Asks for the parts of a scan: the planner, or else a process of its own, as Spark starts for
+  * every scan of a Python data source.
+  */
+object AskTasks {
+
+  /** Returns the parts.
+    *
+    * @param where
+    *   the table and the server, for errors
+    */
+  def apply(table: RemoteTable, request: RemoteRequest, where: String): Seq[RemotePart] = {
+    val source = table.session.sessionState.dataSourceManager.lookupDataSource(table.format)
+    val interpreter = SparkPython.interpreter(source)
+    val environment = SparkPython.environment(source).asScala.toMap
+    val question = RemoteTasksQuestion(
+      UUID.randomUUID().toString,
+      table.format,
+      table.options.asCaseSensitiveMap().asScala.toMap ++ request.options(table.schema),
+      request.columns.json
+    )
+    val tasks = ofPlanner(question).getOrElse(ofProcess(question, interpreter, environment))
+    tasks.problem.foreach(text => throw new SparkException(text))
+    val program = TaskProgram(interpreter, environment, tasks.program)
+    tasks.tasks.map(task => new RemotePart(where, program, tasks.reader, task))
+  }
+
+  /** None if the planner is not available, or the server is slower than the planner may be. */
+  private def ofPlanner(question: RemoteTasksQuestion): Option[RemoteTasks] = {
+    val conf = SQLConf.get
+    val seconds = TamisConf.timeoutMs(conf) * AskSource.Share / 1000
+    try
+      Some(PlannerClient.remoteTasks(question.copy(seconds = Some(seconds)), conf))
+        .filter(!_.isLate)
+    catch { case _: PlannerUnavailable => None } // the failure was already reported
+  }
+
+  private def ofProcess(
+      question: RemoteTasksQuestion,
+      interpreter: String,
+      environment: Map[String, String]
+  ): RemoteTasks = {
+    val builder = new ProcessBuilder(interpreter, "-P", "-m", "tamis.serve.remote")
+      .redirectError(ProcessBuilder.Redirect.INHERIT)
+    PythonEnvironment.fill(builder, environment)
+    val process = builder.start()
+    try {
+      val stdin = process.getOutputStream
+      try stdin.write(question.toJson.getBytes(UTF_8))
+      finally stdin.close()
+      val answer = new String(process.getInputStream.readAllBytes(), UTF_8)
+      if (process.waitFor() != 0)
+        throw new SparkException(
+          s"${question.format}: planning the scan failed: $interpreter ended with the exit code " +
+            s"${process.exitValue}. It must have tamis; set PYSPARK_PYTHON to a Python that has."
+        )
+      RemoteTasks.read(answer, question)
+    } finally process.destroy()
+  }
+}
