@@ -77,3 +77,49 @@ def test_worker_that_only_pretends_to_filter_is_found(spark: SparkSession, tmp_p
             read(spark, uri).where("n = 150").collect()
         spark.conf.set("spark.tamis.remote.verify", "false")
         assert read(spark, uri).where("n = 150").count() == 100  # what the conf is for
+
+
+@pytest.mark.parametrize(
+    ("by", "sent"),
+    [
+        ("n DESC", "Order: [n DESC NULLS LAST]"),
+        ("s NULLS LAST, n DESC", "Order: [s ASC NULLS LAST, n DESC NULLS LAST]"),
+    ],
+)
+def test_order_of_the_first_rows_is_sent(
+    spark: SparkSession, tmp_path: Path, by: str, sent: str
+) -> None:
+    statement = f"SELECT n FROM t WHERE n > 20 ORDER BY {by} LIMIT 5"
+    with worker(tmp_path) as uri:
+        read(spark, uri).createOrReplaceTempView("t")
+        text = explained(spark, statement)
+        assert sent in text
+        assert "Limit: 5" in text
+        rows = spark.sql(statement).collect()
+        spark.conf.set("spark.tamis.mode", "off")
+        assert rows == spark.sql(statement).collect()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT n FROM t ORDER BY n % 7, n LIMIT 5",
+        "SELECT n FROM t WHERE n % 2 = 1 ORDER BY n LIMIT 5",  # the filter is not sent
+    ],
+)
+def test_order_that_is_not_of_all_rows_is_not_sent(
+    spark: SparkSession, tmp_path: Path, statement: str
+) -> None:
+    with worker(tmp_path) as uri:
+        read(spark, uri).createOrReplaceTempView("t")
+        assert "Order: " not in explained(spark, statement)
+        rows = spark.sql(statement).collect()
+        spark.conf.set("spark.tamis.mode", "off")
+        assert rows == spark.sql(statement).collect()
+
+
+def explained(spark: SparkSession, statement: str) -> str:
+    """Return the text of EXPLAIN FORMATTED."""
+    (row,) = spark.sql(f"EXPLAIN FORMATTED {statement}").collect()
+    text: str = row[0]
+    return text

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from tamis.expr.nodes import Column, Expr, In
 from tamis.remote import arrow_form, executor, program
-from tamis.remote.contract import JoinKeys, ReadRequest, RemoteError, RemoteSource
+from tamis.remote.contract import JoinKeys, Order, ReadRequest, RemoteError, RemoteSource
 from tamis.remote.sources import OF_QUERY, open_source
 from tamis.wire.catalyst import decode_conjuncts
 
@@ -55,7 +55,9 @@ def planned_reader(
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     request = _request(options, tuple(names))
     wanted = pa.schema([declared.field(each) for each in names])
-    return executor.TaskReader(source.tasks(request), wanted, request.limit)
+    # only the source knows where the first rows of an order end
+    limit = None if request.order else request.limit
+    return executor.TaskReader(source.tasks(request), wanted, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,4 +127,5 @@ def _request(options: Mapping[str, str], columns: tuple[str, ...]) -> ReadReques
         None if limit is None else int(limit),
         conjuncts("required"),
         tuple(keys),
+        tuple(Order(**each) for each in json.loads(options.get(OF_QUERY + "order") or "[]")),
     )

@@ -2,6 +2,7 @@ package io.tamis.remote
 
 import io.tamis.wire.{ExpressionWriter, Json}
 
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.StructType
 
@@ -15,6 +16,8 @@ import org.apache.spark.sql.types.StructType
   *   filters that the source may apply
   * @param keys
   *   lists of join keys, each as an IN over a column
+  * @param order
+  *   the order in which the query needs the first `limit` rows; empty: in any
   */
 final case class RemoteRequest(
     columns: StructType,
@@ -22,7 +25,8 @@ final case class RemoteRequest(
     required: Seq[Expression] = Nil,
     optional: Seq[Expression] = Nil,
     keys: Seq[Expression] = Nil,
-    limit: Option[Int] = None
+    limit: Option[Int] = None,
+    order: Seq[RemoteOrder] = Nil
 ) {
 
   /** The options that hand the request to Python (tamis.remote.planning).
@@ -34,9 +38,23 @@ final case class RemoteRequest(
     val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(schema))
     def filters(name: String, some: Seq[Expression]): Option[(String, String)] =
       Option.when(some.nonEmpty)(s"tamis.$name" -> Json.text(writer.writeAll(some)))
+    // the first rows that pass a filter may not be among the first rows
+    val first = limit.filter(_ => optional.isEmpty && keys.isEmpty).toSeq.flatMap { n =>
+      ("tamis.limit" -> n.toString) +:
+        Option.when(order.nonEmpty)("tamis.order" -> Json.text(order.map(_.document))).toSeq
+    }
     (filters("required", required) ++ filters("filters", optional) ++ filters("keys", keys) ++
-      limit
-        .filter(_ => optional.isEmpty && keys.isEmpty)
-        .map(n => "tamis.limit" -> n.toString)).toMap
+      first).toMap
   }
+}
+
+/** A key of ORDER BY. */
+final case class RemoteOrder(column: String, isDescending: Boolean, nullsFirst: Boolean) {
+  def document: JsonNode = Json.obj(
+    "column" -> column,
+    "is_descending" -> isDescending,
+    "nulls_first" -> nullsFirst
+  )
+  def text: String =
+    s"$column ${if (isDescending) "DESC" else "ASC"} NULLS ${if (nullsFirst) "FIRST" else "LAST"}"
 }

@@ -52,6 +52,8 @@ final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: Re
     "Exact" -> shown(request.required),
     "Filters" -> shown(request.optional),
     "Limit" -> request.limit.fold("none")(_.toString)
+  ) ++ Option.when(request.order.nonEmpty)(
+    "Order" -> request.order.map(_.text).mkString("[", ", ", "]")
   ) ++ Option.when(known.isEmpty)(
     "Empty" -> "no row passes the filters, by the server's statistics"
   )

@@ -3,7 +3,20 @@ package io.tamis.remote
 import io.tamis.conf.TamisConf
 import io.tamis.wire.{Applied, ExpressionWriter, RemoteAnswer}
 
-import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.{
+  Cast,
+  EqualNullSafe,
+  Expression,
+  If,
+  Literal,
+  RaiseError
+}
+import org.apache.spark.sql.connector.expressions.{
+  NamedReference,
+  NullOrdering,
+  SortDirection,
+  SortOrder
+}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex
@@ -20,7 +33,8 @@ final class RemoteScanBuilder(table: RemoteTable)
       new InMemoryFileIndex(table.session, Nil, Map.empty, None),
       table.schema
     )
-    with SupportsPushDownLimit {
+    with SupportsPushDownLimit
+    with SupportsPushDownTopN {
 
   private var request = RemoteRequest(table.schema)
   private var answer: Option[RemoteAnswer] = None
@@ -69,6 +83,28 @@ final class RemoteScanBuilder(table: RemoteTable)
     request = request.copy(limit = Some(limit))
     true
   }
+
+  /** Each part returns at least the rows that are among the first ones. */
+  override def pushTopN(orders: Array[SortOrder], limit: Int): Boolean = {
+    val keys = orders.toSeq.collect { case Key(order) => order }
+    val known = keys.size == orders.length
+    if (known) request = request.copy(limit = Some(limit), order = keys)
+    known
+  }
+
+  /** A sort key that is a column of the table. */
+  private object Key {
+    def unapply(order: SortOrder): Option[RemoteOrder] = order.expression match {
+      case column: NamedReference if column.fieldNames.length == 1 =>
+        Some(column.fieldNames.head).filter(table.schema.fieldNames.contains).map { name =>
+          val isDescending = order.direction == SortDirection.DESCENDING
+          RemoteOrder(name, isDescending, order.nullOrdering == NullOrdering.NULLS_FIRST)
+        }
+      case _ => None
+    }
+  }
+
+  /** Spark sorts and limits the rows of all parts. */
   override def isPartiallyPushed(): Boolean = true
 
   override def build(): Scan = {
