@@ -98,6 +98,7 @@ object StubPlanner extends Planner {
   }
   override def remote(request: String): String =
     throw new UnsupportedOperationException("the stub knows no remote tables")
+  override def remoteTasks(request: String): String = remote(request)
   override def evidence(request: String): String =
     throw new UnsupportedOperationException("the stub has no evidence")
   override def history(request: String): String =

@@ -101,6 +101,14 @@ class AggregateFromStatisticsSuite extends PlanSuite {
     check(covering(sql)(values), sql)
   }
 
+  test("COUNT(NULL) is not a number of rows, also if Spark has not replaced it with 0") {
+    val rule = "org.apache.spark.sql.catalyst.optimizer.NullPropagation"
+    withConf("spark.sql.optimizer.excludedRules" -> rule) {
+      assert(tamis("SELECT count(NULL) FROM t").toString.contains("count(null)"))
+      assertNoGoals(AggregateFromStatistics, "SELECT count(NULL) FROM t")
+    }
+  }
+
   test("DISTINCT of partition columns needs only groups") {
     val sql = "SELECT DISTINCT day FROM p"
     val plan = covering(sql, 0, 2)((_, _) => Nil)
