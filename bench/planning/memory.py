@@ -29,7 +29,7 @@ from tamis.indexing.format.recorded import Parts, encode
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec
 from tamis.indexing.format.store import Store
 from tamis.indexing.format.values import ValueLists
-from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.reader import open_index
 
 SIZES = (100_000, 1_000_000)
@@ -87,7 +87,7 @@ def use(root: str, cache: Path) -> tuple[float, float, float]:
         verdicts(predicate, index.statistics)
     assert index.statistics.problem is None, index.statistics.problem
     seconds, busy = time.process_time() - started, anonymous_mb()
-    give_back()
+    release_unused_memory()
     return seconds, busy, anonymous_mb()
 
 

@@ -19,7 +19,7 @@ import pytest
 import tamis
 import tamis.conf
 from tamis.doctor import installed
-from tamis.doctor.settings import judged
+from tamis.doctor.settings import check_confs
 from tamis.wire.messages import VERSION
 
 PACKAGE = Path(tamis.__file__).parent
@@ -266,13 +266,13 @@ def test_confs_of_the_arguments_take_precedence(doctor: Doctor, tmp_path: Path) 
 
 
 def test_other_confs_are_ignored() -> None:
-    assert judged({"spark.master": "x", "spark.tamisx": "y"}, "").status == "ok"
+    assert check_confs({"spark.master": "x", "spark.tamisx": "y"}, "").status == "ok"
 
 
 def test_alternative_keys_are_known() -> None:
     for entry in tamis.conf.registry().values():
         for key in entry.alternatives:
-            assert judged({key: tamis.conf.default_text(entry)}, "").status == "ok", key
+            assert check_confs({key: tamis.conf.default_text(entry)}, "").status == "ok", key
 
 
 def make_python(folder: Path, body: str) -> str:

@@ -1,4 +1,4 @@
-"""The rules of evaluate.case_preimages match Spark, for every character and in context.
+"""The rules of strings.case_preimages match Spark, for every character and in context.
 
 Spark maps characters outside ASCII by Java or by ICU, as a conf selects, in the locale of the JVM.
 """

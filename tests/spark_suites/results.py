@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from tests.spark_suites.stated import PlanShape
+from tests.spark_suites.suite_lists import PlanShape
 
 
 class State(StrEnum):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.spark_suites.jvm import Run, Spark, warnings_of_tamis
 from tests.spark_suites.results import Known, Result, compare, failed, read_junit, report
-from tests.spark_suites.stated import HERE, Group, chosen, read_groups, read_plan_shapes
+from tests.spark_suites.suite_lists import HERE, Group, chosen, read_groups, read_plan_shapes
 
 #: Results by suite and test.
 Suites = dict[str, dict[str, Result]]

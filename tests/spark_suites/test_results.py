@@ -15,7 +15,7 @@ from tests.spark_suites.results import (
     read_junit,
     report,
 )
-from tests.spark_suites.stated import PlanShape
+from tests.spark_suites.suite_lists import PlanShape
 
 PASSED, FAILED, SKIPPED = (Result(each) for each in (State.PASSED, State.FAILED, State.SKIPPED))
 SHAPE = PlanShape("S", "a", False, "counts V1 scans")

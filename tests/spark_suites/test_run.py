@@ -11,7 +11,7 @@ import pytest
 
 from tests.spark_suites.results import Result, State
 from tests.spark_suites.run import Runner, Suites
-from tests.spark_suites.stated import Group
+from tests.spark_suites.suite_lists import Group
 
 PASSED, FAILED = Result(State.PASSED), Result(State.FAILED, "why")
 GROUP = Group("g", ("S", "T"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tamis.doctor.finding import Finding, failed, ok
-from tamis.doctor.settings import found_confs, judged
+from tamis.doctor.settings import check_confs, found_confs
 from tamis.wire.messages import VERSION
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def main(directory: Path) -> None:
     )
     _say(ok("spark", versions))
     confs = dict(spark.sparkContext.getConf().getAll())
-    _say(judged(confs, "in the session"))
+    _say(check_confs(confs, "in the session"))
     shim = jvm.io.tamis.Tamis
     wire = shim.wireVersion()
     if wire != VERSION:

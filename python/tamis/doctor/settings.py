@@ -12,20 +12,20 @@ from tamis.doctor.finding import Finding, failed, ok
 from tamis.errors import ConfError
 from tamis.launch import SubmitArguments, defaults
 
-__all__ = ["confs", "found_confs", "judged"]
+__all__ = ["check_confs", "confs", "found_confs"]
 
 _EXTENSION = "io.tamis.TamisExtensions"
 
 
 def confs(environment: Mapping[str, str] = os.environ) -> Finding:
     """Check that each conf of tamis exists and has an allowed value."""
-    return judged(found_confs(environment), "in PYSPARK_SUBMIT_ARGS or spark-defaults.conf")
+    return check_confs(found_confs(environment), "in PYSPARK_SUBMIT_ARGS or spark-defaults.conf")
 
 
-def judged(settings: Mapping[str, str], where: str) -> Finding:
+def check_confs(settings: Mapping[str, str], where: str) -> Finding:
     """Return the finding about these confs.
 
-    >>> judged({"spark.tamis.mode": "observe"}, "here").text
+    >>> check_confs({"spark.tamis.mode": "observe"}, "here").text
     'spark.tamis.mode = observe'
     """
     own = {key: value for key, value in settings.items() if key.lower().startswith("spark.tamis.")}

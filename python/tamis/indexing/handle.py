@@ -45,9 +45,9 @@ from tamis.indexing.format.recording_spec import (
     Expressions,
     RecordingSpec,
     Schema,
-    asked_of,
     entries_of,
-    together,
+    requested_statistics,
+    union_of,
 )
 from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
@@ -123,7 +123,7 @@ class Index:
         Example:
             index.build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
         """
-        selected, asked = asked_of(columns, expressions)
+        selected, asked = requested_statistics(columns, expressions)
         return self._build(self._list(), selected, asked)
 
     def add(self, columns: Columns | None = None, expressions: Expressions | None = None) -> Index:
@@ -136,7 +136,7 @@ class Index:
             index.add(columns={"id": "bloom"})
         """
         listing = self._list()
-        selected, more = asked_of(columns, expressions)
+        selected, more = requested_statistics(columns, expressions)
         requested = self._requested(listing)
         if requested is None:
             return self._build(listing, selected, more)
@@ -147,7 +147,7 @@ class Index:
             selected = [*before, *(each for each in selected if each not in before)]
         else:
             selected = None
-        return self._build(listing, selected, together(asked, more), lenient=True)
+        return self._build(listing, selected, union_of(asked, more), lenient=True)
 
     def _build(
         self, listing: TableListing, selected: Selected, asked: RecordingSpec, lenient: bool = False

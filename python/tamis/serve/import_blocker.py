@@ -22,7 +22,7 @@ class _ImportBlocker:
         return None
 
 
-def without(*names: str) -> None:
+def block_imports(*names: str) -> None:
     """Keep modules out of this process: importing one raises ModuleNotFoundError.
 
     If pandas is installed, pyarrow imports it for the first numpy array that it converts, which

@@ -12,7 +12,7 @@ from tamis.classification.pushdown import Pushdown
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
-from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.reader_options import FILTER_PUSHDOWN, Reading, loses_rows_to, reading_of
 from tamis.plan.detail.reason_detail import better_reason
 from tamis.plan.ranges.implied import ImpliedRange
@@ -57,7 +57,7 @@ def plan(question: str) -> str:
     request = read_request(question)
     text = with_room(_depth(request), lambda: _plan(request, started))
     if time.perf_counter() - started > _LONG:
-        give_back()
+        release_unused_memory()
     return text
 
 

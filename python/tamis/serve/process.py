@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from tamis._version import __version__
 from tamis.serve.history.recorder import Recorder
-from tamis.serve.import_blocker import without
+from tamis.serve.import_blocker import block_imports
 from tamis.serve.memory_trimmer import Idle
 
 _LOOPBACK = "127.0.0.1"
@@ -34,7 +34,7 @@ def main() -> NoReturn:
     # From here on, anything that a library prints goes to standard error, not into the handshake.
     handshake = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    without("pandas")
+    block_imports("pandas")
     greeting = sys.stdin.buffer.readline()
     if not greeting:
         os._exit(0)
@@ -54,7 +54,7 @@ def _serve(token: str, recorder: Recorder) -> int:
 
     from tamis.serve.handler import Handler
 
-    idle = Idle(_give_back)
+    idle = Idle(_release_unused_memory)
     threading.Thread(target=idle.watch, daemon=True).start()
     gateway = JavaGateway(
         # eager_load False: the JVM does not listen, and the sidecar never calls it.
@@ -91,10 +91,10 @@ def _ready(port: int) -> dict[str, object]:
     return {"port": port, "wire": VERSION, "tamis": __version__, "pid": os.getpid()}
 
 
-def _give_back() -> None:
-    from tamis.indexing.read.memory import give_back  # imports pyarrow
+def _release_unused_memory() -> None:
+    from tamis.indexing.read.memory import release_unused_memory  # imports pyarrow
 
-    give_back()
+    release_unused_memory()
 
 
 def _import_what_planning_needs() -> None:

@@ -25,7 +25,7 @@ from tamis.indexing.format.layout import index_uri
 from tamis.indexing.problems import IndexMissing, IndexUnusable, refresh_command
 from tamis.indexing.read import freshness
 from tamis.indexing.read.command_options import command_options
-from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.reader import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import Reading, difference, reading_of
 from tamis.indexing.read.snapshot import Snapshot, open_snapshot, snapshot_path
@@ -241,7 +241,7 @@ class ParquetTables:
                 entry = (_matched(snapshot, indexes), (snapshot, indexes))
                 self._matches[key] = entry
                 # Release the memory that opening and matching needed.
-                give_back()
+                release_unused_memory()
             self._matches.move_to_end(key)
             self._forget_old_matches()
             return entry[0]

@@ -27,11 +27,11 @@ __all__ = [
     "Expressions",
     "RecordingSpec",
     "Schema",
-    "asked_of",
     "entries_of",
     "guards_of",
     "is_char",
-    "together",
+    "requested_statistics",
+    "union_of",
 ]
 
 KINDS: Final = ("bounds", "bloom", "values")
@@ -91,12 +91,12 @@ class Entry(msgspec.Struct, frozen=True):
         return self.kind, self.path, self.key, self.type, self.guards
 
 
-def asked_of(
+def requested_statistics(
     columns: Columns | None, expressions: Expressions | None
 ) -> tuple[Sequence[str] | None, RecordingSpec]:
     """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
-    >>> asked_of({"id": "bloom"}, ["upper(name)"])[1].expressions
+    >>> requested_statistics({"id": "bloom"}, ["upper(name)"])[1].expressions
     {'upper(name)': ('bounds', 'values')}
     """
     if isinstance(columns, str) or isinstance(expressions, str):
@@ -115,10 +115,10 @@ def asked_of(
     return (None if isinstance(columns, Mapping) else columns), recorded
 
 
-def together(before: RecordingSpec, more: RecordingSpec) -> RecordingSpec:
+def union_of(before: RecordingSpec, more: RecordingSpec) -> RecordingSpec:
     """Return the union of two requests.
 
-    >>> together(RecordingSpec({"id": ("bounds",)}), RecordingSpec({"id": ("bloom",)})).columns
+    >>> union_of(RecordingSpec({"id": ("bounds",)}), RecordingSpec({"id": ("bloom",)})).columns
     {'id': ('bounds', 'bloom')}
     """
 

@@ -28,7 +28,7 @@ from tamis._version import __version__
 from tamis.evaluation.domain.bounds import Bounds
 from tamis.expr.types import DataType
 from tamis.indexing.read.arrays import map_bounds, write_bounds
-from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.memory import release_unused_memory
 
 T = TypeVar("T")
 
@@ -96,12 +96,12 @@ class LocalCache:
                 pass  # missing or damaged
             try:
                 _publish(entry, lambda draft: write_bounds(draft, make(True), rows))
-                give_back()
+                release_unused_memory()
                 return map_bounds(entry, data_type, rows)
             except _UNREADABLE:
                 pass
         ((_, bounds),) = make(False)
-        give_back()
+        release_unused_memory()
         return bounds
 
     def table(self, name: str, make: Callable[[], pa.Table]) -> pa.Table:
@@ -148,7 +148,7 @@ class LocalCache:
                 pass  # missing or damaged
             try:
                 _publish(entry, write)
-                give_back()
+                release_unused_memory()
                 return read(entry)
             except _UNREADABLE:
                 pass

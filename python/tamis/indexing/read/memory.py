@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["give_back"]
+__all__ = ["release_unused_memory"]
 
 
 def _trimmer() -> Callable[[int], Any] | None:
@@ -23,7 +23,7 @@ def _trimmer() -> Callable[[int], Any] | None:
 _TRIM = _trimmer()
 
 
-def give_back() -> None:
+def release_unused_memory() -> None:
     """Return unused memory to the system; takes about 1 ms.
 
     The allocators of numpy and pyarrow would keep it, although this process needs as much again

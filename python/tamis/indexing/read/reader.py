@@ -26,7 +26,7 @@ from tamis.indexing.format.store import Stamp, Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten, unreachable
 from tamis.indexing.read.cache import LocalCache
 from tamis.indexing.read.columns import IndexStatistics
-from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.reader_options import Reading, reading_in
 from tamis.indexing.read.row_groups import RowGroups
 from tamis.indexing.read.snapshot import FileKeys
@@ -71,7 +71,7 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
     reading = reading_in(store, pointer)  # if it cannot be read, the index must not be used
     cache = LocalCache.of(store.uri, f"{pointer.generation} {pointer.checksum}", cache_directory)
     table = cache.table("listing", lambda: _listing(store, pointer))
-    give_back()
+    release_unused_memory()
     directories = table.schema.metadata[b"directories"].decode().split("\n")
     num_records = table.column("num_records").combine_chunks().to_numpy(zero_copy_only=False)
     if len(num_records) != pointer.totals.files:
@@ -106,7 +106,7 @@ def _listing(store: Store, pointer: Pointer) -> pa.Table:
             raise store.damaged(f"{FILES} has no {name}")
         array = plain(table.column(name))
         del table
-        give_back()
+        release_unused_memory()
         return array
 
     names = column("name")

@@ -25,7 +25,7 @@ from tamis.expr.types import BOOLEAN, DataType
 from tamis.files.columns import count_array
 from tamis.files.table import dotted
 from tamis.files.verdicts import evaluate
-from tamis.indexing.read.memory import give_back
+from tamis.indexing.read.memory import release_unused_memory
 from tamis.plan.detail.pruning_effects import effects
 from tamis.plan.scan import decide
 from tamis.serve.arrow_export import written
@@ -57,7 +57,7 @@ def write_evidence(question: str) -> str:
     request = read_request(question)
     table = with_room(depth_of(request.conjuncts), lambda: _evidence(request))
     written(table, request.snapshot.directory, request.id, "evidence")
-    give_back()
+    release_unused_memory()
     return write_answer(Written(request.id, len(table)))
 
 

@@ -85,7 +85,7 @@ _REPORT: Final = (
 
 
 def _append(records: list[str]) -> str:
-    from tamis.indexing.read.memory import give_back
+    from tamis.indexing.read.memory import release_unused_memory
     from tamis.scan_history import Log, default_location
     from tamis.scan_history.schema import rows_to_table
     from tamis.serve.history.history_row import audit_row_of, row_of
@@ -114,5 +114,5 @@ def _append(records: list[str]) -> str:
                 "writable, or set spark.tamis.history.location to another one. Queries are not "
                 "affected."
             )
-    give_back()
+    release_unused_memory()
     return problem

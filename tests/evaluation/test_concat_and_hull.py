@@ -1,4 +1,4 @@
-"""Strings that are put together or chosen among others, where edges are not known or of one value."""
+"""concat, and the hull of alternatives (CASE, coalesce, if), of strings with unknown edges."""
 
 from __future__ import annotations
 

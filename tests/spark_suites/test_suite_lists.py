@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark_suites.stated import Group, PlanShape, chosen, read_groups, read_plan_shapes
+from tests.spark_suites.suite_lists import Group, PlanShape, chosen, read_groups, read_plan_shapes
 
 GROUPS = (
     Group("joins", ("JoinSuite", "OuterJoinSuite")),
