@@ -153,7 +153,8 @@ object PlannerClient {
     if (code != "interrupted")
       Warnings.once(
         s"bridge:$code",
-        s"$why tamis does without the answer: scans that need it read what plain Spark would read.",
+        s"$why tamis continues without the answer: scans that need it read what plain Spark would " +
+          "read.",
         cause
       )
     new PlannerUnavailable(why, cause)

@@ -33,14 +33,24 @@ object AskSource {
       val answer = PlannerClient.remote(question, conf)
       answer.problem match {
         case Some(text) =>
-          warn(table, s"$text. Spark reads the table without what the server knows.", null)
+          warn(
+            table,
+            s"${text.stripSuffix(".")}. Spark applies every filter of the table itself and has no " +
+              "statistics of it.",
+            null
+          )
         case None => Warnings.resolved(key(table))
       }
       answer
     } catch {
       case _: PlannerUnavailable => unknown // the failure was already reported
       case AnyFailure(e)         =>
-        warn(table, s"cannot ask the source of ${table.format} ($e). Report this error.", e)
+        warn(
+          table,
+          s"preparing the scan of a ${table.format} table failed ($e). Report this error. Spark " +
+            "applies every filter of the table itself.",
+          e
+        )
         unknown
     }
   }
