@@ -316,8 +316,8 @@ def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str
         case Cause.COARSE if columns and recording_helps(conjunct, scan):
             column = columns[0]
             return (
-                f"record Bloom filters of {column}: the matching rows are in at most half of the "
-                f"files, wherever they are. Run {command} add --bloom {quote(column)} "
+                f"record Bloom filters of {column}: at most half of the files can contain matching "
+                f"rows, however the table is sorted. Run {command} add --bloom {quote(column)} "
                 f"{_arguments(scan)}. This does not rewrite the table; clustering it by {column} "
                 "would."
             )

@@ -143,11 +143,12 @@ def is_mend(conjunct: Mapping[str, Any], scan: Scan) -> bool:
 
 
 def recording_helps(conjunct: Mapping[str, Any], scan: Scan) -> bool:
-    """Return whether a Bloom filter of the column would rule out at least half of the files.
+    """Return whether a Bloom filter of the column is likely to rule out half of the files or more.
 
     That is so if the predicate looks for single values, and the number of matching rows is at most
-    half of the number of files: then at most half of the files hold a matching row, wherever these
-    rows are. The table does not have to be sorted.
+    half of the number of files: then at most half of the files hold a matching row, however the
+    table is sorted. With further filters this is an estimate, because the matching rows are those
+    that pass all filters.
 
     >>> conjunct = {"reason": "VALUE_WITHIN_RANGES"}
     >>> recording_helps(conjunct, {"rows_passed": 20, "files_total": 100})
