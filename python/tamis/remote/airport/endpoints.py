@@ -2,8 +2,8 @@
 
 A server may declare the filters that it has applied exactly: each FlightEndpoint then has an
 `app_metadata`, a msgpack map in which `tamis.applied_exactly` is an array of positions in the
-filters of the document that was sent. Only servers are asked that have a `tamis.applied_exactly`
-that is not empty in the metadata of the table's schema.
+filters of the document that was sent. The client requests endpoints for this purpose only if the
+metadata of the table's schema has a `tamis.applied_exactly` that is not empty.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ The constant has exactly the type of the column, and is not NULL, not zero for d
 floating-point numbers, and not an empty text. Everything else stays with Spark, which applies the
 sent filters again as well.
 
-A conjunct that is not sent only makes the answer larger. Inside OR, an operand that cannot be sent
-makes the whole OR unsendable; so does one inside AND, which is below OR here.
+A conjunct that is not sent only makes the answer larger. An OR is sent only if all of its operands
+can be sent. The same applies to an AND, which here is always inside an OR.
 """
 
 from __future__ import annotations

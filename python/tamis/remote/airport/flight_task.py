@@ -1,4 +1,4 @@
-"""Reading one endpoint of a table, on an executor. Imports only pyarrow and pyspark."""
+"""Reading one endpoint of a table, on an executor. Imports only pyarrow and `executor`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The VGI protocol: table functions and catalog tables of workers.
 
-The same for clients and workers:
+Shared by clients and workers:
 
     framing            streams of Arrow IPC, and the metadata of their batches
     record             writing and reading records

@@ -105,7 +105,7 @@ class FilterDocument:
         self._extend(mode, "query", lambda writer: writer.predicate(expr, 1))
 
     def add_keys(self, column: str, batch: int) -> None:
-        """Add the predicate that a column has one of the keys of a batch, which is sent apart.
+        """Add the predicate that a column has one of the keys of a batch, which is sent separately.
 
         Raises:
             NotEncodable: The document becomes too large.
