@@ -167,7 +167,8 @@ def serve_airport(
         Path | None, typer.Option(metavar="FILE", help="A PEM file with the certificate for TLS.")
     ] = None,
     key: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A PEM file with its private key.")
+        Path | None,
+        typer.Option(metavar="FILE", help="A PEM file with the private key of --certificate."),
     ] = None,
     locations: Annotated[
         bool,

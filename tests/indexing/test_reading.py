@@ -242,7 +242,7 @@ def test_index_serves_only_its_own_reading(
 def test_malformed_reading_is_an_error(index: IndexOfReading, tmp_path: Path) -> None:
     """No answer is better than an answer for another reading. On an error the shim keeps all files."""
     index.build()
-    with pytest.raises(ValueError, match="not the description"):
+    with pytest.raises(ValueError, match="not a description of reader options"):
         open_scan_of(index, tmp_path, changed(format=5), 1)
 
 

@@ -285,10 +285,10 @@ def test_tampered_tickets_are_refused(uri: str, root: Path) -> None:
         ("endpoints", {}, "endpoints: parameters is not a map"),
         ("endpoints", {"parameters": {}, "descriptor": "x"}, "the descriptor"),
         ("endpoints", {"parameters": {"json_filters": 5}}, "the descriptor is malformed"),
-        ("endpoints", {"parameters": {"at_unit": "VERSION"}}, "no earlier versions"),
+        ("endpoints", {"parameters": {"at_unit": "VERSION"}}, "does not support time travel"),
         ("endpoints", {"parameters": {"table_function_parameters": "x"}}, "no table functions"),
         ("column_statistics", {"flight_descriptor": 5}, "flight_descriptor is not a string"),
-        ("flight_info", {"at_unit": "VERSION", "at_value": "1"}, "no earlier versions"),
+        ("flight_info", {"at_unit": "VERSION", "at_value": "1"}, "does not support time travel"),
         ("list_schemas", {"catalog_name": b"\xff"}, "catalog_name is not UTF-8"),
     ],
 )  # fmt: skip

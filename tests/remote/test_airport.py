@@ -120,7 +120,7 @@ def test_token_is_not_sent_to_another_host() -> None:
         ({"uri": ""}, "reading the options failed: the option uri is missing"),
         ({"table": ""}, "the option table is missing"),
         ({"tabel": "x"}, "tabel is not one of uri, schema, table, catalog"),
-        ({"atUnit": "VERSION"}, "atUnit and atValue belong together"),
+        ({"atUnit": "VERSION"}, "both of the options atUnit and atValue"),
         ({"tlsRoots": "/no/such.pem"}, "the file of the option tlsRoots cannot be read"),
         ({"schema": "mian"}, "mian.orders failed: there is no schema mian. The schemas are main"),
         ({"table": "order"}, "main.order failed: there is no such table. The tables are orders"),

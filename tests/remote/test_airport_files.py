@@ -52,14 +52,14 @@ def encoded(kind: str, content: Any) -> str:
 @pytest.mark.parametrize(
     ("location", "says"),
     [
-        (encoded("msgpack", {"format": "ipc-file", "uri": "/a"}), "refers to ipc-file files"),
-        (encoded("x-msgpack-duckdb-function-call", {"function_name": "read_csv", "data": b""}), "the function read_csv"),
+        (encoded("msgpack", {"format": "ipc-file", "uri": "/a"}), "files of the format ipc-file"),
+        (encoded("x-msgpack-duckdb-function-call", {"function_name": "read_csv", "data": b""}), "function read_csv"),
         (read_parquet("/a", hive_partitioning=True), "the argument hive_partitioning"),
         (read_parquet("/a", encryption_config="x"), "the argument encryption_config"),
-        (read_parquet("/a/*.parquet"), "by a pattern"),
+        (read_parquet("/a/*.parquet"), "by a glob pattern"),
         (encoded("x-msgpack-duckdb-function-call", {"function_name": "read_parquet", "data": b"x"}), "arguments of the function are malformed"),
         ("data:application/msgpack;base64,!", "not base64"),
-        ("data:text/plain,x", "is not known"),
+        ("data:text/plain,x", "cannot read from the location data:text/plain"),
         (encoded("msgpack", [1]), "not a map"),
     ],
 )  # fmt: skip

@@ -120,7 +120,7 @@ MALFORMED: list[tuple[Sequence[bytes], str]] = [
     ),
     (
         [*PRELUDE[:4], stream_bytes(ROWS.slice(0, 0), {b"vgi_rpc.location": b"https://x"})],
-        "the rows are at another place",
+        "the worker refers to rows at another location",
     ),
 ]
 
@@ -165,7 +165,7 @@ SCANS: list[tuple[Sequence[bytes], str, str]] = [
     (
         [script.HEADER, stream_bytes(ROWS, {b"vgi_rpc.shm_offset": b"0"})],
         script.QUIET,
-        "reading failed: the rows are at another place",
+        "reading failed: the worker refers to rows at another location",
     ),
 ]
 
@@ -190,13 +190,13 @@ def test_stream_that_ends_without_its_end_is_an_error(tmp_path: Path) -> None:
     ("options", "says"),
     [
         ({"uri": ""}, "the option uri is missing"),
-        ({"function": ""}, "either the option function or the option table"),
-        ({"table": "t"}, "either the option function or the option table"),
+        ({"function": ""}, "pass either the option function or the option table"),
+        ({"table": "t"}, "pass either the option function or the option table"),
         ({"function": "", "table": "t", "arguments": "[1]"}, "arguments is for functions only"),
         ({"fuction": "x"}, "fuction is not one of uri, function"),
         ({"arguments": "{"}, "the option arguments is not JSON"),
         ({"arguments": '{"pos": []}'}, "the option arguments is not {"),
-        ({"filters": "some"}, "the option filters is exact, advisory or off"),
+        ({"filters": "some"}, "the option filters must be exact, advisory or off"),
         ({"token": "secret"}, "token is for http:// and https:// only"),
         ({"uri": "tcp://localhost:1"}, "tcp is not supported. Use http://"),
         ({"uri": "launch:x"}, "launch is not supported"),

@@ -146,7 +146,7 @@ WRONG: list[tuple[Answer, str]] = [
     (Answer(first(ROWS).body, short=True), "the answer lacks its last 1 bytes"),
     (first(error_metadata("IOError", "disk")), "reading failed: IOError: disk"),
     (Answer(turn(error_metadata("IOError", "disk"))), "starting the scan failed: IOError: disk"),
-    (first({b"vgi_rpc.location": b"https://x"}), "the rows are at another place"),
+    (first({b"vgi_rpc.location": b"https://x"}), "the worker refers to rows at another location"),
     (Answer(b"x", headers={"Content-Type": ARROW, "Content-Encoding": "br"}), "the encoding br"),
     (Answer(b"x", headers={"Content-Type": ARROW, "Content-Encoding": "zstd"}), "starting the"),
     (Answer(b"<html>", 502, {"Content-Type": "text/html"}), "the status 502 Bad Gateway"),

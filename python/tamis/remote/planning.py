@@ -46,7 +46,7 @@ def planned_reader(
     if any(offered.get(field.name) != field for field in schema):
         raise RemoteError(
             source.label, "", "planning the scan",
-            f"the columns are {declared}, and not {schema.simpleString()}",
+            f"the columns of the server are {declared}, but Spark expects {schema.simpleString()}",
             "Do not pass a schema, and run the query again if the table has changed",
         )  # fmt: skip
     # Executors may have no tamis. The reader and its tasks are pickled after this call, in this
@@ -101,7 +101,7 @@ def _readable(source: RemoteSource, declared: pa.Schema) -> StructType:
         if readable is None:
             raise RemoteError(
                 source.label, "", "planning the scan",
-                f"the column {field.name} has the type {field.type}, for which Spark has none",
+                f"the column {field.name} has the type {field.type}, which Spark does not have",
                 "Cast the column in a view on the server, and read the view",
             )  # fmt: skip
         # A server may be wrong about NOT NULL, and Spark would then compute wrong results.

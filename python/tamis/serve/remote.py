@@ -155,7 +155,7 @@ def _within(seconds: float | None, find: Callable[[], _Found]) -> _Found:
     if isinstance(result, ImportError):
         raise result  # of this Python, and not of the server
     if isinstance(result, Exception):
-        raise RemoteError("tamis", "", "asking the server", repr(result)) from result
+        raise RemoteError("tamis", "", "preparing the scan", repr(result)) from result
     return result
 
 

@@ -238,7 +238,7 @@ def read_history_request(text: str | bytes) -> HistoryRequest:
 def read_versioned(
     decoder: msgspec.json.Decoder[_Request],
     text: str | bytes,
-    what: str = "the request of the jar",
+    what: str = "the request from the jar",
 ) -> _Request:
     """Read a document of this version of the wire format.
 

@@ -270,7 +270,8 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
         )
     if not isinstance(expr, Call | Opaque):
         raise StatisticsIndexError(
-            f"expressions: {sql} is a predicate: pass the value that it tests"
+            f"expressions: {sql} is a predicate: pass the expression that it compares, such as "
+            "upper(name) instead of upper(name) = 'A'"
         )
     if expr.key is None:
         raise StatisticsIndexError(

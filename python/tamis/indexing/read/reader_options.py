@@ -76,7 +76,7 @@ def reading_of(text: str | bytes) -> Reading:
     try:
         return msgspec.json.decode(text, type=Reading)
     except msgspec.MsgspecError as problem:
-        raise ValueError(f"not the description of a reading ({problem})") from problem
+        raise ValueError(f"not a description of reader options ({problem})") from problem
 
 
 def reading_in(store: Store, pointer: Pointer) -> Reading | None:

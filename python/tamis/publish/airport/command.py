@@ -35,9 +35,13 @@ def tables_of(texts: Sequence[str]) -> dict[str, PublishedTable]:
     for text in texts:
         name, separator, path = text.partition("=")
         if not (name and separator and path):
-            raise PublishError(f"{text} does not have the form NAME=PATH")
+            raise PublishError(
+                f"the argument {text} does not have the form NAME=PATH, such as orders=/data/orders"
+            )
         if name.lower() in {each.lower() for each in tables}:
-            raise PublishError(f"the table {name} is given twice")
+            raise PublishError(
+                f"two tables are named {name}, which clients cannot distinguish: rename one of them"
+            )
         tables[name] = PublishedTable(path, name)
         try:
             tables[name].current()
@@ -55,12 +59,14 @@ def access_of(
         PublishError: A file cannot be read, the token is empty, or one of the paths is missing.
     """
     if (certificate is None) != (key is None):
-        raise PublishError("--certificate and --key belong together")
+        raise PublishError("TLS needs both --certificate and --key: pass the other option as well")
     token = None
     if token_file is not None:
         token = _content(token_file).decode(errors="replace").strip()
         if not token:
-            raise PublishError(f"{token_file} has no token")
+            raise PublishError(
+                f"the token file {token_file} is empty: write the bearer token into it"
+            )
     return Access(
         token,
         None if certificate is None else _content(certificate),
@@ -98,7 +104,9 @@ def serve(
             f"{scheme}://{shown}:{port}", tables, schema, access, with_locations=with_locations
         )
     except (OSError, pa.ArrowException) as problem:
-        raise PublishError(f"{shown}:{port} cannot be opened ({problem})") from problem
+        raise PublishError(
+            f"cannot listen on {shown}:{port} ({problem}): pass another --host or --port"
+        ) from problem
     threading.Thread(target=server.serve, daemon=True).start()
     if access.token is None and not _is_loopback(host):
         typer.echo(
@@ -113,7 +121,7 @@ def serve(
     last.join(_SECONDS)
     if last.is_alive():
         with suppress(OSError):
-            os.write(2, b"tamis: requests were still running\n")
+            os.write(2, b"tamis: stopped, although requests were still running\n")
         os._exit(0)
 
 

@@ -218,7 +218,7 @@ def _rows(snapshot: Snapshot, ticket: Ticket, columns: list[str]) -> Iterator[pa
 
 def _require_no_version(request: Request) -> None:
     if request.text("at_unit") or request.text("at_value"):
-        raise MalformedRequest("the tables of this server have no earlier versions")
+        raise MalformedRequest("this server does not support time travel (AT)")
 
 
 def _headers(context: Any) -> Headers:

@@ -85,13 +85,15 @@ class Calls:
         if not wanted.equals(function.schema, check_metadata=False):
             raise Refused("the columns have changed since bind", "FAILED_PRECONDITION")
         if init["tablesample_percentage"] is not None:
-            raise Refused("samples are not supported", "UNIMPLEMENTED")
+            raise Refused("TABLESAMPLE is not supported", "UNIMPLEMENTED")
         tokens = init["split_tokens"] or None
         if tokens is not None and not function.has_splits:
             raise Refused("[SPLIT_TOKEN_INVALID] the function has no splits")
         if init["execution_id"] and tokens is None:
             # Another connection for the same scan would return all rows once more.
-            raise Refused("a scan has one connection", "FAILED_PRECONDITION")
+            raise Refused(
+                "a second connection cannot join a scan without splits", "FAILED_PRECONDITION"
+            )
         limit = init["row_limit"]
         if limit is not None and limit < 0:
             raise Refused("the row limit is negative")

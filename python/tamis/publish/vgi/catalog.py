@@ -125,7 +125,7 @@ class Catalog:
             Refused: There is no such table, or not as of a time.
         """
         if at:
-            raise Refused("tables are served as they are now, not as of a time", "UNIMPLEMENTED")
+            raise Refused("this worker does not support time travel (AT)", "UNIMPLEMENTED")
         table = self.tables.get(name) if path in ([], _PATH) else None
         if table is None:
             raise Refused(f"there is no table {name[:60]!r}", "NOT_FOUND")

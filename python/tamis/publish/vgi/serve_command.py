@@ -39,9 +39,11 @@ def paths_of(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, _, path = text.partition("=")
         if not name or not path:
-            raise PublishError(f"{text} does not have the form NAME=PATH")
+            raise PublishError(
+                f"the argument {text} does not have the form NAME=PATH, such as orders=/data/orders"
+            )
         if name in paths:
-            raise PublishError(f"there are two tables named {name}")
+            raise PublishError(f"two tables are named {name}: rename one of them")
         paths[name] = path
     return paths
 
@@ -89,7 +91,9 @@ def serve_http(catalog: Catalog, host: str, port: int, token_file: Path | None) 
     try:
         server = Server((host, port), Dispatcher(catalog), tokens)
     except OSError as error:
-        raise PublishError(f"cannot listen on {host}:{port} ({error.strerror})") from error
+        raise PublishError(
+            f"cannot listen on {host}:{port} ({error.strerror}): pass another --host or --port"
+        ) from error
     signal.signal(signal.SIGTERM, lambda *_: _stop(server))
     with server:
         print(f"PORT:{server.server_address[1]}", flush=True)

@@ -62,7 +62,7 @@ def parse_predicate(sql: str, columns: pa.Schema) -> Expr:
     try:
         parsed = parser.disjunction(0)
     except (NotUnderstood, ArithmeticError) as error:
-        raise Refused("a constant of the predicate has not the type of its column") from error
+        raise Refused("a constant of the predicate does not have the type of its column") from error
     parser.expect("end")
     return parsed
 

@@ -35,10 +35,12 @@ class Tokens:
         try:
             lines = [line.strip() for line in path.read_text().splitlines()]
         except (OSError, UnicodeDecodeError) as error:
-            raise PublishError(f"the token file {path} cannot be read") from error
+            raise PublishError(f"the token file {path} cannot be read ({error})") from error
         tokens = [line for line in lines if line]
         if not tokens:
-            raise PublishError(f"the token file {path} has no token")
+            raise PublishError(
+                f"the token file {path} is empty: write one bearer token per line into it"
+            )
         return Tokens(tokens)
 
     def caller(self, authorization: str | None) -> str | None:

@@ -75,7 +75,10 @@ def spark_uri(uri: str) -> str:
         return uri
     scheme = urlsplit(uri).scheme
     if scheme not in _SCHEMES:
-        raise MalformedAnswer(f"the server refers to a file by {scheme or uri[:60]}")
+        raise MalformedAnswer(
+            f"the server refers to a file with the scheme {scheme or uri[:60]}, which Spark cannot "
+            "read"
+        )
     return _SCHEMES[scheme] + uri[len(scheme) :]
 
 
@@ -83,14 +86,21 @@ def _uris(location: str) -> list[str]:
     if location.startswith(_DOCUMENT):
         document = _message(location.removeprefix(_DOCUMENT))
         if document.text("format") != "parquet":
-            raise MalformedAnswer(f"the server refers to {document.text('format')[:60]} files")
+            raise MalformedAnswer(
+                f"the server refers to files of the format {document.text('format')[:60]}, "
+                "but tamis reads only Parquet"
+            )
         return [document.text("uri")]
     if not location.startswith(_CALL):
-        raise MalformedAnswer(f"the location {location.partition(',')[0][:60]} is not known")
+        raise MalformedAnswer(
+            f"tamis cannot read from the location {location.partition(',')[0][:60]}"
+        )
     call = _message(location.removeprefix(_CALL))
     function = call.text("function_name")
     if function not in _FUNCTIONS:
-        raise MalformedAnswer(f"the server refers to the function {function[:60]} of DuckDB")
+        raise MalformedAnswer(
+            f"the server refers to DuckDB's function {function[:60]}, which tamis does not support"
+        )
     return _files_of_call(call.binary("data"))
 
 
@@ -103,12 +113,17 @@ def _files_of_call(data: bytes) -> list[str]:
     files = row.pop("arg_0", None)
     unknown = {name for name, value in row.items() if not (name in _OFF and value is False)}
     if unknown - _IGNORED:
-        raise MalformedAnswer(f"the function has the argument {min(unknown - _IGNORED)[:60]}")
+        raise MalformedAnswer(
+            f"the function has the argument {min(unknown - _IGNORED)[:60]}, which tamis does not "
+            "support"
+        )
     listed = [files] if isinstance(files, str) else files
     if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
         raise MalformedAnswer("the function names no files")
     if any(set(each) & set("*?[") for each in listed):
-        raise MalformedAnswer("the function names files by a pattern")
+        raise MalformedAnswer(
+            "the function names files by a glob pattern, which tamis does not expand"
+        )
     return listed
 
 

@@ -67,7 +67,7 @@ class AirportSource(RemoteSource):
         if unknown:
             raise _refused(uri, f"{unknown[0]} is not one of {', '.join(_OPTIONS)}")
         if bool(given.get("atunit")) != bool(given.get("atvalue")):
-            raise _refused(uri, "the options atUnit and atValue belong together")
+            raise _refused(uri, "pass both of the options atUnit and atValue, or neither")
         self._schema_name, self._table_name = given["schema"], given["table"]
         self._at = (given.get("atunit", "").upper(), given.get("atvalue", ""))
         roots = _read(uri, given["tlsroots"]) if given.get("tlsroots") else None
@@ -216,7 +216,7 @@ class AirportSource(RemoteSource):
         if location.startswith(_SAME_SERVER):
             location = uri
         if not location.startswith("grpc"):
-            what = f"the location {location.partition(',')[0][:60]} is not known"
+            what = f"tamis cannot read from the location {location.partition(',')[0][:60]}"
             raise self._connection.error("endpoints", what, self._label)
         headers = self._connection.headers()
         if urlsplit(location).hostname != urlsplit(uri).hostname:

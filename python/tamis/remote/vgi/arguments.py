@@ -28,6 +28,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tamis.errors import some_of
+from tamis.remote.vgi.connection import one_line
 from tamis.remote.vgi.framing import READ_FAILURES, stream_bytes
 
 __all__ = ["Arguments", "UnusableArguments", "argument_bytes", "flat_arguments", "json_arguments"]
@@ -175,7 +176,8 @@ def _argument(name: str, data_type: Any, value: Any) -> pa.Array:
         return pa.array([_native(value, data_type)], data_type)
     except (*READ_FAILURES, TypeError, AttributeError, binascii.Error) as error:
         wanted = "of a type that Arrow has" if data_type is None else f"of the type {data_type}"
-        raise UnusableArguments(f"the argument {name} is not {wanted}") from error
+        why = "" if isinstance(error, AttributeError) else f" ({one_line(error)})"
+        raise UnusableArguments(f"the argument {name} is not {wanted}{why}") from error
 
 
 def _native(value: Any, data_type: Any) -> Any:
@@ -188,12 +190,12 @@ def _native(value: Any, data_type: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, bool) is not types.is_boolean(data_type):
-        raise TypeError("a truth value is not a number")
+        raise TypeError("a boolean and a number are different types")
     if types.is_integer(data_type) and not isinstance(value, int):
-        raise TypeError("not a whole number")
+        raise TypeError("it is not a whole number")
     if types.is_decimal(data_type):
         if isinstance(value, float):
-            raise TypeError("a decimal is written as text")
+            raise TypeError("write a decimal as text")
         return Decimal(value)
     if types.is_binary(data_type) or types.is_large_binary(data_type):
         return base64.b64decode(value, validate=True)
@@ -202,7 +204,7 @@ def _native(value: Any, data_type: Any) -> Any:
     if types.is_timestamp(data_type):
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is not None and data_type.tz is None:
-            raise TypeError("the type has no time zone")
+            raise TypeError("write the timestamp without a time zone")
         return moment
     if types.is_duration(data_type):
         return timedelta(microseconds=value)

@@ -113,7 +113,9 @@ def next_part(parts: Stream) -> Part | None:
             case Kind.ERROR:
                 raise failure_of(part)
             case Kind.ELSEWHERE:
-                raise MalformedMessage("the rows are at another place, from which tamis reads none")
+                raise MalformedMessage(
+                    "the worker refers to rows at another location, from which tamis does not read"
+                )
         return part
     return None
 

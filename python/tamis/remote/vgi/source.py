@@ -60,7 +60,7 @@ class VgiSource(RemoteSource):
         if not given.get("uri"):
             raise self._refused("the option uri is missing")
         if bool(function) is bool(table):
-            raise self._refused("either the option function or the option table is needed")
+            raise self._refused("pass either the option function or the option table")
         if table and given.get("arguments"):
             raise self._refused("the option arguments is for functions only")
         if given.get("token") and not is_url(given["uri"]):
@@ -71,7 +71,7 @@ class VgiSource(RemoteSource):
         except UnusableArguments as error:
             raise self._refused(str(error)) from error
         except ValueError as error:
-            raise self._refused("the option filters is exact, advisory or off") from error
+            raise self._refused("the option filters must be exact, advisory or off") from error
         self._function, self._table_name = function, table
         self._catalog_name, self._schema_name = given.get("catalog", ""), given.get("schema", "")
 

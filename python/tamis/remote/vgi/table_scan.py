@@ -203,11 +203,11 @@ class TableScan:
         for each in columns:
             problem = ""
             if columns.names.count(each.name) > 1:
-                problem = "is there twice"
+                problem = "occurs more than once"
             elif each.name not in table:
                 problem = "is not a column of the table"
             elif not _fits(each.type, table[each.name]):
-                problem = f"has the type {each.type}, and {table[each.name]} in the table"
+                problem = f"has the type {each.type}, but {table[each.name]} in the table"
             if problem:
                 raise self._client.error(_STEP, f"{branch.name}: the column {each.name} {problem}")
 

@@ -80,7 +80,7 @@ def _common(left: LogicalType, right: LogicalType) -> LogicalType:
         for narrow, wide in ((left, right), (right, left)):
             if left.line is Line.CALENDAR and keeps_value(narrow, wide):
                 return wide
-    raise NotUnderstood(f"{left.id} and {right.id} are not compared")
+    raise NotUnderstood(f"comparisons of {left.id} with {right.id} are not supported")
 
 
 def _common_number(left: LogicalType, right: LogicalType) -> LogicalType:
@@ -93,7 +93,7 @@ def _common_number(left: LogicalType, right: LogicalType) -> LogicalType:
     if other.id == "DECIMAL" or not (
         keeps_value(other, floating) or (floating == _DOUBLE and other.id == "BIGINT")
     ):
-        raise NotUnderstood(f"{other.id} and {floating.id} are compared with rounding")
+        raise NotUnderstood(f"comparing {other.id} with {floating.id} rounds values")
     return floating
 
 
@@ -102,7 +102,7 @@ def _check_digits(exact: list[LogicalType]) -> None:
     if all(each == exact[0] for each in exact) or not any(each.id == "DECIMAL" for each in exact):
         return
     if max(map(_whole_digits, exact)) + max(each.scale or 0 for each in exact) > _MOST_DIGITS:
-        raise NotUnderstood("the decimals have too many digits for one type")
+        raise NotUnderstood("no DECIMAL type can hold all digits of the operands")
 
 
 def _whole_digits(exact: LogicalType) -> int:

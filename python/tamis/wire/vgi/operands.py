@@ -37,7 +37,7 @@ class Place:
     def term(self) -> Term:
         """Return the values as an operand, or raise NotUnderstood."""
         if self.type.line is None:
-            raise NotUnderstood(f"the type {self.arrow_type} is not compared")
+            raise NotUnderstood(f"comparisons of {self.arrow_type} are not supported")
         return Term(Column(self.path, self.type.data_type), self.type, self.type)
 
 
