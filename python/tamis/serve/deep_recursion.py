@@ -1,9 +1,9 @@
 """Stack space for deep expressions: reading and evaluating them takes about ten calls per level.
 
-Python allows 1,000 nested calls, which is enough for the 60 levels that are read elsewhere. Deeper
-expressions are planned in a separate thread, with a higher recursion limit while it runs and a
-stack that is large enough for it. The shim writes at most 200 levels; deeper levels are opaque, in
-the shim and here.
+Python allows 1,000 nested calls, which is enough for the 60 levels that are read elsewhere. Here,
+expressions of more than 40 levels are planned in a separate thread, with a higher recursion limit
+while it runs and a stack that is large enough for it. The shim writes at most 200 levels; deeper
+levels are opaque, in the shim and here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ T = TypeVar("T")
 
 #: Levels that are read with a larger stack: all that the shim writes.
 DEEPEST: Final = 202
-#: Calls for these levels: over thirty each. Calls through C take one or two kilobytes of stack.
+#: The recursion limit, over thirty calls per level. Calls through C take one or two kilobytes of
+#: stack.
 _CALLS: Final = 8_000
 _STACK: Final = 64 << 20
 #: Levels that do not need a larger stack.
