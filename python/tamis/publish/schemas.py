@@ -55,7 +55,9 @@ def file_schema(schema: pq.ParquetSchema, where: str) -> pa.Schema:
     folded = [name.lower() for name in columns.names]
     if len(set(folded)) < len(folded):
         twice = next(name for name in folded if folded.count(name) > 1)
-        raise PublishError(f"{where} has several columns that are named {twice} in some case")
+        raise PublishError(
+            f"{where} has several columns named {twice}, apart from case: rename all but one"
+        )
     try:
         return pa.schema([pa.field(each.name, _form(each.type, leaves)) for each in columns])
     except (NotImplementedError, StopIteration) as problem:
@@ -152,7 +154,7 @@ def _wider(left: Any, right: Any, name: str) -> Any:
 
 
 def _are_moments(left: Any, right: Any) -> bool:
-    """Return whether both are timestamps of one kind, in units of which each holds the coarser."""
+    """Return whether both are timestamps of one kind, so that the finer unit holds both."""
     if not (pa.types.is_timestamp(left) and pa.types.is_timestamp(right)):
         return False
     return bool(left.tz == right.tz and {left.unit, right.unit} <= set(_UNITS))

@@ -1,4 +1,4 @@
-"""Who may read, and the headers of a call."""
+"""The token and the TLS files of a server, and the headers of a call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST: Final = 200  # characters of an identifier
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may read. None of it appears in texts.
+    """What clients need to connect. Messages never contain any of it.
 
     - `token`: a bearer token that calls need; None: none.
     - `certificate`, `key`: PEM for TLS; None: no TLS.
@@ -37,7 +37,7 @@ class Headers(flight.ServerMiddleware):  # type: ignore[misc]
 
     @property
     def identifiers(self) -> list[str]:
-        """Those of the transaction and of the scan."""
+        """The identifiers of the transaction and of the scan."""
         names = ("airport-transaction-id", "airport-trace-id")
         return [f"{name} {value}" for name in names if (value := self._text(name))]
 

@@ -24,7 +24,7 @@ __all__ = [
 #: The key of the declaration of exact filters, in endpoints. In the metadata of a schema it says
 #: that there are such declarations.
 APPLIED_EXACTLY: Final = "tamis.applied_exactly"
-#: The types of columns of which DuckDB reads statistics, or ignores them. For the others its
+#: The types of columns whose statistics DuckDB reads or ignores. For the others its
 #: extension fails.
 _WITH_STATISTICS: Final = (
     pa.types.is_boolean,

@@ -53,7 +53,7 @@ def tables_of(texts: Sequence[str]) -> dict[str, PublishedTable]:
 def access_of(
     token_file: Path | None = None, certificate: Path | None = None, key: Path | None = None
 ) -> Access:
-    """Return who may read, given the paths of files.
+    """Read the token and the TLS files.
 
     Raises:
         PublishError: A file cannot be read, the token is empty, or one of the paths is missing.

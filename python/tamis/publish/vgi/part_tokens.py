@@ -1,4 +1,4 @@
-"""Tokens of splits: which row groups of which files of a table a worker reads.
+"""Tokens of splits. A token lists the row groups, by file, that a worker reads.
 
     [["day=1/a.parquet", size, modification time, [0, 1] or null], …]    JSON, compressed
 

@@ -15,7 +15,7 @@ _SCHEME = "bearer "
 
 
 class Tokens:
-    """Tokens, of which only digests are kept. They appear in no text.
+    """Bearer tokens, stored as digests. Messages never contain them.
 
     >>> tokens = Tokens(["secret"])
     >>> tokens.caller("Bearer guess") is None, tokens.caller("Bearer secret") is None
@@ -44,7 +44,10 @@ class Tokens:
         return Tokens(tokens)
 
     def caller(self, authorization: str | None) -> str | None:
-        """Return who sends a header; None if no token allows it. Without tokens everyone may."""
+        """Return an identifier of the caller; None if its token is missing or wrong.
+
+        Without tokens, every caller is accepted.
+        """
         if not self._digests:
             return "anyone"
         given = authorization or ""

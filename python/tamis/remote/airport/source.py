@@ -245,7 +245,7 @@ class AirportSource(RemoteSource):
 
 
 class _Tables:
-    """Tables whose endpoints are known not to refer to files, so that they are not asked for.
+    """Tables whose endpoints do not refer to files. For these, `files` sends no request.
 
     A server may change that. Then tasks read the files, and not Spark's own scan.
     """

@@ -56,7 +56,7 @@ _ORDERED: Final = frozenset(
 
 
 def duckdb_type(data_type: Any) -> str | None:
-    """Return DuckDB's name of a type of which statistics are used; None for other types.
+    """Return DuckDB's name of a type whose statistics are used; None for other types.
 
     >>> duckdb_type(pa.decimal128(12, 2)), duckdb_type(pa.timestamp("us", "UTC"))
     ('DECIMAL(12,2)', 'TIMESTAMP WITH TIME ZONE')

@@ -181,7 +181,7 @@ def _argument(name: str, data_type: Any, value: Any) -> pa.Array:
 
 
 def _native(value: Any, data_type: Any) -> Any:
-    """Return the value of which pyarrow makes a value of this type.
+    """Return the value in the form from which pyarrow makes a value of this type.
 
     Raises:
         ValueError, TypeError: The value does not fit.

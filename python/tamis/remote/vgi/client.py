@@ -50,7 +50,7 @@ class Client:
 
     Args:
         location: A command, or the URL of a server.
-        token: A bearer token. It appears in no text.
+        token: A bearer token. Messages never contain it.
         target: What is read, for errors, such as `main.orders`.
     """
 

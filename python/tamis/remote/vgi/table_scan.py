@@ -41,7 +41,7 @@ from tamis.remote.vgi.scan import Filtering, FunctionScan
 __all__ = ["TableScan"]
 
 _STEP: Final = "reading the branches"
-#: A file of which nothing is known.
+#: A file without known statistics.
 _UNKNOWN: Final = pa.table({"path": ["unknown"]})
 
 

@@ -14,7 +14,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   * @param format
   *   the name of the data source, such as tamis.airport
   * @param options
-  *   those of the query. They may contain a token, so they are in no text.
+  *   those of the query. They may contain a token, so messages never contain them.
   * @param takesKeys
   *   whether Spark may hand join keys to scans at run time
   */

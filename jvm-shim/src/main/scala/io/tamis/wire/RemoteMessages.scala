@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode
 /** Asks how a remote source applies filters, and what its server knows (tamis.wire.remote).
   *
   * @param options
-  *   those of the data source. They may contain a token, so they are in no text.
+  *   those of the data source. They may contain a token, so messages never contain them.
   * @param columns
   *   the columns whose statistics are requested, beside those of the filters
   * @param seconds
