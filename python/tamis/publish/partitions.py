@@ -74,7 +74,9 @@ def partitions_of(files: Sequence[DataFile], table: str) -> Partitions:
                 f"files have {first}: publish each of them as a table of its own"
             )
     if len({name.lower() for name in first}) < len(first):
-        raise PublishError(f"{table}: {next(iter(places))} names a partition column twice")
+        raise PublishError(
+            f"{table}: {next(iter(places))} names a partition column twice: rename one of them"
+        )
     texts = {name: [each[k][1] for each in parsed] for k, name in enumerate(first)}
     values = {name: _typed(each) for name, each in texts.items()}
     return Partitions(tuple(places), np.array(group, np.int32), values)
@@ -85,7 +87,10 @@ def _parsed(directory: str, table: str) -> list[tuple[str, str | None]]:
     for part in directory.split("/") if directory else []:
         name, _, value = part.partition("=")
         if not name or not value:
-            raise PublishError(f"{table}: the directory {directory} lacks a name or a value")
+            raise PublishError(
+                f"{table}: the directory {directory} lacks a name or a value: rename it to "
+                "name=value"
+            )
         columns.append((_unescaped(name), None if value == _NULL else _unescaped(value)))
     return columns
 

@@ -105,7 +105,9 @@ class PublishedTable:
         if before is not None and self._made_of == (files, index):
             return before
         if before is None and not files:
-            raise PublishError(f"{self.name} has no data files, so its columns are not known")
+            raise PublishError(
+                f"{self.name} has no data files, so its columns are not known: write a file first"
+            )
         snapshot = self._read(files, index, before)
         self._made_of = (files, index)
         return snapshot
