@@ -35,7 +35,8 @@ def report(with_spark: bool, as_json: bool) -> int:
         _print(console, finding)
         failures += finding.status is Status.FAILED
     success = "tamis works here" if with_spark else "all checks that do not start Spark passed"
-    console.print(f"{failures} of the checks failed" if failures else success)
+    failure = "1 check failed" if failures == 1 else f"{failures} checks failed"
+    console.print(failure if failures else success)
     return 1 if failures else 0
 
 
