@@ -1,12 +1,15 @@
 """Tables of this machine, offered to other engines. Needs no Spark.
 
-tables      a table: its schema, the parts that may match filters, statistics, rows
+tables      a table, which is listed again when its files may have changed
 listing     the files of a directory
 partitions  the values in the names of Hive directories
 schemas     one schema for files that differ
-footers     what the footers of the files say
-statistics  statistics of files and columns
+footers     the footers of the files
+statistics  statistics of the files, from an index or from the footers
+columns     statistics of one column over the whole table
+pruning     the files of a table at one time, and the parts that may match filters
 reading     the rows of a part
+errors      the error of a table that cannot be published or read
 airport/    a server for DuckDB's Airport protocol
 vgi/        a worker of the VGI protocol
 """

@@ -1,4 +1,4 @@
-"""What the footers of files say. Each footer is read once, as long as its file does not change."""
+"""The footers of files. Each footer is read once, as long as its file does not change."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ catalog       the tables, as clients list them
 endpoints     the parts of a scan
 locations     files that clients read themselves
 statistics    statistics of a column
-access        the token of clients, and their headers
+access        the token and the TLS files, and the headers of calls
+refusals      failures as errors of Flight
 server        the Flight server
 command       `python -m tamis serve-airport`
 """

@@ -1,4 +1,4 @@
-"""What a table function is."""
+"""The interface of a table function: its arguments, and a bound call with its rows."""
 
 from __future__ import annotations
 

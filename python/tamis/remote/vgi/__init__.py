@@ -26,8 +26,7 @@ On the driver:
     scan, splits       the tasks of a function
     statistics         bounds of columns
     branches           the parts of a table
-    branch_filter      what restricts them
-    footers            pruning of their files
+    branch_filter      the filters that restrict them
     table_scan         the tasks of a table
     source             a function or a table as a remote source
 

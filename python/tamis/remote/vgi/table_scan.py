@@ -2,7 +2,7 @@
 
 columns     by name; NULL where a branch lacks one, an error where it has more
 types       widened to those of the table
-filter      sent as required if the worker applies it exactly, or applied to the rows
+filter      of a branch: sent as required if the worker applies it exactly, or applied to the rows
 pruning     a branch is left out if its filter contradicts those of the query, and a file if its
             footer does
 """
