@@ -129,5 +129,7 @@ def jar_file() -> Finding:
         return failed("jar", f"{text}, but this package is tamis {__version__}", again)
     others = [name for name, is_same in same.items() if not is_same]
     if others:
-        return failed("jar", f"{text}; its {' and '.join(others)} is from another build", again)
+        verb = "is" if len(others) == 1 else "are"
+        names = " and ".join(others)
+        return failed("jar", f"{text}; its {names} {verb} from another build", again)
     return ok("jar", text)
