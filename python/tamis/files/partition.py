@@ -76,7 +76,8 @@ class PartitionField:
 
     `source` is the column that the field is derived from (dots for struct fields). `transform` is
     spelled as in Iceberg. Values are those that Iceberg stores: ordinals since 1970 for the time
-    transforms, and values of the source's type for identity and truncate.
+    transforms, the number of the bucket for bucket, and values of the source's type for identity
+    and truncate.
 
     >>> PartitionField("ts", "day", "ts_day").transform
     'day'

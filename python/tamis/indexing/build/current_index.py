@@ -40,7 +40,7 @@ def selected_leaves(
     for name in columns:
         named = [leaf for leaf in leaves if leaf.name == name or leaf.name.startswith(f"{name}.")]
         if not named and gone is not None:
-            gone[name] = "the table has no such column"
+            gone[name] = "the table has no such column that can have statistics"
         elif not named:
             near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
             hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
