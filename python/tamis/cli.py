@@ -1,7 +1,8 @@
 """The command line, `python -m tamis`.
 
 Results go to stdout, as plain text if stdout is not a terminal. Errors go to stderr. Exit codes:
-0 for success, 1 for a TamisError (its message is printed without a traceback), 2 for wrong usage.
+0 for success, 1 for a TamisError (its message is printed without a traceback) or a failed check of
+`doctor`, 2 for wrong usage, 130 if interrupted.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ def doctor(
 ) -> None:
     """Check this installation, and say how to fix what fails.
 
-    Checks the versions of Python, pyspark, Scala, Java and the jar, and the
-    confs in PYSPARK_SUBMIT_ARGS and spark-defaults.conf. Starts the Python
+    Checks the versions of Python, its packages, pyspark, Scala, Java and the
+    jar, and the confs in PYSPARK_SUBMIT_ARGS and spark-defaults.conf. Starts the Python
     process of the planner and sends it a request. Then starts a local Spark
     with these confs in a separate process and queries a temporary table of
     four files with tamis on and off. Exits with code 1 if anything fails.
@@ -126,7 +127,7 @@ def explain(
 ) -> None:
     """Explain which files each scan of a statement reads, and why.
 
-    Plans the statement in a local Spark with tamis, but does not run it.
+    Plans the statement in a new Spark session with tamis, but does not run it.
 
     Example: python -m tamis explain --table t=/data/t "SELECT * FROM t WHERE id = 7"
     """

@@ -452,7 +452,7 @@ def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] |
     """Return what the index holds; None if it is missing or damaged.
 
     Raises:
-        IndexUnusable: The index must not be overwritten, such as one of a later tamis.
+        IndexUnusable: The index must not be overwritten, such as one of a newer version of tamis.
     """
     try:
         pointer = store.pointer()

@@ -73,7 +73,7 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
     """Return the recording of a generation; None if it has none.
 
     Raises:
-        IndexUnusable: The recording cannot be read, or a later tamis wrote it.
+        IndexUnusable: The recording cannot be read, or a newer version of tamis wrote it.
     """
     if ENTRIES not in pointer.data:
         return None
@@ -83,9 +83,9 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
         if written > FORMAT:
             raise IndexUnusable(
                 "index.newer_format",
-                f"the row statistics of the index {store.uri} were written by a later tamis "
-                f"(format {written}, this tamis reads {FORMAT})",
-                "upgrade tamis, or, to record footer statistics only, run "
+                f"the row statistics of the index {store.uri} were written by a newer version "
+                f"of tamis (format {written}, this tamis reads {FORMAT})",
+                "upgrade tamis, or rebuild the index with footer statistics only: "
                 f"{store.rebuild_command()}",
             )
         return msgspec.json.decode(content, type=Recording)

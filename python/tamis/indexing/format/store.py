@@ -148,7 +148,7 @@ class Store:
             raise IndexUnusable(
                 "index.newer_format",
                 f"the index {self.uri} was written by a newer version of tamis ({problem})",
-                "upgrade tamis, or, to record footer statistics only, run "
+                "upgrade tamis, or rebuild the index with footer statistics only: "
                 f"{self.rebuild_command()}",
             ) from problem
         except (OSError, ValueError) as problem:
