@@ -32,7 +32,7 @@ class IndexUnusable(StatisticsIndexError):
 
 
 class IndexMissing(IndexUnusable):
-    """There is no index, which does not warrant a warning."""
+    """There is no index. This is not reported as a warning."""
 
 
 def rebuild_command(

@@ -165,7 +165,7 @@ class AirportSource(RemoteSource):
             if len(must) < len(required) or not exact.issuperset(range(len(must))):
                 raise self._connection.error(
                     "endpoints",
-                    "the server no longer applies the filters exactly that it had declared",
+                    "the server no longer declares these filters as applied exactly",
                     self._label,
                     "Run the query again",
                 )
