@@ -131,7 +131,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_unauthorized(self) -> None:
         has_token = bool(self.headers.get("Authorization"))
         reason = "invalid_credential" if has_token else "missing_credential"
-        refusal = {"error": "unauthorized", "reason": reason, "detail": "a token is needed"}
+        detail = "the bearer token is wrong" if has_token else "pass a bearer token"
+        refusal = {"error": "unauthorized", "reason": reason, "detail": detail}
         headers = {"VGI-Auth-Reason": reason, "WWW-Authenticate": "Bearer"}
         self._send(401, json.dumps(refusal).encode(), _JSON, headers)
 
