@@ -77,7 +77,7 @@ MALFORMED: list[tuple[Sequence[bytes], str]] = [
     ([script.batches(RESULT)], "the answer has no batch"),
     ([script.result(b"x")], "the list of protocols: no Arrow stream begins here"),
     ([script.result(stream_bytes(ROWS))], "the list of protocols has 2 rows instead of one"),
-    ([script.protocols("1.5.0")], "the worker speaks VGI 1.5.0, and tamis 2.0 to 2.2"),
+    ([script.protocols("1.5.0")], "the worker speaks VGI 1.5.0, but tamis supports 2.0 to 2.2"),
     ([script.protocols("3.0.0", "vgi.v3")], "the worker speaks VGI 3.0.0"),
     (
         [script.protocols(), script.items()],
@@ -140,7 +140,7 @@ def test_version_is_probed_if_the_worker_lists_none(tmp_path: Path) -> None:
     with pytest.raises(RemoteError, match=r"list_protocols|catalog_catalogs"):
         read.schema()
     read = source(tmp_path, mismatch)
-    with pytest.raises(RemoteError, match=r"speaks VGI 1\.5\.0, and tamis 2\.0 to 2\.2"):
+    with pytest.raises(RemoteError, match=r"speaks VGI 1\.5\.0, but tamis supports 2\.0 to 2\.2"):
         read.schema()
 
 

@@ -118,8 +118,8 @@ class Client:
         if not _SPOKEN.fullmatch(version):
             raise self.error(
                 "agreeing on a version",
-                f"the worker speaks VGI {one_line(version)}, and tamis 2.0 to 2.2",
-                "Use a worker with protocol 2",
+                f"the worker speaks VGI {one_line(version)}, but tamis supports 2.0 to 2.2",
+                "Use a worker that speaks one of these versions",
             )
         return version
 

@@ -134,7 +134,7 @@ class HttpConnection(Connection):
         content = response.read(_MOST_BYTES + 1)
         self._last_use = time.monotonic()
         if len(content) > _MOST_BYTES:
-            raise MalformedMessage("the answer is too large")
+            raise MalformedMessage(f"the answer is too large: more than {_MOST_BYTES >> 20} MiB")
         if response.length:
             raise MalformedMessage(f"the answer lacks its last {response.length} bytes")
         if response.headers.get_content_type() != _MEDIA_TYPE:
@@ -168,11 +168,13 @@ def _decoded(response: HTTPResponse, content: bytes) -> bytes:
     if encoding == "identity":
         return content
     if encoding not in ("zstd", "gzip"):
-        raise MalformedMessage(f"the answer has the encoding {one_line(encoding)}")
+        raise MalformedMessage(
+            f"the answer has the encoding {one_line(encoding)}, and not zstd or gzip"
+        )
     with pa.CompressedInputStream(pa.BufferReader(content), encoding) as source:
         decoded: bytes = source.read(_MOST_BYTES + 1)
     if len(decoded) > _MOST_BYTES:
-        raise MalformedMessage("the answer is too large")
+        raise MalformedMessage(f"the answer is too large: more than {_MOST_BYTES >> 20} MiB")
     return decoded
 
 
