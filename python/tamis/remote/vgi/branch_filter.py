@@ -171,7 +171,7 @@ class _Parser:
                 return Compare(op, left, _literal(right, left))
             case _Constant(), Column():
                 return Compare(op.swapped, right, _literal(left, right))
-        raise UnknownFilter("a comparison is not of a column with a constant of its type")
+        raise UnknownFilter("a comparison needs a column, and a constant or a column of its type")
 
     def _operand(self) -> Column | _Constant:
         token = self._peek()
@@ -206,10 +206,12 @@ class _Parser:
         """Return a column. DuckDB's names have no case."""
         same = [each for each in self._columns if each.name.lower() == name.lower()]
         if len(same) != 1:
-            raise UnknownFilter(f"{one_line(name)} is not the name of one column")
+            raise UnknownFilter(f"there is not exactly one column named {one_line(name)}")
         data_type = _spark_type(same[0].type)
         if data_type is None:
-            raise UnknownFilter(f"the column {one_line(name)} has the type {same[0].type}")
+            raise UnknownFilter(
+                f"the column {one_line(name)} has the type {same[0].type}, which is not supported"
+            )
         return Column((same[0].name,), data_type)
 
     def _peek(self) -> _Token | None:
