@@ -248,7 +248,7 @@ def test_exact_filters_are_declared(uri: str) -> None:
 
 # --- refusals -----------------------------------------------------------------------------------
 
-NOT_OURS = "the ticket was not issued by this server"
+NOT_OURS = "the ticket is from another server"
 
 
 def test_tampered_tickets_are_refused(uri: str, root: Path) -> None:

@@ -107,7 +107,9 @@ class Footers:
         try:
             with self._file_system.open_input_file(f"{self._root}/{file.path}") as source:
                 if source.size() != file.size:
-                    raise PublishError(f"{self._where(file)} has changed since it was listed")
+                    raise PublishError(
+                        f"{self._where(file)} has changed since it was listed: try again"
+                    )
                 return pq.read_metadata(source)
         except (OSError, pa.ArrowException) as problem:
             raise PublishError(f"{self._where(file)} cannot be read ({problem})") from problem

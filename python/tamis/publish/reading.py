@@ -71,7 +71,7 @@ class PartReader:
         """
         where = f"{self.table}: {part.file.path}"
         if part.file.directory not in self.constants:
-            raise PublishError(f"{where} is not listed any more: run the query again")
+            raise PublishError(f"{where} is not in the table any more: run the query again")
         self._require_unchanged(part.file, where)
         wanted = set(columns)
         fields = [each for each in self.schema if with_others or each.name in wanted]
@@ -85,7 +85,9 @@ class PartReader:
         # a file that is overwritten in place while it is read
         self._require_unchanged(part.file, where)
         if part.rows is not None and rows != part.rows:
-            raise PublishError(f"{where} has {rows} rows instead of {part.rows}")
+            raise PublishError(
+                f"{where} has {rows} rows, but its footer states {part.rows}: rewrite the file"
+            )
 
     def uri_of(self, file: DataFile) -> str | None:
         """Return how other engines name a file. None: only this process can read it."""
@@ -114,7 +116,10 @@ class PartReader:
         ):
             groups = range(parquet.num_row_groups) if part.row_groups is None else part.row_groups
             if any(each >= parquet.num_row_groups for each in groups):
-                raise PublishError(f"{self.table}: {part.file.path} has fewer row groups")
+                raise PublishError(
+                    f"{self.table}: {part.file.path} has fewer row groups than when it was listed: "
+                    "run the query again"
+                )
             present = [name for name in parquet.schema_arrow.names if name.lower() in folded]
             if present:
                 yield from parquet.iter_batches(_ROWS, row_groups=list(groups), columns=present)

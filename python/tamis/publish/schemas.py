@@ -117,7 +117,7 @@ def merged(schemas: Sequence[tuple[str, pa.Schema]], table: str) -> pa.Schema:
             raise PublishError(
                 f"{table}: {path} has {problem}: rewrite the files with one type"
             ) from problem
-    # a column of which all values are NULL may have no type
+    # a column that has only NULLs may have no type
     return pa.schema([_typed(each) for each in result])
 
 

@@ -76,7 +76,7 @@ class Tickets:
         content, signature = signed[:-_SIGNATURE], signed[-_SIGNATURE:]
         if not hmac.compare_digest(signature, self._signature(content)):
             raise MalformedRequest(
-                "the ticket was not issued by this server, or before it was restarted: run the "
+                "the ticket is from another server, or from before a restart of this one: run the "
                 "query again"
             )
         table, schema, columns, is_complete, parts = msgpack.unpackb(content)
