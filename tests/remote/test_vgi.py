@@ -16,7 +16,7 @@ import pytest
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, Literal
 from tamis.expr.types import LONG
 from tamis.remote.contract import Applied, ReadRequest, RemoteError
-from tamis.remote.vgi import splits
+from tamis.remote.vgi import pipe_connection, splits
 from tamis.remote.vgi.framing import error_metadata, stream_bytes
 from tamis.remote.vgi.methods import RESULT
 from tamis.remote.vgi.records import CARDINALITY, PLANNED, SPLIT
@@ -176,6 +176,15 @@ def test_scan_that_breaks_is_an_error(
 ) -> None:
     scan = task(tmp_path, *answers, end=end)
     with pytest.raises(RuntimeError, match=f"table function numbers of the VGI worker x: .*{says}"):
+        list(scan.batches())
+
+
+def test_worker_that_does_not_answer_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipe_connection, "CALL_SECONDS", 1.0)
+    scan = task(tmp_path, end="sleep 60")
+    with pytest.raises(RuntimeError, match="the worker was killed, because it gave no answer"):
         list(scan.batches())
 
 

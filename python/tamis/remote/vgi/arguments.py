@@ -190,7 +190,7 @@ def _native(value: Any, data_type: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, bool) is not types.is_boolean(data_type):
-        raise TypeError("a boolean and a number are different types")
+        raise TypeError("it is a boolean" if isinstance(value, bool) else "it is not a boolean")
     if types.is_integer(data_type) and not isinstance(value, int):
         raise TypeError("it is not a whole number")
     if types.is_decimal(data_type):

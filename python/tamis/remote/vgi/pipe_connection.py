@@ -59,6 +59,7 @@ class PipeConnection(Connection):
             ) from error
         streams = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._input, self._output, self._error = (_present(each) for each in streams)
+        self._is_late = False
         self._log: deque[bytes] = deque(maxlen=_LOG_LINES)
         self._logger = threading.Thread(target=self._read_log, daemon=True)
         self._logger.start()
@@ -134,12 +135,16 @@ class PipeConnection(Connection):
     @contextmanager
     def _deadline(self) -> Iterator[None]:
         """End the process if the block takes too long."""
-        timer = threading.Timer(CALL_SECONDS, self._signal, [signal.SIGKILL])
+        timer = threading.Timer(CALL_SECONDS, self._expire)
         timer.start()
         try:
             yield
         finally:
             timer.cancel()
+
+    def _expire(self) -> None:
+        self._is_late = True
+        self._signal(signal.SIGKILL)
 
     @contextmanager
     def _described(self) -> Iterator[None]:
@@ -157,7 +162,9 @@ class PipeConnection(Connection):
             return ""
         self._logger.join(_END_SECONDS)
         log = one_line(b" ".join(self._log).decode(errors="replace"))
-        return f"the worker ended with the status {status}" + (f": {log}" if log else "")
+        late = f"the worker was killed, because it gave no answer within {CALL_SECONDS:.0f} s"
+        what = late if self._is_late else f"the worker ended with the status {status}"
+        return what + (f": {log}" if log else "")
 
 
 def _present(stream: IO[bytes] | None) -> IO[bytes]:
