@@ -71,6 +71,8 @@ def _asked(process: subprocess.Popen[bytes], python: str, started: float, fix: s
         process.kill()
         lines = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
         last = line or (lines[-1] if lines else "it printed nothing")
+        if time.monotonic() - started >= _SECONDS:
+            last = f"it was killed after {_SECONDS:.0f} s"
         return failed("sidecar", f"{python} -m tamis.serve is not ready: {last}", fix)
     ready = json.loads(line.removeprefix("READY "))
     if ready["wire"] != VERSION:
