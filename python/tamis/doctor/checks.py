@@ -104,4 +104,4 @@ def _last_words(errors: str) -> str:
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     named = [line for line in lines if _NAMED.search(line)]
     chosen = dict.fromkeys([*named[:1], *named[-1:]]) if named else lines[-1:]
-    return "; ".join(line[:300] for line in chosen) or "it printed nothing"
+    return "; ".join(line[:300] for line in chosen) or "the check ended without output"
