@@ -10,6 +10,7 @@ export PYTHONPATH := $(abspath python)
 SBT := ./sbt
 INSTALLED := $(VENV)/.installed
 JAR := python/tamis/jars/tamis.jar
+CLASSES := build/spark.jsa
 JAR_SOURCES := build.sbt project/build.properties project/plugins.sbt \
 	python/tamis/conf.json python/tamis/reasons.json python/tamis/_version.py \
 	$(shell find jvm-shim/src -type f 2>/dev/null)
@@ -42,9 +43,12 @@ check: lint ## Run lint, doctests and tests without Spark (under two minutes)
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not spark" -q python/tamis tests
 
 .PHONY: test
-test: lint ## Run lint, the Scala tests and all of pytest
+test: lint $(CLASSES) ## Run lint, the Scala tests and all of pytest
 	$(SBT) test </dev/null
 	$(PYTEST) python/tamis tests
+
+$(CLASSES): $(INSTALLED)
+	$(PYTHON) -m tests.class_archive
 
 .PHONY: differential
 differential: setup ## Run longer comparisons with Spark on random data and queries (SEED=1 N=2000)

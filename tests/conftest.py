@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pytest_spark.config import SparkConfigBuilder
 
+from tests.class_archive import java_options
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,11 +50,14 @@ settings.load_profile(
 
 @pytest.hookimpl(trylast=True)  # after pytest-spark has read its options
 def pytest_configure() -> None:
-    """Give each process of a distributed run (-n) its own warehouse directory."""
+    """Give each process of a distributed run (-n) its own warehouse directory, and its JVM options."""
     process = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     warehouse = REPOSITORY / "build" / "spark-warehouse" / process
     shutil.rmtree(warehouse, ignore_errors=True)  # tables of a run that was killed
-    SparkConfigBuilder().initialize().set("spark.sql.warehouse.dir", str(warehouse))
+    confs = SparkConfigBuilder().initialize()
+    confs.set("spark.sql.warehouse.dir", str(warehouse))
+    java = "spark.driver.extraJavaOptions"
+    confs.set(java, f"{confs.get(java)} {java_options()}")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "python")]
 
+from tests.class_archive import java_options
 from tests.differential.answers import Difference, Tally, compare
 from tests.differential.grammar import Grammar, Statement
 from tests.differential.shrink import Shrinker
@@ -157,9 +158,7 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-        "-XX:ReservedCodeCacheSize=400m "  # otherwise the JVM sweeps code constantly
-        f"-Dderby.system.home={folder}",
+        "spark.driver.extraJavaOptions": f"{java_options()} -Dderby.system.home={folder}",
         "spark.log.level": "OFF",
         "spark.sql.maxPlanStringLength": "0",  # Spark formats the plan on every execution
         "spark.sql.debug.maxToStringFields": "0",

@@ -15,11 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tests.class_archive import FAST_START, java_options
+
 LIMIT = 240.0  # seconds; a machine may be busy, and a healthy start takes ten
 SPARK_HOME = Path(str(find_spec("pyspark").origin)).parent
 EXTENSION = "spark.sql.extensions=io.tamis.TamisExtensions"
 REPORT = "REPORT "
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a JVM that runs for seconds
 
 
 def shell(directory: Path, **more: str) -> dict[str, str]:
@@ -42,8 +43,8 @@ def shell(directory: Path, **more: str) -> dict[str, str]:
         "SPARK_CONF_DIR": str(settings),
         "SPARK_LOCAL_IP": "127.0.0.1",
         # Spark's own temporary files, and the private directory of tamis
-        "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={directory} {SHORT_LIVED}",
-        "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED,
+        "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={directory} {java_options()}",
+        "SPARK_DAEMON_JAVA_OPTS": FAST_START,
         "XDG_STATE_HOME": str(directory / "state"),
         **more,
     }

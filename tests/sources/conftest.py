@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from bench.peers import packages
+from tests.class_archive import java_options
 from tests.launch.processes import Running, running, shell
 
 EVENTS = """
@@ -116,8 +117,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Itera
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        # the process ends before further compiled code would pay off
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": java_options(),
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

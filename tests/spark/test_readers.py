@@ -58,6 +58,8 @@ def test_row_and_column_readers_are_those_of_spark(
     assert _reads_columns(frame) is columns
     spark.conf.set("spark.tamis.enabled", "false")
     assert _reads_columns(spark.sql(sql)) is columns
+    for key in confs:
+        spark.conf.unset(key)  # the interpreter cannot list tables
 
 
 VECTORIZED, WHOLE_STAGE = "spark.sql.parquet.enableVectorizedReader", "spark.sql.codegen.wholeStage"
