@@ -176,7 +176,12 @@ object RemoteTasks {
     val root = Messages.document(text, question.id)
     val problem = Option(root.get("problem")).filter(_.isTextual).map(_.asText)
     val isLate = root.path("is_late").asBoolean(false)
-    def bytes(node: JsonNode): Array[Byte] = Base64.getDecoder.decode(node.asText)
+    def bytes(node: JsonNode): Array[Byte] =
+      try Base64.getDecoder.decode(node.asText)
+      catch {
+        case e: IllegalArgumentException =>
+          throw new PlannerFailure("garbage_answer", s"the answer is not base64: ${e.getMessage}")
+      }
     if (problem.isEmpty && !isLate && !(root.has("reader") && root.path("tasks").isArray))
       throw new PlannerFailure("garbage_answer", "the answer has no tasks")
     RemoteTasks(
