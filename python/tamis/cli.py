@@ -154,7 +154,8 @@ def serve_airport(
     tables: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME=PATH", help="A table, and the directory of its Parquet files."
+            metavar="NAME=PATH",
+            help="A table, and its directory: Parquet files, a Delta or an Iceberg table.",
         ),
     ],
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
@@ -179,11 +180,12 @@ def serve_airport(
         ),
     ] = False,
 ) -> None:
-    """Serve directories of Parquet files to DuckDB, Spark and other clients of Airport.
+    """Serve tables of Parquet files to DuckDB, Spark and other clients of Airport.
 
     Prints the location when clients can connect, and runs until Ctrl-C or
     SIGTERM. Needs no Spark. Clients receive only the row groups that can hold
-    matching rows.
+    matching rows. Tables are directories of Parquet files, Delta tables and
+    Iceberg tables (also iceberg:CATALOG.NAMESPACE.TABLE).
 
     Example: python -m tamis serve-airport orders=/data/orders
     """
@@ -204,7 +206,8 @@ def serve_vgi(
     tables: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME=PATH", help="A table, and the directory of its Parquet files."
+            metavar="NAME=PATH",
+            help="A table, and its directory: Parquet files, a Delta or an Iceberg table.",
         ),
     ],
     http: Annotated[
@@ -223,12 +226,13 @@ def serve_vgi(
     ] = None,
     catalog: Annotated[str, typer.Option(help="The name of the catalog.")] = "tamis",
 ) -> None:
-    """Serve directories of Parquet files as a VGI worker.
+    """Serve tables of Parquet files as a VGI worker.
 
     Without --http it is a worker process: the client starts it and ends it.
     With --http it prints PORT:<number> when clients can connect, and runs
     until Ctrl-C or SIGTERM. Needs no Spark. Clients receive only the rows that
-    pass their filters, from the row groups that can hold such rows.
+    pass their filters, from the row groups that can hold such rows. Tables are
+    as for serve-airport.
 
     Example: python -m tamis serve-vgi --http orders=/data/orders
     """

@@ -110,7 +110,7 @@ def exact(endpoints: Sequence[flight.FlightEndpoint]) -> list[int]:
 
 @contextmanager
 def serving(
-    tables: Mapping[str, Path], access: Access | None = None, *, with_locations: bool = False
+    tables: Mapping[str, Path | str], access: Access | None = None, *, with_locations: bool = False
 ) -> Iterator[str]:
     """Serve directories by table name; yield the location."""
     published = {name: PublishedTable(str(path), name) for name, path in tables.items()}

@@ -20,10 +20,10 @@ from tamis.expr.types import INTEGER, LONG
 from tamis.publish.airport.access import Access
 from tamis.publish.airport.endpoints import grouped
 from tamis.publish.airport.tickets import Ticket, Tickets
-from tamis.publish.listing import DataFile
 from tamis.publish.reading import Part
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import Applied, ReadRequest, RemoteError
+from tamis.sources.source import DataFile
 from tests.publish.client import (
     ROW_IDENTIFIER,
     Client,
@@ -256,8 +256,8 @@ def test_tampered_tickets_are_refused(uri: str, root: Path) -> None:
     client = Client(uri)
     good = client.endpoints("orders")[0].ticket.ticket
     content = msgpack.unpackb(good[:-32])
-    content[4][0][0] = "../secret.parquet"
-    other_key = Tickets().issue(Ticket("orders", content[1], (0,), True, ()))
+    content[5][0][0] = "../secret.parquet"
+    other_key = Tickets().issue(Ticket("orders", "", content[2], (0,), True, ()))
     for bad in (
         b"",
         b"x",
@@ -285,10 +285,10 @@ def test_tampered_tickets_are_refused(uri: str, root: Path) -> None:
         ("endpoints", {}, "endpoints: parameters is not a map"),
         ("endpoints", {"parameters": {}, "descriptor": "x"}, "the descriptor"),
         ("endpoints", {"parameters": {"json_filters": 5}}, "the descriptor is malformed"),
-        ("endpoints", {"parameters": {"at_unit": "VERSION"}}, "does not support time travel"),
+        ("endpoints", {"parameters": {"at_unit": "VERSION"}}, "a VERSION or a TIMESTAMP"),
         ("endpoints", {"parameters": {"table_function_parameters": "x"}}, "no table functions"),
         ("column_statistics", {"flight_descriptor": 5}, "flight_descriptor is not a string"),
-        ("flight_info", {"at_unit": "VERSION", "at_value": "1"}, "does not support time travel"),
+        ("flight_info", {"at_unit": "YEAR", "at_value": "1"}, "a VERSION or a TIMESTAMP"),
         ("list_schemas", {"catalog_name": b"\xff"}, "catalog_name is not UTF-8"),
     ],
 )  # fmt: skip

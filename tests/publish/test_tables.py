@@ -17,11 +17,10 @@ from tamis.expr.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, DataType
 from tamis.files.table import ArrowStatistics
 from tamis.publish.columns import column_facts
 from tamis.publish.errors import PublishError
-from tamis.publish.listing import DataFile
-from tamis.publish.partitions import partitions_of
 from tamis.publish.pruning import Snapshot, exact_filters
 from tamis.publish.statistics import Indexed
 from tamis.publish.tables import PublishedTable
+from tamis.sources.partitions import partitions_of
 from tests.indexing.local import LocalIndex, spark_schema, uri_of
 
 
@@ -156,8 +155,7 @@ def test_changed_file_is_an_error(tmp_path: Path, change: Any) -> None:
     ],
 )
 def test_types_of_partition_values(texts: list[str], data_type: Any, values: list[Any]) -> None:
-    files = [DataFile(f"p={text}/a.parquet", 1, 1) for text in texts]
-    column = partitions_of(files, "t").values["p"]
+    column = partitions_of([f"p={text}" for text in texts], "t").values["p"]
     assert column.type == data_type
     assert column.to_pylist() == values
 
@@ -316,7 +314,7 @@ def test_index_is_used_for_files_that_have_not_changed(tmp_path: Path) -> None:
     one = In(Column(("a",), LONG), (7, 8))
     cache = str(tmp_path / "cache")
     table = PublishedTable(str(root), cache_directory=cache)
-    assert table._uri == uri_of(root)
+    assert table._source.directory_uri == uri_of(root)
     # only the list of values shows that the row group of 5 and 9 has none of them
     assert table.current().surviving([one]) == ()
     write(changed, a=[7, 8, 9, 10, 11])

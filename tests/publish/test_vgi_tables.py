@@ -176,8 +176,8 @@ def test_pages_of_splits(catalog: Catalog) -> None:
         plan(catalog, cursor=(1).to_bytes(8, "big") + b"y" * 32)
 
 
-def forged(entries: Any) -> bytes:
-    content = entries if isinstance(entries, bytes) else json.dumps(entries).encode()
+def forged(files: Any, version: object = "") -> bytes:
+    content = files if isinstance(files, bytes) else json.dumps([version, files]).encode()
     return len(content).to_bytes(4, "big") + pa.compress(content, "zstd", asbytes=True)
 
 
@@ -186,7 +186,8 @@ def test_tokens_that_were_tampered_with_are_refused(catalog: Catalog) -> None:
     (split,) = function.splits([])
     content = pa.decompress(split.token[4:], int.from_bytes(split.token[:4], "big"), "zstd")
     entries = json.loads(content.to_pybytes())
-    path, size, time, groups = entries[0]
+    version, [[path, size, time, groups], *_] = entries
+    assert version == ""
     wrong: Sequence[tuple[bytes, str]] = [
         (b"", "INVALID"),
         (b"garbage", "INVALID"),
@@ -194,6 +195,8 @@ def test_tokens_that_were_tampered_with_are_refused(catalog: Catalog) -> None:
         (split.token[:-3], "INVALID"),
         (forged(b"[" * 100_000), "INVALID"),
         (forged({}), "INVALID"),
+        (forged([], 5), "INVALID"),
+        (forged([], "5"), "EXPIRED"),
         (forged([[path, size, time]]), "INVALID"),
         (forged([[path, size, time, [-1]]]), "INVALID"),
         (forged([[path, size, time, [True]]]), "INVALID"),

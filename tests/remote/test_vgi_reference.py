@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyiceberg.catalog import load_catalog
+from pyiceberg.types import LongType
 from pyspark import cloudpickle
 
 import tamis
@@ -49,6 +52,7 @@ from tamis.remote.vgi.executor_modules import EXECUTOR_MODULES
 from tamis.remote.vgi.scan_task import VgiTask
 from tamis.remote.vgi.source import VgiSource
 from tests.launch.processes import free_port, running, shell
+from tests.publish.lakes import without_catalog
 from tests.remote.vgi_filters import run
 from tests.remote.vgi_forms import counted
 from tests.remote.vgi_reference import WORKER, reference_python, worker_command
@@ -62,6 +66,25 @@ N, S, FLAG = Column(("n",), LONG), Column(("s",), STRING), Column(("flag",), BOO
 
 def compared(op: str, value: int) -> Expr:
     return Compare(Comparison(op), N, Literal(value, LONG))
+
+
+def write_lakes(folder: Path) -> tuple[str, str]:
+    """Write a Delta and an Iceberg table with deleted rows, and with a renamed column."""
+    delta = folder / "delta"
+    rows = pa.table({"n": [100, 101, 102, 103], "s": ["p", "p", "q", "q"]})
+    write_deltalake(delta, rows, partition_by="s")
+    DeltaTable(delta).delete("n = 101")
+    catalog = load_catalog("x", type="sql", uri="sqlite://", warehouse=f"file://{folder}/lake")
+    catalog.create_namespace("db")
+    schema = pa.schema({"before": pa.int32(), "s": pa.string()})
+    iceberg = catalog.create_table("db.t", schema)
+    iceberg.append(pa.table({"before": [1, 2, 3, 4], "s": ["p"] * 4}, schema))
+    with iceberg.update_schema() as update:
+        update.rename_column("before", "n")
+        update.update_column("before", LongType())
+    iceberg.append(pa.table({"n": [5, 6, 7, 8]}))
+    iceberg.delete("n = 3")
+    return str(delta), str(without_catalog(iceberg))
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +106,7 @@ def branches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     new, half, narrow = (
         str(folder / each) for each in ("new.parquet", "half.parquet", "rows.arrow")
     )
+    delta, iceberg = write_lakes(folder)
     parquet = {"format_name": "parquet", "format_locations": [new, half]}
     return {
         name: {"columns": columns, "branches": parts}
@@ -97,7 +121,18 @@ def branches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "pruned": [rows_of("/no/such/file", branch_filter="n < 0"), parquet],
             "unread": [{**rows_of(columns), "function": "plain_rows_of", "branch_filter": "s > 'p'"}],
             "empty": [],
-            "iceberg": [{"format_name": "iceberg", "format_locations": ["x"]}],
+            "lakes": [
+                {"format_name": "ICEBERG", "format_locations": [iceberg]},
+                {"format_name": "delta", "format_locations": [delta], "branch_filter": "n < 103"},
+            ],
+            "scanned": [
+                {"function": "iceberg_scan", "arguments": [iceberg], "branch_filter": "s = 'p'"},
+                {"function": "delta_scan", "arguments": [delta]},
+            ],
+            "iceberg": [{"format_name": "iceberg", "format_locations": [str(folder)]}],
+            "iceberg_of_delta": [{"format_name": "iceberg", "format_locations": [delta]}],
+            "iceberg_elsewhere": [{"format_name": "iceberg", "format_locations": ["s3://b/t"]}],
+            "iceberg_twice": [{"format_name": "iceberg", "format_locations": [iceberg, iceberg]}],
             "csv": [{"function": "read_csv", "arguments": ["x"]}],
             "elsewhere": [{"source_catalog": "lake", "source_schema_path": ["main"], "source_table": "t"}],
             "complex": [{**parquet, "branch_filter": "n BETWEEN 1 AND 2"}],
@@ -302,6 +337,10 @@ TABLES: list[tuple[str, tuple[Expr, ...], list[int]]] = [
     ("mixed", (compared(">", 1007),), [1008, 1009, 2001]),
     ("pruned", (compared(">=", 1004),), [1004, 1004, *range(1005, 1010)]),
     ("unread", (), []),
+    ("lakes", (), [1, 2, 4, 5, 6, 7, 8, 100, 102]),
+    ("lakes", (compared(">", 5),), [6, 7, 8, 100, 102]),
+    ("scanned", (), [1, 2, 4, 100, 102, 103]),
+    ("scanned", (compared("<", 0),), []),
 ]
 
 
@@ -334,10 +373,21 @@ def test_branches_that_cannot_have_rows_are_not_opened(worker: dict[str, str]) -
     assert len(tasks) == 2
     with pytest.raises(RemoteError, match="/no/such/file"):
         rows_of(table(worker, "pruned"))
+    lakes = table(worker, "lakes")
+    assert [
+        len(lakes.tasks(ReadRequest(("n",), filters=(compared(op, value),))))
+        for op, value in ((">", 0), (">", 4), (">", 8), (">", 100), ("<", 3), ("<", 0))
+    ] == [4, 3, 2, 1, 1, 0]
+    # s is NULL in the second file of the Iceberg table, and a partition value of the Delta table
+    q = Compare(Comparison.EQUAL, S, Literal("q", STRING))
+    assert len(lakes.tasks(ReadRequest(("n",), filters=(q,)))) == 1
 
 
 REFUSED_TABLES = [
-    ("iceberg", "branch 1 has the format iceberg, which tamis does not read"),
+    ("iceberg", r"branch 1 \(iceberg\): .* is not a table of the format iceberg"),
+    ("iceberg_of_delta", r"branch 1 \(iceberg\): .*delta is not a table of the format iceberg"),
+    ("iceberg_elsewhere", "branch 1 reads s3://b/t: tamis reads only local files"),
+    ("iceberg_twice", "branch 1 has 2 locations for one table of the format iceberg"),
     ("csv", "branch 1 has the format read_csv"),
     ("elsewhere", "branch 1 is the table lake.t of another catalog"),
     ("complex", "branch 1 has the filter 'n BETWEEN 1 AND 2': the syntax at 'BETWEEN'"),
@@ -416,6 +466,7 @@ def test_executors_need_no_tamis(worker: dict[str, str], tmp_path: Path) -> None
         tasks = [
             *source(worker, "sequence", [10]).tasks(ReadRequest(("n",))),
             *table(worker, "mixed").tasks(ReadRequest(("n",))),
+            *table(worker, "lakes").tasks(ReadRequest(("s",))),
         ]
         pickled.write_bytes(cloudpickle.dumps(tasks))
     finally:
@@ -427,7 +478,9 @@ def test_executors_need_no_tamis(worker: dict[str, str], tmp_path: Path) -> None
         "print([sum(b.num_rows for b in t.batches()) for t in tasks])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == "[10, 2, 2, 8, 3]\n", done.stderr
+    counts = json.loads(done.stdout or "[]")
+    assert counts[:5] == [10, 2, 2, 8, 3], done.stderr
+    assert sorted(counts[5:]) == [1, 1, 3, 4]  # in the order of their random names
 
 
 def test_spark_reads_functions_and_tables(spark: SparkSession, worker: dict[str, str]) -> None:
@@ -439,5 +492,9 @@ def test_spark_reads_functions_and_tables(spark: SparkSession, worker: dict[str,
     assert len(numbers.limit(7).collect()) == 7
     mixed = spark.read.format("tamis.vgi").options(uri=uri, token=token, table="mixed").load()
     assert mixed.where("n > 1007").count() == 3
+    lakes = spark.read.format("tamis.vgi").options(uri=uri, token=token, table="lakes").load()
+    assert sorted(row.n for row in lakes.collect()) == [1, 2, 4, 5, 6, 7, 8, 100, 102]
+    assert sorted(lakes.where("n BETWEEN 8 AND 99 OR s = 'q'").collect()) == [(8, None), (102, "q")]
+    assert lakes.where("s IS NULL").count() == 4
     with pytest.raises(Exception, match="the positional argument count is missing"):
         tamis.read_vgi(spark, uri, "filter_echo", token=token)

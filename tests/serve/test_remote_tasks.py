@@ -69,7 +69,11 @@ def test_a_limit_ends_a_task_but_not_in_an_order() -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "says"),
     [
-        ((StructField("id", StringType()),), {}, "t of the Airport server .*planning the scan failed"),
+        (
+            (StructField("id", StringType()),),
+            {},
+            "t of the Airport server .*planning the scan failed",
+        ),
         ((ID,), {"table": "u"}, "there is no such table"),
         ((ID,), {"tabel": "u"}, "tabel is not one of"),
         ((ID,), {"uri": "grpc://127.0.0.1:1"}, "list_schemas"),

@@ -1,9 +1,8 @@
 """Tables of this machine, offered to other engines. Needs no Spark.
 
+The files of a table come from `tamis.sources`.
+
 tables      a table, which is listed again when its files may have changed
-listing     the files of a directory
-partitions  the values in the names of Hive directories
-schemas     one schema for files that differ
 footers     the footers of the files
 statistics  statistics of the files, from an index or from the footers
 columns     statistics of one column over the whole table

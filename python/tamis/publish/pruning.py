@@ -23,9 +23,9 @@ from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.plan.scan import Order, narrow, rule_out
 from tamis.publish.footers import FileFooter
-from tamis.publish.listing import DataFile
 from tamis.publish.reading import Part, PartReader
 from tamis.publish.statistics import TableStatistics
+from tamis.sources.source import DataFile
 
 __all__ = ["Snapshot", "exact_filters"]
 
@@ -37,12 +37,14 @@ _LOG = logging.getLogger(__name__)
 class Snapshot:
     """The files of a table at one time.
 
-    - `schema`: the columns, those of partitions last.
+    - `version`: by which the table finds the same files again; empty for a directory.
+    - `schema`: the columns; in a directory, those of partitions are last.
     - `files`, `footers`: the files, and what their footers say.
     - `statistics`: statistics of files and row groups.
     - `reader`: reads parts.
     """
 
+    version: str
     schema: pa.Schema
     files: tuple[DataFile, ...]
     footers: tuple[FileFooter, ...]
@@ -52,6 +54,8 @@ class Snapshot:
     @cached_property
     def rows(self) -> int | None:
         """The number of rows; None: unknown for some file."""
+        if self.reader.listing.deleted:
+            return None
         counts = [each.statistics.num_records for each in self.footers]
         return None if None in counts else sum(each or 0 for each in counts)
 

@@ -30,7 +30,7 @@ from tamis.indexing.read import freshness
 from tamis.indexing.read.reader import OpenIndex
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.publish.footers import FileFooter
-from tamis.publish.partitions import Partitions
+from tamis.sources.partitions import Partitions
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
 from tamis.wire.duckdb.arrow_types import schema_types
 
@@ -58,10 +58,13 @@ def table_statistics(
     footers: Sequence[FileFooter],
     leaves: Sequence[Leaf],
     partitions: Partitions,
-    keys: FileKeys,
+    keys: FileKeys | None,
     index: OpenIndex | None,
 ) -> TableStatistics:
-    """Return the statistics of files that have these footers, keys and partition values."""
+    """Return the statistics of files that have these footers, partition values and keys.
+
+    The keys are those by which the index knows the files.
+    """
     ordinals = list(range(len(footers)))
     read = [each.statistics for each in footers]
     counts = [len(each.row_groups) for each in read]
@@ -78,8 +81,9 @@ def table_statistics(
 def _directories(partitions: Partitions) -> DirectoryStatistics:
     schema = pa.schema({name: values.type for name, values in partitions.values.items()})
     types = {name: each.data_type for name, each in schema_types(schema).items()}
-    count = len(partitions.directories)
-    return DirectoryStatistics(count, partitions.values, dict(types), case_sensitive=False)
+    return DirectoryStatistics(
+        partitions.groups, partitions.values, dict(types), case_sensitive=False
+    )
 
 
 def _segments(
@@ -87,12 +91,12 @@ def _segments(
     files: Statistics,
     directories: DirectoryStatistics,
     group: npt.NDArray[np.int32],
-    keys: FileKeys,
+    keys: FileKeys | None,
     index: OpenIndex | None,
 ) -> list[Segment]:
     everything = np.arange(len(footers), dtype=np.intp)
     rows = np.full(len(footers), freshness.UNMATCHED, np.int64)
-    if index is not None and len(footers):
+    if index is not None and keys is not None and len(footers):
         matched = freshness.match(keys, index.files)
         rows = everything.astype(np.int64) if matched is None else matched
     old = np.array([each.keeps_old_dates for each in footers], np.bool_)

@@ -1,4 +1,4 @@
-"""A directory of Parquet files that is offered to other engines.
+"""A table that is offered to other engines.
 
 table = PublishedTable("/data/orders")
 current = table.current()                 the files as they are listed now
@@ -9,47 +9,49 @@ rows = current.reader.batches(parts[0], ["id"])
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Final
-from urllib.parse import quote, unquote
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
 from tamis.indexing.read.reader import Indexes, OpenIndex
 from tamis.indexing.read.snapshot import FileKeys
-from tamis.indexing.storage import StorageUnreachableError, open_file_system
 from tamis.publish.errors import PublishError
-from tamis.publish.footers import FileFooter, Footers, leaves_of
-from tamis.publish.listing import DataFile, list_files
-from tamis.publish.partitions import Partitions, partitions_of
+from tamis.publish.footers import Footers, leaves_of
 from tamis.publish.pruning import Snapshot
 from tamis.publish.reading import PartReader
 from tamis.publish.statistics import table_statistics
+from tamis.sources.errors import SourceError
+from tamis.sources.fields import fields_of, table_schema
+from tamis.sources.recognition import open_source, quoted
+from tamis.sources.source import Listing, Moment
 
 __all__ = ["PublishedTable"]
+
+_T = TypeVar("_T")
 
 #: The directory is listed again after a second, or ten times the time that listing it takes.
 _RELIST: Final = 1.0
 _SHARE: Final = 10
-#: Characters other than letters and digits that java.net.URI does not escape in a path.
-_UNQUOTED: Final = "/-_.~!$&'()*+,;=:@"
+#: Versions that are kept although no component uses them.
+_VERSIONS: Final = 8
 
 
 class PublishedTable:
-    """A directory of Parquet files. Thread-safe.
+    """A table of Parquet files: a directory, a Delta table or an Iceberg table. Thread-safe.
 
     Args:
-        path: The directory: a path of this machine, or a URI that pyarrow can open.
+        path: The table: see `tamis.sources.recognition`.
         name: The name of the table in errors; the path by default.
         index_location: The directory of `spark.tamis.index.location`; None: in the table.
         cache_directory: Where data derived from the index is kept; None: the cache of the user.
 
     Raises:
-        PublishError: The storage cannot be reached.
+        PublishError: The storage cannot be reached, or it is not clear which table it is.
     """
 
     def __init__(
@@ -61,20 +63,18 @@ class PublishedTable:
         cache_directory: str | None = None,
     ) -> None:
         self.name = path if name is None else name
-        self._uri = path.rstrip("/") if "://" in path else _file_uri(path)
-        try:
-            self._file_system, root = open_file_system(self._uri, {})
-        except StorageUnreachableError as problem:
-            raise PublishError(str(problem)) from problem
-        self._root = root.rstrip("/")
+        self._source = _published(lambda: open_source(path, self.name))
         self._index_location = index_location
         self._cache_directory = cache_directory
-        self._footers = Footers(self._file_system, self._root, self.name)
+        self._footers = Footers(self.name)
         self._indexes = Indexes()
         self._lock = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._made_of: tuple[object, ...] = ()
         self._due = 0.0
+        #: Snapshots that some component uses, and the last ones.
+        self._used: WeakValueDictionary[str, Snapshot] = WeakValueDictionary()
+        self._recent: OrderedDict[str, Snapshot] = OrderedDict()
 
     def current(self) -> Snapshot:
         """Return the table as it is now, or was a moment ago.
@@ -98,58 +98,104 @@ class PublishedTable:
         """
         return self._snapshot or self.current()
 
+    def at(self, version: str) -> Snapshot:
+        """Return the table at a version, as `Snapshot.version` names it.
+
+        A directory has one version, the last listing.
+
+        Raises:
+            PublishError: There is no such version, or it cannot be read.
+        """
+        if not version:
+            return self.last()
+        with self._lock:
+            known = self._used.get(version)
+            if known is None:
+                listing = _published(lambda: self._source.listing_of(version))
+                known = self._read(listing, None, None, Footers(self.name))
+                self._keep(known)
+            return known
+
+    def as_of(self, moment: Moment) -> Snapshot:
+        """Return the table at a time.
+
+        Raises:
+            PublishError: It has no version of that time, or has no versions.
+        """
+        return self.at(_published(lambda: self._source.version_at(moment)))
+
     def _renewed(self) -> Snapshot:
-        files = list_files(self._file_system, self._root, self.name)
+        listing = _published(self._source.listing)
         index = self._index()
         before = self._snapshot
-        if before is not None and self._made_of == (files, index):
+        if before is not None and self._made_of == (listing.state, index):
             return before
-        if before is None and not files:
+        if before is None and listing.columns is None and not listing.files:
             raise PublishError(
                 f"{self.name} has no data files, so its columns are not known: write a file first"
             )
-        snapshot = self._read(files, index, before)
-        self._made_of = (files, index)
+        snapshot = self._read(listing, index, before, self._footers)
+        self._made_of = (listing.state, index)
+        self._keep(snapshot)
         return snapshot
 
-    def _read(
-        self, files: tuple[DataFile, ...], index: OpenIndex | None, before: Snapshot | None
-    ) -> Snapshot:
-        partitions = partitions_of(files, self.name)
-        if before is not None and not files:  # emptied: its columns stay
-            schema, leaves = before.schema, leaves_of(before.schema)
-            footers: tuple[FileFooter, ...] = ()
-        else:
-            data, footers = self._footers.read(files, partitions.values)
-            values = [pa.field(name, each.type) for name, each in partitions.values.items()]
-            schema, leaves = pa.schema([*data, *values]), leaves_of(data)
-        statistics = table_statistics(
-            footers, leaves, partitions, self._keys(files, partitions), index
-        )
-        reader = PartReader(
-            self._file_system, self._root, self.name, schema, _constants(partitions)
-        )
-        return Snapshot(schema, files, footers, statistics, reader)
+    def _keep(self, snapshot: Snapshot) -> None:
+        if not snapshot.version:
+            return
+        self._used[snapshot.version] = self._recent[snapshot.version] = snapshot
+        self._recent.move_to_end(snapshot.version)
+        while len(self._recent) > _VERSIONS:
+            self._recent.popitem(last=False)
 
-    def _keys(self, files: Sequence[DataFile], partitions: Partitions) -> FileKeys:
+    def _read(
+        self,
+        listing: Listing,
+        index: OpenIndex | None,
+        before: Snapshot | None,
+        footers: Footers,
+    ) -> Snapshot:
+        fields, read = _published(lambda: footers.read(listing))
+        values = listing.partitions.values
+        if listing.columns is not None:
+            schema = table_schema(listing.columns)
+        elif before is not None and not listing.files:  # emptied: its columns stay
+            schema, fields = before.schema, fields_of(before.schema)
+        else:
+            own = [pa.field(name, each.type) for name, each in values.items()]
+            schema = pa.schema([*table_schema(fields), *own])
+        keys = None if index is None else self._keys(listing)
+        leaves = leaves_of(table_schema(fields))
+        statistics = table_statistics(read, leaves, listing.partitions, keys, index)
+        reader = PartReader(self.name, schema, listing, fields)
+        return Snapshot(listing.version, schema, listing.files, read, statistics, reader)
+
+    def _keys(self, listing: Listing) -> FileKeys:
         """Return the keys by which an index knows the files."""
-        directories = [f"{self._uri}/{_quoted(each)}" for each in partitions.directories]
+        files = listing.files
+        directories = dict.fromkeys(each.directory for each in files)
+        uris = [f"{self._source.directory_uri}/{quoted(each)}" for each in directories]
 
         def column(values: Sequence[object], data_type: pa.DataType) -> pa.ChunkedArray:
             return pa.chunked_array([pa.array(values, data_type)])
 
         return FileKeys(
-            tuple(each.rstrip("/") for each in directories),
-            column(partitions.group.tolist(), pa.int32()),
-            column([_quoted(file.path.rpartition("/")[2]) for file in files], pa.string()),
+            tuple(each.rstrip("/") for each in uris),
+            column(listing.partitions.group.tolist(), pa.int32()),
+            column([quoted(file.path.rpartition("/")[2]) for file in files], pa.string()),
             column([file.size for file in files], pa.int64()),
-            column([file.mtime_ns // 1_000_000 for file in files], pa.int64()),
+            column([(file.mtime_ns or 0) // 1_000_000 for file in files], pa.int64()),
         )
 
     def _index(self) -> OpenIndex | None:
         """Return the statistics index of the directory; None if there is none that can be used."""
+        if self._source.directory_uri is None:
+            return None
         outcome = self._indexes.find(
-            self._uri, self._index_location, {}, self._cache_directory, epoch=0
+            self._source.directory_uri,
+            self._index_location,
+            {},
+            self._cache_directory,
+            epoch=0,
         )
         if not isinstance(outcome, OpenIndex):
             return None
@@ -157,22 +203,9 @@ class PublishedTable:
         return outcome if is_alike else None
 
 
-def _constants(partitions: Partitions) -> dict[str, dict[str, pa.Scalar]]:
-    return {
-        directory: {name: values[place] for name, values in partitions.values.items()}
-        for place, directory in enumerate(partitions.directories)
-    }
-
-
-def _file_uri(path: str) -> str:
-    """Return the URI of a local path as Hadoop writes it.
-
-    >>> _file_uri("/data/ü b/t/")
-    'file:/data/ü%20b/t'
-    """
-    path = unquote(path.removeprefix("file:")) if path.startswith("file:") else path
-    return "file:" + _quoted(os.path.abspath(Path(path).expanduser()))
-
-
-def _quoted(path: str) -> str:
-    return "".join(c if ord(c) > 127 else quote(c, safe=_UNQUOTED) for c in path)
+def _published(read: Callable[[], _T]) -> _T:
+    """Return what a source returns, with its error as one of this package."""
+    try:
+        return read()
+    except SourceError as problem:
+        raise PublishError(str(problem)) from problem

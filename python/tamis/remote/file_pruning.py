@@ -19,7 +19,7 @@ from tamis.indexing.executor.columns_schema import Leaf, is_known
 from tamis.indexing.executor.executor_job import files_table
 from tamis.indexing.executor.footers import FooterReader
 
-__all__ = ["local_path", "ruled_out", "surviving_files"]
+__all__ = ["leaves_of", "local_path", "ruled_out", "surviving_files"]
 
 #: Footers of more files than this are not read while a query is planned.
 _MOST_FILES: Final = 500
@@ -52,7 +52,7 @@ def ruled_out(footers: Sequence[pq.FileMetaData], conjuncts: Sequence[Expr]) -> 
         footers: The footers.
         conjuncts: At least one predicate over columns of the files.
     """
-    leaves = _leaves(conjuncts)
+    leaves = leaves_of(conjuncts)
     whole = conjuncts[0] if len(conjuncts) == 1 else And(tuple(conjuncts))
     is_out = np.ones(len(footers), np.bool_)
     # Whether names are compared with case is not known here, so both readings must agree.
@@ -74,7 +74,8 @@ def local_path(uri: str) -> str | None:
     return path if path.startswith("/") else None
 
 
-def _leaves(conjuncts: Sequence[Expr]) -> tuple[Leaf, ...]:
+def leaves_of(conjuncts: Sequence[Expr]) -> tuple[Leaf, ...]:
+    """Return the columns of predicates that can have statistics."""
     columns = {
         node.path: node.type
         for each in conjuncts

@@ -65,6 +65,8 @@ def flight_info(
     name: str,
     snapshot: Snapshot,
     endpoints: Iterable[flight.FlightEndpoint] = (),
+    *,
+    has_statistics: bool = True,
 ) -> flight.FlightInfo:
     """Return a table with its columns and number of rows.
 
@@ -74,6 +76,8 @@ def flight_info(
         name: The name of the table.
         snapshot: Its files.
         endpoints: How to read it.
+        has_statistics: Whether clients may ask for statistics. A request for statistics does not
+            name a time, so they would be those of another version.
     """
     about: Mapping[str, Any] = {
         "type": "table",
@@ -87,7 +91,7 @@ def flight_info(
         "extra_data": None,
     }
     return flight.FlightInfo(
-        published_schema(snapshot.schema),
+        published_schema(snapshot.schema, has_statistics=has_statistics),
         flight.FlightDescriptor.for_path(schema, name),
         list(endpoints),
         -1 if snapshot.rows is None else snapshot.rows,
@@ -110,7 +114,7 @@ class CatalogVersions:
         return self._version
 
 
-def published_schema(schema: pa.Schema) -> pa.Schema:
+def published_schema(schema: pa.Schema, *, has_statistics: bool = True) -> pa.Schema:
     """Return a schema that says that filters are declared, and whether there are statistics.
 
     >>> published_schema(pa.schema({"a": pa.int8()})).metadata
@@ -119,7 +123,7 @@ def published_schema(schema: pa.Schema) -> pa.Schema:
     {b'tamis.applied_exactly': b'1'}
     """
     metadata = {APPLIED_EXACTLY: "1"}
-    if all(_has_statistics(field.type) for field in schema):
+    if has_statistics and all(_has_statistics(field.type) for field in schema):
         metadata["can_produce_statistics"] = "1"
     return schema.with_metadata(metadata)
 

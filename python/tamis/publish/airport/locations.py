@@ -26,7 +26,10 @@ def location_of(snapshot: Snapshot, part: Part) -> str | None:
     """Return the location of the file of a part. None: clients cannot read it as published."""
     uri = snapshot.reader.uri_of(part.file)
     footer = snapshot.footer_of(part)
-    if part.file.directory or uri is None or _PLAIN.fullmatch(uri) is None or not footer.is_plain:
+    has_partitions = "=" in part.file.directory
+    if has_partitions or not snapshot.reader.is_complete(part.file) or not footer.is_plain:
+        return None
+    if uri is None or _PLAIN.fullmatch(uri) is None:
         return None
     types = {field.name: field.type for field in snapshot.schema}
     if any(types.get(field.name) != field.type for field in footer.schema):

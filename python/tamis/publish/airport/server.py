@@ -25,6 +25,7 @@ from tamis.publish.columns import column_facts
 from tamis.publish.errors import PublishError
 from tamis.publish.pruning import Snapshot, exact_filters
 from tamis.publish.tables import PublishedTable
+from tamis.sources.source import Moment
 from tamis.wire.duckdb import from_duckdb
 
 __all__ = ["AirportServer"]
@@ -102,8 +103,9 @@ class AirportServer(flight.FlightServerBase):  # type: ignore[misc]
     def do_get(self, context: Any, ticket: flight.Ticket) -> flight.FlightDataStream:
         with refusals():
             read = self._tickets.read(ticket.ticket)
-            # not that of the transaction, which may have ended: the files are checked one by one
-            snapshot = self._table(read.table).last()
+            # not that of the transaction, which may have ended: the files of a directory are
+            # checked one by one, and other tables have versions
+            snapshot = self._table(read.table).at(read.version)
             if schema_digest(snapshot.schema) != read.schema:
                 raise PublishError(f"the columns of {read.table} have changed: run the query again")
             columns = [snapshot.schema.field(place) for place in read.columns]
@@ -124,19 +126,20 @@ class AirportServer(flight.FlightServerBase):  # type: ignore[misc]
         return catalog_answer(self._schema, infos, self._version(headers))
 
     def _flight_info(self, request: Request, headers: Headers) -> bytes:
-        _require_no_version(request)
+        moment = _moment(request)
         name = self._named(request.binary("descriptor"))
-        info = flight_info("", self._schema, name, self._snapshot(name, headers))
+        snapshot = self._snapshot(name, headers, moment)
+        info = flight_info("", self._schema, name, snapshot, has_statistics=moment is None)
         serialized: bytes = info.serialize()
         return serialized
 
     def _endpoints(self, request: Request, headers: Headers) -> bytes:
         parameters = request.request("parameters")
-        _require_no_version(parameters)
+        moment = _moment(parameters)
         if parameters.binary("table_function_parameters"):
             raise MalformedRequest("this server has no table functions")
         name = self._named(request.binary("descriptor"))
-        snapshot = self._snapshot(name, headers)
+        snapshot = self._snapshot(name, headers, moment)
         document = parameters.binary("json_filters").decode(errors="replace")
         columns = parameters.numbers("column_ids")
         endpoints = self._scan(name, snapshot, document, columns, headers)
@@ -169,7 +172,7 @@ class AirportServer(flight.FlightServerBase):  # type: ignore[misc]
         if headers.is_tamis and not places:
             places = range(1)  # the rows are counted
         digest = schema_digest(snapshot.schema)
-        ticket = Ticket(name, digest, tuple(places), not headers.is_tamis, ())
+        ticket = Ticket(name, snapshot.version, digest, tuple(places), not headers.is_tamis, ())
         return endpoints_of(
             snapshot,
             parts,
@@ -198,8 +201,9 @@ class AirportServer(flight.FlightServerBase):  # type: ignore[misc]
             raise MalformedRequest(f"there is no table {name}. The tables are {known}")
         return table
 
-    def _snapshot(self, name: str, headers: Headers) -> Snapshot:
-        return self._transactions.snapshot(headers.identifiers, name, self._table(name))
+    def _snapshot(self, name: str, headers: Headers, moment: Moment | None = None) -> Snapshot:
+        table = self._table(name)
+        return self._transactions.snapshot(headers.identifiers, name, table, moment)
 
     def _infos(self, catalog: str, headers: Headers) -> Iterator[flight.FlightInfo]:
         for name in self._tables:
@@ -216,9 +220,14 @@ def _rows(snapshot: Snapshot, ticket: Ticket, columns: list[str]) -> Iterator[pa
             yield from snapshot.reader.batches(part, columns, with_others=ticket.is_complete)
 
 
-def _require_no_version(request: Request) -> None:
-    if request.text("at_unit") or request.text("at_value"):
-        raise MalformedRequest("this server does not support time travel (AT)")
+def _moment(request: Request) -> Moment | None:
+    """Return the time that a request names."""
+    unit, value = request.text("at_unit").upper(), request.text("at_value")
+    if not unit and not value:
+        return None
+    if unit not in ("VERSION", "TIMESTAMP") or not value:
+        raise MalformedRequest("a time is a VERSION or a TIMESTAMP with a value")
+    return Moment(unit, value)
 
 
 def _headers(context: Any) -> Headers:

@@ -18,8 +18,8 @@ import msgpack  # type: ignore[import-untyped]
 import pyarrow as pa
 
 from tamis.publish.airport.messages import MalformedRequest
-from tamis.publish.listing import DataFile
 from tamis.publish.reading import Part
+from tamis.sources.source import DataFile
 
 __all__ = ["Ticket", "Tickets", "schema_digest"]
 
@@ -31,6 +31,7 @@ class Ticket:
     """Parts of a table.
 
     - `table`: its name.
+    - `version`: its version when the ticket was issued.
     - `schema`: the digest of its schema when the ticket was issued.
     - `columns`: the places of the columns that have values.
     - `is_complete`: whether the other columns are sent as well, as NULL.
@@ -38,6 +39,7 @@ class Ticket:
     """
 
     table: str
+    version: str
     schema: bytes
     columns: tuple[int, ...]
     is_complete: bool
@@ -54,7 +56,9 @@ class Tickets:
         """Return a ticket as clients get it.
 
         >>> tickets = Tickets()
-        >>> ticket = Ticket("t", b"", (0,), True, (Part(DataFile("p=1/a", 9, 1), (0, 2), 5, 7),))
+        >>> ticket = Ticket(
+        ...     "t", "", b"", (0,), True, (Part(DataFile("p=1/a", 9, 1), (0, 2), 5, 7),)
+        ... )
         >>> tickets.read(tickets.issue(ticket)) == ticket
         True
         """
@@ -63,7 +67,14 @@ class Tickets:
             for p in ticket.parts
         ]
         content: bytes = msgpack.packb(
-            [ticket.table, ticket.schema, ticket.columns, ticket.is_complete, parts]
+            [
+                ticket.table,
+                ticket.version,
+                ticket.schema,
+                ticket.columns,
+                ticket.is_complete,
+                parts,
+            ]
         )
         return content + self._signature(content)
 
@@ -79,8 +90,8 @@ class Tickets:
                 "the ticket is from another server, or from before a restart of this one: run the "
                 "query again"
             )
-        table, schema, columns, is_complete, parts = msgpack.unpackb(content)
-        return Ticket(table, schema, tuple(columns), is_complete, tuple(map(_part, parts)))
+        table, version, schema, columns, is_complete, parts = msgpack.unpackb(content)
+        return Ticket(table, version, schema, tuple(columns), is_complete, tuple(map(_part, parts)))
 
     def _signature(self, content: bytes) -> bytes:
         return hmac.digest(self._key, content, "sha256")

@@ -15,6 +15,7 @@ from typing import Final
 
 from tamis.publish.pruning import Snapshot
 from tamis.publish.tables import PublishedTable
+from tamis.sources.source import Moment
 
 __all__ = ["Transactions"]
 
@@ -26,35 +27,43 @@ class Transactions:
     """The listings of the last transactions. Thread-safe."""
 
     def __init__(self) -> None:
-        self._listings: OrderedDict[str, dict[str, Snapshot]] = OrderedDict()
+        self._listings: OrderedDict[str, dict[tuple[str, Moment | None], Snapshot]] = OrderedDict()
         self._lock = threading.Lock()
 
     def begin(self) -> str:
         """Return the identifier of a new transaction."""
         return secrets.token_hex(8)
 
-    def snapshot(self, identifiers: Sequence[str], name: str, table: PublishedTable) -> Snapshot:
+    def snapshot(
+        self,
+        identifiers: Sequence[str],
+        name: str,
+        table: PublishedTable,
+        moment: Moment | None = None,
+    ) -> Snapshot:
         """Return the files of a table, as the first request with these identifiers has seen them.
 
         Args:
             identifiers: Those of the transaction and of the scan, as far as the client sends them.
             name: The name of the table.
             table: The table.
+            moment: The time to read it at; None: now.
 
         Raises:
             PublishError: The table cannot be listed.
         """
         with self._lock:
             for identifier in identifiers:
-                known = self._listings.get(identifier, {}).get(name)
+                known = self._listings.get(identifier, {}).get((name, moment))
                 if known is not None:
                     self._listings.move_to_end(identifier)
                     return known
-        current = table.current()
+        current = table.current() if moment is None else table.as_of(moment)
         with self._lock:
             for identifier in identifiers:
                 # another request of the transaction may have been faster
-                current = self._listings.setdefault(identifier, {}).setdefault(name, current)
+                listings = self._listings.setdefault(identifier, {})
+                current = listings.setdefault((name, moment), current)
             while len(self._listings) > _MOST:
                 self._listings.popitem(last=False)
         return current

@@ -105,9 +105,11 @@ class _FileRows(BoundFunction):
             case "size":
                 values = [each.size for each in files]
             case "modified":
-                values = [each.mtime_ns // 1_000 for each in files]
+                values = [each.mtime_ns and each.mtime_ns // 1_000 for each in files]
             case "rows":
-                values = [each.num_records for each in footers]
+                deleted = self.snapshot.reader.listing.deleted
+                known = zip(files, footers, strict=True)
+                values = [None if f.path in deleted else each.num_records for f, each in known]
             case "row_groups":
                 values = [len(each.row_groups) or None for each in footers]
             case "verdict":

@@ -1,9 +1,10 @@
 """Tokens of splits. A token lists the row groups, by file, that a worker reads.
 
-    [["day=1/a.parquet", size, modification time, [0, 1] or null], …]    JSON, compressed
+    ["12", [["day=1/a.parquet", size, modification time or null, [0, 1] or null], …]]
 
-A token is data from a client. It names files of the current listing only, with the size and the
-time that they still have, so it gives access to nothing that the table does not have.
+This JSON, compressed, begins with the version of the table, which is empty for a directory. A token
+is data from a client. It names files of that version only, with the size and the time that they
+still have, so it gives access to nothing that the table does not have.
 """
 
 from __future__ import annotations
@@ -16,25 +17,38 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tamis.publish.footers import FileFooter
-from tamis.publish.listing import DataFile
 from tamis.publish.pruning import Snapshot
 from tamis.publish.reading import Part
 from tamis.publish.vgi.refusals import Refused
+from tamis.sources.source import DataFile
 
-__all__ = ["parts_of", "single_groups", "token_of"]
+__all__ = ["parts_of", "single_groups", "token_of", "version_of"]
 
 _CODEC: Final = "zstd"
 _MOST_BYTES: Final = 16 << 20
 _LENGTH: Final = 4
 
 
-def token_of(parts: Sequence[Part]) -> bytes:
-    """Return a token of parts."""
-    content = json.dumps(
-        [[each.file.path, each.file.size, each.file.mtime_ns, each.row_groups] for each in parts]
-    ).encode()
+def token_of(parts: Sequence[Part], version: str) -> bytes:
+    """Return a token of parts of a version of a table."""
+    files = [
+        [each.file.path, each.file.size, each.file.mtime_ns, each.row_groups] for each in parts
+    ]
+    content = json.dumps([version, files]).encode()
     compressed: bytes = pa.compress(content, codec=_CODEC, asbytes=True)
     return len(content).to_bytes(_LENGTH, "big") + compressed
+
+
+def version_of(tokens: Iterable[bytes]) -> str:
+    """Return the version of the table that tokens name.
+
+    Raises:
+        Refused: A token is malformed, or they name different versions.
+    """
+    versions = {_content(each)[0] for each in tokens}
+    if len(versions) > 1:
+        raise _invalid()
+    return versions.pop() if versions else ""
 
 
 def parts_of(tokens: Iterable[bytes], snapshot: Snapshot, surviving: Sequence[Part]) -> list[Part]:
@@ -42,7 +56,7 @@ def parts_of(tokens: Iterable[bytes], snapshot: Snapshot, surviving: Sequence[Pa
 
     Args:
         tokens: The tokens.
-        snapshot: The table.
+        snapshot: The table at the version of the tokens.
         surviving: The parts of the table that survive.
 
     Raises:
@@ -53,7 +67,7 @@ def parts_of(tokens: Iterable[bytes], snapshot: Snapshot, surviving: Sequence[Pa
     footers = _footers(snapshot)
     parts: list[Part] = []
     for token in tokens:
-        for entry in _entries(token):
+        for entry in _content(token)[1]:
             path, groups = _checked(entry, files)
             whole = by_file.get(path)
             part = None if whole is None else _common(whole, groups, footers[path])
@@ -62,24 +76,26 @@ def parts_of(tokens: Iterable[bytes], snapshot: Snapshot, surviving: Sequence[Pa
     return parts
 
 
-def _entries(token: bytes) -> list[Any]:
+def _content(token: bytes) -> tuple[str, list[Any]]:
+    """Return the version of a token, and its entries."""
     length = int.from_bytes(token[:_LENGTH], "big")
     if length > _MOST_BYTES:
         raise _invalid()
     try:
         content = pa.decompress(token[_LENGTH:], length, codec=_CODEC, asbytes=True)
-        entries = json.loads(content)
+        decoded = json.loads(content)
     except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
         raise _invalid() from error
-    if not isinstance(entries, list):
-        raise _invalid()
-    return entries
+    match decoded:
+        case [str(version), list(entries)]:
+            return version, entries
+    raise _invalid()
 
 
 def _checked(entry: object, files: Mapping[str, DataFile]) -> tuple[str, list[int] | None]:
     """Return the path of an unchanged file, and the row groups to read."""
     match entry:
-        case [str(path), int(size), int(time), None | list() as groups]:
+        case [str(path), int(size), None | int() as time, None | list() as groups]:
             pass
         case _:
             raise _invalid()

@@ -53,7 +53,7 @@ def catalog_of(name: str, paths: Mapping[str, str]) -> Catalog:
 
     Args:
         name: The name of the catalog.
-        paths: The directory of each table, by its name.
+        paths: The path of each table, by its name.
 
     Raises:
         PublishError: A table cannot be read.

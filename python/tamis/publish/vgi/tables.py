@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
+from tamis.publish.errors import PublishError
 from tamis.publish.pruning import Snapshot
 from tamis.publish.reading import Part
 from tamis.publish.tables import PublishedTable
 from tamis.publish.vgi.functions import Argument, BoundFunction, Rows, Split, TableFunction
-from tamis.publish.vgi.part_tokens import parts_of, single_groups, token_of
+from tamis.publish.vgi.part_tokens import parts_of, single_groups, token_of, version_of
 from tamis.publish.vgi.refusals import Refused
 from tamis.publish.vgi.statistics import statistics_of
 from tamis.wire.vgi import Predicate
@@ -49,13 +50,15 @@ class ScanTable(TableFunction):
         self._tables = tables
 
     def bind(self, arguments: Mapping[str, Any]) -> BoundFunction:
-        return _TableRows(table_named(self._tables, arguments["table"]).current())
+        table = table_named(self._tables, arguments["table"])
+        return _TableRows(table, table.current())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TableRows(BoundFunction):
     has_splits: ClassVar[bool] = True
 
+    table: PublishedTable
     snapshot: Snapshot
 
     @property
@@ -68,28 +71,31 @@ class _TableRows(BoundFunction):
         predicates: Sequence[Predicate],
         tokens: Sequence[bytes] | None,
     ) -> Iterator[Rows]:
-        parts: Sequence[Part] = self._surviving(predicates)
-        if tokens is not None:
-            parts = parts_of(tokens, self.snapshot, parts)
-        return self._read(parts, columns, predicates)
+        if tokens is None:
+            return _read(self.snapshot, _surviving(self.snapshot, predicates), columns, predicates)
+        planned = self._planned(version_of(tokens))
+        parts = parts_of(tokens, planned, _surviving(planned, predicates))
+        return _read(planned, parts, columns, predicates)
 
-    def _surviving(self, predicates: Sequence[Predicate]) -> Sequence[Part]:
-        exprs = [each.expr for each in predicates if each.expr is not None]
-        return self.snapshot.surviving(exprs)
-
-    def _read(
-        self, parts: Sequence[Part], columns: Sequence[str], predicates: Sequence[Predicate]
-    ) -> Iterator[Rows]:
-        for part in parts:
-            matches = zip(predicates, part.matches, strict=True)
-            passed = frozenset(each.id for each, is_match in matches if is_match)
-            for batch in self.snapshot.reader.batches(part, columns):
-                yield Rows(batch, passed)
+    def _planned(self, version: str) -> Snapshot:
+        """Return the snapshot of tokens."""
+        if version in ("", self.snapshot.version):
+            return self.snapshot
+        try:
+            planned = self.table.at(version)
+        except PublishError as problem:
+            raise Refused(f"[SPLIT_SNAPSHOT_EXPIRED] {problem}", "FAILED_PRECONDITION") from problem
+        if planned.schema != self.snapshot.schema:
+            raise Refused(
+                "[SPLIT_SNAPSHOT_EXPIRED] the columns have changed since the splits were planned",
+                "FAILED_PRECONDITION",
+            )
+        return planned
 
     def splits(
         self, predicates: Sequence[Predicate], size: int | None = None, least: int = 1
     ) -> Sequence[Split]:
-        parts = list(single_groups(self._surviving(predicates), self.snapshot))
+        parts = list(single_groups(_surviving(self.snapshot, predicates), self.snapshot))
         share = sum(each.size for each in parts) // max(least, 1)
         most = min(size or _SPLIT_BYTES, max(share, 1))
         splits: list[Split] = []
@@ -97,15 +103,15 @@ class _TableRows(BoundFunction):
         filled = 0
         for part in parts:
             if group and filled + part.size > most:
-                splits.append(_split(group))
+                splits.append(_split(group, self.snapshot.version))
                 group, filled = [], 0
             group.append(part)
             filled += part.size
-        return [*splits, _split(group)] if group else splits
+        return [*splits, _split(group, self.snapshot.version)] if group else splits
 
     def version(self) -> str:
         listed = [(each.path, each.size, each.mtime_ns) for each in self.snapshot.files]
-        return sha256(repr(listed).encode()).hexdigest()
+        return sha256(repr((self.snapshot.version, listed)).encode()).hexdigest()
 
     def cardinality(self) -> int | None:
         return self.snapshot.rows
@@ -114,7 +120,24 @@ class _TableRows(BoundFunction):
         return statistics_of(self.snapshot)
 
 
-def _split(parts: Sequence[Part]) -> Split:
+def _surviving(snapshot: Snapshot, predicates: Sequence[Predicate]) -> Sequence[Part]:
+    return snapshot.surviving([each.expr for each in predicates if each.expr is not None])
+
+
+def _read(
+    snapshot: Snapshot,
+    parts: Sequence[Part],
+    columns: Sequence[str],
+    predicates: Sequence[Predicate],
+) -> Iterator[Rows]:
+    for part in parts:
+        matches = zip(predicates, part.matches, strict=True)
+        passed = frozenset(each.id for each, is_match in matches if is_match)
+        for batch in snapshot.reader.batches(part, columns):
+            yield Rows(batch, passed)
+
+
+def _split(parts: Sequence[Part], version: str) -> Split:
     """Return a split of row groups, with those of one file together."""
     together: list[Part] = []
     for each in parts:
@@ -126,4 +149,4 @@ def _split(parts: Sequence[Part]) -> Split:
             together[-1] = replace(last, row_groups=groups)
     rows = [each.rows for each in parts]
     count = None if None in rows else sum(each or 0 for each in rows)
-    return Split(token_of(together), count, sum(each.size for each in parts))
+    return Split(token_of(together, version), count, sum(each.size for each in parts))

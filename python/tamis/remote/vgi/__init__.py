@@ -26,7 +26,9 @@ On the driver:
     scan, splits       the tasks of a function
     statistics         bounds of columns
     branches           the parts of a table
-    branch_filter      the filters that restrict them
+    lake_files         the files of a part that is a Delta or Iceberg table
+    branch_filter      what restricts them
+    footers            pruning of their files
     table_scan         the tasks of a table
     source             a function or a table as a remote source
 
@@ -34,5 +36,6 @@ On executors, besides the transports (`executor_modules` lists all that tasks ne
 
     scan_task          reading a part of a function's rows
     branch_task        reading a part of a table
+    lake_task          reading a file of a Delta or Iceberg table
     row_filter         filters of branches that a worker does not apply
 """

@@ -11,11 +11,13 @@ from tamis.remote.vgi import (
     connection,
     framing,
     http_connection,
+    lake_task,
     location,
     pipe_connection,
     row_filter,
     scan_task,
 )
+from tamis.sources import fields
 
 __all__ = ["EXECUTOR_MODULES"]
 
@@ -23,8 +25,10 @@ EXECUTOR_MODULES: Final[tuple[ModuleType, ...]] = (
     parquet_task,
     branch_task,
     connection,
+    fields,
     framing,
     http_connection,
+    lake_task,
     location,
     pipe_connection,
     row_filter,

@@ -35,8 +35,10 @@ from tamis.remote.vgi.connection import one_line
 from tamis.remote.vgi.constants import constants
 from tamis.remote.vgi.filters import sendable
 from tamis.remote.vgi.framing import READ_FAILURES
+from tamis.remote.vgi.lake_files import LakeFiles
 from tamis.remote.vgi.row_filter import RowFilter
 from tamis.remote.vgi.scan import Filtering, FunctionScan
+from tamis.sources.errors import SourceError
 
 __all__ = ["TableScan"]
 
@@ -109,8 +111,12 @@ class TableScan:
             whole = conjoin([*([branch.filter] if branch.filter else []), *request.filters])
             if evaluate(whole, _UNKNOWN)[0].as_py() == Verdict.NONE:
                 continue  # no row passes both the filter of the branch and those of the query
-            is_file = branch.arguments is None
-            tasks += self._files(branch, request, whole) if is_file else self._rows(branch, request)
+            if branch.kind:
+                tasks += self._lake(branch, request, whole)
+            elif branch.arguments is None:
+                tasks += self._files(branch, request, whole)
+            else:
+                tasks += self._rows(branch, request)
         return tasks
 
     def _check_filters(self, request: ReadRequest) -> None:
@@ -185,6 +191,22 @@ class TableScan:
             rows = ParquetTask(self._client.label, path, needed)
             tasks.append(BranchTask(self._client.label, rows, needed, restriction, limit))
         return tasks
+
+    def _lake(self, branch: Branch, request: ReadRequest, whole: Expr) -> list[Task]:
+        """Return the tasks of a branch that is a Delta or Iceberg table."""
+        needed = self._needed(branch, request)
+        restriction = None if branch.filter is None else self._row_filter(branch)
+        limit = None if request.order else request.limit
+        try:
+            files = LakeFiles(branch.name, branch.table, branch.kind, self._client.label)
+            self._check_columns(branch, files.columns)
+            names = tuple(name for name in needed.names if name in files.columns.names)
+            lake_tasks = list(files.tasks(names, whole))
+        except SourceError as error:
+            raise self._client.error(_STEP, one_line(error)) from error
+        return [
+            BranchTask(self._client.label, each, needed, restriction, limit) for each in lake_tasks
+        ]
 
     def _needed(self, branch: Branch, request: ReadRequest) -> pa.Schema:
         """Return the columns of the table that the query and the filter of the branch need."""

@@ -9,14 +9,15 @@ lose rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import pyarrow.fs as pafs
 
-from tamis.publish.errors import PublishError
+from tamis.sources.errors import SourceError
+from tamis.sources.partitions import partitions_of
+from tamis.sources.source import DataFile, FileSource, Listing, Storage
 
-__all__ = ["DataFile", "list_files"]
+__all__ = ["DirectorySource", "list_files"]
 
 #: Folders that only tables of other formats have.
 _FORMATS: Final = {
@@ -26,45 +27,49 @@ _FORMATS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A file of a table.
+class DirectorySource(FileSource):
+    """A directory of Parquet files, which may be Hive partitions.
 
-    - `path`: the path below the root, with `/`.
-    - `size`: bytes.
-    - `mtime_ns`: the modification time in nanoseconds since 1970.
+    Args:
+        storage: The directory.
+        uri: Its URI.
+        table: The table as the user has named it, for errors.
     """
 
-    path: str
-    size: int
-    mtime_ns: int
+    def __init__(self, storage: Storage, uri: str, table: str) -> None:
+        self.directory_uri = uri
+        self._storage = storage
+        self._table = table
 
-    @property
-    def directory(self) -> str:
-        """The directory below the root; empty for the root itself."""
-        return self.path.rpartition("/")[0]
+    def listing(self) -> Listing:
+        files = list_files(self._storage, self._table)
+        partitions = partitions_of([each.directory for each in files], self._table)
+        return Listing(self._storage, files, partitions, state=files)
+
+    def no_versions(self) -> SourceError:
+        return SourceError(f"{self._table} is a directory of files, which has no earlier versions")
 
 
-def list_files(file_system: pafs.FileSystem, root: str, table: str) -> tuple[DataFile, ...]:
+def list_files(storage: Storage, table: str) -> tuple[DataFile, ...]:
     """Return the data files of a table, ordered by path.
 
     Args:
-        file_system: The file system.
-        root: The directory, as a path of the file system.
+        storage: The directory.
         table: The table as the user has named it, for errors.
 
     Raises:
-        PublishError: The directory cannot be listed, or is not a table of Parquet files.
+        SourceError: The directory cannot be listed, or is not a table of Parquet files.
     """
+    file_system, root = storage.file_system, storage.root
     try:
         top = file_system.get_file_info(root)
         if top.type == pafs.FileType.NotFound:
-            raise PublishError(f"{table} does not exist")
+            raise SourceError(f"{table} does not exist")
         if top.type != pafs.FileType.Directory:
-            raise PublishError(f"{table} is not a directory: pass the directory of the files")
+            raise SourceError(f"{table} is not a directory: pass the directory of the files")
         entries = file_system.get_file_info(pafs.FileSelector(root, recursive=True))
     except OSError as problem:
-        raise PublishError(f"{table} cannot be listed ({problem})") from problem
+        raise SourceError(f"{table} cannot be listed ({problem})") from problem
     return tuple(sorted(_data_files(entries, root, table), key=lambda file: file.path))
 
 
@@ -76,14 +81,17 @@ def _data_files(entries: list[pafs.FileInfo], root: str, table: str) -> Iterator
         is_directory = entry.type == pafs.FileType.Directory
         other = _FORMATS.get(parts[0]) if is_directory or len(parts) > 1 else None
         if other is not None:
-            raise PublishError(f"{table} is {other} (it has {parts[0]}), which is not supported")
+            raise SourceError(
+                f"{table} is {other} (it has {parts[0]}), which cannot be read as a directory of "
+                "Parquet files"
+            )
         if is_directory or any(_is_hidden(part) for part in parts):
             continue
         if entry.type != pafs.FileType.File:
-            raise PublishError(f"{table}: {path} is not a file that can be read")
+            raise SourceError(f"{table}: {path} is not a file that can be read")
         outside = next((part for part in parts[:-1] if "=" not in part), None)
         if outside is not None:
-            raise PublishError(
+            raise SourceError(
                 f"{table}: {path} lies in the directory {outside}, which is not a partition "
                 "(name=value): publish that directory as a table of its own"
             )

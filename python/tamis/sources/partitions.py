@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.publish.errors import PublishError
-from tamis.publish.listing import DataFile
+from tamis.sources.errors import SourceError
 
 __all__ = ["Partitions", "partitions_of"]
 
@@ -39,47 +38,50 @@ _ESCAPED: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partitions:
-    """The partition columns of a table.
+    """Columns of a table that have one value for all rows of some files.
 
-    - `directories`: the distinct directories of the files, below the root.
-    - `group`: for each file, its place in `directories`.
-    - `values`: by column, one value per directory. Null: the value is NULL.
+    - `groups`: the number of groups of files. In a directory, a group is a directory.
+    - `group`: for each file, its group.
+    - `values`: by column, one value per group. Null: the value is NULL.
     """
 
-    directories: tuple[str, ...]
+    groups: int
     group: npt.NDArray[np.int32]
     values: dict[str, pa.Array]
 
 
-def partitions_of(files: Sequence[DataFile], table: str) -> Partitions:
+def partitions_of(directories: Sequence[str], table: str) -> Partitions:
     """Return the partition columns of files, and their values.
 
-    Raises:
-        PublishError: The directories do not have the same columns.
+    Args:
+        directories: The directory of each file, below the root.
+        table: The table as the user has named it, for errors.
 
-    >>> files = [DataFile("p=1/a", 0, 0), DataFile("p=1/b", 0, 0), DataFile("p=x%20y/c", 0, 0)]
-    >>> found = partitions_of(files, "t")
+    Raises:
+        SourceError: The directories do not have the same columns.
+
+    >>> found = partitions_of(["p=1", "p=1", "p=x%20y"], "t")
     >>> found.group.tolist(), found.values["p"].to_pylist()
     ([0, 0, 1], ['1', 'x y'])
     """
     places: dict[str, int] = {}
-    group = [places.setdefault(file.directory, len(places)) for file in files]
+    group = [places.setdefault(each, len(places)) for each in directories]
     parsed = [_parsed(directory, table) for directory in places]
     names = [[name for name, _ in each] for each in parsed]
     first = names[0] if names else []
     for directory, each in zip(places, names, strict=True):
         if each != first:
-            raise PublishError(
+            raise SourceError(
                 f"{table}: {directory or 'the root'} has the partition columns {each}, but other "
                 f"files have {first}: publish each of them as a table of its own"
             )
     if len({name.lower() for name in first}) < len(first):
-        raise PublishError(
+        raise SourceError(
             f"{table}: {next(iter(places))} names a partition column twice: rename one of them"
         )
     texts = {name: [each[k][1] for each in parsed] for k, name in enumerate(first)}
     values = {name: _typed(each) for name, each in texts.items()}
-    return Partitions(tuple(places), np.array(group, np.int32), values)
+    return Partitions(len(places), np.array(group, np.int32), values)
 
 
 def _parsed(directory: str, table: str) -> list[tuple[str, str | None]]:
@@ -87,7 +89,7 @@ def _parsed(directory: str, table: str) -> list[tuple[str, str | None]]:
     for part in directory.split("/") if directory else []:
         name, _, value = part.partition("=")
         if not name or not value:
-            raise PublishError(
+            raise SourceError(
                 f"{table}: the directory {directory} lacks a name or a value: rename it to "
                 "name=value"
             )

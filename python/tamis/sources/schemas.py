@@ -23,9 +23,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tamis.publish.errors import PublishError
+from tamis.sources.errors import SourceError
 
-__all__ = ["converted", "file_schema", "merged"]
+__all__ = ["converted", "file_schema", "fits", "merged"]
 
 _SIGNED: Final = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _UNSIGNED: Final = (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
@@ -48,20 +48,20 @@ def file_schema(schema: pq.ParquetSchema, where: str) -> pa.Schema:
     """Return the columns of a file in published types. All of them may be NULL.
 
     Raises:
-        PublishError: Two names differ in case only, or a type cannot be published.
+        SourceError: Two names differ in case only, or a type cannot be published.
     """
     columns = schema.to_arrow_schema()
     leaves = iter([schema.column(i).physical_type for i in range(len(schema.names))])
     folded = [name.lower() for name in columns.names]
     if len(set(folded)) < len(folded):
         twice = next(name for name in folded if folded.count(name) > 1)
-        raise PublishError(
+        raise SourceError(
             f"{where} has several columns named {twice}, apart from case: rename all but one"
         )
     try:
         return pa.schema([pa.field(each.name, _form(each.type, leaves)) for each in columns])
     except (NotImplementedError, StopIteration) as problem:
-        raise PublishError(f"{where} has a column that cannot be published: {problem}") from problem
+        raise SourceError(f"{where} has a column that cannot be published: {problem}") from problem
 
 
 def _form(data_type: Any, leaves: Iterator[str]) -> Any:
@@ -101,7 +101,7 @@ def merged(schemas: Sequence[tuple[str, pa.Schema]], table: str) -> pa.Schema:
     """Return the schema of a table, given the schemas of its files and their paths.
 
     Raises:
-        PublishError: Two files have types that cannot be merged.
+        SourceError: Two files have types that cannot be merged.
 
     >>> narrow, wide = pa.schema({"a": pa.int32()}), pa.schema({"A": pa.int64(), "b": pa.string()})
     >>> merged([("x", narrow), ("y", wide)], "t")
@@ -114,11 +114,23 @@ def merged(schemas: Sequence[tuple[str, pa.Schema]], table: str) -> pa.Schema:
         try:
             result = pa.schema(_merged_fields(list(result), list(schema)))
         except NotImplementedError as problem:
-            raise PublishError(
+            raise SourceError(
                 f"{table}: {path} has {problem}: rewrite the files with one type"
             ) from problem
     # a column that has only NULLs may have no type
     return pa.schema([_typed(each) for each in result])
+
+
+def fits(own: Any, wanted: Any) -> bool:
+    """Return whether a column of one type can be read as another one without changing a value.
+
+    >>> fits(pa.int32(), pa.int64()), fits(pa.int64(), pa.int32()), fits(pa.int32(), pa.string())
+    (True, False, False)
+    """
+    try:
+        return bool(_wider(wanted, own, "") == wanted)
+    except NotImplementedError:
+        return False
 
 
 def _merged_fields(left: list[pa.Field], right: list[pa.Field]) -> list[pa.Field]:
