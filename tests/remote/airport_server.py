@@ -91,7 +91,7 @@ def serving(
     tables: Mapping[tuple[str, str], Served],
     layout: str = "inline",
     token: str | None = None,
-    answers: Mapping[str, bytes] | None = None,
+    answers: Mapping[str, bytes | Exception] | None = None,
 ) -> Iterator[AirportServer]:
     """Serve tables by schema and name.
 
@@ -99,7 +99,7 @@ def serving(
         tables: The tables.
         layout: "inline" or "shared": where the catalog has the content of schemas.
         token: The token that calls need. None: none.
-        answers: Answers of actions instead of the real ones.
+        answers: Answers or errors of actions instead of the real ones.
     """
     state = AirportServer(tables, headers=_Headers(token))
     server = _FlightServer(state, layout, answers or {})
@@ -114,7 +114,9 @@ def serving(
 
 
 class _FlightServer(flight.FlightServerBase):
-    def __init__(self, state: AirportServer, layout: str, answers: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, state: AirportServer, layout: str, answers: Mapping[str, bytes | Exception]
+    ) -> None:
         super().__init__("grpc://127.0.0.1:0", middleware={"headers": state.headers})
         self._state, self._layout, self._answers = state, layout, answers
 
@@ -122,7 +124,10 @@ class _FlightServer(flight.FlightServerBase):
         request = msgpack.unpackb(action.body.to_pybytes(), raw=False)
         self._state.requests.append((action.type, request))
         if action.type in self._answers:
-            yield self._answers[action.type]
+            answer = self._answers[action.type]
+            if isinstance(answer, Exception):
+                raise answer
+            yield answer
         elif action.type == "list_schemas":
             yield self._catalog()
         elif action.type == "endpoints":

@@ -21,6 +21,7 @@ import pytest
 from pyspark import cloudpickle
 
 import tamis
+from tamis.remote.airport.connection import Connection
 from tamis.remote.airport.flight_task import FlightTask
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import ReadRequest, RemoteError
@@ -112,6 +113,38 @@ def test_token_is_not_sent_to_another_host() -> None:
     ) as server:
         (task, _) = tasks_of(server, token="secret")
     assert b"secret" not in pickle.dumps(task)
+
+
+@pytest.mark.parametrize(
+    ("uri", "location", "is_sent"),
+    [
+        ("grpc://a:1", "grpc://a:2", True),
+        ("grpc://a:1", "grpc+tls://A:1", True),
+        ("grpc+tls://a:1", "grpc+tls://a:2", True),
+        ("grpc+tls://a:1", "grpc://a:1", False),
+        ("grpc+tls://a:1", "grpc+tcp://a:1", False),
+        ("grpc+tls://a:1", "grpc+tls://b:1", False),
+        ("grpc://a:1", "grpc+unix:///a", False),
+        ("grpc://a:1", "grpc://:1", False),
+    ],
+)
+def test_token_is_sent_to_the_same_host_and_not_without_tls(
+    uri: str, location: str, is_sent: bool
+) -> None:
+    headers = Connection(uri, "lake", "secret").headers_to(location)
+    assert ((b"authorization", b"Bearer secret") in headers) == is_sent
+    assert (b"airport-catalog", b"lake") in headers
+
+
+@pytest.mark.parametrize(("action", "is_hint"), [("list_schemas", True), ("endpoints", False)])
+def test_catalog_that_the_server_does_not_find(action: str, is_hint: bool) -> None:
+    answers = {action: KeyError("not found")}
+    with (
+        serving({("main", "orders"): Served(ORDERS)}, answers=answers) as server,
+        pytest.raises(RemoteError, match=f"{action} of the table main.orders .*not found") as error,
+    ):
+        tasks_of(server)
+    assert ("Check the option catalog" in str(error.value)) == is_hint
 
 
 @pytest.mark.parametrize(

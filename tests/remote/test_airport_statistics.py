@@ -53,7 +53,8 @@ def read(data_type: Any, low: Any, high: Any, **more: pa.Array) -> tuple[Any, An
         (TEXT, "a", "zzz", ("a", "zzz", False)),
         # servers that know nothing send the ends of the type in the wrong order
         (LONG, 2**63 - 1, -(2**63), (None, None, None)),
-        (TEXT, "", "", ("", "", False)),
+        (TEXT, "", "", (None, None, None)),
+        (TEXT, "", "a", ("", "a", False)),
         (LONG, None, 9, (None, None, None)),
         (LONG, 1, None, (None, None, None)),
         (pa.float64(), 1.0, nan, (None, None, None)),
@@ -79,6 +80,20 @@ def test_nulls_are_excluded_only_if_the_server_says_so() -> None:
     assert column_statistics(stream_of({"min": pa.array([1]), "max": pa.array([2])}), LONG) == (
         ColumnStatistics(pa.scalar(1), pa.scalar(2))
     )
+
+
+@pytest.mark.parametrize(("longest", "known"), [(0, None), (1, False), (None, False)])
+@pytest.mark.parametrize("data_type", [TEXT, pa.bool_()])
+def test_nulls_are_not_excluded_by_zeros_for_what_is_unknown(
+    data_type: Any, longest: int | None, known: bool | None
+) -> None:
+    low, high = ("a", "b") if data_type == TEXT else (False, True)
+    more = {
+        "distinct_count": pa.array([0], pa.uint64()),
+        "max_string_length": pa.array([longest], pa.uint64()),
+        "contains_unicode": pa.array([False]),
+    }
+    assert read(data_type, low, high, **more) == (low, high, known)
 
 
 def test_another_type_is_not_used() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.flight as flight
@@ -18,6 +19,7 @@ from tamis.remote.contract import RemoteError
 __all__ = ["Connection"]
 
 _Answer = TypeVar("_Answer")
+_TLS: Final = "grpc+tls"
 _SECONDS = 60.0  # for an action; reading a table has no limit
 
 
@@ -44,6 +46,22 @@ class Connection:
             headers.append((b"authorization", f"Bearer {self.token}".encode()))
         return headers
 
+    def headers_to(self, location: str) -> list[tuple[bytes, bytes]]:
+        """Return the headers of calls to a location that the server refers to.
+
+        The token is for the host that the user has named, and is not sent in the clear to a host
+        that the user has named with TLS.
+
+        >>> connection = Connection("grpc+tls://a:1", "", "secret")
+        >>> [len(connection.headers_to(f"{at}:2")) for at in ("grpc+tls://a", "grpc://a")]
+        [3, 2]
+        """
+        named, referred = urlsplit(self.uri), urlsplit(location)
+        is_safe = referred.scheme == _TLS or named.scheme != _TLS
+        if referred.hostname == named.hostname and is_safe:
+            return self.headers()
+        return [each for each in self.headers() if each[0] != b"authorization"]
+
     def ask(
         self,
         action: str,
@@ -65,15 +83,17 @@ class Connection:
                 raise MalformedAnswer(f"the answer has {len(results)} parts instead of one")
             return read(results[0].body.to_pybytes())
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self.error(action, first_line(error), table, _fix(error)) from error
+            raise self.error(action, first_line(error), table, _fix(error, action)) from error
 
     def error(self, step: str, problem: str, table: str, fix: str = "") -> RemoteError:
         """Return the error that a step has failed."""
         return RemoteError(f"the Airport server {self.uri}", table, step, problem, fix)
 
 
-def _fix(error: BaseException) -> str:
+def _fix(error: BaseException, action: str) -> str:
     match error:
+        case pa.ArrowKeyError() if action == "list_schemas":
+            return "Check the option catalog"
         case flight.FlightUnauthenticatedError() | flight.FlightUnauthorizedError():
             return "Check the option token"
         case flight.FlightUnavailableError() | flight.FlightTimedOutError():

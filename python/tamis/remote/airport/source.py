@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.flight as flight
@@ -218,10 +217,7 @@ class AirportSource(RemoteSource):
         if not location.startswith("grpc"):
             what = f"tamis cannot read from the location {location.partition(',')[0][:60]}"
             raise self._connection.error("endpoints", what, self._label)
-        headers = self._connection.headers()
-        if urlsplit(location).hostname != urlsplit(uri).hostname:
-            # The token is for the server that the user has named.
-            headers = [each for each in headers if each[0] != b"authorization"]
+        headers = self._connection.headers_to(location)
         ticket = endpoint.ticket.ticket
         return [FlightTask(self.label, location, ticket, headers, self._connection.roots)]
 

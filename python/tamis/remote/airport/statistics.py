@@ -10,7 +10,10 @@ does not name a version of the table, so they describe the newest one.
 What servers send is not always a bound. So these are not used:
 
 - bounds that are inverted, NULL or NaN, or have another type than the column. Servers that know
-  nothing send the greatest value as the minimum, and then `has_null` is not known either.
+  nothing send the greatest value as the minimum, and then `has_null` is not known either. For
+  texts, they send an empty text as both bounds.
+- `has_null` that is false, if the longest text has 0 bytes: such servers send zeros and false for
+  what they do not know.
 - the maximum of texts of 8 bytes or more, unless the server says that no text is longer: DuckDB
   keeps the first 8 bytes of a text, and such a prefix is below the text.
 """
@@ -83,14 +86,14 @@ def column_statistics(answer: bytes, data_type: Any) -> ColumnStatistics:
     minimum, maximum = _bound(cells, "min", data_type), _bound(cells, "max", data_type)
     if minimum is None or maximum is None or pc.greater(minimum, maximum).as_py():
         return ColumnStatistics()
+    if minimum.as_py() == maximum.as_py() == "":  # a server that knows nothing
+        return ColumnStatistics()
     if not _is_whole(maximum, cells.get("max_string_length")):
         maximum = None
-    has_null = cells.get("has_null")
-    has_no_null = has_null is not None and has_null.equals(pa.array([False]))
     return ColumnStatistics(
         minimum,
         maximum,
-        has_nulls=False if has_no_null else None,
+        has_nulls=False if _excludes_nulls(cells) else None,
         distinct=_positive(cells.get("distinct_count")),
     )
 
@@ -103,6 +106,13 @@ def _bound(cells: Mapping[str, pa.Array], name: str, data_type: Any) -> pa.Scala
     bound = converted(cell)[0]
     # NaN does not equal itself
     return bound if bound.is_valid and bound == bound else None
+
+
+def _excludes_nulls(cells: Mapping[str, pa.Array]) -> bool:
+    """Return whether a server knows that there are no NULLs."""
+    has_null, longest = cells.get("has_null"), cells.get("max_string_length")
+    fills_in_zeros = longest is not None and longest[0].as_py() == 0
+    return has_null is not None and has_null[0].as_py() is False and not fills_in_zeros
 
 
 def _is_whole(maximum: pa.Scalar, longest: pa.Array | None) -> bool:
