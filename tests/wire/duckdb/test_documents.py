@@ -35,6 +35,7 @@ from tests.wire.duckdb.build import (
     type_of,
 )
 from tests.wire.duckdb.cases import CASES, FROM_2_0, TABLE
+from tests.wire.duckdb.distribution import planned as planned_by_distribution
 from tests.wire.duckdb.planned import planned_filters, prepare
 
 PLANNED = {
@@ -81,6 +82,12 @@ def test_stored_documents_equal_those_of_the_installed_duckdb() -> None:
     for predicate in CASES:
         planned = planned_filters(connection, "t", predicate)
         assert json.dumps(planned) == json.dumps(kept[predicate]), predicate
+
+
+def test_stored_documents_equal_those_of_a_distribution_of_duckdb() -> None:
+    documents = planned_by_distribution(TABLE, "t", list(CASES))
+    for predicate, planned in zip(CASES, documents, strict=True):
+        assert json.dumps(planned) == json.dumps(PLANNED["1.5"][predicate]), predicate
 
 
 # The examples of the Airport page.
