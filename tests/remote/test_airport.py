@@ -79,6 +79,16 @@ def test_row_identifiers_are_no_column() -> None:
     assert server.endpoints()[0]["column_ids"] == [0]
 
 
+def test_all_columns_are_requested_if_row_identifiers_precede_them() -> None:
+    rowid = pa.field("rowid", pa.int64(), metadata={b"is_rowid": b"1"})
+    schema = pa.schema([pa.field("id", pa.int64()), rowid, pa.field("name", pa.string())])
+    part = pa.table([[1], [7], ["a"]], schema=schema)
+    with serving({("main", "orders"): Served([part])}) as server:
+        for columns in (("id",), ("name",), ("name", "id")):
+            source(server).tasks(ReadRequest(columns))
+    assert [each["column_ids"] for each in server.endpoints()] == [[0], [], []]
+
+
 def test_time_travel_asks_for_the_schema_of_the_version() -> None:
     with serving({("main", "orders"): Served(ORDERS)}) as server:
         assert len(rows_of(server, atUnit="version", atValue="3")) == 3

@@ -175,11 +175,9 @@ class AirportSource(RemoteSource):
         self, columns: Sequence[str], filters: Sequence[Expr]
     ) -> list[flight.FlightEndpoint]:
         unit, value = self._at
-        schema = self.schema()
-        places = {name: place for place, name in enumerate(schema.names)}
         parameters = {
-            "json_filters": filter_document(filters, schema),
-            "column_ids": [places[name] for name in columns],
+            "json_filters": filter_document(filters, self.schema()),
+            "column_ids": self._places(columns),
             "table_function_parameters": "",
             "table_function_input_schema": "",
             "at_unit": unit,
@@ -187,6 +185,18 @@ class AirportSource(RemoteSource):
         }
         body = {"descriptor": self._table.descriptor.serialize(), "parameters": parameters}
         return self._connection.ask("endpoints", body, self._label, read_endpoints)
+
+    def _places(self, columns: Sequence[str]) -> list[int]:
+        """Return the places by which the server knows columns; none stand for all columns.
+
+        Some servers count the column of row identifiers, and others do not. If it precedes one of
+        the columns, a server could take them for others, and send NULL for those that it leaves
+        out.
+        """
+        named, counted = self.schema().names, self._table.schema.names
+        places = [named.index(name) for name in columns]
+        is_certain = all(named[place] == counted[place] for place in places)
+        return places if is_certain else []
 
     @property
     def _key(self) -> tuple[str, ...]:
