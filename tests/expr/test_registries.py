@@ -40,15 +40,15 @@ def test_reason_is_one_readable_sentence(code: str) -> None:
     assert re.fullmatch(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*", code)
 
 
-#: Packages that speak protocols with codes of their own, and give no reasons.
-PROTOCOLS = {"remote", "publish", "vgi"}
+#: Packages that give no reasons, and have words of their own in capitals.
+WITHOUT_REASONS = {"remote", "publish", "sources", "vgi"}
 
 
 def _codes_in(folder: Path, pattern: str, before: str) -> set[str]:
     """Return the quoted codes that follow one of the words that construct a reason."""
     codes = set()
     for file in folder.rglob(pattern):
-        if not PROTOCOLS & set(file.parts):
+        if not WITHOUT_REASONS & set(file.parts):
             codes |= set(re.findall(before + r'"([A-Z][A-Z0-9_]+)"', file.read_text("utf-8")))
     return codes
 

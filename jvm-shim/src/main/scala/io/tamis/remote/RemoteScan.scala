@@ -135,7 +135,10 @@ final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: Re
 final class RemoteBatch(val scan: RemoteScan, request: Option[RemoteRequest]) extends Batch {
   private lazy val parts: Array[InputPartition] = request.toArray.flatMap(scan.parts(_))
 
-  override def planInputPartitions(): Array[InputPartition] = parts
+  override def planInputPartitions(): Array[InputPartition] = {
+    if (parts.nonEmpty) ExecutorJar.ship(scan.table.session.sparkContext)
+    parts
+  }
   override def createReaderFactory(): PartitionReaderFactory = RemoteReaderFactory
   override def equals(other: Any): Boolean = other match {
     case batch: RemoteBatch => scan == batch.scan
