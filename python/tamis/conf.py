@@ -170,17 +170,17 @@ that names the allowed values.
 
 Times and sizes are written as in Spark's own confs. A time is a whole number and one of `us`, `ms`,
 `s`, `m` or `min`, `h` and `d`. A size is a whole number and one of `b`, `k` or `kb`, `m` or `mb`,
-`g` or `gb`, `t` or `tb`, `p` or `pb`, each 1024 times the one before it. A number alone counts
-milliseconds; for `spark.tamis.history.maxAge` it counts days, and for
-`spark.tamis.history.maxSize` MiB.
+`g` or `gb`, `t` or `tb`, `p` or `pb`, each 1024 times the one before it. A number without a unit
+is in milliseconds, for `spark.tamis.history.maxAge` in days, and for `spark.tamis.history.maxSize`
+in MiB.
 
 | key | allowed | default | meaning | since |
 | --- | --- | --- | --- | --- |
 """
 
 _MARKDOWN_ALTERNATIVES = """
-Older names of some confs still work. Each applies only if the current name, which stands after it,
-is not set.
+Older names of some confs still work. In this list, the current name follows the colon. An older
+name applies only if the current one is not set.
 
 """
 

@@ -230,7 +230,7 @@ def test_columns_may_be_missing_and_be_spelled_in_any_case(tmp_path: Path) -> No
 
 def test_columns_that_differ_in_case_only_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", n=[1], N=[2])
-    with pytest.raises(PublishError, match="several columns named n, apart from case"):
+    with pytest.raises(PublishError, match="names differ from n in case only"):
         PublishedTable(str(tmp_path)).current()
 
 

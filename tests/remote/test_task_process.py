@@ -183,5 +183,5 @@ def test_python_that_cannot_read_is_named(
     monkeypatch.setattr(spark._sc, "pythonExec", "/bin/false")
     with serving({("main", "t"): Served(ROWS)}) as server:
         frame = read(spark, server)
-        with pytest.raises(Exception, match="/bin/false cannot read remote tables: it needs"):
+        with pytest.raises(Exception, match="/bin/false cannot read remote tables: its"):
             frame.collect()

@@ -71,7 +71,12 @@ class Snapshot:
         try:
             return tuple(self._surviving([simplify(each) for each in filters], whole_files))
         except Exception:  # a filter that cannot be evaluated rules out nothing
-            _LOG.warning("filters of %s cannot be evaluated", self.reader.table, exc_info=True)
+            _LOG.warning(
+                "the filters of a scan of %s cannot be evaluated, so all of its files are read: "
+                "report this error",
+                self.reader.table,
+                exc_info=True,
+            )
             nothing = (False,) * len(filters)
             return tuple(self._whole(place, nothing) for place in range(len(self.files)))
 

@@ -138,9 +138,9 @@ class RemoteError(TamisError):
 class RemoteSource(ABC):
     """A table on a server. Every error is a `RemoteError`.
 
-    Spark asks for the schema when it analyzes a query, and for the tasks when it runs it, each in
-    a process of its own. The extension asks how filters are applied, and for statistics, between
-    the two.
+    Spark requests the schema when it analyzes a query, in a process that it starts for this. The
+    extension then requests from the sidecar how filters are applied, statistics, and the tasks.
+    Without the extension, or if the sidecar does not answer, another process plans the tasks.
     """
 
     #: The modules of the tasks, which are pickled by value, because executors may have no tamis.

@@ -17,9 +17,9 @@ __all__ = ["rules_out_all"]
 def rules_out_all(conjuncts: Sequence[Expr], statistics: TableStatistics) -> bool:
     """Return whether no row of the table passes all conjuncts.
 
-    The table is evaluated as one file with these bounds. The number of its rows is unknown, so a
-    column without values is described as a file of one row, which is NULL: the verdict does not
-    depend on how many there are.
+    The table is evaluated as one file with these bounds. The number of its rows is unknown and does
+    not affect the verdict, so the file is described as having one row. A column that has no values
+    is NULL in this row.
 
     >>> from tamis.expr.nodes import Column, Compare, Comparison, Literal
     >>> from tamis.expr.types import LONG

@@ -97,8 +97,9 @@ def read_vgi(
         catalog: The name of the catalog, if the worker has several.
         schema: The path of the schema, with dots; by default that of the catalog.
         token: A bearer token, for URLs only. It appears in no plan, log or error.
-        filters: What is left to the worker: `exact`, so that Spark does not apply again what the
-            worker promises to apply exactly; `advisory`, so that Spark applies every filter; `off`.
+        filters: `exact`: the worker gets filters, and Spark does not apply again those that the
+            worker promises to apply exactly. `advisory`: the worker gets filters, and Spark applies
+            all of them again. `off`: the worker gets no filters.
 
     Raises:
         RemoteError: The function or table cannot be found, refuses its arguments, or Spark has no

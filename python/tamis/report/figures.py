@@ -26,7 +26,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence. `kind` is that of a conjunct whose color it has; `fix` what to do about it."""
+    """A sentence of an explanation.
+
+    Attributes:
+        text: The sentence.
+        fix: What to do about it; None if nothing can be done.
+        kind: The class of conjuncts (exact, inexact, unsupported) in whose color the sentence is
+            shown; empty: no color.
+    """
 
     text: str
     fix: str | None = None

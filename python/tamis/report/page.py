@@ -210,9 +210,9 @@ def _worth(columns: Sequence[ColumnUse]) -> str:
     about = (
         '<p class="soft">Ranked by what was read and then dropped by filters on the column. A '
         "perfect layout stores the matching rows in separate files and reads at least one. If a "
-        "scan filters by several columns, its whole loss counts for each of them; the loss of "
-        "scans that filter by this column only is shown separately. Opening a file counts as "
-        f"much as reading {size(OPEN_COST)}.</p>"
+        "scan filters by several columns, all that it read needlessly counts for each of them. "
+        "&ldquo;Bytes, column alone&rdquo; counts only scans that filter by no other column. "
+        f"Opening a file counts as much as reading {size(OPEN_COST)}.</p>"
     )
     worth = [each for each in columns if _cost(each) > 0]
     if not worth:

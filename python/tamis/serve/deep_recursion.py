@@ -1,9 +1,9 @@
 """Stack space for deep expressions: reading and evaluating them takes about ten calls per level.
 
-Python allows 1,000 nested calls, which is enough for the 60 levels that are read elsewhere. Here,
-expressions of more than 40 levels are planned in a separate thread, with a higher recursion limit
-while it runs and a stack that is large enough for it. The shim writes at most 200 levels; deeper
-levels are opaque, in the shim and here.
+Python allows 1,000 nested calls, which is enough for the 60 levels that wire.catalyst reads by
+default. Here, expressions of more than 40 levels are planned in a separate thread, with a higher
+recursion limit while it runs and a stack that is large enough for it. The shim writes at most 200
+levels; deeper levels are opaque, in the shim and here.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class Handler:
         return self._recorder.take(scan)
 
     def flush(self) -> str:
-        """Write all recorded scans to the history. Return as `record`."""
+        """Write all recorded scans to the history. Return "", or the problem with the history."""
         return self._recorder.flush()
 
     class Java:

@@ -101,8 +101,8 @@ class DeltaSource(FileSource):
         ]
         if not until or max(until) != table.version():
             raise SourceError(
-                f"{self._table} has no version that is known to be that of {moment.value}: pass a "
-                "VERSION"
+                f"{self._table} has no version that was certainly current at {moment.value}: pass "
+                "a VERSION"
             )
         return str(table.version())
 
@@ -148,7 +148,7 @@ class DeltaSource(FileSource):
         ]
         if set(deleted) - {each.path for each in files}:
             raise SourceError(
-                f"{self._table} has a deletion vector of a file that it does not have"
+                f"{self._table} has a deletion vector for a file that is not in the table"
             )
         order = sorted(range(len(files)), key=lambda place: files[place].path)
         values = _values(added, names, columns, order, self._table)

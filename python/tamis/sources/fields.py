@@ -30,7 +30,7 @@ class Field:
     - `name`, `type`: its name and type in the table.
     - `physical`: its name in files, if it is not matched by id.
     - `id`: the field id in files; None: it is matched by name.
-    - `exact`: whether names in files have this case.
+    - `exact`: whether the case of a name in a file matters.
     - `aliases`: names in files that have no field ids.
     - `children`: those of a nested type.
     """
@@ -159,8 +159,8 @@ def bind(fields: Sequence[Field], schema: pa.Schema) -> Bound:
         schema: The columns of the file, with their field ids.
 
     Raises:
-        ValueError: The columns are matched by id, and the file has no ids and no names that are
-            known; or two columns of the file match one of the table.
+        ValueError: The columns are matched by id, but the file has no ids and the table no name
+            mapping; or two columns of the file match one of the table.
 
     >>> schema = pa.schema({"b": pa.int32(), "A": pa.string()})
     >>> bound = bind(fields_of(pa.schema({"a": pa.string(), "c": pa.int8()})), schema)

@@ -70,7 +70,8 @@ def _struct(
         raise SourceError(f"{table}: {what} has names that differ in case only")
     if where and any(each.initial_default is not None for each in fields):
         raise SourceError(
-            f"{table}: a field of {where} has an initial default, which only columns may have here"
+            f"{table}: a field of {where} has an initial default, which is supported for top-level "
+            "columns only"
         )
     return tuple(
         _field(each, aliases, table, f"{where}.{each.name}" if where else each.name)

@@ -56,7 +56,8 @@ def file_schema(schema: pq.ParquetSchema, where: str) -> pa.Schema:
     if len(set(folded)) < len(folded):
         twice = next(name for name in folded if folded.count(name) > 1)
         raise SourceError(
-            f"{where} has several columns named {twice}, apart from case: rename all but one"
+            f"{where} has several columns whose names differ from {twice} in case only: rename all "
+            "but one"
         )
     try:
         return pa.schema([pa.field(each.name, _form(each.type, leaves)) for each in columns])

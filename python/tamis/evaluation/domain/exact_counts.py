@@ -1,7 +1,8 @@
 """Exact facts about a column in each of n containers.
 
 Bounds only say what is possible: they may be wider than the data, and report that a container may
-have NULLs where it has none. That suffices to skip a container, but not to answer for its rows.
+have NULLs where it has none. That suffices to skip a container, but not to compute an aggregate of
+its rows.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class UdfGuard:
         self._ends = 0.0
 
     def __enter__(self) -> bool:
-        """Start the watch. Return whether any time is left."""
+        """Start the clock. Return whether any time is left."""
         self._ends = time.monotonic() + self._left
         return self._left > 0
 
@@ -39,7 +39,7 @@ class UdfGuard:
         self._left = self.left()
 
     def left(self) -> float:
-        """Return the seconds that are left while the watch runs."""
+        """Return the seconds that are left. Valid only inside the `with` block."""
         return max(0.0, self._ends - time.monotonic())
 
     def warn(self, code: str, text: str) -> None:

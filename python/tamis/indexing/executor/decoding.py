@@ -260,12 +260,13 @@ def family_of(column: Any) -> Family:
 
 
 def misstated(created_by: str | None) -> frozenset[Family]:
-    """Return the families for which the bounds of this writer may not be those of the values.
+    """Return the families of columns whose bounds this writer may state wrongly.
 
     - Polars, and Arrow2 before it, combine the bounds of pages in the order of the stored bytes:
       decimals as unsigned bytes, unsigned integers as signed ones. Pages [-10, 10] and [5, 20] give
       5 and 20. For booleans, a NULL counts as false.
-    - Decimals in bytes of variable length: parquet-rs compares them as text.
+    - Decimals in bytes of variable length: parquet-rs compares them as text. The same is assumed of
+      all writers except parquet-mr and parquet-cpp-arrow.
     - parquet-cpp, before it was a part of Arrow 2, takes a NaN among the values for smaller and for
       larger than the value after it.
     - hyparquet writes the bounds of decimals with another scale.

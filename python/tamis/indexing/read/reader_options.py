@@ -138,8 +138,8 @@ def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
 
     JSON: if a key occurs twice in a record, the last value counts, but the parser applies a pushed
     filter to the first. {"a":1,"a":2} is not among the rows where a = 2. ORC: its bounds exclude
-    NaN, which Spark considers greater than any number. If such a filter left the plan because all
-    rows pass it, these rows would come back.
+    NaN, which Spark considers greater than any number. If tamis removed such a filter because all
+    rows pass it, the query would return these rows, which plain Spark loses.
 
     >>> from tamis.expr.types import LONG
     >>> a = Column(("a",), LONG)

@@ -92,9 +92,10 @@ def _sample(kept: Flags) -> Flags:
 def is_clustered(key: Expr, segments: Sequence[Segment], kept: Flags) -> bool:
     """Return whether it pays off to look up values of the key at run time.
 
-    With few files the share is coarse. Of two files with disjoint ranges, a value skips one,
-    although the share is as high as a half. If the two ranges overlap, half of the edges lie in
-    both files, which makes 1.5 files per value, and few values skip a file.
+    It does if a value lies in a small share of the files on average. With few files this test is
+    too strict: a value lies in half of two files even if their ranges are disjoint, and then it
+    always skips one. So fewer than 1.5 files per value are enough too. Two files with overlapping
+    ranges do not pass: half of their four edges lie in both files, so the average is 1.5.
     """
     count = int(np.count_nonzero(kept))
     share = share_of_files(key, segments, kept) if count > 1 else 1.0

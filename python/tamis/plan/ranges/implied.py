@@ -111,7 +111,7 @@ def implied(expr: Expr) -> tuple[Expr, ...]:
 def implied_ranges(conjuncts: Iterable[Expr]) -> tuple[ImpliedRange, ...]:
     """Return the ranges of columns that the AND of several predicates implies.
 
-    Together, predicates such as `year(d) = 1995` and `month(d) = 3` imply more than one by one.
+    The AND of `year(d) = 1995` and `month(d) = 3` implies a narrower range than either of them.
     """
     parts = tuple(part for conjunct in conjuncts for part in _parts(simplify(conjunct)))
     if not any(map(_is_worth_a_search, parts)):

@@ -226,7 +226,7 @@ def _moment(request: Request) -> Moment | None:
     if not unit and not value:
         return None
     if unit not in ("VERSION", "TIMESTAMP") or not value:
-        raise MalformedRequest("a time is a VERSION or a TIMESTAMP with a value")
+        raise MalformedRequest("at_unit is not VERSION or TIMESTAMP, or at_value is empty")
     return Moment(unit, value)
 
 

@@ -1,8 +1,8 @@
 """Statistics of a column, as clients get them: a batch with one row.
 
 Clients prune with them, so bounds are exact or wider. DuckDB's extension also concludes from the
-two bounds of a text column how long its values are, and whether they are ASCII. Both would be
-wrong, so it gets an upper bound with further characters that make it long, wide and greater.
+two bounds of a text column how long its values are, and whether they are ASCII. Bounds prove
+neither. So the extension gets a greater upper bound: the maximum followed by non-ASCII characters.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     ["12", [["day=1/a.parquet", size, modification time or null, [0, 1] or null], …]]
 
 This JSON, compressed, begins with the version of the table, which is empty for a directory. A token
-is data from a client. It names files of that version only, with the size and the time that they
-still have, so it gives access to nothing that the table does not have.
+is data from a client. It is accepted only if each of its files is in that version of the table and
+has the same size and modification time. So it gives access to nothing outside of the table.
 """
 
 from __future__ import annotations

@@ -242,8 +242,9 @@ class AirportSource(RemoteSource):
         if path is None:
             raise self._connection.error(
                 "endpoints",
-                "the server refers to files in other storage, and only Spark can read them: not "
-                "all parts of the table are files, or the session runs without the extension",
+                "the server refers to files in other storage, which only Spark's own Parquet scan "
+                "can read. Spark uses it if the session has the extension of tamis and the server "
+                "refers to files for all parts of the table",
                 self._label,
                 "Create the session with tamis.configure",
             )

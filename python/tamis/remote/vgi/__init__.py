@@ -27,8 +27,7 @@ On the driver:
     statistics         bounds of columns
     branches           the parts of a table
     lake_files         the files of a part that is a Delta or Iceberg table
-    branch_filter      what restricts them
-    footers            pruning of their files
+    branch_filter      the filters of parts
     table_scan         the tasks of a table
     source             a function or a table as a remote source
 

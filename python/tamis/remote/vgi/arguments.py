@@ -148,7 +148,11 @@ def argument_bytes(given: Arguments, declared: pa.Schema) -> bytes:
 
 
 def flat_arguments(row: pa.RecordBatch) -> bytes:
-    """Return the arguments of a call for those of a scan function: `arg_0`, …, and named ones."""
+    """Return the arguments of a call, given those of a scan function.
+
+    Args:
+        row: One column per argument: `arg_0`, … for positional ones, and the names of the others.
+    """
     fields, columns = [], []
     for place, each in enumerate(row.schema):
         prefix, _, number = each.name.partition("_")

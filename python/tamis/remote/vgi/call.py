@@ -20,7 +20,7 @@ __all__ = ["Call", "bound_call", "chosen_function"]
 class Call:
     """A call of a function that the worker has bound.
 
-    `columns` are those of the whole result, by whose positions requests name columns.
+    `columns` are those of the whole result. Requests name columns by their position in it.
     """
 
     function: Function

@@ -4,8 +4,8 @@
     a constant        {"node": "literal", "value_ref": 3}, which is the column value_3
     a column          its position and name in the whole result of the function
 
-Only nodes that no function of the worker has to be declared for are written. The limits are those
-of the specification, or lower.
+Calls are written of standard functions only, which a worker supports without declaring them. The
+limits are those of the specification, or lower.
 """
 
 from __future__ import annotations

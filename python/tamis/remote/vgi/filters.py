@@ -17,7 +17,7 @@ workers follow, can be sent as required: the worker applies it exactly, or fails
     DECIMAL(p, s)             both sides have the same precision and scale, so no conversion
     FLOAT, DOUBLE             NaN equals itself and is the greatest value; -0.0 = 0.0
     STRING                    bytes of UTF-8; other collations have no type in tamis.expr
-    BINARY                    bytes without a sign
+    BINARY                    unsigned bytes
     TIMESTAMP                 instants; the zone is for display only
     TIMESTAMP_NTZ             microseconds
 

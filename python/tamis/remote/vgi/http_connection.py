@@ -123,7 +123,7 @@ class HttpConnection(Connection):
             self._post(f"{APPLICATION}/init/exchange", request)
 
     def _post(self, path: str, body: bytes, *, has_deadline: bool = True) -> pa.BufferReader:
-        """Return the body of an answer in the protocol, which may report an error."""
+        """Return the body of an answer, a message of VGI that may report an error."""
         if time.monotonic() - self._last_use > _IDLE_SECONDS:
             self._http.close()
         if self._http.sock is None:
@@ -179,14 +179,14 @@ def _decoded(response: HTTPResponse, content: bytes) -> bytes:
 
 
 def _refusal(response: HTTPResponse, content: bytes) -> ConnectionFailed:
-    """Return the error for an answer that is not in the protocol."""
+    """Return the error for an answer that is not a message of VGI."""
     if response.status in (401, 403):
         return ConnectionFailed(
             f"the worker refuses access{_detail(content)}", "Check the option token"
         )
     return ConnectionFailed(
-        f"the answer has the status {response.status} {one_line(response.reason)} and is not in "
-        "the protocol",
+        f"the answer has the status {response.status} {one_line(response.reason)} and is not a "
+        "message of VGI",
         "Check that the option uri names a VGI worker and its prefix",
     )
 

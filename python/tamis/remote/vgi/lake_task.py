@@ -26,9 +26,9 @@ class LakeTask(Task):
     """The rows of a file, under the names of its table.
 
     - `path`, `size`: the file on the machine of the executor.
-    - `names`: the columns to return. Columns that the file lacks have no types of their own.
-    - `fields`: those columns that come from the file.
-    - `constants`: one value of each column that does not, or that the file lacks.
+    - `names`: the columns to return. A column of the file keeps the type that it has there.
+    - `fields`: those of the columns that files store.
+    - `constants`: for each column, its value in every row if the file does not store it.
     - `deleted`: the places of rows to leave out; None: none.
     """
 

@@ -144,7 +144,7 @@ class FunctionScan:
         sent = sendable(expr, self._call.columns)
         try:
             if sent is None or not sent.is_exact or self._filtering is not Filtering.EXACT:
-                raise NotEncodable("the function does not apply it")
+                raise NotEncodable("the function no longer applies it exactly")
             document.add(sent.predicate, Mode.REQUIRED)
         except NotEncodable as error:
             raise self._client.error(

@@ -129,7 +129,8 @@ class TableScan:
             if group and not paths & set(group):
                 raise self._client.error(
                     "planning", f"the table requires a filter on {' or '.join(group)}",
-                    "Add one, and run the query with the extension of tamis",
+                    "Add one, and create the session with tamis.configure: without the extension, "
+                    "no filter is sent",
                 )  # fmt: skip
 
     def _call(self, branch: Branch) -> Call:

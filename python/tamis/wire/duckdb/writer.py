@@ -114,8 +114,8 @@ class _Writer:
         outermost, *fields = expr.path
         if outermost not in self._columns:
             raise WireError(
-                f"the filter uses the column `{outermost}`, which is not among "
-                f"{', '.join(self._columns) or 'no columns'}: pass the names of all columns"
+                f"the filter uses the column `{outermost}`, which is not one of the given columns "
+                f"({', '.join(self._columns) or 'none'}): pass the names of all columns"
             )
         types = [_type(expr.type)]
         for field in reversed(fields):

@@ -37,7 +37,8 @@ def text_result(
 ) -> Bounds:
     """Return bounds of a string function that is NULL where an argument is.
 
-    An edge of None is not known. `can_be_null`: where the function may give NULL besides.
+    An edge of None is not known. `can_be_null`: where the function may be NULL although no argument
+    is.
     """
     null, has_value = can_be_null, YES
     for each in arguments:

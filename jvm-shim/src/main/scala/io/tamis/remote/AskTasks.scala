@@ -64,7 +64,8 @@ object AskTasks {
       if (process.waitFor() != 0)
         throw new SparkException(
           s"${question.format}: planning the scan failed: $interpreter ended with the exit code " +
-            s"${process.exitValue}. It must have tamis; set PYSPARK_PYTHON to a Python that has."
+            s"${process.exitValue}. It needs the tamis package. Set PYSPARK_PYTHON and, if it is " +
+            "set, PYSPARK_DRIVER_PYTHON to a Python that has the package."
         )
       RemoteTasks.read(answer, question)
     } finally process.destroy()

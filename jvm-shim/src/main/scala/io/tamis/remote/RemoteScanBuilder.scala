@@ -59,8 +59,8 @@ final class RemoteScanBuilder(table: RemoteTable)
   /** A filter that fails the query at the first row for which `exact` is not true. */
   private def verify(known: RemoteAnswer, exact: Expression): Expression = {
     val text = s"${known.label}: reading failed: the server has declared that it applies " +
-      s"${ExpressionWriter.sqlOf(exact)} exactly, but it returned another row. Report this to the " +
-      "operator of the server. To read the table without its filters, set " +
+      s"${ExpressionWriter.sqlOf(exact)} exactly, but it returned a row that does not satisfy " +
+      "it. Report this to the operator of the server. To let Spark apply all filters itself, set " +
       "spark.tamis.enabled=false."
     If(
       EqualNullSafe(exact, Literal.TrueLiteral),

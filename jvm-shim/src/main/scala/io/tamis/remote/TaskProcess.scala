@@ -150,7 +150,7 @@ private[remote] object TaskProcess {
       case e: java.io.IOException =>
         throw new SparkException(
           s"cannot run the Python interpreter ${program.interpreter} (${e.getMessage}). Set " +
-            "PYSPARK_PYTHON to one that executors have.",
+            "PYSPARK_PYTHON and, if it is set, PYSPARK_DRIVER_PYTHON to one that executors have.",
           e
         )
     }
@@ -168,8 +168,9 @@ private[remote] object TaskProcess {
     while (connected == null) {
       if (!process.isAlive || System.nanoTime() > deadline)
         throw new SparkException(
-          s"the Python interpreter ${program.interpreter} cannot read remote tables: it needs " +
-            "pyspark and pyarrow, on every executor. The log of the executor may say more."
+          s"the Python interpreter ${program.interpreter} cannot read remote tables: its process " +
+            s"ended, or did not connect within $StartSeconds s. It needs pyspark and pyarrow on " +
+            "every executor. The log of the executor may say more."
         )
       Thread.sleep(2)
       connected = server.accept()
