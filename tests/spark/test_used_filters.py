@@ -25,15 +25,18 @@ NO_TAMIS_KEYS = {"spark.tamis.runtimeFilters.enabled": "false"}
 
 @pytest.fixture(scope="module")
 def paths(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Write fact, dim, shop and parts.
+    """Write fact, sorted, dim, shop and parts.
 
-    fact: keys in all files. dim, shop: one day or town per file. parts: partitioned by p.
+    fact: keys in all files. sorted: the same rows, clustered by k. dim, shop: one day or town per
+    file. parts: partitioned by p.
     """
     root = tmp_path_factory.mktemp("used_filters")
     session = spark_session
-    session.range(4000).selectExpr(
+    fact = session.range(4000).selectExpr(
         "CAST(hash(id) % 200 AS INT) AS k", "CAST(id % 50 AS INT) AS s", "id AS v"
-    ).repartition(4).write.parquet(f"{root}/fact")
+    )
+    fact.repartition(4).write.parquet(f"{root}/fact")
+    fact.repartitionByRange(8, "k").write.parquet(f"{root}/sorted")
     session.range(200).selectExpr(
         "CAST(id AS INT) AS k", "CAST(id % 10 AS INT) AS day", "id % 8 AS p", "id AS w",
         "concat('d', id % 10) AS name", "id % 10 = 3 AS chosen",
@@ -44,7 +47,7 @@ def paths(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory)
     session.range(800).selectExpr("id AS v", "id % 8 AS p").write.partitionBy("p").parquet(
         f"{root}/parts"
     )
-    paths_by_name = {name: f"{root}/{name}" for name in ("fact", "dim", "shop", "parts")}
+    paths_by_name = {name: f"{root}/{name}" for name in ("fact", "sorted", "dim", "shop", "parts")}
     for path in paths_by_name.values():
         tamis.index(session, path).build()
     return paths_by_name
@@ -132,6 +135,60 @@ def test_join_gets_the_bloom_filters_of_plain_spark(
     plain = filters_with_tamis_off(views, statement)
     assert plain["bloom"] > 0
     assert runtime_filters(same(statement))["bloom"] >= plain["bloom"]
+
+
+@pytest.mark.parametrize("name", BLOOM_QUERIES)
+def test_join_on_a_clustered_key_gets_the_bloom_filters_of_plain_spark(
+    views: SparkSession, same: Same, settings: Callable[[dict[str, str]], None], name: str
+) -> None:
+    # Dynamic partition pruning by the key would replace the Bloom filter, and do nothing in a
+    # shuffled join.
+    settings(BLOOM)
+    statement = BLOOM_QUERIES[name].replace("fact", "sorted")
+    plain = filters_with_tamis_off(views, statement)
+    assert plain["bloom"] > 0
+    assert runtime_filters(same(statement))["bloom"] >= plain["bloom"]
+
+
+def test_clustered_key_is_left_to_a_bloom_filter_if_the_other_side_is_too_large_to_broadcast(
+    views: SparkSession, same: Same, settings: Callable[[dict[str, str]], None]
+) -> None:
+    # tamis does not compute the keys of this side in advance, because of rand().
+    statement = (
+        "SELECT sum(f.v) FROM sorted f JOIN (SELECT k, w + rand() AS n FROM dim "
+        "WHERE day BETWEEN 3 AND 6) d ON f.k = d.k AND f.v < d.n + 5000"
+    )
+    settings(BLOOM | {"spark.sql.autoBroadcastJoinThreshold": "500"})
+    plain = filters_with_tamis_off(views, statement)
+    assert plain["bloom"] > 0
+    assert runtime_filters(same(statement))["bloom"] >= plain["bloom"]
+
+
+ONE_JOIN = "SELECT sum(f.v) FROM sorted f JOIN dim d ON f.k = d.k WHERE d.day = 3"
+BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "10485760"}
+PRUNED_BY_BROADCAST = {
+    "the join is broadcast": (ONE_JOIN, BLOOM | BROADCAST),
+    "by hint": (ONE_JOIN.replace("SELECT", "SELECT /*+ BROADCAST(d) */"), BLOOM),
+    "a subquery of its own": (
+        ONE_JOIN,
+        BLOOM | {"spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly": "false"},
+    ),
+    "no scan is large enough for a Bloom filter": (ONE_JOIN, {}),
+    "one of two joins is broadcast": (
+        "SELECT /*+ BROADCAST(e) */ sum(f.v) FROM sorted f JOIN dim d ON f.k = d.k "
+        "JOIN dim e ON f.k = e.k WHERE d.day = 3 AND e.day = 3",
+        BLOOM,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRUNED_BY_BROADCAST)
+def test_clustered_key_is_pruned_by_keys_that_spark_can_provide(
+    views: SparkSession, same: Same, settings: Callable[[dict[str, str]], None], name: str
+) -> None:
+    statement, confs = PRUNED_BY_BROADCAST[name]
+    settings(confs)
+    assert runtime_filters(same(statement))["partitions"] >= 1
 
 
 def test_aggregate_below_a_broadcast_join_keeps_its_bloom_filter(

@@ -16,6 +16,7 @@ import io.tamis.rules.goals.{AggregateFromStatistics, PruneForLimit, PruneForTop
 import io.tamis.rules.guards.Guards
 import io.tamis.rules.joins.{
   AlignSubqueryScans,
+  LeaveKeysToBloomFilters,
   PruneAtRunTime,
   PruneForJoins,
   RuntimeConditionsRule
@@ -67,6 +68,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => AddImpliedFilters)
     extensions.injectPreCBORule(_ => SplitResidual)
     extensions.injectPreCBORule(_ => PruneAtRunTime)
+    extensions.injectPreCBORule(_ => LeaveKeysToBloomFilters)
     extensions.injectPreCBORule(_ => AlignSubqueryScans)
     extensions.injectPreCBORule(_ => KeepUsedFilters)
     extensions.injectPlannerStrategy(new Guards(_))

@@ -22,6 +22,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   *   plan: it takes no run-time filters
   * @param filterUses
   *   the rules of Spark that may look for a filter over the scan once it is built
+  * @param leftToBloomFilters
+  *   names of columns that the scan does not offer to dynamic partition pruning
   */
 final case class ScanConstraints(
     within: Option[FileSelection],
@@ -29,7 +31,8 @@ final case class ScanConstraints(
     subqueryAt: Seq[Boolean] = Nil,
     implied: Seq[Expression] = Nil,
     inRecursion: Boolean = false,
-    filterUses: Seq[FilterUse] = Nil
+    filterUses: Seq[FilterUse] = Nil,
+    leftToBloomFilters: Set[String] = Set.empty
 ) {
 
   /** Adds the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that

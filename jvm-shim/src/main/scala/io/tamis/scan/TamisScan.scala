@@ -2,7 +2,14 @@ package io.tamis.scan
 
 import io.tamis.conf.TamisConf
 import io.tamis.listing.QuotedName
-import io.tamis.planning.{Clustering, Decision, FileSelection, KeptStatistics, ReportedStatistics}
+import io.tamis.planning.{
+  Clustering,
+  Decision,
+  FileSelection,
+  KeptStatistics,
+  ReportedStatistics,
+  ScanConstraints
+}
 import io.tamis.runtime.RuntimePruning
 import java.util.OptionalLong
 
@@ -91,9 +98,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   // ---- run-time filters ----
 
-  /** Partition columns, as in Spark's V1 scan, and columns that the files are clustered by. For
-    * other columns Spark would evaluate a subquery that rules no file out. Empty in a recursive
-    * query, where Spark cannot plan run-time filters.
+  /** Partition columns, as in Spark's V1 scan, and columns that the files are clustered by, except
+    * those that are left to Bloom filters. For other columns Spark would evaluate a subquery that
+    * rules no file out. Empty in a recursive query, where Spark cannot plan run-time filters.
     */
   override def filterAttributes(): Array[NamedReference] = if (table.purpose.inRecursion)
     Array.empty
@@ -106,8 +113,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   }
 
   private def clusteredBy(fields: Seq[StructField]): Seq[StructField] = {
-    val columns = fields.map(f => AttributeReference(f.name, f.dataType)())
-    fields.zip(Clustering.of(table.within(decision.kept), Nil, columns)).collect {
+    val offered = fields.filterNot(f => table.purpose.leftToBloomFilters(f.name))
+    val columns = offered.map(f => AttributeReference(f.name, f.dataType)())
+    offered.zip(Clustering.of(table.within(decision.kept), Nil, columns)).collect {
       case (field, true) => field
     }
   }
@@ -174,13 +182,14 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     ScanMetrics.of(decision, ranWith.getOrElse(decision.kept).count)
 
   /** Two scans read the same rows if they read the same files and columns with the same residual;
-    * exact conjuncts are true for every row of the files and make no difference. A scan that takes
-    * no run-time filters is not equal to one that does: the optimizer keeps the old node if a rule
-    * returns an equal one.
+    * exact conjuncts are true for every row of the files and make no difference. Scans that offer
+    * different columns to run-time filters are not equal: the optimizer keeps the old node if a
+    * rule returns an equal one.
     */
   override def equals(other: Any): Boolean = other match {
     case scan: TamisScan =>
-      native == scan.native && table.purpose.inRecursion == scan.table.purpose.inRecursion
+      def offered(purpose: ScanConstraints) = (purpose.inRecursion, purpose.leftToBloomFilters)
+      native == scan.native && offered(table.purpose) == offered(scan.table.purpose)
     case _ => false
   }
   override def hashCode(): Int = native.hashCode()

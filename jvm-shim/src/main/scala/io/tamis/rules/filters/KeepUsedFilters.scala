@@ -1,24 +1,14 @@
 package io.tamis.rules.filters
 
 import io.tamis.conf.TamisConf
-import io.tamis.planning.{Clustering, FilterUse, ScanPlanner, SeemsSelective, UsedFilters}
+import io.tamis.planning.{Clustering, FilterUse, ScanPlanner, SeemsSelective}
 import io.tamis.rules.goals.GoalRule
-import io.tamis.rules.joins.{JoinKeys, SubqueryJoin}
+import io.tamis.rules.joins.Pruning
 import io.tamis.rules.relations.{FileRelation, FilteredRelation, TamisRelation}
 import io.tamis.scan.TamisTable
-import io.tamis.wire.ExpressionWriter
-import scala.util.Try
 
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  EqualNullSafe,
-  EqualTo,
-  Expression,
-  IsNotNull
-}
-import org.apache.spark.sql.catalyst.optimizer.InjectRuntimeFilter
-import org.apache.spark.sql.catalyst.plans.{JoinType, LeftSemi}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, IsNotNull}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.connector.read.{SupportsRuntimeFiltering, SupportsRuntimeV2Filtering}
 import org.apache.spark.sql.execution.datasources.v2.{
@@ -60,7 +50,7 @@ import org.apache.spark.sql.internal.SQLConf
   * So for the first three a filter is left if such a rule can use it: the conf is on, the join may
   * drop rows of the other side, and sizes may meet the thresholds. Sizes are only known once the
   * files are chosen, so a [[FilterUse]] states the sizes for which the filter is left
-  * ([[UsedFilters]]).
+  * ([[io.tamis.planning.UsedFilters]]).
   */
 object KeepUsedFilters extends GoalRule {
   override val ruleName: String = "io.tamis.rules.KeepUsedFilters"
@@ -102,74 +92,11 @@ object KeepUsedFilters extends GoalRule {
 
   // ---- joins ----
 
-  /** The side whose filter is looked for, the side that it may prune, and their keys. */
-  private final case class Pruning(
-      filtered: LogicalPlan,
-      pruned: LogicalPlan,
-      keys: Seq[(Expression, Expression)],
-      broadcastHint: Boolean
-  )
-
   private def ofJoins(plan: LogicalPlan): Seq[Use] = {
-    val joins = plan.collect {
-      case join: Join if join.condition.nonEmpty => ofJoin(join)
-      case filter: Filter                        => ofSubqueries(filter)
-    }.flatten
-    val pruning = joins.flatMap(p => partitionPruning(p) ++ bloomFilter(p))
+    val pruning = Pruning.allOf(plan).flatMap(p => partitionPruning(p) ++ bloomFilter(p))
     if (usesStars(conf) && plan.exists(_.isInstanceOf[Join]))
       pruning ++ filtersOf(plan).map(_ -> FilterUse(-1, Long.MaxValue, anyPredicate = true))
     else pruning
-  }
-
-  private def ofJoin(join: Join): Seq[Pruning] =
-    prunings(
-      join.left,
-      join.right,
-      keysOf(join.condition.toSeq, join.left, join.right),
-      join.joinType,
-      leftHint = InjectRuntimeFilter.hintToBroadcastLeft(join.hint),
-      rightHint = InjectRuntimeFilter.hintToBroadcastRight(join.hint)
-    )
-
-  /** IN and EXISTS become joins after this rule. Their subqueries are already built, so only the
-    * filters of the outer side can be left.
-    */
-  private def ofSubqueries(filter: Filter): Seq[Pruning] =
-    ExpressionWriter
-      .conjuncts(filter.condition)
-      .flatMap(SubqueryJoin.of(_, filter.child))
-      .filter(_.sides.left)
-      .flatMap { join =>
-        // the outer side's own filter is the same node
-        prunings(filter, join.plan, join.keys, LeftSemi, leftHint = false, rightHint = false)
-      }
-
-  private def prunings(
-      left: LogicalPlan,
-      right: LogicalPlan,
-      keys: Seq[(Expression, Expression)],
-      joinType: JoinType,
-      leftHint: Boolean,
-      rightHint: Boolean
-  ): Seq[Pruning] =
-    if (keys.isEmpty) Nil
-    else
-      (if (InjectRuntimeFilter.canPruneRight(joinType)) Seq(Pruning(left, right, keys, leftHint))
-       else Nil) ++
-        (if (InjectRuntimeFilter.canPruneLeft(joinType))
-           Seq(Pruning(right, left, keys.map(_.swap), rightHint))
-         else Nil)
-
-  private def keysOf(
-      conditions: Seq[Expression],
-      left: LogicalPlan,
-      right: LogicalPlan
-  ): Seq[(Expression, Expression)] = {
-    conditions.flatMap(ExpressionWriter.conjuncts).flatMap {
-      case EqualTo(a, b)       => JoinKeys.sides(a, b, left, right)
-      case EqualNullSafe(a, b) => JoinKeys.sides(a, b, left, right)
-      case _                   => None
-    }
   }
 
   // ---- PartitionPruning ----
@@ -191,7 +118,7 @@ object KeepUsedFilters extends GoalRule {
     * PartitionPruning.getFilterableTableScan finds, and scans of tamis that are not built yet.
     */
   private def isPrunable(key: Expression, plan: LogicalPlan): Boolean =
-    InjectRuntimeFilter.findExpressionAndTrackLineageDown(key, plan).exists {
+    Pruning.origin(key, plan).exists {
       case (origin, FileRelation(_, files)) =>
         isOf(origin, files.partitionSchema.fieldNames.toSeq)
       case (origin, relation: HiveTableRelation) =>
@@ -235,12 +162,7 @@ object KeepUsedFilters extends GoalRule {
     if (!conf.runtimeFilterBloomFilterEnabled) Nil
     else {
       val relations = selectivelyFiltered(p.filtered).filter(isReached(_, p.filtered))
-      val worthIt = relations.nonEmpty && p.keys.exists { case (from, to) =>
-        UsedFilters.isSimple(from) && UsedFilters.isSimple(to) &&
-        InjectRuntimeFilter.findExpressionAndTrackLineageDown(to, p.pruned).isDefined
-      } && largestScan(p.pruned) >= conf.getConf(
-        SQLConf.RUNTIME_BLOOM_FILTER_APPLICATION_SIDE_SCAN_SIZE_THRESHOLD
-      )
+      val worthIt = relations.nonEmpty && p.originsOfBloomFilters.nonEmpty
       if (worthIt) relations.map(r => r -> bloomFilterOf(r, p.filtered, mayShuffle(p.pruned)))
       else Nil
     }
@@ -273,19 +195,6 @@ object KeepUsedFilters extends GoalRule {
     case _: Join | _: Aggregate | _: Window => true
     case _                                  => false
   }
-
-  /** The size in bytes of the largest scan. For scans that were not built yet this is an upper
-    * bound, because pruning may make them smaller.
-    */
-  private def largestScan(plan: LogicalPlan): BigInt =
-    plan
-      .collectLeaves()
-      .map {
-        case TamisRelation(table)    => BigInt(table.relation.sizeInBytes)
-        case _: DataSourceV2Relation => BigInt(Long.MaxValue)
-        case leaf                    => Try(leaf.stats.sizeInBytes).getOrElse(BigInt(Long.MaxValue))
-      }
-      .max
 
   // ---- sizes ----
 
