@@ -128,3 +128,72 @@ def test_history_shows_what_would_have_been_kept(
     assert row["bytes_kept"] < row["bytes_read"] == row["bytes_total"]
     assert (row["rows_kept"], row["rows_total"]) == (200, 1000)
     assert {c["sql"]: c["pushdown"] for c in row["conjuncts"]}["(id >= 100L)"] == "exact"
+
+
+GOALS = {
+    "LIMIT": "SELECT id FROM events LIMIT 10",
+    "LIMIT over a filter": "SELECT name FROM events WHERE id >= 150 LIMIT 10",
+    "top-k": "SELECT id FROM events ORDER BY id DESC LIMIT 3",
+    "join": "SELECT e.id FROM events e JOIN few f ON e.id = f.id",
+    "IN": "SELECT id FROM events WHERE id IN (SELECT id FROM few)",
+    "the subquery of IN": "SELECT id FROM few WHERE id IN (SELECT id FROM events)",
+    "aggregate over some files": "SELECT count(*), max(id) FROM events WHERE id >= 150",
+    "aggregate over no file": "SELECT count(*), min(id) FROM events",
+    "join below a LIMIT": "SELECT * FROM (SELECT id FROM events LIMIT 150) e LEFT JOIN few f ON e.id = f.id",
+}
+
+
+@pytest.fixture
+def few(spark: SparkSession, events: DataFrame, tmp_path: Path) -> SparkSession:
+    """Return the session with a view `few` of an indexed table: ids in two files of events."""
+    spark.range(320, 380).coalesce(1).write.parquet(str(tmp_path / "few"))
+    tamis.index(spark, tmp_path / "few").build()
+    spark.read.parquet(str(tmp_path / "few")).createOrReplaceTempView("few")
+    return spark
+
+
+def files_of_events(frame: DataFrame, which: str) -> int:
+    scans = tamis.explain(frame).to_dict()["scans"]
+    return sum(int(scan[which]) for scan in scans if scan["files_total"] == 10)
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_goals_show_what_would_be_kept(few: SparkSession, name: str) -> None:
+    few.conf.set("spark.tamis.runtimeFilters.enabled", "false")
+    kept = files_of_events(few.sql(GOALS[name]), "files_kept")
+    assert kept < 10
+    few.conf.set("spark.tamis.mode", "observe")
+    frame = few.sql(GOALS[name])
+    assert files_of_events(frame, "files_kept") == kept
+    assert files_of_events(frame, "files_read") == 10
+    assert "Observed: not applied, 10 of 10 files are read" in plan(frame)
+    found = frame.collect()
+    few.conf.set("spark.tamis.enabled", "false")
+    plain = few.sql(GOALS[name])
+    if "LIMIT" in name:
+        assert len(found) == plain.count()
+    else:
+        assert sorted(found) == sorted(plain.collect())
+
+
+def test_filter_of_a_table_of_spark_shows_what_would_be_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "orc")
+    spark.range(100).repartitionByRange(5, "id").write.orc(path)
+    tamis.index(spark, path, reader=spark.read.format("orc").schema("id BIGINT")).build()
+
+    def scan() -> dict[str, Any]:
+        frame = spark.read.schema("id BIGINT").orc(path).where("id < 10")
+        (only,) = tamis.explain(frame).to_dict()["scans"]
+        assert frame.count() == 10
+        return dict(only)
+
+    applied = scan()
+    spark.conf.set("spark.tamis.mode", "observe")
+    observed = scan()
+    assert applied["files_kept"] == observed["files_kept"] < 5
+    assert (applied["observed"], observed["observed"]) == (False, True)
+    assert observed["files_read"] == 5
+    text = str(tamis.explain(spark.read.schema("id BIGINT").orc(path).where("id < 10")))
+    assert "observed, not applied: 5 of 5 files are read" in text

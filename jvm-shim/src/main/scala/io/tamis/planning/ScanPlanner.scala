@@ -16,23 +16,48 @@ import scala.util.control.NonFatal
   */
 object ScanPlanner {
 
-  /** The decision for a scan without a filter: every file, without asking the planner. */
-  def everything(table: PlannedFiles): Decision =
-    Decision(
-      table.purpose.within.getOrElse(FileSelection.all(listing(table, Nil))),
-      Nil,
-      None,
-      None,
-      0.0,
-      None,
-      table.purpose.implied
-    )
+  /** The decision for a scan without a filter: every file that it is confined to, without asking
+    * the planner.
+    */
+  def everything(table: PlannedFiles): Decision = {
+    def of(files: FileSelection) = Decision(files, Nil, None, None, 0.0, None)
+    table.purpose.within match {
+      case None => of(FileSelection.all(listing(table, Nil))).copy(implied = table.purpose.implied)
+      case Some(files) =>
+        val confined = of(files).copy(implied = table.purpose.implied)
+        if (!observes) confined
+        else
+          of(FileSelection.all(files.listing))
+            .copy(fallbackReason = Some(Reasons("OBSERVING")), observed = Some(confined))
+    }
+  }
+
+  /** The decision, confined to these of its files. In the mode `observe`, only what would have been
+    * kept becomes less.
+    */
+  def confined(decision: Decision, files: FileSelection): Decision = {
+    val shown = decision.shown
+    val kept = shown.kept.and(files)
+    if (kept.count == shown.kept.count) decision
+    else {
+      val fewer = shown.copy(kept = kept, keptRecords = None, rowGroups = None)
+      if (!observes) fewer
+      else
+        decision.copy(fallbackReason = Some(Reasons("OBSERVING")), observed = Some(fewer))
+    }
+  }
+
+  private def observes: Boolean = TamisConf.mode(SQLConf.get) == Mode.Observe
 
   def decide(table: PlannedFiles, filters: Seq[Expression]): Decision = {
     val started = System.nanoTime()
     val partitioned = onPartitions(table, filters)
     val (listed, matching) = (partitioned.files.listing, partitioned.files)
     val listedAt = System.nanoTime()
+
+    // what plain Spark reads: goals confine a scan, but in the mode `observe` only what is shown
+    def all: FileSelection =
+      if (observes) partitioned.unconfined() else matching
 
     def exactOnPartitions(e: Expression): Boolean = partitioned.exact.exists(_ eq e)
     def elapsed: Double = (System.nanoTime() - started) / 1e6
@@ -42,7 +67,7 @@ object ScanPlanner {
         if (exactOnPartitions(f)) Conjunct(f, Pushdown.Exact, None, None)
         else Conjunct(f, Pushdown.Unsupported, Some(why), None)
       )
-      Decision(matching, conjuncts, None, None, elapsed, Some(why))
+      Decision(all, conjuncts, None, None, elapsed, Some(why))
     }
 
     val reply = new Question(
@@ -85,13 +110,14 @@ object ScanPlanner {
           ),
           Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
         )
-        if (TamisConf.mode(SQLConf.get) != Mode.Observe) decided
+        if (!observes) decided
         else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(decided))
     }
   }
 
-  /** Asks about the files of a scan before the scan is built. Left if the planner is not available
-    * or only observes, or if Spark may leave out files whose rows the answer counts.
+  /** Asks about the files of a scan before the scan is built. Left if the planner is not available,
+    * or if Spark may leave out files whose rows the answer counts. In the mode `observe` a scan
+    * shows the answer, but does not apply it: a rule may confine scans, and change nothing else.
     */
   def ask(
       table: PlannedFiles,
@@ -119,15 +145,14 @@ object ScanPlanner {
     partitioned.question(table, partitioned.rest(filters), None).asSource(key)
   }
 
-  /** The files of the partitions that match. Left if the planner only observes, or if Spark may
-    * leave out files whose rows an answer would count.
+  /** The files of the partitions that match. Left if Spark may leave out files whose rows an answer
+    * would count.
     */
   private def countable(
       table: PlannedFiles,
       filters: Seq[Expression]
   ): Either[Reason, OnPartitions] =
-    if (TamisConf.mode(SQLConf.get) != Mode.Apply) Left(Reasons("OBSERVING"))
-    else if (new FileOptions(table).mayLoseFiles) Left(Reasons("MAY_LOSE_FILES"))
+    if (new FileOptions(table).mayLoseFiles) Left(Reasons("MAY_LOSE_FILES"))
     else Right(onPartitions(table, filters))
 
   /** The files that serve a goal; Left as for `ask`, or if the planner chooses none for it. */
@@ -176,11 +201,21 @@ object ScanPlanner {
     val groups = within.listing.groups.map(_.values)
     val exact = PartitionPredicate.evaluable(candidates, partitionSchema, groups)
     val passes = PartitionPredicate.of(exact, partitionSchema)
-    OnPartitions(if (exact.isEmpty) within else within.whereGroup(groups.map(passes)), exact)
+    def matching(files: FileSelection) =
+      if (exact.isEmpty) files else files.whereGroup(groups.map(passes))
+    OnPartitions(matching(within), exact, () => matching(FileSelection.all(within.listing)))
   }
 
-  /** The files of the partitions that match, and the filters that are true for all their rows. */
-  private final case class OnPartitions(files: FileSelection, exact: Seq[Expression]) {
+  /** The files of the partitions that match, and the filters that are true for all their rows.
+    *
+    * @param unconfined
+    *   the files of these partitions, whatever the scan is confined to
+    */
+  private final case class OnPartitions(
+      files: FileSelection,
+      exact: Seq[Expression],
+      unconfined: () => FileSelection
+  ) {
 
     /** The other filters. */
     def rest(filters: Seq[Expression]): Seq[Expression] =

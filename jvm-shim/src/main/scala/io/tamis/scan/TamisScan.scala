@@ -87,11 +87,13 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   private lazy val analyzed: Option[Statistics] = for {
     whole <- table.catalogTable.flatMap(_.stats)
     columns = table.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
-    kept <- KeptStatistics.of(whole, columns, decision, table.purpose.within.isDefined)
+    kept <- KeptStatistics.of(whole, columns, decision, isConfined)
   } yield {
     val names = readSchema().fieldNames.toSet
     ReportedStatistics(kept, columns.filter(c => names(c.name)))
   }
+
+  private def isConfined: Boolean = table.purpose.within.isDefined && !decision.isObserved
 
   /** The size of a row if only the types are known (EstimationUtils.getSizePerRow). */
   private def rowSize(columns: StructType): Long = 8L + columns.map(_.dataType.defaultSize).sum
@@ -183,13 +185,14 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   /** Two scans read the same rows if they read the same files and columns with the same residual;
     * exact conjuncts are true for every row of the files and make no difference. Scans that offer
-    * different columns to run-time filters are not equal: the optimizer keeps the old node if a
-    * rule returns an equal one.
+    * different columns to run-time filters, or show other files, are not equal: the optimizer keeps
+    * the old node if a rule returns an equal one.
     */
   override def equals(other: Any): Boolean = other match {
     case scan: TamisScan =>
       def offered(purpose: ScanConstraints) = (purpose.inRecursion, purpose.leftToBloomFilters)
-      native == scan.native && offered(table.purpose) == offered(scan.table.purpose)
+      native == scan.native && offered(table.purpose) == offered(scan.table.purpose) &&
+      decision.observed.map(_.kept) == scan.decision.observed.map(_.kept)
     case _ => false
   }
   override def hashCode(): Int = native.hashCode()

@@ -1,6 +1,6 @@
 package io.tamis.rules.filters
 
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.planning.{FileSelection, GoalAnswer, ScanConstraints, ScanPlanner}
 import io.tamis.rules.goals.{GoalRule, ScanBelow}
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
@@ -29,7 +29,8 @@ import org.apache.spark.sql.internal.SQLConf
   */
 object SplitResidual extends GoalRule {
   override val ruleName: String = "io.tamis.rules.SplitResidual"
-  override protected def isOn(conf: SQLConf): Boolean = TamisConf.residualSplitEnabled(conf)
+  override protected def isOn(conf: SQLConf): Boolean =
+    TamisConf.residualSplitEnabled(conf) && TamisConf.mode(conf) == Mode.Apply
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
     if (plan.isStreaming || plan.exists(isInTheWay)) plan

@@ -1,6 +1,6 @@
 package io.tamis.rules.goals
 
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.planning.{FileSelection, ScanPlanner}
 import io.tamis.wire.{AnsweredAggregates, GoalReader}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -35,18 +35,20 @@ object AggregateFromStatistics extends GoalRule {
       case Left(reason) =>
         wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)
       case Right((listing, answer)) =>
-        val rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
-        if (answer.files.isEmpty) {
+        def rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
+        def confined(plan: LogicalPlan) = wanted.scan.scannedFor(
+          plan,
+          s"${wanted.text}: ${answer.text}",
+          None,
+          Some(FileSelection.of(listing, answer.files))
+        )
+        if (TamisConf.mode(conf) == Mode.Observe) confined(wanted.aggregate)
+        else if (!answer.files.isEmpty) confined(rewrite.withRest)
+        else {
           val whole = rewrite.answered
           whole.setTagValue(Answered, AnsweredByStatistics(wanted, answer))
           whole
-        } else
-          wanted.scan.scannedFor(
-            rewrite.withRest,
-            s"${wanted.text}: ${answer.text}",
-            None,
-            Some(FileSelection.of(listing, answer.files))
-          )
+        }
     }
   }
 

@@ -61,7 +61,7 @@ object PruneForJoins extends GoalRule {
     */
   private def filesOf(plan: LogicalPlan): Long = plan.collectWithSubqueries {
     case TamisRelation(table)    => table.purpose.within.fold(Int.MaxValue.toLong)(_.count.toLong)
-    case TamisScanRelation(scan) => scan.decision.kept.count.toLong
+    case TamisScanRelation(scan) => scan.decision.shown.kept.count.toLong
   }.sum
 
   private val exchange: PartialFunction[LogicalPlan, LogicalPlan] = {

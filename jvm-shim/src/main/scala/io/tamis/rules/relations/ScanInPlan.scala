@@ -57,8 +57,8 @@ object FilteredRelation {
 
 /** A scan that is built: its filter has left the plan as far as it is exact. */
 final class BuiltScan(relation: LogicalPlan, scan: TamisScan) extends ScanInPlan {
-  override val table: TamisTable = scan.table.within(scan.decision.kept)
-  override def conjuncts: Seq[Expression] = scan.decision.conjuncts.map(_.expression)
+  override val table: TamisTable = scan.table.within(scan.decision.shown.kept)
+  override def conjuncts: Seq[Expression] = scan.decision.shown.conjuncts.map(_.expression)
   override def isRepeatable: Boolean = true
   override def confined(goal: GoalOutcome, files: Option[FileSelection]): LogicalPlan =
     TamisScanRelation.confined(relation, scan, files, goal)

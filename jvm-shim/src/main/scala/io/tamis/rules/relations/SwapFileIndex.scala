@@ -128,10 +128,11 @@ object SwapFileIndex extends GoalRule {
       usable: Seq[Expression]
   ): Either[Option[Reason], Decision] = {
     val decision = ScanPlanner.decide(files, usable)
+    def forBuckets(d: Decision) =
+      d.copy(conjuncts = d.conjuncts.map(keptForBuckets(_, files.relation)))
     decision.fallbackReason match {
-      case None =>
-        Right(decision.copy(conjuncts = decision.conjuncts.map(keptForBuckets(_, files.relation))))
-      case failed => Left(failed)
+      case failed @ Some(_) if !decision.isObserved => Left(failed)
+      case _ => Right(forBuckets(decision).copy(observed = decision.observed.map(forBuckets)))
     }
   }
 
@@ -143,8 +144,9 @@ object SwapFileIndex extends GoalRule {
 
   /** Most relations of other formats have no index: Spark itself finds their partitions. */
   private def pays(files: HadoopFsRelation, decision: Decision): Boolean =
-    FileFormats.isParquet(files) || !decision.kept.isAll || decision.conjuncts.exists { c =>
-      c.isExact && !PartitionPredicate.isPartitionOnly(c.expression, files.partitionSchema)
+    FileFormats.isParquet(files) || !decision.shown.kept.isAll || decision.shown.conjuncts.exists {
+      c =>
+        c.isExact && !PartitionPredicate.isPartitionOnly(c.expression, files.partitionSchema)
     }
 
   /** Whether statistics can apply to a conjunct: it has no subquery, and does not refer to

@@ -1,6 +1,6 @@
 package io.tamis.rules.relations
 
-import io.tamis.planning.{FileSelection, GoalOutcome, ScanConstraints}
+import io.tamis.planning.{FileSelection, GoalOutcome, ScanConstraints, ScanPlanner}
 import io.tamis.scan.TamisScan
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -28,11 +28,8 @@ object TamisScanRelation {
       files: Option[FileSelection],
       goal: GoalOutcome
   ): LogicalPlan = {
-    val kept = files.fold(scan.decision.kept)(scan.decision.kept.and)
-    val decision =
-      if (kept.count == scan.decision.kept.count) scan.decision
-      else scan.decision.copy(kept = kept, keptRecords = None, rowGroups = None)
-    val purpose = scan.table.purpose.withGoal(goal).copy(within = Some(kept))
+    val decision = files.fold(scan.decision)(ScanPlanner.confined(scan.decision, _))
+    val purpose = scan.table.purpose.withGoal(goal).copy(within = Some(decision.shown.kept))
     val confined = new TamisScan(scan.table.scannedFor(purpose), decision, scan.required)
     copied(relation, confined, relation.output)
   }
