@@ -11,7 +11,7 @@ SBT := ./sbt
 INSTALLED := $(VENV)/.installed
 JAR := python/tamis/jars/tamis.jar
 CLASSES := build/spark.jsa
-JAR_SOURCES := build.sbt project/build.properties project/plugins.sbt \
+JAR_SOURCES := build.sbt project/build.properties project/plugins.sbt project/ConfAccessors.scala \
 	python/tamis/conf.json python/tamis/reasons.json python/tamis/_version.py \
 	$(shell find jvm-shim/src -type f 2>/dev/null)
 

@@ -95,6 +95,12 @@ lazy val shim = project
     ),
     javacOptions ++= Seq("-encoding", "utf-8", "--release", "17", "-Xlint:all,-processing"),
 
+    Compile / sourceGenerators += Def.task {
+      val source = (Compile / sourceManaged).value / "io" / "tamis" / "conf" / "ConfAccessors.scala"
+      IO.write(source, ConfAccessors.source(IO.read(file("python/tamis/conf.json"))))
+      Seq(source)
+    },
+
     // The registries of confs and reasons are the files of Python; both sides read the same ones.
     Compile / resourceGenerators += Def.task {
       val target = (Compile / resourceManaged).value / "io" / "tamis"

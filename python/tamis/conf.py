@@ -76,7 +76,11 @@ def registry() -> Mapping[str, Entry]:
 
 
 def documents() -> list[dict[str, Any]]:
-    """Return the registry as it stands in `conf.json`."""
+    """Return the registry as it stands in `conf.json`.
+
+    Only the Scala accessors (project/ConfAccessors.scala) use the field `list`: what the items of a
+    string are.
+    """
     text = resources.files("tamis").joinpath("conf.json").read_text("utf-8")
     entries: list[dict[str, Any]] = json.loads(text)
     return entries

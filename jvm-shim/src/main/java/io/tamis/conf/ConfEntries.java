@@ -15,6 +15,9 @@ import scala.Function1;
 final class ConfEntries {
   private ConfEntries() {}
 
+  /** What Spark itself requires of a value. */
+  enum Check { BOOLEAN, INT, TEXT }
+
   /**
    * @param alternatives other keys that Spark reads if this one is not set
    * @param isHidden whether SET -v leaves it out
@@ -23,7 +26,7 @@ final class ConfEntries {
    */
   static void register(
       String key,
-      String type,
+      Check type,
       String defaultText,
       String doc,
       String since,
@@ -36,9 +39,9 @@ final class ConfEntries {
     for (String alternative : alternatives) builder.withAlternative(alternative);
     if (isHidden) builder.internal();
     switch (type) {
-      case "boolean" -> create(builder.booleanConf(), defaultText == null ? null : Boolean.valueOf(defaultText));
-      case "int" -> create(check(builder.intConf(), allowed, requirement), defaultText == null ? null : Integer.valueOf(defaultText));
-      default -> {
+      case BOOLEAN -> create(builder.booleanConf(), defaultText == null ? null : Boolean.valueOf(defaultText));
+      case INT -> create(check(builder.intConf(), allowed, requirement), defaultText == null ? null : Integer.valueOf(defaultText));
+      case TEXT -> {
         TypedConfigBuilder<String> text = builder.stringConf();
         text = text.checkValue(value -> allowed.test(value), requirement);
         if (defaultText == null) text.createOptional();

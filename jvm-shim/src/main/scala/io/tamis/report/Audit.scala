@@ -60,7 +60,7 @@ object Audit {
   }
 
   private def audit(ran: QueryExecution, execution: Long, time: Long): Unit = {
-    val most = Try(TamisConf.auditFiles(ran.sparkSession.sessionState.conf)).getOrElse(0)
+    val most = Try(TamisConf.audit(ran.sparkSession.sessionState.conf)).getOrElse(0)
     // an audit that cannot keep up skips queries rather than filling the memory
     if (most > 0 && waiting.get < MostWaiting)
       try {

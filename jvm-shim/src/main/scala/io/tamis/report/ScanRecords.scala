@@ -72,7 +72,7 @@ object ScanRecords {
       "history" -> Json.obj(
         "location" -> TamisConf.historyLocation(conf),
         "max_age_ms" -> TamisConf.historyMaxAgeMs(conf),
-        "max_bytes" -> TamisConf.historyMaxBytes(conf)
+        "max_bytes" -> TamisConf.historyMaxSizeBytes(conf)
       )
     )
     Json.text(Json.obj(head ++ content: _*))
