@@ -1,7 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.AnyFailure
-import io.tamis.planning.{Decision, PlannedFiles}
+import io.tamis.planning.{Decision, PlannedFiles, ScanSizes}
 import io.tamis.report.ScanReport
 import io.tamis.wire.Reason
 import org.apache.spark.sql.ExtendedExplainGenerator
@@ -39,13 +39,16 @@ private object TamisExplain {
       s"observed, not applied: ${decision.filesText} files are read"
     )
     val would = if (decision.isObserved) "would read " else ""
-    (s"scan $number of ${table.name()}: $would${sizes(d)}" +:
+    (s"scan $number of ${table.name()}: $would${text(d.sizes)}" +:
       (observed ++ conjuncts ++ goals ++ failed).map("  " + _).toSeq).mkString("", "\n", "\n")
   }
 
-  private def sizes(d: Decision): String =
-    (Seq(s"${d.filesText} files", s"${d.bytesText} bytes") ++
-      d.rowGroupsText.map(_ + " row groups") ++ d.rowsText.map(_ + " rows")).mkString(", ")
+  private def text(sizes: ScanSizes): String = Seq(
+    sizes.files -> "files",
+    sizes.bytes -> "bytes",
+    sizes.rowGroups -> "row groups",
+    sizes.rows -> "rows"
+  ).flatMap { case (kept, what) => kept.text.map(t => s"$t $what") }.mkString(", ")
 
   private def why(reason: Option[Reason]): String =
     reason.fold("")(r => s" (${r.sentence})")

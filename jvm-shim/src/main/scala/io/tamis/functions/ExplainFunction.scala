@@ -1,5 +1,6 @@
 package io.tamis.functions
 
+import io.tamis.planning.ScanSizes
 import io.tamis.report.ScanReport
 import scala.jdk.CollectionConverters._
 
@@ -53,9 +54,8 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
 
   private def ofScan(scan: JsonNode, number: Int): Seq[Row] = {
     val head = Seq("scan" -> number, "table" -> text(scan, "table"))
-    val itself = head ++ Seq("what" -> "scan") ++ fallback(scan) ++ Sizes.map(name =>
-      name -> this.number(scan, name)
-    )
+    val itself = head ++ Seq("what" -> "scan") ++ fallback(scan) ++
+      (ScanSizes.Names :+ "files_read").map(name => name -> this.number(scan, name))
     val runtime = scan.path("runtime").elements.asScala.map { condition =>
       head ++ Seq(
         "what" -> "run time",
@@ -78,16 +78,6 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
     }
     (Iterator(itself) ++ goals ++ conjuncts ++ runtime).map(cells => row(cells: _*)).toSeq
   }
-
-  private val Sizes = Seq(
-    "files_kept",
-    "files_total",
-    "bytes_kept",
-    "bytes_total",
-    "rows_kept",
-    "rows_total",
-    "files_read"
-  )
 
   private def fallback(scan: JsonNode): Seq[(String, Any)] = {
     val reason = text(scan, "fallback")

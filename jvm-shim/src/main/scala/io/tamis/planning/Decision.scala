@@ -35,9 +35,6 @@ object LeftInPlan {
   val all: Seq[LeftInPlan] = Seq(NeededByJoinRules, NeededForBuckets)
 }
 
-/** Numbers of row groups; each is None if it is not known for every file. */
-final case class RowGroupCounts(kept: Option[Long], total: Option[Long])
-
 /** Parts of the planning time, in milliseconds.
   *
   * @param listing
@@ -76,19 +73,14 @@ final case class Decision(
     planningMillis: Double,
     fallbackReason: Option[Reason],
     implied: Seq[Expression] = Nil,
-    rowGroups: Option[RowGroupCounts] = None,
+    rowGroups: Option[Kept] = None,
     timing: Option[Timing] = None,
     observed: Option[Decision] = None
 ) {
   def isObserved: Boolean = observed.isDefined
 
-  // sizes for people, as "kept of all", where both are known
-  def filesText: String = s"${kept.count} of ${kept.listing.size}"
-  def bytesText: String = s"${kept.bytes} of ${kept.listing.totalBytes}"
-  def rowsText: Option[String] =
-    for { some <- keptRecords; all <- totalRecords } yield s"$some of $all"
-  def rowGroupsText: Option[String] =
-    for { counts <- rowGroups; some <- counts.kept; all <- counts.total } yield s"$some of $all"
+  def sizes: ScanSizes = ScanSizes.of(this)
+  def filesText: String = sizes.files.text.mkString
 
   /** The decision to show to users: for a scan that only observes, the one that would have been
     * made.

@@ -105,9 +105,7 @@ object ScanPlanner {
           None,
           ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts) ++
             table.purpose.implied,
-          answer.rowGroups.map(g =>
-            RowGroupCounts(g.kept.filter(_ => both.count == kept.count), g.total)
-          ),
+          answer.rowGroups.map(g => Kept(g.kept.filter(_ => both.count == kept.count), g.total)),
           Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
         )
         if (!observes) decided

@@ -12,9 +12,8 @@ import org.apache.spark.sql.execution.QueryExecution
   */
 object Layouts {
 
-  /** The scans of a plan as JSON: [{"table", "files_kept", "files_total", "bytes_kept",
-    * "bytes_total", "rows_total", "columns", "partition_columns", "case_sensitive", "filters":
-    * [{"sql"}], "conjuncts": their documents}]
+  /** The scans of a plan as JSON: [{"table", the fields of [[ScanSizes]], "columns",
+    * "partition_columns", "case_sensitive", "filters": [{"sql"}], "conjuncts": their documents}]
     */
   def scans(planned: QueryExecution): String = Json.text(nodes(planned).map(of))
 
@@ -31,13 +30,9 @@ object Layouts {
     val d = scan.decision.shown
     // a scan of a catalog table lists only the partitions that match
     val whole = ScanPlanner.everything(scan.files).kept.listing
-    Json.obj(
+    Json.put(
+      Json.obj(d.sizes.outOf(whole).fields: _*),
       "table" -> scan.files.name(),
-      "files_kept" -> d.kept.count,
-      "files_total" -> whole.size,
-      "bytes_kept" -> d.kept.bytes,
-      "bytes_total" -> whole.totalBytes,
-      "rows_total" -> d.totalRecords.filter(_ => whole.size == d.kept.listing.size),
       "columns" -> scan.files.relation.schema.fieldNames.toSeq,
       "partition_columns" -> scan.files.relation.partitionSchema.fieldNames.toSeq,
       "case_sensitive" -> isCaseSensitive(scan),

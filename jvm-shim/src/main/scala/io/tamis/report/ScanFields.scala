@@ -15,17 +15,9 @@ private[report] object ScanFields {
       "observed" -> scan.decision.isObserved,
       "files_read" -> scan.read.map(_.files),
       "bytes_read" -> scan.read.flatMap(_.bytes),
-      "files_kept" -> d.kept.count,
-      "files_total" -> d.kept.listing.size,
-      "bytes_kept" -> d.kept.bytes,
-      "bytes_total" -> d.kept.listing.totalBytes,
-      "rows_kept" -> d.keptRecords,
-      "rows_total" -> d.totalRecords,
-      "row_groups_kept" -> d.rowGroups.flatMap(_.kept),
-      "row_groups_total" -> d.rowGroups.flatMap(_.total),
       "planning_ms" -> d.planningMillis,
       "fallback" -> scan.decision.fallback
-    )
+    ) ++ d.sizes.fields
   }
 
   def goals(scan: ScanNode): Seq[ObjectNode] =

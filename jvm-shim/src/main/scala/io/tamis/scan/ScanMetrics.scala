@@ -28,25 +28,20 @@ object ScanMetrics {
     }.toArray
 
   private def values(decision: Decision, filesRead: Int): Seq[(CustomMetric, Long)] = {
-    val shown = decision.shown
-    val (kept, listing) = (shown.kept, shown.kept.listing)
-    val groups = shown.rowGroups
+    val sizes = decision.shown.sizes
     val names = if (decision.isObserved) observed else applied
-    val sizes = Seq(
-      new FilesTotal -> listing.size.toLong,
-      names.files -> kept.count.toLong,
-      new FilesRead -> filesRead.toLong,
-      new BytesTotal -> listing.totalBytes,
-      names.bytes -> kept.bytes,
-      new PlanningTime -> math.round(shown.planningMillis)
-    )
-    val counted = Seq(
-      new RowGroupsTotal -> groups.flatMap(_.total),
-      names.rowGroups -> groups.flatMap(_.kept),
-      new RowsTotal -> shown.totalRecords,
-      names.rows -> shown.keptRecords
+    Seq(
+      new FilesTotal -> sizes.files.total,
+      names.files -> sizes.files.part,
+      new FilesRead -> Some(filesRead.toLong),
+      new BytesTotal -> sizes.bytes.total,
+      names.bytes -> sizes.bytes.part,
+      new PlanningTime -> Some(math.round(decision.shown.planningMillis)),
+      new RowGroupsTotal -> sizes.rowGroups.total,
+      names.rowGroups -> sizes.rowGroups.part,
+      new RowsTotal -> sizes.rows.total,
+      names.rows -> sizes.rows.part
     ).collect { case (metric, Some(value)) => metric -> value }
-    sizes ++ counted
   }
 
   /** The metrics of what is kept. */

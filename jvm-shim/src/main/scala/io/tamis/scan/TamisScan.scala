@@ -158,9 +158,15 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   private def metadata: Seq[(String, String)] = {
     val shown = decision.shown
-    observed.toSeq ++ Seq("Files" -> shown.filesText) ++
-      shown.rowGroupsText.map("RowGroups" -> _) ++ shown.rowsText.map("Rows" -> _) ++ Seq(
-        "Bytes" -> shown.bytesText,
+    val sizes = shown.sizes
+    val texts = Seq(
+      "Files" -> sizes.files,
+      "RowGroups" -> sizes.rowGroups,
+      "Rows" -> sizes.rows,
+      "Bytes" -> sizes.bytes
+    )
+    observed.toSeq ++
+      texts.flatMap { case (name, kept) => kept.text.map(name -> _) } ++ Seq(
         "Exact" -> shown.exactSql.mkString("[", ", ", "]"),
         "Residual" -> shown.residualSql.mkString("[", ", ", "]"),
         "Implied" -> shown.impliedSql.mkString("[", ", ", "]"),
