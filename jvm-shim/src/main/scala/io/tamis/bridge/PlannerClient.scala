@@ -1,18 +1,7 @@
 package io.tamis.bridge
 
 import io.tamis.conf.TamisConf
-import io.tamis.wire.{
-  HistoryRequest,
-  ImpliedRequest,
-  Messages,
-  PlanAnswer,
-  PlanRequest,
-  PlannerFailure,
-  RemoteAnswer,
-  RemoteQuestion,
-  RemoteTasks,
-  RemoteTasksQuestion
-}
+import io.tamis.wire._
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -26,7 +15,6 @@ import org.apache.spark.sql.internal.SQLConf
   */
 object PlannerClient {
   private val MostCalls = 16 // beyond this, a query is planned without tamis rather than queued
-  private val ShownMs = 60000L
   private val names = new AtomicInteger()
   private val calls = new ThreadPoolExecutor(
     0,
@@ -38,43 +26,32 @@ object PlannerClient {
   )
 
   /** Returns which files a scan needs. */
-  def plan(request: PlanRequest, conf: SQLConf): PlanAnswer =
-    ask(conf, _.plan(request.toJson), Messages.readAnswer(_, request))
+  def plan(request: PlanRequest, conf: SQLConf): PlanAnswer = ask(request, conf)(_.plan)
 
   /** Returns the ranges that follow from predicates, to be read with ImpliedReader. */
-  def imply(request: ImpliedRequest, conf: SQLConf): JsonNode =
-    ask(conf, _.imply(request.toJson), Messages.readImplied(_, request))
+  def imply(request: ImpliedRequest, conf: SQLConf): JsonNode = ask(request, conf)(_.imply)
 
   /** Returns how a remote source applies filters, and what its server knows. */
   def remote(question: RemoteQuestion, conf: SQLConf): RemoteAnswer =
-    ask(conf, _.remote(question.toJson), RemoteAnswer.read(_, question))
+    ask(question, conf)(_.remote)
 
   /** Returns the tasks of a scan of a remote table. */
   def remoteTasks(question: RemoteTasksQuestion, conf: SQLConf): RemoteTasks =
-    ask(conf, _.remoteTasks(question.toJson), RemoteTasks.read(_, question))
+    ask(question, conf)(_.remoteTasks)
 
   /** Makes the sidecar write what statistics prove about each file, to be read as an [[ArrowFile]].
     */
   def evidence(request: PlanRequest, conf: SQLConf): Unit =
-    ask(conf, _.evidence(request.toJson), Messages.readWritten(_, request.id), ShownMs)
+    ask(EvidenceRequest(request), conf)(_.evidence): Unit
 
   /** Makes the sidecar write the history, to be read as an [[ArrowFile]]; returns its notes. */
   def history(request: HistoryRequest, conf: SQLConf): Seq[String] =
-    ask(conf, _.history(request.toJson), Messages.readWritten(_, request.id), ShownMs)
+    ask(request, conf)(_.history)
 
-  /** Sends a request and reads the answer within the deadline.
-    *
-    * @param atLeastMs
-    *   minimum deadline, for requests where a person and not a query waits for the answer
-    */
-  private def ask[A](
-      conf: SQLConf,
-      send: Planner => String,
-      read: String => A,
-      atLeastMs: Long = 0
-  ): A = {
+  /** Sends a request to a method of the planner, and reads the answer within the deadline. */
+  private def ask[A](request: Request[A], conf: SQLConf)(method: Planner => String => String): A = {
     // the deadline covers everything, including the wait for the sidecar to start
-    val timeoutMs = math.max(TamisConf.timeoutMs(conf), atLeastMs)
+    val timeoutMs = math.max(TamisConf.timeoutMs(conf), request.leastMs)
     // the product saturates, and the sum may wrap around: a difference from it is still right
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs)
     var contacted: Option[Sidecar] = None
@@ -85,17 +62,17 @@ object PlannerClient {
         TamisConf.startTimeoutMs(conf)
       )
       contacted = Some(sidecar)
-      val call = calls.submit(() => send(sidecar.planner))
+      val call = calls.submit(() => method(sidecar.planner)(request.toJson))
       val answer =
         try call.get(math.max(1L, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)
         catch { case e: TimeoutException => call.cancel(true); throw e }
-      val understood = read(answer)
+      val understood = request.read(answer)
       SidecarSupervisor.succeeded()
       understood
     } catch {
       case open: PlannerUnavailable                                 => throw open
       case e if NonFatal(e) || e.isInstanceOf[InterruptedException] =>
-        throw unavailable(e, contacted, tooSlow(timeoutMs, isOfConf = timeoutMs > atLeastMs))
+        throw unavailable(e, contacted, tooSlow(timeoutMs, isOfConf = timeoutMs > request.leastMs))
     }
   }
 

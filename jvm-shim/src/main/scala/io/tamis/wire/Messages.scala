@@ -27,7 +27,9 @@ final case class ScanRequest(
     among: Option[BitSet] = None,
     reading: Option[String] = None
 ) {
-  def document: ObjectNode = Json.obj(
+  def document: ObjectNode = Json.obj(fields: _*)
+
+  private[wire] def fields: Seq[(String, Any)] = Seq(
     "snapshot" -> Json.obj(
       "fingerprint" -> fingerprint,
       "directory" -> snapshotDirectory,
@@ -62,16 +64,19 @@ final case class PlanRequest(
     detail: Boolean = false,
     rowGroups: Boolean = false,
     goal: Option[Goal] = None
-) {
-  def document: ObjectNode = Json.put(
-    scan.document,
-    "version" -> Messages.Version,
-    "id" -> id,
+) extends Request[PlanAnswer] {
+  override private[wire] def fields: Seq[(String, Any)] = scan.fields ++ Seq(
     "detail" -> detail,
     "row_groups" -> rowGroups,
     "goal" -> goal.map(_.document)
   )
-  def toJson: String = Json.text(document)
+  override def read(answer: String): PlanAnswer = Messages.readAnswer(answer, this)
+}
+
+/** Requests what statistics prove about each file of a scan, as `<id>.evidence.arrow`. */
+final case class EvidenceRequest(plan: PlanRequest) extends FileRequest {
+  override def id: String = plan.id
+  override private[wire] def fields: Seq[(String, Any)] = plan.fields
 }
 
 final case class IndexSettings(
@@ -141,25 +146,23 @@ final case class PlanAnswer(
 )
 
 /** Which ranges of columns follow from these conjuncts? Does not need a table. */
-final case class ImpliedRequest(id: String, conjuncts: ArrayNode) {
-  def toJson: String =
-    Json.text(Json.obj("version" -> Messages.Version, "id" -> id, "conjuncts" -> conjuncts))
+final case class ImpliedRequest(id: String, conjuncts: ArrayNode) extends Request[JsonNode] {
+  override private[wire] def fields: Seq[(String, Any)] = Seq("conjuncts" -> conjuncts)
+
+  /** The ranges, as ImpliedReader reads them. */
+  override def read(answer: String): JsonNode =
+    Messages.required(Messages.document(answer, id), "implied")
 }
 
-/** Requests the history, as a file in this directory.
+/** Requests the history, as `<id>.history.arrow` in this directory.
   *
   * @param location
   *   None: the history of the user
   */
-final case class HistoryRequest(id: String, directory: String, location: Option[String]) {
-  def toJson: String = Json.text(
-    Json.obj(
-      "version" -> Messages.Version,
-      "id" -> id,
-      "directory" -> directory,
-      "location" -> location
-    )
-  )
+final case class HistoryRequest(id: String, directory: String, location: Option[String])
+    extends FileRequest {
+  override private[wire] def fields: Seq[(String, Any)] =
+    Seq("directory" -> directory, "location" -> location)
 }
 
 /** The planner reported an error instead of an answer, or its answer is not valid. */
@@ -211,12 +214,8 @@ object Messages {
     )
   }
 
-  /** The ranges in the answer to an [[ImpliedRequest]]; ImpliedReader reads them. */
-  def readImplied(text: String, request: ImpliedRequest): JsonNode =
-    required(document(text, request.id), "implied")
-
   /** Notes that come with a file that the sidecar has written. */
-  def readWritten(text: String, id: String): Seq[String] =
+  private[wire] def notes(text: String, id: String): Seq[String] =
     document(text, id).path("notes").elements.asScala.map(_.asText).toSeq
 
   /** An answer of this version to the question with this id. */
@@ -318,7 +317,7 @@ object Messages {
   private def long(node: JsonNode, field: String): Option[Long] =
     Option(node.get(field)).filter(_.isIntegralNumber).map(_.asLong)
 
-  private def required(node: JsonNode, field: String): JsonNode =
+  private[wire] def required(node: JsonNode, field: String): JsonNode =
     Option(node.get(field)).getOrElse(fail("garbage_answer", s"the answer has no '$field'"))
 
   private def expect(root: JsonNode, field: String, value: String): Unit = {

@@ -36,13 +36,11 @@ object PredicateParser {
   def parse(session: SparkSession, sql: String, schemaJson: String): String = session.withActive {
     val schema = new DeclaredSchema(schemaJson)
     import schema.columns
-    val parsed = predicate(session.sessionState.sqlParser.parseExpression(sql))
-    val analyzed = session.sessionState.analyzer.execute(Filter(parsed, Schema(columns)))
-    session.sessionState.analyzer.checkAnalysis(analyzed)
-    val simplified =
-      Simplifier.execute(analyzed).collectFirst { case Filter(condition, _) => condition }
-    val condition: Expression =
-      simplified.getOrElse(throw new IllegalStateException(s"no predicate is left: $sql"))
+    val analyzed = checked(session, asFilter(parsed(session, sql), columns))
+    val condition = Simplifier
+      .execute(analyzed)
+      .collectFirst { case Filter(condition, _) => condition }
+      .getOrElse(throw new IllegalStateException(s"no predicate is left: $sql"))
     Json.text(schema.write(condition))
   }
 
@@ -56,13 +54,7 @@ object PredicateParser {
     session.withActive {
       val schema = new DeclaredSchema(schemaJson)
       import schema.columns
-      val parsed = session.sessionState.sqlParser.parseExpression(sql)
-      val analyzed =
-        session.sessionState.analyzer.execute(
-          Project(Seq(Alias(parsed, "value")()), Schema(columns))
-        )
-      session.sessionState.analyzer.checkAnalysis(analyzed)
-      val value = analyzed match {
+      val value = checked(session, asValue(parsed(session, sql), columns)) match {
         case Project(Seq(Alias(e, _)), _: Schema) => Some(e)
         case _                                    => None // moved into an operator of its own
       }
@@ -89,7 +81,7 @@ object PredicateParser {
 
   def over(session: SparkSession, sql: String, columns: Seq[Attribute]): Written =
     session.withActive {
-      session.sessionState.sqlParser.parseExpression(sql) match {
+      parsed(session, sql) match {
         case UnresolvedAttribute(parts) =>
           // fails if a column has no such field
           Try(
@@ -102,9 +94,8 @@ object PredicateParser {
         case parsed =>
           def analyzed(plan: LogicalPlan) =
             Try(session.sessionState.analyzer.execute(plan)).toOption.filter(_.resolved)
-          val filter = analyzed(Filter(predicate(parsed), Schema(columns))).map(Simplifier.execute)
-          val value = analyzed(Project(Seq(Alias(parsed, "value")()), Schema(columns)))
-          (filter, value) match {
+          val filter = analyzed(asFilter(parsed, columns)).map(Simplifier.execute)
+          (filter, analyzed(asValue(parsed, columns))) match {
             case (Some(Filter(condition, _)), _) if condition.dataType == BooleanType =>
               Predicates(ExpressionWriter.conjuncts(condition))
             case (_, Some(Project(Seq(Alias(e, _)), _))) => AColumn(e)
@@ -145,10 +136,23 @@ object PredicateParser {
       .getOrElse(value)
   }
 
+  private def parsed(session: SparkSession, sql: String): Expression =
+    session.sessionState.sqlParser.parseExpression(sql)
+
   /** A bare NULL has no type, and a Filter needs a boolean. */
-  private def predicate(parsed: Expression): Expression = parsed match {
-    case Literal(null, _) => Literal(null, BooleanType)
-    case other            => other
+  private def asFilter(parsed: Expression, columns: Seq[Attribute]): LogicalPlan = parsed match {
+    case Literal(null, _) => Filter(Literal(null, BooleanType), Schema(columns))
+    case other            => Filter(other, Schema(columns))
+  }
+
+  private def asValue(parsed: Expression, columns: Seq[Attribute]): LogicalPlan =
+    Project(Seq(Alias(parsed, "value")()), Schema(columns))
+
+  /** The plan after analysis. Throws AnalysisException if it is not valid. */
+  private def checked(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
+    val analyzed = session.sessionState.analyzer.execute(plan)
+    session.sessionState.analyzer.checkAnalysis(analyzed)
+    analyzed
   }
 
   /** The schema that a predicate or a value is written about, as Python declares it. */

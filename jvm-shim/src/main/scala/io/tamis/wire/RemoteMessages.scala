@@ -23,18 +23,15 @@ final case class RemoteQuestion(
     seconds: Double,
     conjuncts: ArrayNode,
     columns: Seq[String]
-) {
-  def toJson: String = Json.text(
-    Json.obj(
-      "version" -> Messages.Version,
-      "id" -> id,
-      "format" -> format,
-      "options" -> options,
-      "seconds" -> seconds,
-      "conjuncts" -> conjuncts,
-      "columns" -> columns
-    )
+) extends Request[RemoteAnswer] {
+  override private[wire] def fields: Seq[(String, Any)] = Seq(
+    "format" -> format,
+    "options" -> options,
+    "seconds" -> seconds,
+    "conjuncts" -> conjuncts,
+    "columns" -> columns
   )
+  override def read(answer: String): RemoteAnswer = RemoteAnswer.read(answer, this)
   override def toString: String = s"RemoteQuestion($id, $format)"
 }
 
@@ -134,17 +131,14 @@ final case class RemoteTasksQuestion(
     options: Map[String, String],
     columns: String,
     seconds: Option[Double] = None
-) {
-  def toJson: String = Json.text(
-    Json.obj(
-      "version" -> Messages.Version,
-      "id" -> id,
-      "format" -> format,
-      "options" -> options,
-      "columns" -> columns,
-      "seconds" -> seconds
-    )
+) extends Request[RemoteTasks] {
+  override private[wire] def fields: Seq[(String, Any)] = Seq(
+    "format" -> format,
+    "options" -> options,
+    "columns" -> columns,
+    "seconds" -> seconds
   )
+  override def read(answer: String): RemoteTasks = RemoteTasks.read(answer, this)
   override def toString: String = s"RemoteTasksQuestion($id, $format)"
 }
 

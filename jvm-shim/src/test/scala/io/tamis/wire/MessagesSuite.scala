@@ -153,7 +153,7 @@ class MessagesSuite extends munit.FunSuite {
       question.toJson,
       s"""{"version":${Messages.Version},"id":"q2","conjuncts":[1,2]}"""
     )
-    val ranges = Messages.readImplied("""{"version":1,"id":"q2","implied":[{}]}""", question)
+    val ranges = question.read("""{"version":1,"id":"q2","implied":[{}]}""")
     assertEquals(ranges.size, 1)
     for (
       (text, part) <- Seq(
@@ -162,7 +162,7 @@ class MessagesSuite extends munit.FunSuite {
         """{"id":"q2","error":{"code":"c","text":"no luck"},"version":1}""" -> "no luck"
       )
     ) {
-      val failure = intercept[PlannerFailure](Messages.readImplied(text, question))
+      val failure = intercept[PlannerFailure](question.read(text))
       assert(failure.getMessage.contains(part), failure.getMessage)
     }
   }
