@@ -39,7 +39,7 @@ final case class ScanConstraints(
     * runs twice leaves the plan unchanged; a goal that was reached stays reached.
     */
   def withGoal(goal: GoalOutcome): ScanConstraints =
-    goals.indexWhere(_.text == goal.text) match {
+    goals.indexWhere(_.goal == goal.goal) match {
       case -1                           => copy(goals = goals :+ goal)
       case i if goals(i).reason.isEmpty => this
       case i                            => copy(goals = goals.updated(i, goal))
@@ -50,14 +50,35 @@ object ScanConstraints {
   val unknown: ScanConstraints = ScanConstraints(None, Nil)
 }
 
-/** The outcome of one goal, for explanations.
+/** What a rule chooses the files of a scan for.
   *
   * @param text
-  *   the goal as users write it: LIMIT 10
+  *   the goal as users write it
+  */
+sealed abstract class ScanGoal(val text: String)
+
+object ScanGoal {
+  final case class Limit(rows: Long) extends ScanGoal(s"LIMIT $rows")
+  final case class First(rows: Long, order: String) extends ScanGoal(s"first $rows by $order")
+  final case class Join(key: String) extends ScanGoal(s"JOIN ON $key")
+
+  /** @param functions
+    *   with the source of the answer, if there is one
+    */
+  final case class Aggregate(functions: String) extends ScanGoal(functions)
+
+  /** The scan is one of the two parts of a split scan. */
+  case object Split extends ScanGoal("filter only files that need it")
+}
+
+/** The outcome of one goal, for explanations.
+  *
   * @param reason
   *   why the goal had no effect; None: the files were chosen for it
   */
-final case class GoalOutcome(text: String, reason: Option[Reason])
+final case class GoalOutcome(goal: ScanGoal, reason: Option[Reason]) {
+  def text: String = goal.text
+}
 
 /** The planner's answer to a goal, before the scan is built.
   *

@@ -18,6 +18,9 @@ final case class Reason(code: String, text: String, fix: Option[String]) {
 
   /** Whether the planner could not answer, so that nothing is known. */
   def isPlannerFailure: Boolean = code == "PLANNER_FAILED"
+
+  /** Whether a split scan cannot gain anything, so that there is nothing to explain. */
+  def isSplitNotNeeded: Boolean = code == "SPLIT_NOT_NEEDED"
 }
 
 /** The registry of reasons, read from reasons.json, which Python also reads. */

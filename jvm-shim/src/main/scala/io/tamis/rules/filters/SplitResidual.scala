@@ -1,7 +1,7 @@
 package io.tamis.rules.filters
 
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.planning.{FileSelection, GoalAnswer, ScanConstraints, ScanPlanner}
+import io.tamis.planning.{FileSelection, GoalAnswer, ScanConstraints, ScanGoal, ScanPlanner}
 import io.tamis.rules.goals.{GoalRule, ScanBelow}
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
 import io.tamis.wire.{ExpressionWriter, GoalReader, SplitGoal, TypeSets}
@@ -72,18 +72,16 @@ object SplitResidual extends GoalRule {
           GoalReader.files(goalAnswer.answer, goalAnswer.asked.listing.size) match {
             case Right(matching) => inTwo(project, scan, goalAnswer, matching)
             // nothing can be gained, so no goal is shown
-            case Left(reason) if reason.code == "SPLIT_NOT_NEEDED" => project
-            case Left(reason) => scan.scannedFor(project, Text, Some(reason), None)
+            case Left(reason) if reason.isSplitNotNeeded => project
+            case Left(reason) => scan.scannedFor(project, ScanGoal.Split, Some(reason), None)
           }
       }
     }
   }
 
-  private val Text = "filter only files that need it"
-
   /** Whether a scan with this purpose is one of the two parts of a split scan. */
   private[tamis] def isPart(purpose: ScanConstraints): Boolean =
-    purpose.goals.exists(g => g.text == Text && g.reason.isEmpty)
+    purpose.goals.exists(g => g.goal == ScanGoal.Split && g.reason.isEmpty)
 
   private def inTwo(
       project: Project,
@@ -95,8 +93,10 @@ object SplitResidual extends GoalRule {
     val others = goalAnswer.answer.kept.clone().asInstanceOf[java.util.BitSet]
     others.and(goalAnswer.asked.ordinals)
     others.andNot(matching)
-    val first = scan.scannedFor(project, Text, None, Some(FileSelection.of(listing, matching)))
-    val second = scan.scannedFor(project, Text, None, Some(FileSelection.of(listing, others)))
+    val first =
+      scan.scannedFor(project, ScanGoal.Split, None, Some(FileSelection.of(listing, matching)))
+    val second =
+      scan.scannedFor(project, ScanGoal.Split, None, Some(FileSelection.of(listing, others)))
     Union(first, fresh(second))
   }
 

@@ -1,7 +1,7 @@
 package io.tamis.rules.goals
 
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.planning.{FileSelection, ScanPlanner}
+import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
 import io.tamis.wire.{AnsweredAggregates, GoalReader}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -33,12 +33,17 @@ object AggregateFromStatistics extends GoalRule {
       GoalReader.aggregates(goalAnswer.answer, listing.size, types).map(listing -> _)
     } match {
       case Left(reason) =>
-        wanted.scan.scannedFor(wanted.aggregate, wanted.text, Some(reason), None)
+        wanted.scan.scannedFor(
+          wanted.aggregate,
+          ScanGoal.Aggregate(wanted.text),
+          Some(reason),
+          None
+        )
       case Right((listing, answer)) =>
         def rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
         def confined(plan: LogicalPlan) = wanted.scan.scannedFor(
           plan,
-          s"${wanted.text}: ${answer.text}",
+          ScanGoal.Aggregate(s"${wanted.text}: ${answer.text}"),
           None,
           Some(FileSelection.of(listing, answer.files))
         )

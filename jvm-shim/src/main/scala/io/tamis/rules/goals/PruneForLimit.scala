@@ -1,6 +1,7 @@
 package io.tamis.rules.goals
 
 import io.tamis.conf.TamisConf
+import io.tamis.planning.ScanGoal
 import io.tamis.wire.LimitGoal
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
 import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan}
@@ -19,6 +20,6 @@ object PruneForLimit extends GoalRule {
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {
     case limit @ LocalLimit(IntegerLiteral(rows), ScanBelow(scan))
         if rows > 0 && scan.table.purpose.goals.isEmpty =>
-      scan.withFiles(limit, s"LIMIT $rows", LimitGoal(rows))
+      scan.withFiles(limit, ScanGoal.Limit(rows), LimitGoal(rows))
   }
 }

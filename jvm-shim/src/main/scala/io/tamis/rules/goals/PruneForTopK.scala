@@ -1,7 +1,7 @@
 package io.tamis.rules.goals
 
 import io.tamis.conf.TamisConf
-import io.tamis.planning.{FileSelection, Question, ScanPlanner}
+import io.tamis.planning.{FileSelection, Question, ScanGoal, ScanPlanner}
 import io.tamis.wire.{ExpressionWriter, GoalReader, TopKGoal}
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
@@ -46,7 +46,7 @@ object PruneForTopK extends GoalRule {
       first.nullOrdering == NullsFirst,
       order.size == 1
     )
-    val text = s"first $rows by ${ExpressionWriter.sqlOf(scan.atScan(first))}"
+    val shown = ScanGoal.First(rows, ExpressionWriter.sqlOf(scan.atScan(first)))
     ScanPlanner
       .ask(scan.table, scan.conjuncts, goal)
       .flatMap { goalAnswer =>
@@ -57,8 +57,8 @@ object PruneForTopK extends GoalRule {
       } match {
       case Right((files, until)) =>
         val implied = until.toSeq.filterNot(isOnPartitions(_, scan))
-        scan.scannedFor(plan, text, None, Some(files), implied)
-      case Left(reason) => scan.scannedFor(plan, text, Some(reason), None)
+        scan.scannedFor(plan, shown, None, Some(files), implied)
+      case Left(reason) => scan.scannedFor(plan, shown, Some(reason), None)
     }
   }
 

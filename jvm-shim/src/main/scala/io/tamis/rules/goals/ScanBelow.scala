@@ -1,6 +1,6 @@
 package io.tamis.rules.goals
 
-import io.tamis.planning.{FileSelection, GoalOutcome, ScanPlanner}
+import io.tamis.planning.{FileSelection, GoalOutcome, ScanGoal, ScanPlanner}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
 import io.tamis.scan.TamisTable
@@ -30,23 +30,23 @@ final case class ScanBelow(
   }
 
   /** The plan, which contains this scan, with the scan confined to the files that serve a goal. */
-  def withFiles(plan: LogicalPlan, text: String, goal: Goal): LogicalPlan =
-    ScanPlanner.filesFor(table, conjuncts, goal) match {
-      case Right(files) => scannedFor(plan, text, None, Some(files))
-      case Left(reason) => scannedFor(plan, text, Some(reason), None)
+  def withFiles(plan: LogicalPlan, goal: ScanGoal, question: Goal): LogicalPlan =
+    ScanPlanner.filesFor(table, conjuncts, question) match {
+      case Right(files) => scannedFor(plan, goal, None, Some(files))
+      case Left(reason) => scannedFor(plan, goal, Some(reason), None)
     }
 
   /** The plan with the scan confined to these files; None: to the same files as before. */
   def scannedFor(
       plan: LogicalPlan,
-      text: String,
+      goal: ScanGoal,
       reason: Option[Reason],
       files: Option[FileSelection],
       implied: Seq[Expression] = Nil
   ): LogicalPlan = {
     val confined = TamisRelation.scannedFor(relation) { purpose =>
       purpose
-        .withGoal(GoalOutcome(text, reason))
+        .withGoal(GoalOutcome(goal, reason))
         .copy(within = files.orElse(purpose.within), implied = purpose.implied ++ implied)
     }
     plan.transformDown { case r if r eq relation => confined }

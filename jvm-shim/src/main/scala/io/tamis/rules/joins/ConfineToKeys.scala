@@ -1,6 +1,6 @@
 package io.tamis.rules.joins
 
-import io.tamis.planning.{GoalOutcome, Question, ScanPlanner}
+import io.tamis.planning.{GoalOutcome, Question, ScanGoal, ScanPlanner}
 import io.tamis.rules.relations.ScanInPlan
 import io.tamis.wire.{ExpressionWriter, JoinGoal, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -45,5 +45,5 @@ object ConfineToKeys {
     ScanInPlan.unapply(plan).filter(_.isRepeatable)
 
   private def outcome(key: Expression, why: Option[Reason]): GoalOutcome =
-    GoalOutcome(s"JOIN ON ${ExpressionWriter.sqlOf(key)}", why)
+    GoalOutcome(ScanGoal.Join(ExpressionWriter.sqlOf(key)), why)
 }

@@ -2,7 +2,7 @@ package io.tamis.rules.goals
 
 import io.tamis.PlanSuite
 import io.tamis.bridge.{PlannerUnavailable, StubAnswer, StubPlanner}
-import io.tamis.planning.GoalOutcome
+import io.tamis.planning.{GoalOutcome, ScanGoal}
 import io.tamis.rules.relations.TamisRelation
 
 class PruneForLimitSuite extends PlanSuite {
@@ -62,7 +62,7 @@ class PruneForLimitSuite extends PlanSuite {
   test("a scan with a goal gets no second one") {
     answer(first)
     val plan = tamis("SELECT k FROM t LIMIT 3").transform { case relation @ TamisRelation(table) =>
-      val purpose = table.purpose.withGoal(GoalOutcome("another goal", None))
+      val purpose = table.purpose.withGoal(GoalOutcome(ScanGoal.Split, None))
       TamisRelation.of(table.scannedFor(purpose), relation.output)
     }
     assertUnchanged(PruneForLimit, plan)
