@@ -5,8 +5,9 @@ import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
 
 /** Writes Scala values as JSON: null and None as null, Seq as an array, Map as an object.
   *
-  * jackson-module-scala, which ships with Spark, would do this by reflection; documents are part of
-  * every question, and need only these types.
+  * jackson-module-scala, which ships with Spark, would do this by reflection. It writes an ordinary
+  * question in 8 µs instead of 13 µs, but delays the first query by 0.27 s (0.15 s to write, 0.12 s
+  * to read, measured on 4.1.3), and reads the numbers of an Option[Long] as Integer.
   */
 object Json {
   private val nodes = JsonNodeFactory.instance
