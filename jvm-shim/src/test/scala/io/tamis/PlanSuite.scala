@@ -2,7 +2,7 @@ package io.tamis
 
 import io.tamis.bridge.{StubAnswer, StubPlanner}
 import io.tamis.listing.Listing
-import io.tamis.planning.AnswerMemo
+import io.tamis.planning.{AnswerMemo, ScanPlanner}
 import io.tamis.rules.relations.{TamisRelation, UseTamisTables}
 import io.tamis.scan.TamisTable
 import java.nio.file.{Files, Path}
@@ -70,6 +70,13 @@ trait PlanSuite extends munit.FunSuite {
   protected def numbersOf(listing: Listing): Seq[Int] = listing.files.toSeq.map { file =>
     val number = "day=(\\d)/|part-0*(\\d+)-".r.findFirstMatchIn(Listing.uriOf(file)).get
     Option(number.group(1)).getOrElse(number.group(2)).toInt
+  }
+
+  /** Where the files with these numbers are in the listing of the table. */
+  protected def placesIn(name: String)(numbers: Int*): Option[Seq[Int]] = {
+    val table = tables(tamis(s"SELECT * FROM $name")).head
+    val own = numbersOf(ScanPlanner.everything(table).kept.listing)
+    Some(numbers.map(own.indexOf(_)))
   }
 
   /** The goals of each scan of the plan, without those that have no effect. */

@@ -17,12 +17,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode
   *   number of files that each conjunct prunes on its own
   * @param goal
   *   the answer to the goal of the question, as JSON
+  * @param implied
+  *   the ranges that a question about implied ranges gets, as JSON
   */
 final case class StubAnswer(
     kept: Option[Seq[Int]] = None,
     pushdown: String = "inexact",
     pruned: Option[Long] = None,
-    goal: String = StubAnswer.nothing("INDEX_MISSING")
+    goal: String = StubAnswer.nothing("INDEX_MISSING"),
+    implied: String = "[]"
 )
 
 object StubAnswer {
@@ -47,6 +50,7 @@ object StubPlanner extends Planner {
 
   @volatile private var answers: JsonNode => StubAnswer = _ => StubAnswer()
   @volatile private var received: Vector[JsonNode] = Vector.empty
+  @volatile private var recorded: Vector[String] = Vector.empty
 
   /** Takes the place of the sidecar. Call it before a session with the extension is created, which
     * would start Python otherwise.
@@ -62,6 +66,7 @@ object StubPlanner extends Planner {
   def answer(answers: JsonNode => StubAnswer): Unit = {
     this.answers = answers
     received = Vector.empty
+    recorded = Vector.empty
     SidecarSupervisor.succeeded() // no test waits because another one let the planner fail
   }
 
@@ -70,6 +75,9 @@ object StubPlanner extends Planner {
 
   /** The goals of these questions. */
   def goals: Seq[JsonNode] = received.map(_.path("goal")).filter(_.isObject)
+
+  /** What was recorded for the history since then. */
+  def records: Seq[String] = recorded
 
   override def plan(request: String): String = {
     val question = Messages.mapper.readTree(request)
@@ -92,8 +100,9 @@ object StubPlanner extends Planner {
   }
 
   override def imply(request: String): String = {
-    val out = answered(Messages.mapper.readTree(request))
-    out.putArray("implied")
+    val question = Messages.mapper.readTree(request)
+    val out = answered(question)
+    out.set[ObjectNode]("implied", Messages.mapper.readTree(answers(question).implied))
     Messages.mapper.writeValueAsString(out)
   }
   override def remote(request: String): String =
@@ -104,7 +113,7 @@ object StubPlanner extends Planner {
   override def history(request: String): String =
     throw new UnsupportedOperationException("the stub has no history")
   override def ping(): String = "pong"
-  override def record(scan: String): String = ""
+  override def record(scan: String): String = { recorded :+= scan; "" }
   override def flush(): String = ""
 
   private def answered(question: JsonNode): ObjectNode =

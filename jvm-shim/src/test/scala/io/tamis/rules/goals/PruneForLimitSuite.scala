@@ -85,14 +85,18 @@ class PruneForLimitSuite extends PlanSuite {
     assertUnchanged(PruneForLimit, tamis("SELECT k FROM t LIMIT 3"))
   }
 
-  test("confs: off, observing, and files that Spark may skip") {
+  test("in the mode observe the files are chosen, too: the scan only shows them") {
+    answer(first)
+    withConf("spark.tamis.mode" -> "observe") {
+      assertEquals(confined(PruneForLimit(tamis("SELECT k FROM t LIMIT 3"))), Seq(1))
+    }
+  }
+
+  test("confs: off, and files that Spark may skip") {
     answer(first)
     val plan = tamis("SELECT k FROM t LIMIT 3")
     withConf("spark.tamis.limit.enabled" -> "false")(assertUnchanged(PruneForLimit, plan))
     withConf("spark.tamis.enabled" -> "false")(assertUnchanged(PruneForLimit, plan))
-    withConf("spark.tamis.mode" -> "observe") {
-      assertEquals(failed(PruneForLimit(plan)), Seq("OBSERVING"))
-    }
     withConf("spark.sql.files.ignoreMissingFiles" -> "true") {
       assertEquals(failed(PruneForLimit(plan)), Seq("MAY_LOSE_FILES"))
     }

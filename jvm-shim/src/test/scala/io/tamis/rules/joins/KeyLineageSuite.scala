@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Literal,
   Rand
 }
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LeafNode, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /** In the queries, `key` is the column whose origin is traced. */
@@ -154,6 +154,14 @@ class KeyLineageSuite extends PlanSuite {
 
   test("a random aggregate expression lets no row be left out") {
     check("SELECT k AS key, rand() FROM t GROUP BY k", "t.k, all rows")
+  }
+
+  test("a group of a stream may have its rows from earlier batches") {
+    val plan = optimized("SELECT key, count(*) FROM (VALUES (1L), (2L)) AS x(key) GROUP BY key")
+    val stream = plan.transform { case local: LocalRelation =>
+      LocalRelation(local.output, local.data, isStreaming = true)
+    }
+    assertEquals((origins(plan), origins(stream)), (Seq("LocalRelation.key"), Nil))
   }
 
   test("the key of a UNION ALL comes from every branch") {

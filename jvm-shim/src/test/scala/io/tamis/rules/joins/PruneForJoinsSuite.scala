@@ -102,20 +102,33 @@ class PruneForJoinsSuite extends PlanSuite {
     assertEquals((confined(plan), failed(plan)), (Seq(-1, -1), Seq("KEY_RANGE_UNKNOWN")))
   }
 
+  test("a scan under a filter with rand() keeps all files: it would get other numbers") {
+    answer(first)
+    val sql = "SELECT * FROM (SELECT * FROM t WHERE rand() > 0.5D) t JOIN u ON t.k = u.k"
+    assertEquals(confined(PruneForJoins(tamis(sql))), Seq(-1, 1))
+  }
+
   test("if the planner fails the scans keep all files") {
     answer(throw new PlannerUnavailable("the test says so"))
     val plan = PruneForJoins(tamis("SELECT * FROM t LEFT JOIN u ON t.k = u.k"))
     assertEquals((confined(plan), failed(plan)), (Seq(-1, -1), Seq("PLANNER_FAILED")))
   }
 
-  test("confs: off, observing, and files that Spark may skip") {
+  test("in the mode observe the files are chosen, too: the scan only shows them") {
+    answer(first)
+    withConf("spark.tamis.mode" -> "observe") {
+      assertEquals(
+        confined(PruneForJoins(tamis("SELECT * FROM t LEFT JOIN u ON t.k = u.k"))),
+        Seq(-1, 1)
+      )
+    }
+  }
+
+  test("confs: off, and files that Spark may skip") {
     answer(first)
     val plan = tamis("SELECT * FROM t LEFT JOIN u ON t.k = u.k")
     withConf("spark.tamis.joins.enabled" -> "false")(assertUnchanged(PruneForJoins, plan))
     withConf("spark.tamis.enabled" -> "false")(assertUnchanged(PruneForJoins, plan))
-    withConf("spark.tamis.mode" -> "observe") {
-      assertEquals(failed(PruneForJoins(plan)), Seq("OBSERVING"))
-    }
     withConf("spark.sql.files.ignoreMissingFiles" -> "true") {
       assertEquals(failed(PruneForJoins(plan)), Seq("MAY_LOSE_FILES"))
     }

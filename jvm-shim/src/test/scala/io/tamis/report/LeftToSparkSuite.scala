@@ -1,0 +1,70 @@
+package io.tamis.report
+
+import io.tamis.PlanSuite
+import io.tamis.bridge.StubAnswer
+
+class LeftToSparkSuite extends PlanSuite {
+
+  /** The codes of the reasons for each relation. */
+  private def left(sql: String): Seq[Seq[String]] =
+    LeftToSpark.of(spark.sql(sql).queryExecution).map { relation =>
+      val reasons = relation.path("reasons")
+      (0 until reasons.size).map(i => reasons.get(i).path("code").asText)
+    }
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    spark.table("t").repartition(2).write.mode("overwrite").csv(s"$directory/left")
+    spark.read
+      .schema("k BIGINT, v INT, s STRING")
+      .csv(s"$directory/left")
+      .createOrReplaceTempView("left_csv")
+  }
+
+  test("a scan of tamis, and a source without files, are not left") {
+    assertEquals(left("SELECT k FROM t WHERE k > 1"), Nil)
+    assertEquals(left("SELECT id FROM range(3)"), Nil)
+  }
+
+  test("a relation has the reason why it is no table, and why its index stays") {
+    assertEquals(left("SELECT k FROM left_csv"), Seq(Seq("NOT_PARQUET", "NO_FILTER")))
+    assertEquals(
+      left("SELECT k FROM left_csv WHERE rand() > 0.5D"),
+      Seq(Seq("NOT_PARQUET", "NO_FILTER"))
+    )
+    assertEquals(
+      left("SELECT k FROM left_csv WHERE k <=> (SELECT max(k) FROM u)").map(_.last),
+      Seq("FILTER_WITHOUT_FILE_COLUMNS")
+    )
+    withConf("spark.tamis.fileIndexSwap.enabled" -> "false") {
+      assertEquals(
+        left("SELECT k FROM left_csv WHERE k > 1"),
+        Seq(Seq("NOT_PARQUET", "FILE_INDEX_SWAP_IS_OFF"))
+      )
+    }
+  }
+
+  test("a relation that nothing is gained for says so; a swapped one is not left") {
+    val sql = "SELECT k FROM left_csv WHERE k > 1"
+    assertEquals(left(sql), Seq(Seq("NOT_PARQUET", "NOTHING_GAINED")))
+    answer(StubAnswer(kept = Some(Seq(0))))
+    assertEquals(left(sql), Nil)
+  }
+
+  test("if tamis is off, that is the only reason") {
+    Seq("spark.tamis.enabled" -> "false", "spark.tamis.mode" -> "off").foreach { off =>
+      withConf(off) {
+        assertEquals(left("SELECT k FROM t"), Seq(Seq("TAMIS_IS_OFF")))
+        assertEquals(left("SELECT k FROM left_csv"), Seq(Seq("TAMIS_IS_OFF")))
+      }
+    }
+  }
+
+  test("relations of subqueries are listed, and sources that are not files") {
+    assertEquals(left("SELECT k FROM t WHERE k > (SELECT max(k) FROM left_csv)").size, 1)
+    withConf("spark.sql.sources.useV1SourceList" -> "parquet") {
+      spark.read.csv(s"$directory/left").createOrReplaceTempView("left_v2")
+      assertEquals(left("SELECT * FROM left_v2"), Seq(Seq("FILE_SOURCE_V2")))
+    }
+  }
+}

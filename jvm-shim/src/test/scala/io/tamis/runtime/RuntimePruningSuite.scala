@@ -1,0 +1,64 @@
+package io.tamis.runtime
+
+import io.tamis.PlanSuite
+import io.tamis.bridge.{PlannerUnavailable, StubAnswer, StubPlanner}
+import io.tamis.planning.{FileSelection, ScanPlanner}
+import java.util.BitSet
+
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+
+class RuntimePruningSuite extends PlanSuite {
+  private def in(column: String, values: Any*): Predicate = {
+    val all: Seq[Expression] = Expressions.column(column) +: values.map(Expressions.literal(_))
+    new Predicate("IN", all.toArray)
+  }
+
+  private def day: Predicate = in("day", 1)
+
+  /** The ordinals of the files that are left of these; Nil: of all. */
+  private def left(name: String, among: Int*)(predicates: Predicate*): Seq[Int] = {
+    val table = tables(tamis(s"SELECT * FROM $name")).head
+    val all = ScanPlanner.everything(table).kept
+    val some = new BitSet
+    among.foreach(some.set)
+    val kept = if (among.isEmpty) all else FileSelection.of(all.listing, some)
+    val ordinals = Seq.newBuilder[Int]
+    new RuntimePruning(table, kept)(predicates).foreach(ordinals += _)
+    ordinals.result()
+  }
+
+  test("the planner chooses among the files that are left") {
+    answer(StubAnswer(kept = Some(Seq(0, 1))))
+    assertEquals(left("t")(in("k", 5L)), Seq(0, 1))
+    assertEquals(left("t", 1, 2)(in("k", 5L)), Seq(1))
+    assertEquals(StubPlanner.questions.last.at("/conjuncts/0/n").asText, "in")
+  }
+
+  test("partition values are compared without the planner") {
+    answer(throw new PlannerUnavailable("the test says so"))
+    assertEquals(left("p")(day).size, 1)
+    assertEquals(StubPlanner.questions.size, 0)
+  }
+
+  test("without an answer, or for a column of no table, no file is left out") {
+    answer(throw new PlannerUnavailable("the test says so"))
+    assertEquals(left("t")(in("k", 5L)), Seq(0, 1, 2, 3))
+    answer(StubAnswer(kept = Some(Nil)))
+    assertEquals(left("t")(in("unknown", 5L)), Seq(0, 1, 2, 3))
+  }
+
+  test("confs: off, observing") {
+    answer(StubAnswer(kept = Some(Nil)))
+    Seq(
+      "spark.tamis.runtimeFilters.enabled" -> "false",
+      "spark.tamis.mode" -> "observe"
+    ).foreach { off =>
+      withConf(off) {
+        assertEquals(left("t")(in("k", 5L)), Seq(0, 1, 2, 3))
+        assertEquals(left("p")(day).size, 1) // as in plain Spark
+      }
+    }
+    assertEquals(left("t")(in("k", 5L)), Nil)
+  }
+}
