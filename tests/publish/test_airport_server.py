@@ -72,7 +72,7 @@ def above(value: int) -> Compare:
 
 def document(uri: str, value: int) -> str:
     """Return the document that tamis sends for `id > value`."""
-    from tamis.remote.airport.filters import filter_document
+    from tamis.remote.airport.sendable_filters import filter_document
 
     return filter_document([above(value)], Client(uri).schema("orders"))
 

@@ -13,8 +13,8 @@ import pytest
 from tamis.publish.vgi.bodies import Limits
 from tamis.publish.vgi.http import Server
 from tamis.publish.vgi.serve_command import catalog_of
-from tamis.remote.vgi import framing, records
-from tamis.remote.vgi.framing import (
+from tamis.remote.vgi.protocol import framing, records
+from tamis.remote.vgi.protocol.framing import (
     CURSOR,
     METHOD,
     PROTOCOL_VERSION,

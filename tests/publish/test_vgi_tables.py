@@ -22,8 +22,8 @@ from tamis.publish.vgi.functions import BoundFunction, TableFunction
 from tamis.publish.vgi.refusals import Refused
 from tamis.publish.vgi.scan import Scan
 from tamis.publish.vgi.serve_command import catalog_of
-from tamis.remote.vgi import records
-from tamis.remote.vgi.framing import batch_of
+from tamis.remote.vgi.protocol import records
+from tamis.remote.vgi.protocol.framing import batch_of
 from tamis.wire.vgi import Filters, Malformed
 from tests.publish.random_filters import SCHEMA, Filter, random_rows
 from tests.publish.vgi_calls import arguments, bind_call

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tamis.publish.vgi.functions import Argument, TableFunction
 from tamis.publish.vgi.refusals import Refused
-from tamis.remote.vgi.framing import batch_of, stream_bytes
+from tamis.remote.vgi.protocol.framing import batch_of, stream_bytes
 
 __all__ = ["arguments_schema", "given_arguments", "scan_arguments"]
 

@@ -14,8 +14,8 @@ from tamis.publish.vgi.catalog import Catalog
 from tamis.publish.vgi.functions import BoundFunction, Split
 from tamis.publish.vgi.refusals import Refused
 from tamis.publish.vgi.scan import Scan
-from tamis.remote.vgi import records
-from tamis.remote.vgi.framing import batch_of, schema_of, stream_bytes
+from tamis.remote.vgi.protocol import records
+from tamis.remote.vgi.protocol.framing import batch_of, schema_of, stream_bytes
 from tamis.wire.vgi import Filters, Mode, Predicate
 
 __all__ = ["Calls"]

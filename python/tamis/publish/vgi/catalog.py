@@ -12,8 +12,8 @@ from tamis.errors import TamisError
 from tamis.publish.vgi.arguments import arguments_schema, scan_arguments
 from tamis.publish.vgi.functions import BoundFunction, TableFunction
 from tamis.publish.vgi.refusals import Refused
-from tamis.remote.vgi import records
-from tamis.remote.vgi.framing import stream_bytes
+from tamis.remote.vgi.protocol import records
+from tamis.remote.vgi.protocol.framing import stream_bytes
 from tamis.wire.vgi.document import SEMANTICS
 
 __all__ = ["Catalog", "PublishedRows"]

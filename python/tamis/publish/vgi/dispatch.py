@@ -14,10 +14,10 @@ from tamis.publish.vgi.catalog import Catalog
 from tamis.publish.vgi.reflection import VERSION, describe, list_protocols
 from tamis.publish.vgi.refusals import Refused, error_of
 from tamis.publish.vgi.scan import Scan
-from tamis.remote.vgi import framing, records
-from tamis.remote.vgi.framing import MalformedMessage, Part, stream_bytes
-from tamis.remote.vgi.methods import METHODS, NOTHING, REFLECTION_METHODS, Method
-from tamis.remote.vgi.record import single_row
+from tamis.remote.vgi.protocol import framing, records
+from tamis.remote.vgi.protocol.framing import MalformedMessage, Part, stream_bytes
+from tamis.remote.vgi.protocol.methods import METHODS, NOTHING, REFLECTION_METHODS, Method
+from tamis.remote.vgi.protocol.record import single_row
 
 __all__ = ["TRANSPORT_OPTIONS", "Answer", "Dispatcher", "empty_batch", "error_body", "only_request"]
 

@@ -34,8 +34,8 @@ from tamis.publish.vgi.dispatch import (
 from tamis.publish.vgi.refusals import Refused, error_of
 from tamis.publish.vgi.scan import Scan
 from tamis.publish.vgi.tokens import Tokens
-from tamis.remote.vgi import framing
-from tamis.remote.vgi.framing import Part, Stream
+from tamis.remote.vgi.protocol import framing
+from tamis.remote.vgi.protocol.framing import Part, Stream
 
 __all__ = ["Server"]
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from tamis._version import __version__
 from tamis.publish.vgi.refusals import Refused
-from tamis.remote.vgi import records
-from tamis.remote.vgi.framing import APPLICATION, REFLECTION
-from tamis.remote.vgi.methods import METHODS, NOTHING, Method
+from tamis.remote.vgi.protocol import records
+from tamis.remote.vgi.protocol.framing import APPLICATION, REFLECTION
+from tamis.remote.vgi.protocol.methods import METHODS, NOTHING, Method
 
 __all__ = ["VERSION", "describe", "list_protocols"]
 

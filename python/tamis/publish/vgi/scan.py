@@ -14,7 +14,7 @@ from tamis.expr.nodes import columns_of
 from tamis.publish.vgi.functions import BoundFunction, Rows
 from tamis.publish.vgi.refusals import Refused
 from tamis.publish.vgi.rows import passing
-from tamis.remote.vgi.framing import CANCEL
+from tamis.remote.vgi.protocol.framing import CANCEL
 from tamis.wire.vgi import Filters, Mode, Predicate
 
 __all__ = ["Scan"]

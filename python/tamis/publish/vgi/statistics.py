@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tamis.publish.columns import column_facts
 from tamis.publish.pruning import Snapshot
-from tamis.remote.vgi.records import STATISTICS
+from tamis.remote.vgi.protocol.records import STATISTICS
 
 __all__ = ["statistics_of"]
 

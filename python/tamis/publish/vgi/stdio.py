@@ -16,7 +16,7 @@ import pyarrow as pa
 from tamis.publish.vgi.dispatch import Dispatcher, empty_batch, error_body, only_request
 from tamis.publish.vgi.refusals import error_of
 from tamis.publish.vgi.scan import Scan
-from tamis.remote.vgi.framing import METHOD, MalformedMessage, Part, Stream
+from tamis.remote.vgi.protocol.framing import METHOD, MalformedMessage, Part, Stream
 
 __all__ = ["serve"]
 

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from tamis.expr.nodes import Expr
 from tamis.remote.contract import Applied, JoinKeys, Order, ReadRequest, RemoteError
-from tamis.remote.vgi.call import Call
 from tamis.remote.vgi.client import Client
-from tamis.remote.vgi.constants import constants
-from tamis.remote.vgi.filter_document import FilterDocument, Mode, NotEncodable
-from tamis.remote.vgi.filters import sendable
-from tamis.remote.vgi.framing import stream_bytes
-from tamis.remote.vgi.scan_task import VgiTask
-from tamis.remote.vgi.splits import planned_splits
+from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode, NotEncodable
+from tamis.remote.vgi.filters.sendable_filters import sendable
+from tamis.remote.vgi.filters.typed_constants import constants
+from tamis.remote.vgi.functions.call import Call
+from tamis.remote.vgi.functions.scan_task import VgiTask
+from tamis.remote.vgi.functions.splits import planned_splits
+from tamis.remote.vgi.protocol.framing import stream_bytes
 
 __all__ = ["Filtering", "FunctionScan"]
 

@@ -43,7 +43,7 @@ from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Liter
 from tamis.expr.rewrites import FALSE, TRUE, conjoin, disjoin, simplify
 from tamis.expr.types import BOOLEAN, STRING
 from tamis.plan.ranges.implied import implied
-from tamis.remote.vgi.filter_document import FilterDocument, Mode, NotEncodable
+from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode, NotEncodable
 
 __all__ = ["Sendable", "sendable"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 
-from tamis.remote.vgi.connection import Connection, ConnectionFailed
-from tamis.remote.vgi.http_connection import HttpConnection
-from tamis.remote.vgi.pipe_connection import PipeConnection
+from tamis.remote.vgi.transports.connection import Connection, ConnectionFailed
+from tamis.remote.vgi.transports.http_connection import HttpConnection
+from tamis.remote.vgi.transports.pipe_connection import PipeConnection
 
 __all__ = ["connected", "is_url"]
 

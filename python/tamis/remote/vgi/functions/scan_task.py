@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from tamis.remote.executor import Task
-from tamis.remote.vgi.connection import Connection, ConnectionFailed, one_line
-from tamis.remote.vgi.framing import CallFailed
-from tamis.remote.vgi.location import connected
+from tamis.remote.vgi.protocol.framing import CallFailed
+from tamis.remote.vgi.transports.connection import Connection, ConnectionFailed, one_line
+from tamis.remote.vgi.transports.location import connected
 
 __all__ = ["VgiTask"]
 

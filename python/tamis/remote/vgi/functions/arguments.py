@@ -28,8 +28,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tamis.errors import some_of
-from tamis.remote.vgi.connection import one_line
-from tamis.remote.vgi.framing import READ_FAILURES, stream_bytes
+from tamis.remote.vgi.protocol.framing import READ_FAILURES, stream_bytes
+from tamis.remote.vgi.transports.connection import one_line
 
 __all__ = ["Arguments", "UnusableArguments", "argument_bytes", "flat_arguments", "json_arguments"]
 

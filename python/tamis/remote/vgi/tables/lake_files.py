@@ -15,9 +15,9 @@ from tamis.expr.rewrites import TRUE
 from tamis.files.table import ArrowStatistics
 from tamis.indexing.executor.executor_job import files_table
 from tamis.remote.file_pruning import leaves_of
-from tamis.remote.vgi.connection import one_line
-from tamis.remote.vgi.framing import READ_FAILURES
-from tamis.remote.vgi.lake_task import LakeTask
+from tamis.remote.vgi.protocol.framing import READ_FAILURES
+from tamis.remote.vgi.tables.lake_task import LakeTask
+from tamis.remote.vgi.transports.connection import one_line
 from tamis.sources.delta import DeltaSource
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import Field, table_schema

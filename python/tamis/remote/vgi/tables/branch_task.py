@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from tamis.remote.executor import Task
-from tamis.remote.vgi.connection import one_line
-from tamis.remote.vgi.framing import READ_FAILURES
-from tamis.remote.vgi.row_filter import RowFilter, passing_rows
+from tamis.remote.vgi.protocol.framing import READ_FAILURES
+from tamis.remote.vgi.tables.row_filter import RowFilter, passing_rows
+from tamis.remote.vgi.transports.connection import one_line
 
 __all__ = ["BranchTask"]
 

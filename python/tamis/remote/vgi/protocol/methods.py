@@ -12,8 +12,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from tamis.remote.vgi.record import ENUMERATION, TEXTS, needed, optional
-from tamis.remote.vgi.records import SCAN_HEADER
+from tamis.remote.vgi.protocol.record import ENUMERATION, TEXTS, needed, optional
+from tamis.remote.vgi.protocol.records import SCAN_HEADER
 
 __all__ = ["METHODS", "NOTHING", "REFLECTION_METHODS", "REQUEST", "RESULT", "Method"]
 

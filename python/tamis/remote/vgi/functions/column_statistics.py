@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 
 from tamis.remote.arrow_form import converted
 from tamis.remote.contract import ColumnStatistics
-from tamis.remote.vgi.framing import READ_FAILURES, MalformedMessage, batch_of
-from tamis.remote.vgi.record import single_row
-from tamis.remote.vgi.records import STATISTICS
+from tamis.remote.vgi.protocol.framing import READ_FAILURES, MalformedMessage, batch_of
+from tamis.remote.vgi.protocol.record import single_row
+from tamis.remote.vgi.protocol.records import STATISTICS
 
 __all__ = ["column_statistics"]
 

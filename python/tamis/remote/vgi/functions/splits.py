@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tamis.remote.vgi.call import Call
 from tamis.remote.vgi.client import Client
-from tamis.remote.vgi.records import PLANNED, SPLIT
+from tamis.remote.vgi.functions.call import Call
+from tamis.remote.vgi.protocol.records import PLANNED, SPLIT
 
 __all__ = ["Splits", "planned_splits"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.remote.vgi.arguments import Arguments, UnusableArguments, argument_bytes
 from tamis.remote.vgi.catalog import Catalog, Function
 from tamis.remote.vgi.client import Client
-from tamis.remote.vgi.framing import schema_of
-from tamis.remote.vgi.records import BIND_REQUEST, BOUND, INIT_REQUEST, PLAN_REQUEST
+from tamis.remote.vgi.functions.arguments import Arguments, UnusableArguments, argument_bytes
+from tamis.remote.vgi.protocol.framing import schema_of
+from tamis.remote.vgi.protocol.records import BIND_REQUEST, BOUND, INIT_REQUEST, PLAN_REQUEST
 
 __all__ = ["Call", "bound_call", "chosen_function"]
 

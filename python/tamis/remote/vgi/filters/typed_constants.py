@@ -24,7 +24,7 @@ import pyarrow as pa
 from tamis.expr.nodes import Value
 from tamis.expr.types import DataType
 from tamis.remote.arrow_form import readable_type
-from tamis.remote.vgi.framing import READ_FAILURES
+from tamis.remote.vgi.protocol.framing import READ_FAILURES
 
 __all__ = ["constants", "is_compared"]
 

@@ -25,19 +25,19 @@ from tamis.remote.contract import Applied, ReadRequest
 from tamis.remote.executor import Task
 from tamis.remote.file_pruning import ruled_out
 from tamis.remote.parquet_task import ParquetTask
-from tamis.remote.vgi.arguments import flat_arguments
-from tamis.remote.vgi.branch_task import BranchTask
-from tamis.remote.vgi.branches import Branch, table_branches
-from tamis.remote.vgi.call import Call, bound_call
 from tamis.remote.vgi.catalog import Catalog, Table
 from tamis.remote.vgi.client import Client
-from tamis.remote.vgi.connection import one_line
-from tamis.remote.vgi.constants import constants
-from tamis.remote.vgi.filters import sendable
-from tamis.remote.vgi.framing import READ_FAILURES
-from tamis.remote.vgi.lake_files import LakeFiles
-from tamis.remote.vgi.row_filter import RowFilter
-from tamis.remote.vgi.scan import Filtering, FunctionScan
+from tamis.remote.vgi.filters.sendable_filters import sendable
+from tamis.remote.vgi.filters.typed_constants import constants
+from tamis.remote.vgi.functions.arguments import flat_arguments
+from tamis.remote.vgi.functions.call import Call, bound_call
+from tamis.remote.vgi.functions.function_scan import Filtering, FunctionScan
+from tamis.remote.vgi.protocol.framing import READ_FAILURES
+from tamis.remote.vgi.tables.branch_task import BranchTask
+from tamis.remote.vgi.tables.branches import Branch, table_branches
+from tamis.remote.vgi.tables.lake_files import LakeFiles
+from tamis.remote.vgi.tables.row_filter import RowFilter
+from tamis.remote.vgi.transports.connection import one_line
 from tamis.sources.errors import SourceError
 
 __all__ = ["TableScan"]

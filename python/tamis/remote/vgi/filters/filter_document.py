@@ -36,8 +36,8 @@ from tamis.expr.nodes import (
 )
 from tamis.expr.types import BOOLEAN, STRING, DataType
 from tamis.remote.vgi.catalog import SEMANTICS
-from tamis.remote.vgi.constants import constants, is_compared
-from tamis.remote.vgi.framing import stream_bytes
+from tamis.remote.vgi.filters.typed_constants import constants, is_compared
+from tamis.remote.vgi.protocol.framing import stream_bytes
 
 __all__ = ["FilterDocument", "Mode", "NotEncodable", "column_node"]
 

@@ -18,7 +18,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tamis.remote.vgi.framing import READ_FAILURES, MalformedMessage, batch_of, stream_bytes
+from tamis.remote.vgi.protocol.framing import (
+    READ_FAILURES,
+    MalformedMessage,
+    batch_of,
+    stream_bytes,
+)
 
 __all__ = [
     "ENUMERATION",

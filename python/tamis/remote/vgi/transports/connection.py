@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from tamis.remote.vgi.framing import (
+from tamis.remote.vgi.protocol.framing import (
     APPLICATION,
     READ_FAILURES,
     CallFailed,

@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from tamis.remote.vgi.record import ENUMERATION, TEXTS, Record, needed, optional
+from tamis.remote.vgi.protocol.record import ENUMERATION, TEXTS, Record, needed, optional
 
 __all__ = [
     "BIND_REQUEST",

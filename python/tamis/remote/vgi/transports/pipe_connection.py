@@ -17,7 +17,8 @@ from typing import IO, Final
 
 import pyarrow as pa
 
-from tamis.remote.vgi.connection import (
+from tamis.remote.vgi.protocol.framing import CANCEL, EMPTY, Stream
+from tamis.remote.vgi.transports.connection import (
     CALL_SECONDS,
     FAILURES,
     Connection,
@@ -27,7 +28,6 @@ from tamis.remote.vgi.connection import (
     one_line,
     result_of,
 )
-from tamis.remote.vgi.framing import CANCEL, EMPTY, Stream
 
 __all__ = ["PipeConnection"]
 

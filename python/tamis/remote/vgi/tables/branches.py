@@ -15,10 +15,10 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from tamis.expr.nodes import Expr
-from tamis.remote.vgi.branch_filter import UnknownFilter, parse_branch_filter
 from tamis.remote.vgi.catalog import Catalog, row_of_arguments
 from tamis.remote.vgi.client import Client
-from tamis.remote.vgi.lake_files import FORMATS
+from tamis.remote.vgi.tables.branch_filter import UnknownFilter, parse_branch_filter
+from tamis.remote.vgi.tables.lake_files import FORMATS
 
 __all__ = ["Branch", "table_branches"]
 

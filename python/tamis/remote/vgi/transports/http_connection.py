@@ -19,17 +19,7 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from tamis.remote.vgi.connection import (
-    CALL_SECONDS,
-    FAILURES,
-    Connection,
-    ConnectionFailed,
-    check_header,
-    next_part,
-    one_line,
-    result_of,
-)
-from tamis.remote.vgi.framing import (
+from tamis.remote.vgi.protocol.framing import (
     APPLICATION,
     CALL_STATE,
     CANCEL,
@@ -40,6 +30,16 @@ from tamis.remote.vgi.framing import (
     Stream,
     kind_of,
     stream_bytes,
+)
+from tamis.remote.vgi.transports.connection import (
+    CALL_SECONDS,
+    FAILURES,
+    Connection,
+    ConnectionFailed,
+    check_header,
+    next_part,
+    one_line,
+    result_of,
 )
 
 __all__ = ["HttpConnection"]

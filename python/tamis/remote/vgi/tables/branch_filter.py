@@ -33,7 +33,7 @@ from tamis.expr.types import (
     decimal,
 )
 from tamis.remote.arrow_form import readable_type
-from tamis.remote.vgi.connection import one_line
+from tamis.remote.vgi.transports.connection import one_line
 
 __all__ = ["UnknownFilter", "parse_branch_filter"]
 
