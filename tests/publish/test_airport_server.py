@@ -20,7 +20,7 @@ from tamis.expr.types import INTEGER, LONG
 from tamis.publish.airport.access import Access
 from tamis.publish.airport.endpoints import grouped
 from tamis.publish.airport.tickets import Ticket, Tickets
-from tamis.publish.reading import Part
+from tamis.publish.part_reader import Part
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import Applied, ReadRequest, RemoteError
 from tamis.sources.source import DataFile

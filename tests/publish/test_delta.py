@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, WriterProperties, write_deltalake
 
-from tamis.publish.columns import column_facts
+from tamis.publish.column_facts import column_facts
 from tamis.publish.errors import PublishError
 from tamis.publish.tables import PublishedTable
 from tamis.sources.source import Moment

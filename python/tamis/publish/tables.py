@@ -21,10 +21,10 @@ import pyarrow as pa
 from tamis.indexing.read.reader import Indexes, OpenIndex
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.publish.errors import PublishError
-from tamis.publish.footers import Footers, leaves_of
+from tamis.publish.footer_cache import Footers, leaves_of
+from tamis.publish.part_reader import PartReader
 from tamis.publish.pruning import Snapshot
-from tamis.publish.reading import PartReader
-from tamis.publish.statistics import table_statistics
+from tamis.publish.table_statistics import table_statistics
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import fields_of, table_schema
 from tamis.sources.recognition import open_source, quoted

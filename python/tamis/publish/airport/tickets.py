@@ -18,7 +18,7 @@ import msgpack  # type: ignore[import-untyped]
 import pyarrow as pa
 
 from tamis.publish.airport.messages import MalformedRequest
-from tamis.publish.reading import Part
+from tamis.publish.part_reader import Part
 from tamis.sources.source import DataFile
 
 __all__ = ["Ticket", "Tickets", "schema_digest"]

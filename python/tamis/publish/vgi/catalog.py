@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from tamis._version import __version__
 from tamis.errors import TamisError
-from tamis.publish.vgi.arguments import arguments_schema, scan_arguments
-from tamis.publish.vgi.functions import BoundFunction, TableFunction
+from tamis.publish.vgi.functions.arguments import arguments_schema, scan_arguments
+from tamis.publish.vgi.functions.table_function import BoundFunction, TableFunction
 from tamis.publish.vgi.refusals import Refused
 from tamis.remote.vgi.protocol import records
 from tamis.remote.vgi.protocol.framing import stream_bytes

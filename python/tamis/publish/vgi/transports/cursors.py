@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tamis.publish.vgi.refusals import Refused
-from tamis.publish.vgi.scan import Scan
+from tamis.publish.vgi.requests.scan_batches import Scan
 
 __all__ = ["Cursors"]
 

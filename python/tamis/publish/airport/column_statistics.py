@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tamis.publish.columns import ColumnFacts
+from tamis.publish.column_facts import ColumnFacts
 
 __all__ = ["statistics_answer"]
 

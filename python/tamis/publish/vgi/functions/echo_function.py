@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 
 from tamis.expr.sql import to_sql
-from tamis.publish.vgi.functions import Argument, BoundFunction, Rows, TableFunction
+from tamis.publish.vgi.functions.table_function import Argument, BoundFunction, Rows, TableFunction
 from tamis.publish.vgi.refusals import Refused
 from tamis.wire.vgi import Predicate
 

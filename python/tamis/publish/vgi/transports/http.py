@@ -21,9 +21,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from tamis._version import __version__
-from tamis.publish.vgi.bodies import BodyRefused, Limits, decoded
-from tamis.publish.vgi.cursors import Cursors
-from tamis.publish.vgi.dispatch import (
+from tamis.publish.vgi.refusals import Refused, error_of
+from tamis.publish.vgi.requests.dispatch import (
     TRANSPORT_OPTIONS,
     Answer,
     Dispatcher,
@@ -31,9 +30,10 @@ from tamis.publish.vgi.dispatch import (
     error_body,
     only_request,
 )
-from tamis.publish.vgi.refusals import Refused, error_of
-from tamis.publish.vgi.scan import Scan
-from tamis.publish.vgi.tokens import Tokens
+from tamis.publish.vgi.requests.scan_batches import Scan
+from tamis.publish.vgi.transports.bodies import BodyRefused, Limits, decoded
+from tamis.publish.vgi.transports.cursors import Cursors
+from tamis.publish.vgi.transports.tokens import Tokens
 from tamis.remote.vgi.protocol import framing
 from tamis.remote.vgi.protocol.framing import Part, Stream
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tamis.publish.vgi.calls import Calls
 from tamis.publish.vgi.catalog import Catalog
-from tamis.publish.vgi.reflection import VERSION, describe, list_protocols
 from tamis.publish.vgi.refusals import Refused, error_of
-from tamis.publish.vgi.scan import Scan
+from tamis.publish.vgi.requests.function_calls import Calls
+from tamis.publish.vgi.requests.reflection import VERSION, describe, list_protocols
+from tamis.publish.vgi.requests.scan_batches import Scan
 from tamis.remote.vgi.protocol import framing, records
 from tamis.remote.vgi.protocol.framing import MalformedMessage, Part, stream_bytes
 from tamis.remote.vgi.protocol.methods import METHODS, NOTHING, REFLECTION_METHODS, Method

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tamis.publish.footers import FileFooter
+from tamis.publish.footer_cache import FileFooter
+from tamis.publish.part_reader import Part
 from tamis.publish.pruning import Snapshot
-from tamis.publish.reading import Part
 from tamis.publish.vgi.refusals import Refused
 from tamis.sources.source import DataFile
 

@@ -15,7 +15,7 @@ from tamis.evaluation.statistics import Statistics
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
-from tamis.publish.statistics import TableStatistics
+from tamis.publish.table_statistics import TableStatistics
 from tamis.wire.duckdb.arrow_types import schema_types
 from tamis.wire.duckdb.document import NotUnderstood
 

@@ -10,13 +10,19 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 
 from tamis.publish.errors import PublishError
+from tamis.publish.part_reader import Part
 from tamis.publish.pruning import Snapshot
-from tamis.publish.reading import Part
 from tamis.publish.tables import PublishedTable
-from tamis.publish.vgi.functions import Argument, BoundFunction, Rows, Split, TableFunction
-from tamis.publish.vgi.part_tokens import parts_of, single_groups, token_of, version_of
+from tamis.publish.vgi.functions.column_statistics import statistics_of
+from tamis.publish.vgi.functions.part_tokens import parts_of, single_groups, token_of, version_of
+from tamis.publish.vgi.functions.table_function import (
+    Argument,
+    BoundFunction,
+    Rows,
+    Split,
+    TableFunction,
+)
 from tamis.publish.vgi.refusals import Refused
-from tamis.publish.vgi.statistics import statistics_of
 from tamis.wire.vgi import Predicate
 
 __all__ = ["ScanTable", "table_argument", "table_named"]

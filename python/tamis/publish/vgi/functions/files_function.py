@@ -21,13 +21,13 @@ from tamis.expr.nodes import And, Expr
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
 from tamis.files.segments import Segment
-from tamis.publish.columns import column_facts
+from tamis.publish.column_facts import column_facts
 from tamis.publish.pruning import Snapshot
-from tamis.publish.statistics import TableStatistics
+from tamis.publish.table_statistics import TableStatistics
 from tamis.publish.tables import PublishedTable
-from tamis.publish.vgi.functions import Argument, BoundFunction, Rows, TableFunction
+from tamis.publish.vgi.functions.scan_function import table_argument, table_named
+from tamis.publish.vgi.functions.table_function import Argument, BoundFunction, Rows, TableFunction
 from tamis.publish.vgi.sql_predicate import parse_predicate
-from tamis.publish.vgi.tables import table_argument, table_named
 from tamis.wire.vgi import Predicate
 
 __all__ = ["Files"]

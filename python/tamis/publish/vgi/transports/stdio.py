@@ -13,9 +13,9 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from tamis.publish.vgi.dispatch import Dispatcher, empty_batch, error_body, only_request
 from tamis.publish.vgi.refusals import error_of
-from tamis.publish.vgi.scan import Scan
+from tamis.publish.vgi.requests.dispatch import Dispatcher, empty_batch, error_body, only_request
+from tamis.publish.vgi.requests.scan_batches import Scan
 from tamis.remote.vgi.protocol.framing import METHOD, MalformedMessage, Part, Stream
 
 __all__ = ["serve"]

@@ -29,7 +29,7 @@ from tamis.indexing.executor.executor_job import files_table, row_groups_table
 from tamis.indexing.read import freshness
 from tamis.indexing.read.reader import OpenIndex
 from tamis.indexing.read.snapshot import FileKeys
-from tamis.publish.footers import FileFooter
+from tamis.publish.footer_cache import FileFooter
 from tamis.sources.partitions import Partitions
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
 from tamis.wire.duckdb.arrow_types import schema_types

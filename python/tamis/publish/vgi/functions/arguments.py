@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.publish.vgi.functions import Argument, TableFunction
+from tamis.publish.vgi.functions.table_function import Argument, TableFunction
 from tamis.publish.vgi.refusals import Refused
 from tamis.remote.vgi.protocol.framing import batch_of, stream_bytes
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.expr.nodes import columns_of
-from tamis.publish.vgi.functions import BoundFunction, Rows
+from tamis.publish.vgi.functions.table_function import BoundFunction, Rows
 from tamis.publish.vgi.refusals import Refused
 from tamis.publish.vgi.rows import passing
 from tamis.remote.vgi.protocol.framing import CANCEL

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tamis.publish.vgi.arguments import given_arguments
 from tamis.publish.vgi.catalog import Catalog
-from tamis.publish.vgi.functions import BoundFunction, Split
+from tamis.publish.vgi.functions.arguments import given_arguments
+from tamis.publish.vgi.functions.table_function import BoundFunction, Split
 from tamis.publish.vgi.refusals import Refused
-from tamis.publish.vgi.scan import Scan
+from tamis.publish.vgi.requests.scan_batches import Scan
 from tamis.remote.vgi.protocol import records
 from tamis.remote.vgi.protocol.framing import batch_of, schema_of, stream_bytes
 from tamis.wire.vgi import Filters, Mode, Predicate
