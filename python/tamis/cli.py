@@ -189,6 +189,7 @@ def serve_airport(
 
     Example: python -m tamis serve-airport orders=/data/orders
     """
+    from tamis.publish.airport import serve_command
 
     serve_command.serve(
         serve_command.tables_of(tables),

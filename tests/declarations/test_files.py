@@ -13,7 +13,7 @@ from tamis.declarations.files import is_about, read, write
 from tamis.errors import DeclarationError
 from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.udf_guard import UdfGuard
-from tamis.serve.declarations import in_force
+from tamis.serve.scans.declarations import in_force
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tamis.plan.ranges import implied as plan
-from tamis.serve.handler import Handler
-from tamis.serve.implied import found_ranges, ranges_of_residual
+from tamis.serve.process.handler import Handler
+from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import VERSION, ConjunctAnswer, PlanRequest, read_request
 

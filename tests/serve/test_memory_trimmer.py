@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tamis.serve.handler import Handler
-from tamis.serve.memory_trimmer import Idle
+from tamis.serve.process.handler import Handler
+from tamis.serve.process.memory_trimmer import Idle
 
 
 @pytest.fixture

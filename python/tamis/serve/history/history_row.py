@@ -31,7 +31,7 @@ from tamis.plan.joins.key_bounds import files_without_bounds
 from tamis.plan.scan import decide
 from tamis.reasons import Reason
 from tamis.scan_history.schema import SCHEMA
-from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
+from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.history import AuditRecord, RecordedConjunct, ScanRecord

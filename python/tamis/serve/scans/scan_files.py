@@ -11,8 +11,8 @@ from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.plan.ranges.implied import ImpliedRange
 from tamis.plan.scan import ScanDecision, decide
-from tamis.serve.declarations import in_force
-from tamis.serve.deep_recursion import DEEPEST
+from tamis.serve.scans.declarations import in_force
+from tamis.serve.scans.deep_recursion import DEEPEST
 from tamis.tables.parquet import ScanInput
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.kept import decode_kept

@@ -18,9 +18,9 @@ from tamis.plan.joins.clustered import is_clustered
 from tamis.plan.reader_losses import loses_within
 from tamis.plan.residual_split import saved_by_splitting
 from tamis.plan.scan import ScanDecision
-from tamis.serve.aggregates import answer_aggregates
-from tamis.serve.goal_context import GoalContext, nothing, reason_document
-from tamis.serve.joins import answer_join
+from tamis.serve.goals.aggregates import answer_aggregates
+from tamis.serve.goals.goal_context import GoalContext, nothing, reason_document
+from tamis.serve.goals.joins import answer_join
 from tamis.tables.parquet import ScanInput
 from tamis.wire.catalyst import decode, decode_conjuncts
 from tamis.wire.constants import value_of

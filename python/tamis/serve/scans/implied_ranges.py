@@ -10,7 +10,7 @@ from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, walk
 from tamis.plan.ranges import implied as plan
 from tamis.plan.reader_losses import loses_within
-from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
+from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.constants import optional
 from tamis.wire.messages import (

@@ -30,9 +30,9 @@ from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.ranges.implied import Interval
 from tamis.plan.scan import decide
-from tamis.serve.goal_context import GoalContext, nothing
-from tamis.serve.implied import found_ranges
-from tamis.serve.scan_files import decide_files, read_conjuncts
+from tamis.serve.goals.goal_context import GoalContext, nothing
+from tamis.serve.scans.implied_ranges import found_ranges
+from tamis.serve.scans.scan_files import decide_files, read_conjuncts
 from tamis.tables.parquet import open_scan
 from tamis.wire.catalyst import decode
 from tamis.wire.goals import FilesAnswer, GoalAnswer, JoinGoal, KeySource, NothingAnswer

@@ -21,8 +21,8 @@ from typing import NoReturn
 
 from tamis._version import __version__
 from tamis.serve.history.recorder import Recorder
-from tamis.serve.import_blocker import block_imports
-from tamis.serve.memory_trimmer import Idle
+from tamis.serve.process.import_blocker import block_imports
+from tamis.serve.process.memory_trimmer import Idle
 
 _LOOPBACK = "127.0.0.1"
 #: Seconds that the sidecar may outlive the driver to record scans.
@@ -52,7 +52,7 @@ def main() -> NoReturn:
 def _serve(token: str, recorder: Recorder) -> int:
     from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaGateway
 
-    from tamis.serve.handler import Handler
+    from tamis.serve.process.handler import Handler
 
     idle = Idle(_release_unused_memory)
     threading.Thread(target=idle.watch, daemon=True).start()

@@ -40,7 +40,7 @@ class Handler:
         """Answer an ImpliedRequest. With a PlanFailure, the shim adds no filter."""
 
         def answer() -> str:
-            from tamis.serve.implied import imply
+            from tamis.serve.scans.implied_ranges import imply
 
             return imply(request)
 

@@ -15,7 +15,7 @@ from tamis.plan.goals.aggregate import Answered, NotTextError, answer
 from tamis.plan.goals.contributions import Aggregate, Function
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.unraised_errors import files_that_may_raise
-from tamis.serve.goal_context import GoalContext, nothing
+from tamis.serve.goals.goal_context import GoalContext, nothing
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.goals import (
     AggregateAnswer,
