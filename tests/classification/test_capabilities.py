@@ -8,7 +8,7 @@ import pytest
 from tamis import Capabilities, PartitionField, Pushdown, classify
 from tamis.classification.capabilities import capabilities_of
 from tamis.classification.lifting import LiftingRule, lifting_rule
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.expr.nodes import (
     And,
     Call,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tamis.declarations.files import is_about, read, write
+from tamis.declarations.contract_files import is_about, read, write
 from tamis.errors import DeclarationError
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.serve.scans.declarations import in_force
 

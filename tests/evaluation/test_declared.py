@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from tamis.classification import Capabilities, Pushdown, classify
 from tamis.errors import DeclarationError
 from tamis.evaluation import verdicts
-from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.declared import DeclaredCall, bind, relies_on_declaration
+from tamis.evaluation.udf.declared_calls import DeclaredCall, bind, relies_on_declaration
 from tamis.evaluation.udf.images import Declared
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, IsNull, Literal, Not, Or
 from tamis.expr.sql import to_sql

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.domain.storage import comparable, edge_of
+from tamis.evaluation.domain.edge_values import comparable, edge_of
 from tamis.expr.types import (
     BINARY,
     BOOLEAN,

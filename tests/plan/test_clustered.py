@@ -10,7 +10,7 @@ from tamis.expr.nodes import Column
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
-from tamis.plan.joins.clustered import depth_of_files, is_clustered
+from tamis.plan.joins.clustering import depth_of_files, is_clustered
 
 Ranges = list[tuple[object, object]]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal, Not, Opaque
 from tamis.expr.types import (
     BINARY,

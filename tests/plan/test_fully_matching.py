@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, Literal, Not, Or
 from tamis.expr.types import DOUBLE, LONG
 from tamis.files.segments import Segment

@@ -33,7 +33,7 @@ from tamis.expr.types import (
     DataType,
     decimal,
 )
-from tamis.plan.ranges.implied import implied, implied_ranges
+from tamis.plan.ranges.implied_ranges import implied, implied_ranges
 
 d = Column(("d",), DATE)
 t = Column(("t",), TIMESTAMP)

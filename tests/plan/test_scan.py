@@ -26,10 +26,10 @@ from tamis.expr.nodes import (
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
-from tamis.plan import scan
-from tamis.plan.ranges.implied import implied_ranges
+from tamis.plan import scan_decision
+from tamis.plan.ranges.implied_ranges import implied_ranges
 from tamis.plan.reader_losses import loss_of
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tests.cases.case import FALSE, TRUE, compare, is_in
 from tests.differential.generate import random_case, random_predicate
 
@@ -46,7 +46,7 @@ def statistics(lower: list[int], upper: list[int]) -> ArrowStatistics:
 FILES = statistics([0, 10, 20, 30], [9, 19, 29, 39])
 
 
-def decided(*conjuncts: Expr, detail: bool = False) -> scan.ScanDecision:
+def decided(*conjuncts: Expr, detail: bool = False) -> scan_decision.ScanDecision:
     return decide(conjuncts, [Segment(slice(0, 4), FILES)], files=4, detail=detail)
 
 
@@ -151,17 +151,17 @@ def test_detail_counts_what_each_conjunct_prunes_alone() -> None:
     assert decided(compare("<", c, 15)).conjuncts[0].pruned_files is None
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, scan.BLOCK])
+@pytest.mark.parametrize("block", [1, 2, 3, scan_decision.BLOCK])
 @given(random=st.randoms(use_true_random=False))
 def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:
     case = random_case(random, containers=7)
     tables = ArrowStatistics(case.files, case.partition_spec)
     conjuncts = [random_predicate(random, case.columns, 1) for _ in range(random.choice([1, 2, 4]))]
-    before, scan.BLOCK = scan.BLOCK, block
+    before, scan_decision.BLOCK = scan_decision.BLOCK, block
     try:
         decision = decide(conjuncts, [Segment(slice(0, 7), tables)], 7, detail=True)
     finally:
-        scan.BLOCK = before
+        scan_decision.BLOCK = before
     codes = np.array([verdicts(each, tables) for each in conjuncts])
     kept = verdicts(And(tuple(conjuncts)), tables) != NONE
     assert not (kept & (codes == NONE).any(axis=0)).any()
@@ -234,7 +234,7 @@ def test_segment_can_start_anywhere(start: int) -> None:
     kept = np.ones(start + 5, np.bool_)
     places = [
         (ordinals.tolist(), chosen.num_containers)
-        for ordinals, chosen in scan.kept_blocks(segments, kept)
+        for ordinals, chosen in scan_decision.kept_blocks(segments, kept)
     ]
     assert places == [([start, start + 1, start + 2, start + 3], 4)]
     decision = decide([compare("<", c, 10)], segments, start + 5)
@@ -246,9 +246,9 @@ def test_conjunct_is_proven_only_if_every_kept_file_has_statistics() -> None:
     whole, part = Segment(slice(0, 4), FILES), Segment(slice(1, 3), FILES.slice(1, 3))
     rest = Segment(np.array([0, 3]), FILES.take(np.array([0, 3])))
     kept = np.ones(4, np.bool_)
-    assert scan.proven(conjunct, [whole], kept) == {0}
-    assert scan.proven(conjunct, [part], kept) == frozenset()
-    assert scan.proven(conjunct, [part, rest], kept) == {0}
-    assert scan.proven(conjunct, [part], np.array([False, True, True, False])) == {0}
-    assert scan.proven(conjunct, [], kept) == frozenset()
-    assert scan.proven(conjunct, [], np.zeros(4, np.bool_)) == {0}
+    assert scan_decision.proven(conjunct, [whole], kept) == {0}
+    assert scan_decision.proven(conjunct, [part], kept) == frozenset()
+    assert scan_decision.proven(conjunct, [part, rest], kept) == {0}
+    assert scan_decision.proven(conjunct, [part], np.array([False, True, True, False])) == {0}
+    assert scan_decision.proven(conjunct, [], kept) == frozenset()
+    assert scan_decision.proven(conjunct, [], np.zeros(4, np.bool_)) == {0}

@@ -23,7 +23,7 @@ from tamis.publish.airport.tickets import Ticket, Tickets
 from tamis.publish.part_reader import Part
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import Applied, ReadRequest, RemoteError
-from tamis.sources.source import DataFile
+from tamis.sources.file_source import DataFile
 from tests.publish.client import (
     ROW_IDENTIFIER,
     Client,

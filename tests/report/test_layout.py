@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG
 from tamis.files.verdicts import evaluate
-from tamis.report.layout import Sample, cut, file_table
+from tamis.report.layout_simulation import Sample, cut, file_table
 from tests.cases.case import compare
 
 KEY = Column(("k",), LONG)

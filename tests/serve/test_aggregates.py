@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.files.segments import Segment
-from tamis.plan.scan import ScanDecision
+from tamis.plan.scan_decision import ScanDecision
 from tamis.serve.goals.aggregates import answer_aggregates
 from tamis.serve.goals.goal_context import GoalContext
 from tamis.serve.process.handler import Handler

@@ -12,7 +12,7 @@ import pytest
 from tamis.expr.nodes import Opaque, walk
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges
 from tamis.wire.catalyst import decode_conjuncts

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tamis.plan.ranges import implied as plan
+from tamis.plan.ranges import implied_ranges as plan
 from tamis.serve.process.handler import Handler
 from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
 from tamis.wire.catalyst import decode_conjuncts

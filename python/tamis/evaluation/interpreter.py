@@ -15,7 +15,7 @@ import numpy as np
 from tamis.evaluation.domain.bounds import NO, Bounds
 from tamis.evaluation.domain.flags import all_of, any_of
 from tamis.evaluation.domain.truth import TruthSet
-from tamis.evaluation.recorded import recorded_bounds
+from tamis.evaluation.row_statistics import recorded_bounds
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call, Expr, type_of
 from tamis.expr.types import BOOLEAN

@@ -37,8 +37,6 @@ from tamis.indexing.build.row_job import CHANGED
 from tamis.indexing.describe import Description
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.format.layout import FORMAT, Pointer
-from tamis.indexing.format.recorded import Parts, Recording, encode, load, recording_of
-from tamis.indexing.format.recorded import merge as merge_parts
 from tamis.indexing.format.recording_spec import (
     Columns,
     Entry,
@@ -49,6 +47,8 @@ from tamis.indexing.format.recording_spec import (
     requested_statistics,
     union_of,
 )
+from tamis.indexing.format.row_statistics import Parts, Recording, encode, load, recording_of
+from tamis.indexing.format.row_statistics import merge as merge_parts
 from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
 from tamis.indexing.format.store import Store

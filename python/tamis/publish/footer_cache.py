@@ -15,9 +15,9 @@ from tamis.indexing.executor.decoding import reads_old_dates_unchanged
 from tamis.indexing.executor.footers import Footer
 from tamis.publish.errors import PublishError
 from tamis.sources.fields import Bound, Field, fields_of, ids_of, table_schema
-from tamis.sources.footers import BoundFooterReader, bound_to
+from tamis.sources.file_source import DataFile, Listing, Storage
+from tamis.sources.footer_binding import BoundFooterReader, bound_to
 from tamis.sources.schemas import file_schema, merged
-from tamis.sources.source import DataFile, Listing, Storage
 from tamis.wire.duckdb.arrow_types import schema_types
 from tamis.wire.duckdb.types import LogicalType
 

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from tamis.publish.errors import PublishError
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import BoundField, Field, bind
+from tamis.sources.file_source import DataFile, Listing
 from tamis.sources.schemas import converted
-from tamis.sources.source import DataFile, Listing
 
 __all__ = ["Part", "PartReader"]
 

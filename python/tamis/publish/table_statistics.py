@@ -27,7 +27,7 @@ from tamis.files.table import ArrowStatistics
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import files_table, row_groups_table
 from tamis.indexing.read import freshness
-from tamis.indexing.read.reader import OpenIndex
+from tamis.indexing.read.open_indexes import OpenIndex
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.publish.footer_cache import FileFooter
 from tamis.sources.partitions import Partitions

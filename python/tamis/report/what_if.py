@@ -14,7 +14,7 @@ import numpy as np
 from tamis.errors import TamisError
 from tamis.expr.nodes import And, Expr, columns_of
 from tamis.report.figures import of
-from tamis.report.layout import Sample, cut, file_table
+from tamis.report.layout_simulation import Sample, cut, file_table
 from tamis.report.numbers import count, percent, size
 
 if TYPE_CHECKING:

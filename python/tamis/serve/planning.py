@@ -15,9 +15,9 @@ from tamis.expr.sql import to_sql
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.reader_options import FILTER_PUSHDOWN, Reading, loses_rows_to, reading_of
 from tamis.plan.detail.reason_detail import better_reason
-from tamis.plan.ranges.implied import ImpliedRange
+from tamis.plan.ranges.implied_ranges import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
-from tamis.plan.scan import Outcome, ScanDecision
+from tamis.plan.scan_decision import Outcome, ScanDecision
 from tamis.reasons import reason
 from tamis.serve.detail.effects import with_effects
 from tamis.serve.detail.index_off import with_index_off

@@ -7,8 +7,8 @@ from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.domain.edge_values import edge_of, is_nan
 from tamis.evaluation.domain.order import with_keys
-from tamis.evaluation.domain.storage import edge_of, is_nan
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Literal
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 import pyarrow as pa
 
-from tamis.indexing.format import blooms, values
+from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.recording_spec import Entry
 
 __all__ = ["Columns", "RowStatistics", "timed"]
@@ -27,7 +27,7 @@ class Columns:
 
     columns: Mapping[str, pa.Array] | None = None
     filters: blooms.Blooms | None = None
-    lists: values.ValueLists | None = None
+    lists: value_lists.ValueLists | None = None
 
 
 @dataclass(frozen=True, slots=True)

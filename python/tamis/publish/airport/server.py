@@ -25,7 +25,7 @@ from tamis.publish.column_facts import column_facts
 from tamis.publish.errors import PublishError
 from tamis.publish.pruning import Snapshot, exact_filters
 from tamis.publish.tables import PublishedTable
-from tamis.sources.source import Moment
+from tamis.sources.file_source import Moment
 from tamis.wire.duckdb import from_duckdb
 
 __all__ = ["AirportServer"]

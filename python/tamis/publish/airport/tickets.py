@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from tamis.publish.airport.messages import MalformedRequest
 from tamis.publish.part_reader import Part
-from tamis.sources.source import DataFile
+from tamis.sources.file_source import DataFile
 
 __all__ = ["Ticket", "Tickets", "schema_digest"]
 

@@ -27,7 +27,7 @@ from tamis.files.table import dotted
 from tamis.files.verdicts import evaluate
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.plan.detail.pruning_effects import effects
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tamis.serve.detail.literals import literals
 from tamis.serve.scans.arrow_export import written
 from tamis.serve.scans.deep_recursion import depth_of, with_room

@@ -14,10 +14,10 @@ from tamis.plan.goals.limit import enough_files
 from tamis.plan.goals.sort_keys import Group, SortKey
 from tamis.plan.goals.topk import boundary, first_files
 from tamis.plan.goals.unraised_errors import files_that_may_raise
-from tamis.plan.joins.clustered import is_clustered
+from tamis.plan.joins.clustering import is_clustered
 from tamis.plan.reader_losses import loses_within
 from tamis.plan.residual_split import saved_by_splitting
-from tamis.plan.scan import ScanDecision
+from tamis.plan.scan_decision import ScanDecision
 from tamis.serve.goals.aggregates import answer_aggregates
 from tamis.serve.goals.goal_context import GoalContext, nothing, reason_document
 from tamis.serve.goals.joins import answer_join

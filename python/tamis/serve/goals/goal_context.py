@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tamis.expr.nodes import Expr
-from tamis.plan.scan import ScanDecision
+from tamis.plan.scan_decision import ScanDecision
 from tamis.reasons import Argument, Reason, reason
 from tamis.tables.parquet import ScanInput
 from tamis.wire.goals import NothingAnswer, ReasonDocument

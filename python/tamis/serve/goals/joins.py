@@ -28,8 +28,8 @@ from tamis.expr.types import DataType
 from tamis.indexing.read.reader_options import loses_rows_to, reading_of
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.joins.key_ranges import key_ranges
-from tamis.plan.ranges.implied import Interval
-from tamis.plan.scan import decide
+from tamis.plan.ranges.implied_ranges import Interval
+from tamis.plan.scan_decision import decide
 from tamis.serve.goals.goal_context import GoalContext, nothing
 from tamis.serve.scans.implied_ranges import found_ranges
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts

@@ -16,11 +16,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from tamis.declarations.files import read
+from tamis.declarations.contract_files import read
 from tamis.declarations.refute import check
 from tamis.errors import DeclarationError
-from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.declared import Declarations, Declared
+from tamis.evaluation.udf.declared_calls import Declarations, Declared
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.evaluation.udf.udf_guard import UdfGuard
 
 __all__ = ["in_force"]

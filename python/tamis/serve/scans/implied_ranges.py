@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, walk
-from tamis.plan.ranges import implied as plan
+from tamis.plan.ranges import implied_ranges as plan
 from tamis.plan.reader_losses import loses_within
 from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
 from tamis.wire.catalyst import decode_conjuncts

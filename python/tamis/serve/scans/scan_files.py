@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tamis.evaluation.udf.declared import bind
+from tamis.evaluation.udf.declared_calls import bind
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
-from tamis.plan.ranges.implied import ImpliedRange
-from tamis.plan.scan import ScanDecision, decide
+from tamis.plan.ranges.implied_ranges import ImpliedRange
+from tamis.plan.scan_decision import ScanDecision, decide
 from tamis.serve.scans.declarations import in_force
 from tamis.serve.scans.deep_recursion import DEEPEST
 from tamis.tables.parquet import ScanInput

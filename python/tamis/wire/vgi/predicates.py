@@ -17,11 +17,11 @@ from tamis.wire.duckdb.document import NotUnderstood
 from tamis.wire.duckdb.types import Line
 from tamis.wire.vgi import nanoseconds
 from tamis.wire.vgi.coercion import aligned, is_null_constant
-from tamis.wire.vgi.computed import FieldIsNull, ListContains, TextMatch
 from tamis.wire.vgi.document import Malformed, Node
 from tamis.wire.vgi.operands import place
 from tamis.wire.vgi.payloads import constants
 from tamis.wire.vgi.reader import Reader
+from tamis.wire.vgi.row_values import FieldIsNull, ListContains, TextMatch
 
 __all__ = ["PREDICATES"]
 

@@ -20,7 +20,7 @@ from tamis.publish.footer_cache import FileFooter
 from tamis.publish.part_reader import Part
 from tamis.publish.pruning import Snapshot
 from tamis.publish.vgi.refusals import Refused
-from tamis.sources.source import DataFile
+from tamis.sources.file_source import DataFile
 
 __all__ = ["parts_of", "single_groups", "token_of", "version_of"]
 

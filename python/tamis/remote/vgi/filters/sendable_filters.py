@@ -27,7 +27,7 @@ not true, and Spark applies the filter itself.
 
     a AND f(x)                a
     (a AND f(x)) OR b         a OR b
-    year(d) = 1995            the range of d that follows from it (tamis.plan.ranges.implied)
+    year(d) = 1995            the range of d that follows from it (tamis.plan.ranges.implied_ranges)
     s LIKE 'a%c_'             s starts with a, and contains c
 """
 
@@ -42,7 +42,7 @@ import pyarrow as pa
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Literal, Not, Or
 from tamis.expr.rewrites import FALSE, TRUE, conjoin, disjoin, simplify
 from tamis.expr.types import BOOLEAN, STRING
-from tamis.plan.ranges.implied import implied
+from tamis.plan.ranges.implied_ranges import implied
 from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode, NotEncodable
 
 __all__ = ["Sendable", "sendable"]

@@ -21,11 +21,11 @@ from tamis.remote.vgi.transports.connection import one_line
 from tamis.sources.delta import DeltaSource
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import Field, table_schema
-from tamis.sources.footers import BoundFooterReader, bound_to
+from tamis.sources.file_source import DataFile, FileSource, Listing
+from tamis.sources.footer_binding import BoundFooterReader, bound_to
 from tamis.sources.iceberg import IcebergSource
 from tamis.sources.recognition import open_source
 from tamis.sources.schemas import file_schema
-from tamis.sources.source import DataFile, FileSource, Listing
 
 __all__ = ["FORMATS", "LakeFiles"]
 

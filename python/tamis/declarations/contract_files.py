@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tamis._version import __version__
 from tamis.errors import DeclarationError
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 
 __all__ = ["is_about", "read", "write"]
 

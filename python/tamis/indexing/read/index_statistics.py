@@ -22,7 +22,7 @@ from tamis.expr.types import DataType
 from tamis.files.columns import count_array, plain
 from tamis.files.exact_counts import certain_columns
 from tamis.indexing.format.layout import FILES, ColumnEntry, Pointer
-from tamis.indexing.format.recorded import Recording
+from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.cache import LocalCache

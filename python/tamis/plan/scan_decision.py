@@ -23,7 +23,7 @@ from tamis.evaluation.domain.bounds import YES, Flags
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.ranges import is_long, narrowed, narrowed_conjuncts
 from tamis.evaluation.statistics import Statistics
-from tamis.evaluation.udf.declared import relies_on_declaration
+from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.expr.nodes import And, Expr, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.files.segments import BLOCK, Segment

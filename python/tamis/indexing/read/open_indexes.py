@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 
 from tamis.files.columns import plain
 from tamis.indexing.format.layout import FILES, Pointer
-from tamis.indexing.format.recorded import recording_of
+from tamis.indexing.format.row_statistics import recording_of
 from tamis.indexing.format.specification import SpecificationFile
 from tamis.indexing.format.store import Stamp, Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten, unreachable
 from tamis.indexing.read.cache import LocalCache
-from tamis.indexing.read.columns import IndexStatistics
+from tamis.indexing.read.index_statistics import IndexStatistics
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.reader_options import Reading, reading_in
 from tamis.indexing.read.row_groups import RowGroups

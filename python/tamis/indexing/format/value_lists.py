@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Edge, Flags
-from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.evaluation.statistics import Members
 from tamis.expr.nodes import Value
 from tamis.expr.types import DataType

@@ -16,7 +16,6 @@ from tamis.wire.duckdb.constant_comparisons import Term
 from tamis.wire.duckdb.document import NotUnderstood
 from tamis.wire.duckdb.types import LogicalType
 from tamis.wire.vgi.coercion import is_null_constant
-from tamis.wire.vgi.computed import Computed
 from tamis.wire.vgi.container import Container, read_container
 from tamis.wire.vgi.document import (
     MAX_IDS,
@@ -30,6 +29,7 @@ from tamis.wire.vgi.document import (
 from tamis.wire.vgi.operands import OPERANDS
 from tamis.wire.vgi.predicates import PREDICATES
 from tamis.wire.vgi.reader import Reader
+from tamis.wire.vgi.row_values import Computed
 from tamis.wire.vgi.structure import check_structure
 
 __all__ = ["Filters", "Predicate"]

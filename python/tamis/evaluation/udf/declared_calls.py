@@ -54,7 +54,7 @@ def bind(expr: Expr, declared: Declarations, watch: UdfGuard) -> Expr:
         declared: The declarations in force.
         watch: The time limit and the warnings of the plan.
 
-    >>> from tamis.evaluation.udf.contract import Contract
+    >>> from tamis.evaluation.udf.udf_contract import Contract
     >>> from tamis.files.example import FILES
     >>> from tamis.evaluation.interpreter import truth
     >>> from tamis.expr.nodes import Column, Comparison

@@ -25,7 +25,7 @@ from tamis.expr.types import DataType
 from tamis.files.columns import plain
 from tamis.indexing.build.row_aggregation import Columns
 from tamis.indexing.executor.columns_schema import arrow_type
-from tamis.indexing.format import blooms, values
+from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.layout import Checksums, Pointer
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec
 from tamis.indexing.format.store import Store
@@ -196,7 +196,7 @@ def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
     if len(flat) != total:
         raise store.damaged(f"{_values(k)} holds {len(flat)} values instead of {total}")
     edge: Edge = flat if _is_arrow(entry) else flat.to_numpy()
-    return Columns(lists=values.ValueLists(sizes, edge))
+    return Columns(lists=value_lists.ValueLists(sizes, edge))
 
 
 def sizes_of(store: Store, pointer: Pointer, k: int) -> npt.NDArray[np.int64]:
@@ -263,8 +263,8 @@ def _places(rows: npt.NDArray[np.int64], before: int) -> pa.Array:
 
 
 def _merged_lists(
-    old: values.ValueLists, rows: npt.NDArray[np.int64], new: values.ValueLists
-) -> values.ValueLists:
+    old: value_lists.ValueLists, rows: npt.NDArray[np.int64], new: value_lists.ValueLists
+) -> value_lists.ValueLists:
     counts = np.concatenate([old.counts, new.counts])
     sizes = np.maximum(counts, 0)
     starts = np.cumsum(sizes) - sizes
@@ -277,4 +277,4 @@ def _merged_lists(
         flat: Edge = np.concatenate([old.values, np.asarray(new.values)])[places]
     else:
         flat = pa.concat_arrays([old.values, new.values]).take(pa.array(places))
-    return values.ValueLists(counts[order], flat)
+    return value_lists.ValueLists(counts[order], flat)
