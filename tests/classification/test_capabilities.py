@@ -25,7 +25,7 @@ from tamis.expr.types import DATE, LONG, STRING
 from tamis.files.partition import Transform
 from tamis.files.table import ArrowStatistics
 from tests.cases.case import compare
-from tests.evaluation.test_declared import declared
+from tests.evaluation.test_declared_calls import declared
 
 a, b, c = (Column((name,), LONG) for name in "abc")
 DIRECTORIES = Capabilities(

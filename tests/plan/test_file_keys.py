@@ -27,7 +27,7 @@ from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import constant_of_edge, key_of_files
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, SortKey
-from tests.evaluation.test_declared import declared
+from tests.evaluation.test_declared_calls import declared
 
 C = Column(("c",), LONG)
 

@@ -24,7 +24,7 @@ from tamis.plan.scan_decision import decide
 from tests.cases.case import compare, is_in
 from tests.differential.generate import random_case, random_predicate
 from tests.differential.rows import row_value
-from tests.evaluation.test_declared import declared
+from tests.evaluation.test_declared_calls import declared
 
 c = Column(("c",), LONG)
 randoms = st.randoms(use_true_random=False)

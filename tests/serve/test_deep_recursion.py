@@ -18,7 +18,7 @@ from tamis.serve.scans.implied_ranges import found_ranges
 from tamis.wire.catalyst import decode_conjuncts
 from tests.cases.case import statistics_of
 from tests.cases.comparison import l as number
-from tests.serve.test_implied import call, column, equal, literal
+from tests.serve.test_implied_ranges import call, column, equal, literal
 
 X = column("l", "long")
 

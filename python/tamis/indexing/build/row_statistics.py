@@ -22,7 +22,7 @@ class Columns:
         columns: Bounds and counts: min, max, null_count, nan_count, and for strings and binary
             `attained`, which means that no bound was truncated.
         filters: See `blooms`.
-        lists: See `values`.
+        lists: See `value_lists`.
     """
 
     columns: Mapping[str, pa.Array] | None = None

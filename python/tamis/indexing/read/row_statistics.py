@@ -1,4 +1,4 @@
-"""Row statistics of an index, read when a query first needs them: see `recorded`.
+"""Row statistics of an index, read when a query first needs them: see `format.row_statistics`.
 
 Bloom filters are copied unchanged into the local cache and mapped there. A lookup touches 32 bytes
 per file and constant, and the filters take no memory of their own.
