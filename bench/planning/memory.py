@@ -23,8 +23,8 @@ from bench.planning.first_touch import COLUMNS, anonymous_mb, write_index
 from tamis.evaluation import verdicts
 from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal
 from tamis.expr.types import LONG, STRING, DataType
-from tamis.indexing.build.row_aggregation import Columns
 from tamis.indexing.format.blooms import Blooms
+from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec
 from tamis.indexing.format.row_statistics import Parts, encode
 from tamis.indexing.format.store import Store

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
 from tamis.indexing.build.listing import TableListing
-from tamis.indexing.build.row_aggregation import Columns, RowStatistics
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.executor_job import files_table, harvest, row_groups_table
 from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.hashing import hashes_of
 from tamis.indexing.format.layout import POINTER, VISIBLE_FORMAT, VISIBLE_POINTER, seal, unseal
 from tamis.indexing.format.recording_spec import Entry

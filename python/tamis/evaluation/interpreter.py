@@ -14,6 +14,7 @@ import numpy as np
 
 from tamis.evaluation.domain.bounds import NO, Bounds
 from tamis.evaluation.domain.flags import all_of, any_of
+from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.truth import TruthSet
 from tamis.evaluation.row_statistics import recorded_bounds
 from tamis.evaluation.statistics import Statistics
@@ -95,9 +96,6 @@ def _both(ruled: Bounds, recorded: Bounds) -> Bounds:
     """
     if ruled.lower is None and ruled.upper is None and ruled.type == recorded.type:
         return recorded
-    # tamis.files imports the bounds of this package: an import at the top would be circular.
-    from tamis.evaluation.domain.intersection import intersect
-
     return recorded if ruled.type != recorded.type else intersect(ruled, recorded)
 
 

@@ -31,11 +31,11 @@ from tamis.indexing.build.listing import (
     parse_value,
     storage_settings,
 )
-from tamis.indexing.build.row_aggregation import RowStatistics, timed
 from tamis.indexing.build.row_columns import is_of_reader, readable_schema, row_leaves
 from tamis.indexing.build.row_job import CHANGED
 from tamis.indexing.describe import Description
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
+from tamis.indexing.format.entry_statistics import RowStatistics, timed
 from tamis.indexing.format.layout import FORMAT, Pointer
 from tamis.indexing.format.recording_spec import (
     Columns,

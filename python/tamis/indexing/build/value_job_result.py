@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.expr.types import DataType
-from tamis.indexing.build.row_statistics import Columns
 from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import NAN, ORDINARY
 

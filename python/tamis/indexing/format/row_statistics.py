@@ -23,9 +23,9 @@ import pyarrow as pa
 from tamis.evaluation.domain.bounds import Edge
 from tamis.expr.types import DataType
 from tamis.files.columns import plain
-from tamis.indexing.build.row_aggregation import Columns
 from tamis.indexing.executor.columns_schema import arrow_type
 from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.layout import Checksums, Pointer
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec
 from tamis.indexing.format.store import Store

@@ -44,14 +44,15 @@ from tamis.evaluation.domain.spans import (
     may_meet,
     merged,
     only,
+    successor,
     without,
 )
 from tamis.evaluation.domain.truth import TruthSet
 from tamis.evaluation.functions.strings.case_preimages import case_preimage
 from tamis.evaluation.functions.strings.string_parts import beginning
-from tamis.evaluation.functions.strings.text import literal_prefix, successor
+from tamis.evaluation.functions.strings.text import literal_prefix
 from tamis.evaluation.interpreter import value
-from tamis.evaluation.nodes.literal import once_a_node
+from tamis.evaluation.node_cache import once_a_node
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call, Compare, Comparison, Expr, In, Literal, type_of
 from tamis.expr.types import STRING
