@@ -339,8 +339,8 @@ class _PositionDeletes:
         """Return the deleted rows of a data file."""
 
         def places() -> npt.NDArray[np.int64]:
-            found = [self._places(each, file) for each in sorted(delete_files)]
-            return np.unique(np.concatenate(found))
+            places_by_file = [self._places(each, file) for each in sorted(delete_files)]
+            return np.unique(np.concatenate(places_by_file))
 
         return places
 

@@ -53,7 +53,7 @@ class Recording(msgspec.Struct, frozen=True):
     """The content of recorded.json."""
 
     format: int
-    asked: RecordingSpec
+    spec: RecordingSpec = msgspec.field(name="asked")
     entries: tuple[Entry, ...]
 
 
@@ -94,7 +94,7 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
 
 
 def encode(
-    asked: RecordingSpec, entries: Sequence[Entry], parts: Sequence[Columns], files: int
+    spec: RecordingSpec, entries: Sequence[Entry], parts: Sequence[Columns], files: int
 ) -> Parts:
     """Encode a recording as files, with the size and the number of files of each entry."""
     table: dict[str, pa.Array] = {"file": pa.array(np.arange(files), pa.int64())}
@@ -104,7 +104,7 @@ def encode(
     for k, (entry, part) in enumerate(zip(entries, parts, strict=True)):
         known, size = _encode(k, entry, part, table, tables, raw)
         described.append(msgspec.structs.replace(entry, files=known, bytes=size))
-    content = msgspec.json.encode(Recording(FORMAT, asked, tuple(described)))
+    content = msgspec.json.encode(Recording(FORMAT, spec, tuple(described)))
     return Parts({TABLE: pa.table(table), **tables}, {ENTRIES: memoryview(content), **raw})
 
 

@@ -120,14 +120,14 @@ class AirportSource(RemoteSource):
     def statistics(self, columns: Sequence[str]) -> TableStatistics:
         schema = self.schema()
         offered = (self._table.schema.metadata or {}).get(b"can_produce_statistics")
-        found = {}
+        by_column = {}
         # the request has no version, so the answer is about the newest one
         if offered and not self._at[0]:
             for name in columns:
                 data_type = schema.field(name).type
                 if type_name := duckdb_type(data_type):
-                    found[name] = self._column_statistics(name, type_name, data_type)
-        return TableStatistics(self._table.rows, found)
+                    by_column[name] = self._column_statistics(name, type_name, data_type)
+        return TableStatistics(self._table.rows, by_column)
 
     def _column_statistics(self, name: str, type_name: str, data_type: Any) -> ColumnStatistics:
         request = {

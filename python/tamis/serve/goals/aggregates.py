@@ -29,19 +29,19 @@ from tamis.wire.kept import encode_kept
 __all__ = ["answer_aggregates"]
 
 
-def answer_aggregates(goal: AggregateGoal, asked: GoalContext) -> GoalAnswer:
+def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer:
     """Return the files that statistics answer for, with their values, or why there are none."""
     aggregates = _aggregates(goal)
     if isinstance(aggregates, NothingAnswer):
         return aggregates
-    scan, kept = asked.found, asked.decision.kept
-    matching = fully_matching(asked.conjuncts, scan.segments, kept)
+    scan, kept = context.scan, context.decision.kept
+    matching = fully_matching(context.conjuncts, scan.segments, kept)
     if kept.any() and (scan.num_records is None or not matching.any()):
         return nothing("AGGREGATE_NOT_COVERED")
     records = scan.num_records
     if records is None:  # then no file is kept
         records = np.zeros(len(kept), np.int64)
-    raising = files_that_may_raise(asked.conjuncts, scan.segments, kept & ~matching)
+    raising = files_that_may_raise(context.conjuncts, scan.segments, kept & ~matching)
     keys = _keys(goal, scan.directories)
 
     def answered_for(some: list[Aggregate]) -> Answered:

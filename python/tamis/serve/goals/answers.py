@@ -50,27 +50,27 @@ def answer_goal(
     return _GOALS[type(request.goal)](request.goal, GoalContext(scan, conjuncts, decision))
 
 
-def _limit(goal: LimitGoal, asked: GoalContext) -> GoalAnswer:
-    kept = asked.decision.kept
-    matching = fully_matching_blocks(asked.conjuncts, asked.found.segments, kept)
-    files = enough_files(goal.rows, matching, asked.found.num_records, len(kept))
+def _limit(goal: LimitGoal, context: GoalContext) -> GoalAnswer:
+    kept = context.decision.kept
+    matching = fully_matching_blocks(context.conjuncts, context.scan.segments, kept)
+    files = enough_files(goal.rows, matching, context.scan.num_records, len(kept))
     if files is None:
         return nothing("LIMIT_NOT_COVERED", rows=goal.rows)
     return FilesAnswer(encode_kept(files))
 
 
-def _topk(goal: TopKGoal, asked: GoalContext) -> GoalAnswer:
-    kept, scan = asked.decision.kept, asked.found
+def _topk(goal: TopKGoal, context: GoalContext) -> GoalAnswer:
+    kept, scan = context.decision.kept, context.scan
     key = SortKey(decode(goal.key), goal.descending, goal.nulls_first, goal.only)
     name = to_sql(key.expr)
-    keys = key_of_files(key, asked.conjuncts, scan.segments, kept)
+    keys = key_of_files(key, context.conjuncts, scan.segments, kept)
     if keys is None:
         return nothing("TOPK_KEY_UNKNOWN", key=name)
-    matching = matching_files(key, keys, asked.conjuncts, scan.segments, kept)
+    matching = matching_files(key, keys, context.conjuncts, scan.segments, kept)
     last = boundary(goal.rows, key, keys, matching, scan.num_records)
     if last is None:
         return nothing("TOPK_NOT_COVERED", key=name, rows=goal.rows)
-    raising = files_that_may_raise(asked.conjuncts, scan.segments, kept)
+    raising = files_that_may_raise(context.conjuncts, scan.segments, kept)
     files = first_files(key, keys, last, kept) | raising
     if files.sum() == kept.sum() > 1:
         if keys.may_be[Group.NAN].all():
@@ -96,15 +96,15 @@ def _until(edge: Any, key: SortKey) -> int | str | None:
     return None if loses_within(lower, upper, data_type) else until
 
 
-def _split(goal: SplitGoal, asked: GoalContext) -> GoalAnswer:
-    kept, decision = asked.decision.kept, asked.decision
+def _split(goal: SplitGoal, context: GoalContext) -> GoalAnswer:
+    kept, decision = context.decision.kept, context.decision
     residual = [
         each
-        for each, outcome in zip(asked.conjuncts, decision.conjuncts, strict=True)
+        for each, outcome in zip(context.conjuncts, decision.conjuncts, strict=True)
         if outcome.pushdown is not Pushdown.EXACT
     ]
-    matching = fully_matching(asked.conjuncts, asked.found.segments, kept)
-    rows, others = asked.found.records(matching), asked.found.records(kept & ~matching)
+    matching = fully_matching(context.conjuncts, context.scan.segments, kept)
+    rows, others = context.scan.records(matching), context.scan.records(kept & ~matching)
     if not residual or not matching.any() or rows is None or others is None:
         return nothing("SPLIT_NOT_NEEDED")
     saved = saved_by_splitting(rows, others, residual, goal.freed, goal.columns)
@@ -115,10 +115,10 @@ def _split(goal: SplitGoal, asked: GoalContext) -> GoalAnswer:
     return FilesAnswer(encode_kept(matching))
 
 
-def _clustered(goal: ClusteredGoal, asked: GoalContext) -> GoalAnswer:
-    kept = asked.decision.kept
+def _clustered(goal: ClusteredGoal, context: GoalContext) -> GoalAnswer:
+    kept = context.decision.kept
     keys = decode_conjuncts(goal.keys)
-    return ClusteredAnswer([is_clustered(key, asked.found.segments, kept) for key in keys])
+    return ClusteredAnswer([is_clustered(key, context.scan.segments, kept) for key in keys])
 
 
 _GOALS: Final[dict[type, Callable[[Any, GoalContext], GoalAnswer]]] = {

@@ -18,7 +18,7 @@ __all__ = ["GoalContext", "nothing", "reason_document"]
 class GoalContext:
     """The scan that a goal refers to, and what was decided for it."""
 
-    found: ScanInput
+    scan: ScanInput
     conjuncts: Sequence[Expr]
     decision: ScanDecision
 

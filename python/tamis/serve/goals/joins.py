@@ -41,7 +41,7 @@ from tamis.wire.kept import encode_kept
 __all__ = ["answer_join"]
 
 
-def answer_join(goal: JoinGoal, asked: GoalContext) -> GoalAnswer:
+def answer_join(goal: JoinGoal, context: GoalContext) -> GoalAnswer:
     """Return the files with rows that can have a match, or why all of them may."""
     key = decode(goal.key)
     parts = [] if goal.others is None else [decode(goal.others)]
@@ -50,11 +50,11 @@ def answer_join(goal: JoinGoal, asked: GoalContext) -> GoalAnswer:
         if isinstance(ranges, NothingAnswer):
             return ranges
         parts.append(ranges)
-    kept, segments = asked.decision.kept, asked.found.segments
+    kept, segments = context.decision.kept, context.scan.segments
     confined = decide(
-        asked.conjuncts, segments, len(kept), consequences=[disjoin(parts)], among=kept
+        context.conjuncts, segments, len(kept), consequences=[disjoin(parts)], among=kept
     ).kept
-    confined |= files_that_may_raise(asked.conjuncts, segments, kept & ~confined)
+    confined |= files_that_may_raise(context.conjuncts, segments, kept & ~confined)
     if np.array_equal(confined, kept):
         columns = [".".join(node.path) for node in walk(key) if isinstance(node, Column)]
         return nothing("KEY_RANGE_COVERS", column=columns[0] if columns else to_sql(key))

@@ -67,7 +67,7 @@ def _serve(token: str, recorder: Recorder) -> int:
             auth_token=token,
             eager_load=True,
         ),
-        python_server_entry_point=Handler(idle.asked, recorder),
+        python_server_entry_point=Handler(idle.note_question, recorder),
     )
     port: int = gateway.get_callback_server().get_listening_port()
     _wait_until_open(port)

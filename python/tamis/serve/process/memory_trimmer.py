@@ -20,17 +20,17 @@ class Idle:
     def __init__(self, act: Callable[[], None], seconds: float = _QUIET) -> None:
         self._act = act
         self._seconds = seconds
-        self._asked = threading.Event()
+        self._has_question = threading.Event()
 
-    def asked(self) -> None:
+    def note_question(self) -> None:
         """Note that a question has arrived. Returns immediately."""
-        self._asked.set()
+        self._has_question.set()
 
     def watch(self) -> NoReturn:
         """Run the loop of the watching thread, which never ends."""
         while True:
-            self._asked.wait()
-            while self._asked.is_set():
-                self._asked.clear()
+            self._has_question.wait()
+            while self._has_question.is_set():
+                self._has_question.clear()
                 time.sleep(self._seconds)
             self._act()

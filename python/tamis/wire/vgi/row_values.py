@@ -100,8 +100,8 @@ class ListContains(Computed):
             return pa.nulls(len(lists), pa.bool_())
         elements, rows = pc.list_flatten(lists), pc.list_parent_indices(lists)
         matches = pc.unique(rows.filter(pc.equal(elements, self.needle[0])))
-        found = pc.is_in(pa.array(range(len(lists)), rows.type), value_set=matches)
-        return pc.if_else(lists.is_valid(), found, pa.scalar(None, pa.bool_()))
+        is_match = pc.is_in(pa.array(range(len(lists)), rows.type), value_set=matches)
+        return pc.if_else(lists.is_valid(), is_match, pa.scalar(None, pa.bool_()))
 
 
 _MATCHES: Final = {

@@ -94,7 +94,7 @@ class _FileRows(BoundFunction):
             fields = [self.schema.field(name) for name in columns]
             yield Rows(pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)))
 
-    def _column(self, name: str, places: range, found: _Verdicts) -> pa.Array:
+    def _column(self, name: str, places: range, verdicts_of: _Verdicts) -> pa.Array:
         files = [self.snapshot.files[each] for each in places]
         footers = [self.snapshot.footers[each].statistics for each in places]
         field = self.schema.field(name)
@@ -113,9 +113,9 @@ class _FileRows(BoundFunction):
             case "row_groups":
                 values = [len(each.row_groups) or None for each in footers]
             case "verdict":
-                values = [found.verdict(each) for each in places]
+                values = [verdicts_of.verdict(each) for each in places]
             case "reason":
-                values = [found.reason(each) for each in places]
+                values = [verdicts_of.reason(each) for each in places]
             case _:
                 side, _, column = name.partition(".")
                 return self._bounds(side, self.snapshot.schema.field(column), places)
