@@ -81,7 +81,7 @@ sweep: setup ## Compare the bounds of every function with Spark (SEED=1 N=300 ON
 	  $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: mutants
-mutants: $(INSTALLED) ## Check that tests detect single mistakes in the rules (ONLY=plan/scan SAMPLE=300 SEED=1)
+mutants: $(INSTALLED) ## Check that tests detect single mistakes in the rules (ONLY=plan/scan_decision SAMPLE=300 SEED=1)
 	$(PYTHON) tests/mutants/run.py --seed $(or $(SEED),1) $(if $(ONLY),--only "$(ONLY)") \
 	  $(if $(SAMPLE),--sample $(SAMPLE))
 

@@ -22,7 +22,7 @@ from tamis.evaluation import verdicts
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, Literal, Or
 from tamis.expr.types import LONG
 from tamis.files.segments import Segment
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.kept import encode_kept
 

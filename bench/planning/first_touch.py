@@ -26,9 +26,9 @@ from tamis.indexing.build.generation import assemble
 from tamis.indexing.executor.columns_schema import leaves_of
 from tamis.indexing.executor.executor_job import row_groups_table
 from tamis.indexing.format.layout import FORMAT, Pointer
-from tamis.indexing.format.recorded import Parts
+from tamis.indexing.format.row_statistics import Parts
 from tamis.indexing.format.store import Store
-from tamis.indexing.read.reader import open_index
+from tamis.indexing.read.open_indexes import open_index
 from tamis.indexing.read.snapshot import FileKeys
 
 SIZES = (10_000, 100_000, 1_000_000)

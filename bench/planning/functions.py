@@ -25,7 +25,7 @@ from tamis.expr.types import (
     DataType,
 )
 from tamis.files.segments import Segment
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 
 SIZE = 1_000_000
 _ROUNDS = 5

@@ -23,14 +23,14 @@ from bench.planning.first_touch import COLUMNS, anonymous_mb, write_index
 from tamis.evaluation import verdicts
 from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal
 from tamis.expr.types import LONG, STRING, DataType
-from tamis.indexing.build.row_aggregation import Columns
 from tamis.indexing.format.blooms import Blooms
-from tamis.indexing.format.recorded import Parts, encode
+from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec
+from tamis.indexing.format.row_statistics import Parts, encode
 from tamis.indexing.format.store import Store
-from tamis.indexing.format.values import ValueLists
+from tamis.indexing.format.value_lists import ValueLists
 from tamis.indexing.read.memory import release_unused_memory
-from tamis.indexing.read.reader import open_index
+from tamis.indexing.read.open_indexes import open_index
 
 SIZES = (100_000, 1_000_000)
 _VALUES = 10  # per file

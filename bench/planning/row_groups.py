@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from bench.planning.first_touch import write_index
-from tamis.indexing.read.reader import open_index
+from tamis.indexing.read.open_indexes import open_index
 from tamis.serve.planning import plan
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tamis.errors import StatisticsIndexError as StatisticsIndexError
     from tamis.errors import TamisError as TamisError
     from tamis.evaluation import Verdict as Verdict
-    from tamis.evaluation.udf.contract import Contract as Contract
+    from tamis.evaluation.udf.udf_contract import Contract as Contract
     from tamis.expr import Expr as Expr
     from tamis.files import PartitionField as PartitionField
     from tamis.files.verdicts import evaluate as evaluate
@@ -54,7 +54,7 @@ _DEFINED_IN = {
     "Capabilities": "tamis.classification",
     "Classification": "tamis.classification",
     "ConfError": "tamis.errors",
-    "Contract": "tamis.evaluation.udf.contract",
+    "Contract": "tamis.evaluation.udf.udf_contract",
     "DeclarationError": "tamis.errors",
     "Description": "tamis.indexing",
     "Explanation": "tamis.report",

@@ -189,14 +189,14 @@ def serve_airport(
 
     Example: python -m tamis serve-airport orders=/data/orders
     """
-    from tamis.publish.airport import command
+    from tamis.publish.airport import serve_command
 
-    command.serve(
-        command.tables_of(tables),
+    serve_command.serve(
+        serve_command.tables_of(tables),
         host=host,
         port=port,
         schema=schema,
-        access=command.access_of(token_file, certificate, key),
+        access=serve_command.access_of(token_file, certificate, key),
         with_locations=locations,
     )
 

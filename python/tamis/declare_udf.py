@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tamis.declarations.files import is_about, write
+from tamis.declarations.contract_files import is_about, write
 from tamis.declarations.refute import check
 from tamis.errors import DeclarationError
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.session import shim
 
 if TYPE_CHECKING:

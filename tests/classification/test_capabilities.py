@@ -8,7 +8,7 @@ import pytest
 from tamis import Capabilities, PartitionField, Pushdown, classify
 from tamis.classification.capabilities import capabilities_of
 from tamis.classification.lifting import LiftingRule, lifting_rule
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.expr.nodes import (
     And,
     Call,
@@ -25,7 +25,7 @@ from tamis.expr.types import DATE, LONG, STRING
 from tamis.files.partition import Transform
 from tamis.files.table import ArrowStatistics
 from tests.cases.case import compare
-from tests.evaluation.test_declared import declared
+from tests.evaluation.test_declared_calls import declared
 
 a, b, c = (Column((name,), LONG) for name in "abc")
 DIRECTORIES = Capabilities(

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from tamis.declarations.edge_cases import random_values
 from tamis.declarations.refute import check
-from tamis.declarations.values import random_values
 from tamis.errors import DeclarationError
-from tamis.evaluation.udf.contract import FAMILIES, Contract
+from tamis.evaluation.udf.udf_contract import FAMILIES, Contract
 
 HOLDS: list[tuple[list[str], Callable[..., Any]]] = [
     (["INT"], lambda x: x // 10),

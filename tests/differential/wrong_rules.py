@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.evaluation.domain.interval import result
-from tamis.evaluation.functions.arithmetic.operands import numbers
+from tamis.evaluation.functions.arithmetic.number_bounds import numbers
 from tamis.evaluation.functions.temporal.timestamps import moment
 from tamis.evaluation.interpreter import FUNCTIONS, ValueRule
 from tamis.evaluation.statistics import Statistics

@@ -18,7 +18,7 @@ import pytest
 
 import tamis
 import tamis.conf
-from tamis.doctor import installed
+from tamis.doctor import installation
 from tamis.doctor.settings import check_confs
 from tamis.wire.messages import VERSION
 
@@ -232,12 +232,12 @@ def test_unsupported_pyspark_is_reported(
 def test_supported_versions_are_those_of_the_package(repository: Path) -> None:
     text = (repository / "pyproject.toml").read_text("utf-8")
     first, following = (
-        ".".join(map(str, each)) for each in (installed.FIRST_SPARK, installed.NEXT_SPARK)
+        ".".join(map(str, each)) for each in (installation.FIRST_SPARK, installation.NEXT_SPARK)
     )
     assert f'spark = ["pyspark>={first},<{following}"]' in text
     needed = text[text.index("\ndependencies = [") : text.index("[project.optional")]
-    assert all(f'"{name}>=' in needed for name in installed._PACKAGES)
-    assert needed.count('">=') + needed.count(">=") == len(installed._PACKAGES)
+    assert all(f'"{name}>=' in needed for name in installation._PACKAGES)
+    assert needed.count('">=') + needed.count(">=") == len(installation._PACKAGES)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tamis import PartitionField, evaluate
 from tamis.evaluation.domain.buckets import hashed
-from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.nodes import (
     And,
     Call,

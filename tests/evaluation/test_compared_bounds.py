@@ -11,7 +11,7 @@ import pytest
 from tamis.evaluation import verdicts
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets
 from tamis.evaluation.domain.buckets import hashed
-from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.comparison import equal
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Literal, Opaque

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
-from tamis.evaluation.functions.conditional import hull
+from tamis.evaluation.domain.hull import hull
 from tamis.evaluation.functions.strings.concatenation import _pair
 from tamis.evaluation.interpreter import truth, value
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal

@@ -12,9 +12,9 @@ import pytest
 from tamis.errors import DeclarationError
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.evaluation.interpreter import value
-from tamis.evaluation.udf.contract import FAMILIES, Contract
-from tamis.evaluation.udf.declared import bind
+from tamis.evaluation.udf.declared_calls import bind
 from tamis.evaluation.udf.images import Declared
+from tamis.evaluation.udf.udf_contract import FAMILIES, Contract
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import BOOLEAN, DOUBLE, FLOAT, INTEGER, LONG, STRING, DataType

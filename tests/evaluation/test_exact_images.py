@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.declared import bind
+from tamis.evaluation.udf.declared_calls import bind
 from tamis.evaluation.udf.images import Declared
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Call, Column, Literal
 from tamis.expr.types import (

@@ -11,7 +11,7 @@ import pytest
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.evaluation.domain.intersection import intersect
-from tamis.evaluation.recorded import members_of, recorded_bounds
+from tamis.evaluation.row_statistics import members_of, recorded_bounds
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call, Column, Opaque
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal

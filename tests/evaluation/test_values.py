@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.evaluation.domain.truth import TruthSet
 from tamis.evaluation.udf.python_values import NotAValue, from_python, to_python
 from tamis.expr.types import (

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
 from tamis.indexing.build.listing import TableListing
-from tamis.indexing.build.row_aggregation import Columns, RowStatistics
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.executor_job import files_table, harvest, row_groups_table
-from tamis.indexing.format import blooms, values
+from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.hashing import hashes_of
 from tamis.indexing.format.layout import POINTER, VISIBLE_FORMAT, VISIBLE_POINTER, seal, unseal
 from tamis.indexing.format.recording_spec import Entry
@@ -208,7 +208,7 @@ def _part(entry: Entry, paths: Sequence[Path]) -> Columns:
         )
     if entry.kind == "values":
         lists = [None if v is None else [str(x).encode() for x in v] for v in distinct]
-        return Columns(lists=values.listed(lists, data_type))
+        return Columns(lists=value_lists.listed(lists, data_type))
     return Columns(filters=blooms.joined([_filter(v, data_type) for v in distinct]))
 
 

@@ -39,7 +39,7 @@ def table(spark: SparkSession, tmp_path: Path) -> Path:
 
 def opened(path: Path, **options: Any) -> Any:
     from tamis.indexing.format.store import Store
-    from tamis.indexing.read.reader import open_index
+    from tamis.indexing.read.open_indexes import open_index
     from tests.indexing.local import uri_of
 
     return open_index(Store.at(uri_of(path), options.get("location"), {}), str(path.parent / "c"))

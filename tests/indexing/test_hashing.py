@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import LONG, STRING, DataType
 from tamis.indexing.format import blooms
 from tamis.indexing.format.hashing import hash_long, hashes_of

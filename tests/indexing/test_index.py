@@ -19,7 +19,7 @@ from tamis.expr.types import DataType
 from tamis.indexing.format import store as stores
 from tamis.indexing.format.layout import FILES, POINTER, hidden, unseal
 from tamis.indexing.problems import IndexMissing, IndexUnusable
-from tamis.indexing.read.reader import Indexes, OpenIndex, open_index
+from tamis.indexing.read.open_indexes import Indexes, OpenIndex, open_index
 from tests.indexing.local import LocalIndex, spark_schema, uri_of
 
 SCHEMA = spark_schema(a="long", s="string", d="decimal(9,2)")

@@ -15,7 +15,7 @@ from tamis.expr.nodes import Column
 from tamis.expr.types import LONG
 from tamis.indexing import storage
 from tamis.indexing.format.layout import POINTER, VISIBLE_POINTER
-from tamis.indexing.read.reader import Indexes, OpenIndex, open_index
+from tamis.indexing.read.open_indexes import Indexes, OpenIndex, open_index
 from tests.indexing.local import LocalIndex, spark_schema, to_visible_layout, uri_of
 
 RECORDED: dict[str, Any] = {"columns": {"a": ["bounds", "bloom", "values"]}}

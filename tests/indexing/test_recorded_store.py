@@ -14,12 +14,12 @@ import pytest
 from tamis.evaluation import verdicts
 from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal, Not
 from tamis.expr.types import LONG, STRING
-from tamis.indexing.format import recorded
+from tamis.indexing.format import row_statistics
 from tamis.indexing.format import store as stores
 from tamis.indexing.format.blooms import BloomMembers
 from tamis.indexing.format.layout import hidden
 from tamis.indexing.problems import IndexUnusable
-from tamis.indexing.read.reader import Indexes, OpenIndex, open_index
+from tamis.indexing.read.open_indexes import Indexes, OpenIndex, open_index
 from tests.indexing.local import LocalIndex, spark_schema, uri_of
 
 SCHEMA = spark_schema(a="long", s="string")
@@ -223,7 +223,7 @@ class TestDamage:
         self, index: LocalIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(recorded, "FORMAT", 99)
+            patch.setattr(row_statistics, "FORMAT", 99)
             index.build(**REQUEST)
         answers, problem = self.outcome(index, tmp_path / "cache")
         assert problem is not None

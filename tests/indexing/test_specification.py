@@ -22,7 +22,7 @@ from tamis.indexing.format import specification as specifications
 from tamis.indexing.format.layout import POINTER, hidden
 from tamis.indexing.format.specification import SpecificationFile
 from tamis.indexing.problems import IndexMissing, IndexUnusable
-from tamis.indexing.read.reader import Indexes
+from tamis.indexing.read.open_indexes import Indexes
 from tests.indexing.local import LocalIndex, spark_schema, uri_of
 
 SCHEMA = spark_schema(a="long", b="long")

@@ -1,7 +1,7 @@
 """Makes one small mistake at a time in the rules and checks that the tests without Spark fail.
 
     make mutants                                    every module; known results are not repeated
-    make mutants ONLY=plan/scan.py                  one module, or one folder
+    make mutants ONLY=plan/scan_decision.py         one module, or one folder
     make mutants SAMPLE=300 SEED=7                  a random sample
 
 The tests are collected once. Each mutant is a forked process in which the functions of the changed
@@ -59,7 +59,7 @@ NO_PROOF = {
     "plan/detail/reason_detail.py",
     "plan/cost.py",
     "plan/residual_split.py",
-    "plan/joins/clustered.py",
+    "plan/joins/clustering.py",
     "plan/goals/contributions.py",
     "plan/subset_statistics.py",
     "plan/goals/minmax_skipping.py",

@@ -42,7 +42,7 @@ from tamis.plan.goals.file_keys import key_of_files
 from tamis.plan.goals.sort_keys import Group, SortKey
 from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.ranges import interval_search, prefix_search
-from tamis.plan.ranges.implied import implied_ranges
+from tamis.plan.ranges.implied_ranges import implied_ranges
 from tamis.plan.ranges.interval_search import possible_runs
 from tests.differential.rows import row_value
 from tests.evaluation.test_exact_bounds import call

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal, Not, Opaque
 from tamis.expr.types import (
     BINARY,
@@ -27,7 +27,7 @@ from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import constant_of_edge, key_of_files
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, SortKey
-from tests.evaluation.test_declared import declared
+from tests.evaluation.test_declared_calls import declared
 
 C = Column(("c",), LONG)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, Literal, Not, Or
 from tamis.expr.types import DOUBLE, LONG
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.fully_matching import can_match_fully, fully_matching
-from tests.evaluation.test_declared import declared
+from tests.evaluation.test_declared_calls import declared
 
 c, d = Column(("c",), LONG), Column(("d",), DOUBLE)
 ZERO = Compare(Comparison.EQUAL, d, Literal(0.0, DOUBLE))

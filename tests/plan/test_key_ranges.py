@@ -12,19 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tamis.evaluation.nodes.operators  # noqa: F401  fills the registries
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
-from tamis.plan.joins.clustered import is_clustered, share_of_files
+from tamis.plan.joins.clustering import is_clustered, share_of_files
 from tamis.plan.joins.key_ranges import key_ranges
-from tamis.plan.ranges.implied import Interval
-from tamis.plan.scan import decide
+from tamis.plan.ranges.implied_ranges import Interval
+from tamis.plan.scan_decision import decide
 from tests.cases.case import compare, is_in
 from tests.differential.generate import random_case, random_predicate
 from tests.differential.rows import row_value
-from tests.evaluation.test_declared import declared
+from tests.evaluation.test_declared_calls import declared
 
 c = Column(("c",), LONG)
 randoms = st.randoms(use_true_random=False)

@@ -25,7 +25,7 @@ from tamis.expr.types import DATE, DOUBLE, LONG, TIMESTAMP, TIMESTAMP_NTZ, DataT
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.reader_losses import ReaderLoss, loses_within, loss_of
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 
 WIDE = decimal(18, 2)
 WHOLE = decimal(18, 0)

@@ -20,7 +20,7 @@ from tamis.files.segments import GroupedFiles, Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan import row_groups
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tests.cases.case import compare, is_in
 from tests.differential import generate
 from tests.differential.generate import random_case, random_predicate

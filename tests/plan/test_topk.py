@@ -20,7 +20,7 @@ from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import key_of_files, matching_files
 from tamis.plan.goals.sort_keys import Group, SortKey
 from tamis.plan.goals.topk import boundary, first_files
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tests.differential.generate import Case, random_case, random_predicate
 from tests.differential.keys import order_key
 from tests.differential.random_calls import random_call

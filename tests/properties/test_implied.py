@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tamis.expr.nodes import Column, Expr, Value, columns_of
 from tamis.expr.types import BOOLEAN, DataType
-from tamis.plan.ranges.implied import ImpliedRange, implied_ranges
+from tamis.plan.ranges.implied_ranges import ImpliedRange, implied_ranges
 from tests.differential.generate import POOLS, random_case, random_function, random_predicate
 from tests.differential.rows import Row, row_value
 

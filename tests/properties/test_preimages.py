@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tamis.evaluation import verdicts
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.evaluation.domain.spans import (
     Span,
     Spans,
@@ -19,7 +20,6 @@ from tamis.evaluation.domain.spans import (
     merged,
     without,
 )
-from tamis.evaluation.domain.storage import edge_of
 from tamis.evaluation.functions.strings.case_preimages import case_preimage
 from tamis.expr.nodes import Call, Compare, Comparison, Expr, Literal
 from tamis.expr.types import INTEGER, STRING

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from tamis.evaluation import Verdict, verdicts
 from tamis.evaluation.domain.bounds import Bounds, Flags
-from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not
 from tamis.expr.types import DOUBLE, STRING, DataType
 from tamis.files.bounds import column_bounds
-from tamis.indexing.format import blooms, values
+from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.hashing import hashes_of
-from tamis.indexing.format.values import UNKNOWN, ValueLists, ValueMembers
+from tamis.indexing.format.value_lists import UNKNOWN, ValueLists, ValueMembers
 from tamis.indexing.read.row_statistics import _Together
 
 
@@ -29,7 +29,7 @@ from tamis.indexing.read.row_statistics import _Together
 def files_at_once(request: pytest.FixtureRequest) -> Iterator[None]:
     """Set the block size, so that blocks also end inside of a table."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(values, "_BLOCK", request.param)
+        patch.setattr(value_lists, "_BLOCK", request.param)
         patch.setattr(blooms, "_FILES_AT_ONCE", request.param)
         yield
 

@@ -20,10 +20,10 @@ from tamis.expr.types import INTEGER, LONG
 from tamis.publish.airport.access import Access
 from tamis.publish.airport.endpoints import grouped
 from tamis.publish.airport.tickets import Ticket, Tickets
-from tamis.publish.reading import Part
+from tamis.publish.part_reader import Part
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import Applied, ReadRequest, RemoteError
-from tamis.sources.source import DataFile
+from tamis.sources.file_source import DataFile
 from tests.publish.client import (
     ROW_IDENTIFIER,
     Client,
@@ -72,7 +72,7 @@ def above(value: int) -> Compare:
 
 def document(uri: str, value: int) -> str:
     """Return the document that tamis sends for `id > value`."""
-    from tamis.remote.airport.filters import filter_document
+    from tamis.remote.airport.sendable_filters import filter_document
 
     return filter_document([above(value)], Client(uri).schema("orders"))
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tamis
-from tamis.publish.airport.command import access_of, tables_of
+from tamis.publish.airport.serve_command import access_of, tables_of
 from tamis.publish.errors import PublishError
 from tests.launch.processes import LIMIT, running, shell
 from tests.publish.client import Client, serving

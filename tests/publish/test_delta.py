@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, WriterProperties, write_deltalake
 
-from tamis.publish.columns import column_facts
+from tamis.publish.column_facts import column_facts
 from tamis.publish.errors import PublishError
 from tamis.publish.tables import PublishedTable
-from tamis.sources.source import Moment
+from tamis.sources.file_source import Moment
 from tests.publish.delta_log import column, deleted, file_of, with_ids, write_log
 from tests.publish.lakes import Comparison, mixed_rows, rows_of
 

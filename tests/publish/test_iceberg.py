@@ -36,7 +36,7 @@ from pyiceberg.types import DoubleType, LongType
 from tamis.expr.nodes import Column, Compare, Literal
 from tamis.expr.nodes import Comparison as Op
 from tamis.expr.types import DATE, INTEGER, LONG, STRING, DataType
-from tamis.publish.columns import column_facts
+from tamis.publish.column_facts import column_facts
 from tamis.publish.errors import PublishError
 from tamis.publish.pruning import exact_filters
 from tamis.publish.tables import PublishedTable

@@ -16,7 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog import load_catalog
 
 from tamis.publish.vgi.refusals import Refused
-from tamis.publish.vgi.scan import Scan
+from tamis.publish.vgi.requests.scan_batches import Scan
 from tamis.publish.vgi.serve_command import catalog_of
 from tests.publish.client import Client, descriptor, serving
 

@@ -15,10 +15,10 @@ import pytest
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, In, Literal
 from tamis.expr.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, DataType
 from tamis.files.table import ArrowStatistics
-from tamis.publish.columns import column_facts
+from tamis.publish.column_facts import column_facts
 from tamis.publish.errors import PublishError
 from tamis.publish.pruning import Snapshot, exact_filters
-from tamis.publish.statistics import Indexed
+from tamis.publish.table_statistics import Indexed
 from tamis.publish.tables import PublishedTable
 from tamis.sources.partitions import partitions_of
 from tests.indexing.local import LocalIndex, spark_schema, uri_of

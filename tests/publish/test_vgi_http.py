@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-from tamis.publish.vgi.bodies import Limits
-from tamis.publish.vgi.http import Server
 from tamis.publish.vgi.serve_command import catalog_of
-from tamis.remote.vgi import framing, records
-from tamis.remote.vgi.framing import (
+from tamis.publish.vgi.transports.bodies import Limits
+from tamis.publish.vgi.transports.http import Server
+from tamis.remote.vgi.protocol import framing, records
+from tamis.remote.vgi.protocol.framing import (
     CURSOR,
     METHOD,
     PROTOCOL_VERSION,

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from tamis.publish.vgi.dispatch import Dispatcher
+from tamis.publish.vgi.requests.dispatch import Dispatcher
 from tamis.publish.vgi.serve_command import catalog_of
-from tamis.publish.vgi.stdio import serve
-from tamis.remote.vgi import framing, records
-from tamis.remote.vgi.framing import CANCEL, EMPTY, Kind, Part, kind_of
+from tamis.publish.vgi.transports.stdio import serve
+from tamis.remote.vgi.protocol import framing, records
+from tamis.remote.vgi.protocol.framing import CANCEL, EMPTY, Kind, Part, kind_of
 from tests.publish.vgi_calls import arguments, bind_call, init, request, streams
 from tests.wire.vgi.documents import batch, column, comparison, literal, predicate, snapshot
 

@@ -16,14 +16,14 @@ import pytest
 
 from tamis.publish.errors import PublishError
 from tamis.publish.tables import PublishedTable
-from tamis.publish.vgi.calls import Calls
 from tamis.publish.vgi.catalog import Catalog, PublishedRows
-from tamis.publish.vgi.functions import BoundFunction, TableFunction
+from tamis.publish.vgi.functions.table_function import BoundFunction, TableFunction
 from tamis.publish.vgi.refusals import Refused
-from tamis.publish.vgi.scan import Scan
+from tamis.publish.vgi.requests.function_calls import Calls
+from tamis.publish.vgi.requests.scan_batches import Scan
 from tamis.publish.vgi.serve_command import catalog_of
-from tamis.remote.vgi import records
-from tamis.remote.vgi.framing import batch_of
+from tamis.remote.vgi.protocol import records
+from tamis.remote.vgi.protocol.framing import batch_of
 from tamis.wire.vgi import Filters, Malformed
 from tests.publish.random_filters import SCHEMA, Filter, random_rows
 from tests.publish.vgi_calls import arguments, bind_call

@@ -11,15 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.publish.vgi.bodies import Limits
 from tamis.publish.vgi.catalog import Catalog
-from tamis.publish.vgi.dispatch import Dispatcher
-from tamis.publish.vgi.http import Server
-from tamis.publish.vgi.tokens import Tokens
-from tamis.remote.vgi import framing, records
-from tamis.remote.vgi.framing import CURSOR, Part, Stream, request_metadata, stream_bytes
-from tamis.remote.vgi.methods import METHODS, REFLECTION_METHODS
-from tamis.remote.vgi.record import row_of
+from tamis.publish.vgi.requests.dispatch import Dispatcher
+from tamis.publish.vgi.transports.bodies import Limits
+from tamis.publish.vgi.transports.http import Server
+from tamis.publish.vgi.transports.tokens import Tokens
+from tamis.remote.vgi.protocol import framing, records
+from tamis.remote.vgi.protocol.framing import CURSOR, Part, Stream, request_metadata, stream_bytes
+from tamis.remote.vgi.protocol.methods import METHODS, REFLECTION_METHODS
+from tamis.remote.vgi.protocol.record import row_of
 
 ARROW = "application/vnd.apache.arrow.stream"
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from tamis.expr.nodes import Column, Expr
 from tamis.expr.sql import to_sql
-from tamis.remote.airport.filters import filter_document
+from tamis.remote.airport.sendable_filters import filter_document
 from tests.differential.generate import POOLS, Row, random_case, random_predicate
 from tests.differential.rows import row_value
 from tests.remote.airport_server import filtered

@@ -9,7 +9,7 @@ import pytest
 
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not, Or
 from tamis.expr.types import DOUBLE, LONG, STRING
-from tamis.remote.airport.filters import filter_document
+from tamis.remote.airport.sendable_filters import filter_document
 from tests.remote.airport_filters import run
 
 N, X, S = (Column((name,), kind) for name, kind in (("n", LONG), ("x", DOUBLE), ("s", STRING)))

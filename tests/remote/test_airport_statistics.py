@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tamis
+from tamis.remote.airport.column_statistics import column_statistics
 from tamis.remote.airport.messages import MalformedAnswer
-from tamis.remote.airport.statistics import column_statistics
 from tamis.remote.contract import ColumnStatistics, TableStatistics
 from tamis.remote.proof import rules_out_all
 from tests.remote.airport_server import stream_of

@@ -16,12 +16,13 @@ import pytest
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, Literal
 from tamis.expr.types import LONG
 from tamis.remote.contract import Applied, ReadRequest, RemoteError
-from tamis.remote.vgi import pipe_connection, splits
-from tamis.remote.vgi.framing import error_metadata, stream_bytes
-from tamis.remote.vgi.methods import RESULT
-from tamis.remote.vgi.records import CARDINALITY, PLANNED, SPLIT
-from tamis.remote.vgi.scan_task import VgiTask
+from tamis.remote.vgi.functions import splits
+from tamis.remote.vgi.functions.scan_task import VgiTask
+from tamis.remote.vgi.protocol.framing import error_metadata, stream_bytes
+from tamis.remote.vgi.protocol.methods import RESULT
+from tamis.remote.vgi.protocol.records import CARDINALITY, PLANNED, SPLIT
 from tamis.remote.vgi.source import VgiSource
+from tamis.remote.vgi.transports import pipe_connection
 from tests.remote import vgi_script as script
 
 ROWS = pa.record_batch({"n": pa.array([1, 2], pa.int64()), "s": ["a", None]})

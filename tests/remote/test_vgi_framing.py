@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.remote.vgi import records
-from tamis.remote.vgi.framing import (
+from tamis.remote.vgi.protocol import records
+from tamis.remote.vgi.protocol.framing import (
     CALL_STATE,
     CURSOR,
     EMPTY,
@@ -28,7 +28,7 @@ from tamis.remote.vgi.framing import (
     schema_of,
     stream_bytes,
 )
-from tamis.remote.vgi.record import ENUMERATION, TEXTS, Record, needed, optional, row_of
+from tamis.remote.vgi.protocol.record import ENUMERATION, TEXTS, Record, needed, optional, row_of
 
 NUMBERS = pa.record_batch({"n": [1, 2]})
 ALL = [each for each in vars(records).values() if isinstance(each, Record)]

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from tamis.remote.contract import RemoteError
-from tamis.remote.vgi.framing import CALL_STATE, CANCEL, CURSOR, Stream, error_metadata
-from tamis.remote.vgi.scan_task import VgiTask
+from tamis.remote.vgi.functions.scan_task import VgiTask
+from tamis.remote.vgi.protocol.framing import CALL_STATE, CANCEL, CURSOR, Stream, error_metadata
 from tamis.remote.vgi.source import VgiSource
 from tests.remote import vgi_script as script
 

@@ -11,7 +11,7 @@ import pytest
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, Literal, Or
 from tamis.expr.rewrites import TRUE
 from tamis.expr.types import LONG, STRING
-from tamis.remote.vgi.lake_files import LakeFiles
+from tamis.remote.vgi.tables.lake_files import LakeFiles
 from tamis.sources.errors import SourceError
 from tests.publish.delta_log import column, deleted, file_of, with_ids, write_log
 

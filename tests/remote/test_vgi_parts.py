@@ -43,19 +43,19 @@ from tamis.expr.types import (
 )
 from tamis.remote.contract import ColumnStatistics
 from tamis.remote.file_pruning import ruled_out
-from tamis.remote.vgi.arguments import (
+from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode, NotEncodable
+from tamis.remote.vgi.filters.sendable_filters import sendable
+from tamis.remote.vgi.functions.arguments import (
     Arguments,
     UnusableArguments,
     argument_bytes,
     flat_arguments,
     json_arguments,
 )
-from tamis.remote.vgi.branch_filter import UnknownFilter, parse_branch_filter
-from tamis.remote.vgi.filter_document import FilterDocument, Mode, NotEncodable
-from tamis.remote.vgi.filters import sendable
-from tamis.remote.vgi.framing import MalformedMessage, batch_of, stream_bytes
-from tamis.remote.vgi.row_filter import passing_rows
-from tamis.remote.vgi.statistics import column_statistics
+from tamis.remote.vgi.functions.column_statistics import column_statistics
+from tamis.remote.vgi.protocol.framing import MalformedMessage, batch_of, stream_bytes
+from tamis.remote.vgi.tables.branch_filter import UnknownFilter, parse_branch_filter
+from tamis.remote.vgi.tables.row_filter import passing_rows
 
 N, S, X, B, D, T, U = (
     Column((name,), kind)

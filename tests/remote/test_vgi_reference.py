@@ -46,10 +46,10 @@ from tamis.expr.types import (
 )
 from tamis.remote import arrow_form, executor
 from tamis.remote.contract import Applied, JoinKeys, Order, ReadRequest, RemoteError
-from tamis.remote.vgi import splits
-from tamis.remote.vgi.arguments import json_arguments
 from tamis.remote.vgi.executor_modules import EXECUTOR_MODULES
-from tamis.remote.vgi.scan_task import VgiTask
+from tamis.remote.vgi.functions import splits
+from tamis.remote.vgi.functions.arguments import json_arguments
+from tamis.remote.vgi.functions.scan_task import VgiTask
 from tamis.remote.vgi.source import VgiSource
 from tests.launch.processes import free_port, running, shell
 from tests.publish.lakes import without_catalog

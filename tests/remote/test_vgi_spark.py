@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 SERVE = "from tamis.cli import app; app()"
 #: A worker that says that it applies filters, and returns every row.
 PRETENDS = (
-    "import numpy, tamis.publish.vgi.scan as scan\n"
+    "import numpy, tamis.publish.vgi.requests.scan_batches as scan\n"
     "scan.passing = lambda predicate, batch: numpy.ones(batch.num_rows, bool)\n"
 ) + SERVE
 

@@ -26,15 +26,15 @@ import pyarrow as pa
 
 from tamis.expr.nodes import Column, Expr
 from tamis.expr.sql import to_sql
-from tamis.remote.vgi.arguments import Arguments, argument_bytes
-from tamis.remote.vgi.connection import Connection
-from tamis.remote.vgi.filter_document import FilterDocument, Mode
-from tamis.remote.vgi.filters import sendable
-from tamis.remote.vgi.framing import CallFailed
-from tamis.remote.vgi.location import connected
-from tamis.remote.vgi.methods import REQUEST
-from tamis.remote.vgi.record import row_of
-from tamis.remote.vgi.records import BIND_REQUEST, BOUND, INIT_REQUEST
+from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode
+from tamis.remote.vgi.filters.sendable_filters import sendable
+from tamis.remote.vgi.functions.arguments import Arguments, argument_bytes
+from tamis.remote.vgi.protocol.framing import CallFailed
+from tamis.remote.vgi.protocol.methods import REQUEST
+from tamis.remote.vgi.protocol.record import row_of
+from tamis.remote.vgi.protocol.records import BIND_REQUEST, BOUND, INIT_REQUEST
+from tamis.remote.vgi.transports.connection import Connection
+from tamis.remote.vgi.transports.location import connected
 from tests.differential.generate import POOLS, Row, random_case, random_predicate
 from tests.differential.rows import row_value
 

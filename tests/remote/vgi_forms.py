@@ -31,7 +31,7 @@ from tamis.expr.nodes import (
     Or,
     columns_of,
 )
-from tamis.remote.vgi.filters import sendable
+from tamis.remote.vgi.filters.sendable_filters import sendable
 from tests.differential.generate import random_case, random_predicate
 from tests.remote.vgi_filters import table_of
 

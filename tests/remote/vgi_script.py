@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.remote.vgi.framing import EMPTY, error_metadata, stream_bytes
-from tamis.remote.vgi.methods import RESULT
-from tamis.remote.vgi.record import row_of
-from tamis.remote.vgi.records import (
+from tamis.remote.vgi.protocol.framing import EMPTY, error_metadata, stream_bytes
+from tamis.remote.vgi.protocol.methods import RESULT
+from tamis.remote.vgi.protocol.record import row_of
+from tamis.remote.vgi.protocol.records import (
     BOUND,
     CATALOG_ATTACHED,
     CATALOG_INFO,

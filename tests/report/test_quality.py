@@ -274,7 +274,7 @@ def test_predicate_that_prunes_in_later_scans_is_omitted() -> None:
     now = scan(3, conjuncts=pruned, files_kept=2, files_read=2, bytes_kept=2_000_000)
     result = findings(history_of(*before, unrelated, now))
     assert [each.predicate for each in result.predicates] == ["(day = ?)"]
-    assert result.mended == 1
+    assert result.fixed == 1
     assert result.lost_bytes == 99_000_000
     assert {c.column: c.lost_files for c in result.columns} == {"user": 1, "day": 99}
     # A predicate that stops pruning is listed again, with the scans since then.

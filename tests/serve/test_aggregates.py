@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.files.segments import Segment
-from tamis.plan.scan import ScanDecision
-from tamis.serve.aggregates import answer_aggregates
-from tamis.serve.goal_context import GoalContext
-from tamis.serve.handler import Handler
+from tamis.plan.scan_decision import ScanDecision
+from tamis.serve.goals.aggregates import answer_aggregates
+from tamis.serve.goals.goal_context import GoalContext
+from tamis.serve.process.handler import Handler
 from tamis.tables.parquet import ScanInput
 from tamis.wire.goals import AggregateAnswer, AggregateDocument, AggregateGoal, NothingAnswer
 from tamis.wire.messages import VERSION

@@ -12,13 +12,13 @@ import pytest
 from tamis.expr.nodes import Opaque, walk
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
-from tamis.plan.scan import decide
-from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
-from tamis.serve.implied import found_ranges
+from tamis.plan.scan_decision import decide
+from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
+from tamis.serve.scans.implied_ranges import found_ranges
 from tamis.wire.catalyst import decode_conjuncts
 from tests.cases.case import statistics_of
 from tests.cases.comparison import l as number
-from tests.serve.test_implied import call, column, equal, literal
+from tests.serve.test_implied_ranges import call, column, equal, literal
 
 X = column("l", "long")
 

@@ -14,7 +14,7 @@ import pytest
 from tamis.expr.nodes import And
 from tamis.files.verdicts import evaluate
 from tamis.serve.detail.evidence import NOT_ALL
-from tamis.serve.handler import Handler
+from tamis.serve.process.handler import Handler
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import VERSION
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.serve.handler import Handler
+from tamis.serve.process.handler import Handler
 from tamis.wire.messages import VERSION
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 

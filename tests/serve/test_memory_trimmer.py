@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tamis.serve.handler import Handler
-from tamis.serve.memory_trimmer import Idle
+from tamis.serve.process.handler import Handler
+from tamis.serve.process.memory_trimmer import Idle
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def test_memory_is_returned_once_after_a_burst(idle: Idle, acts: list[float]) ->
     time.sleep(0.3)
     assert acts == []  # no question yet
     for _ in range(10):
-        idle.asked()
+        idle.note_question()
         last = time.monotonic()
         time.sleep(0.02)
     wait_for(acts, 1)
     assert acts[0] >= last
     time.sleep(0.6)
     assert len(acts) == 1
-    idle.asked()
+    idle.note_question()
     wait_for(acts, 2)
 
 

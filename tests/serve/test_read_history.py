@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tamis.scan_history import SCHEMA, Log
 from tamis.scan_history.schema import rows_to_table
-from tamis.serve.handler import Handler
+from tamis.serve.process.handler import Handler
 
 
 def read(folder: Path, directory: Path) -> dict[str, Any]:

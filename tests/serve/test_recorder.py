@@ -14,8 +14,8 @@ import pytest
 
 import tamis
 from tamis.indexing.read.snapshot import snapshot_path
-from tamis.serve.handler import Handler
 from tamis.serve.history.recorder import Recorder
+from tamis.serve.process.handler import Handler
 
 FILES = 12
 

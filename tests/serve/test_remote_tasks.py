@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from tamis.errors import TamisError
-from tamis.serve.handler import Handler
+from tamis.serve.process.handler import Handler
 from tamis.serve.remote import answer_remote_tasks
 from tests.remote.airport_server import AirportServer, Served, serving
 

@@ -25,9 +25,9 @@ from tamis.classification import Capabilities, classify
 from tamis.evaluation import verdicts
 from tamis.evaluation.interpreter import truth, value
 from tamis.evaluation.raising import can_raise, may_raise
-from tamis.evaluation.udf.contract import Contract
-from tamis.evaluation.udf.declared import bind
+from tamis.evaluation.udf.declared_calls import bind
 from tamis.evaluation.udf.images import Declared
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import (
     And,
@@ -75,10 +75,10 @@ from tamis.plan.goals.sort_keys import SortKey
 from tamis.plan.goals.topk import boundary, first_files
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.joins.key_ranges import key_ranges
-from tamis.plan.ranges.implied import implied_ranges
+from tamis.plan.ranges.implied_ranges import implied_ranges
 from tamis.plan.reader_losses import loss_of
 from tamis.plan.row_groups import decide_row_groups
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tests.cases.tables import CASES
 from tests.differential.claims import statistics_of
 from tests.differential.generate import (

@@ -17,11 +17,11 @@ import pyarrow as pa
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets
 from tamis.evaluation.domain.buckets import hashed, is_hashed, may_share
 from tamis.evaluation.domain.distinct_edges import distinct_edges, spread
+from tamis.evaluation.domain.edge_values import comparable, edge_of
 from tamis.evaluation.domain.interval import decimal_edge, decimal_parts, interval
 from tamis.evaluation.domain.order import may_be_less, may_be_less_equal, with_keys
 from tamis.evaluation.domain.search import count_at_most, count_less
-from tamis.evaluation.domain.spans import complement, edges_of, may_meet, merged, without
-from tamis.evaluation.domain.storage import comparable, edge_of
+from tamis.evaluation.domain.spans import complement, edges_of, may_meet, merged, successor, without
 from tamis.evaluation.functions.arithmetic import int64_overflow
 from tamis.evaluation.functions.strings.byte_rows import (
     is_ascii,
@@ -32,18 +32,18 @@ from tamis.evaluation.functions.strings.byte_rows import (
     strings_of,
 )
 from tamis.evaluation.functions.strings.case_preimages import case_preimage
+from tamis.evaluation.functions.strings.preimages import _limits_of
 from tamis.evaluation.functions.strings.single_values import (
     padded_left,
     padded_right,
     repeated,
     replaced,
 )
-from tamis.evaluation.functions.strings.text import literal_prefix, of_points, successor
+from tamis.evaluation.functions.strings.text import literal_prefix, of_points
 from tamis.evaluation.functions.temporal.zones import DAY, HOUR, SECOND, _from_table, zone
-from tamis.evaluation.nodes.preimages import _limits_of
 from tamis.evaluation.nodes.value_sets import true_values
-from tamis.evaluation.udf.contract import Contract
 from tamis.evaluation.udf.python_values import from_python, to_python
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not
 from tamis.expr.types import (
     BINARY,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tamis
-from tamis.plan.ranges.implied import implied
+from tamis.plan.ranges.implied_ranges import implied
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -730,7 +730,7 @@ def orc_without_an_index(w: World) -> Any:
 
 # ---- checks for all cases ----
 
-#: Reasons of tests without Spark: tests/classification/test_reasons.py, plan/test_scan.py and
+#: Reasons of tests without Spark: tests/classification/test_reasons.py, plan/test_scan_decision.py and
 # serve/test_detail.py.
 ELSEWHERE = {
     "NOT_ON_PARTITION_BOUNDARY",

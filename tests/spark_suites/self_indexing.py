@@ -26,7 +26,7 @@ from tamis.indexing.executor.executor_job import harvest_stream
 from tamis.indexing.format.layout import FORMAT, Pointer, new_generation
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
-from tamis.indexing.read.reader import OpenIndex, open_index
+from tamis.indexing.read.open_indexes import OpenIndex, open_index
 from tamis.indexing.read.snapshot import FileKeys, Snapshot
 from tamis.indexing.storage import FileSystems
 from tamis.tables.parquet import ParquetTables

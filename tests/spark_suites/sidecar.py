@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tamis.serve.process import main
+from tamis.serve.process.lifecycle import main
 from tamis.tables.parquet import use_tables
 from tests.spark_suites.self_indexing import SelfIndexingTables
 

@@ -14,7 +14,7 @@ import pytest
 from tamis.expr.nodes import Column, Compare, Comparison, Literal
 from tamis.expr.types import LONG
 from tamis.indexing.format.store import Store
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tamis.tables import parquet
 from tamis.tables.parquet import ParquetTables, ScanInput, use_tables
 from tamis.wire.messages import PlanRequest

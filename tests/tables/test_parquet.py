@@ -20,7 +20,7 @@ from tamis.evaluation.domain.bounds import Bounds
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal
 from tamis.expr.types import BOOLEAN, LONG, DataType
 from tamis.indexing.format.layout import POINTER
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tamis.tables.parquet import ParquetTables, ScanInput
 from tamis.wire.messages import PlanRequest
 from tamis.wire.scans import IndexOptions, PartitionColumn, Snapshot, Table
@@ -359,7 +359,7 @@ class TestProblems:
     def test_repaired_column_is_used_again(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from tamis.indexing.read import columns
+        from tamis.indexing.read import index_statistics
 
         scan = scene.open()
         data = next((scene.root / "_tamis").rglob("_files.stats"))
@@ -368,7 +368,7 @@ class TestProblems:
         assert lowers(scan) == [None] * 4
         data.write_bytes(content)
         assert lowers(scan) == [None] * 4
-        monkeypatch.setattr(columns, "_RETRY", 0.0)
+        monkeypatch.setattr(index_statistics, "_RETRY", 0.0)
         assert lowers(scan) == [1, 3, 5, 8]
         assert scan.warnings == []
 

@@ -20,9 +20,9 @@ from tamis.classification.lifting import (
     weakest,
 )
 from tamis.classification.pushdown import Pushdown
-from tamis.evaluation.domain.storage import comparable
+from tamis.evaluation.domain.edge_values import comparable
 from tamis.evaluation.nodes.operators import FUNCTIONS, PREDICATES
-from tamis.evaluation.udf.declared import PREFIX, DeclaredCall, relies_on_declaration
+from tamis.evaluation.udf.declared_calls import PREFIX, DeclaredCall, relies_on_declaration
 from tamis.expr.nodes import (
     Call,
     Column,

@@ -12,9 +12,9 @@ from itertools import pairwise, product
 from random import Random
 from typing import Any, Final
 
-from tamis.declarations.values import random_values
+from tamis.declarations.edge_cases import random_values
 from tamis.errors import DeclarationError
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.udf.udf_contract import Contract
 
 __all__ = ["check"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tamis
-from tamis.doctor import installed, settings, sidecar
+from tamis.doctor import installation, settings, sidecar
 from tamis.doctor.finding import Finding, Status, failed, skipped
 
 __all__ = ["examine"]
@@ -32,10 +32,15 @@ def examine(with_spark: bool = True) -> Iterator[Finding]:
             off.
     """
     findings = []
-    for check in (installed.python, installed.packages, installed.pyspark, installed.java):
+    for check in (
+        installation.python,
+        installation.packages,
+        installation.pyspark,
+        installation.java,
+    ):
         findings.append(check())
         yield findings[-1]
-    findings.append(installed.jar_file())
+    findings.append(installation.jar_file())
     yield findings[-1]
     confs = settings.confs()
     yield confs

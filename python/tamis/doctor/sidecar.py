@@ -47,7 +47,7 @@ def round_trip(confs: Mapping[str, str]) -> Finding:
     timer = threading.Timer(_SECONDS, process.kill)
     timer.start()
     try:
-        return _asked(process, python, started, fix)
+        return _check_handshake(process, python, started, fix)
     except OSError as error:
         return failed("sidecar", f"the sidecar in {python} does not answer: {error}", fix)
     finally:
@@ -56,7 +56,9 @@ def round_trip(confs: Mapping[str, str]) -> Finding:
         process.communicate()
 
 
-def _asked(process: subprocess.Popen[bytes], python: str, started: float, fix: str) -> Finding:
+def _check_handshake(
+    process: subprocess.Popen[bytes], python: str, started: float, fix: str
+) -> Finding:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None

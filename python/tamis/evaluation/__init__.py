@@ -10,7 +10,7 @@ from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes import operators as operators  # fills the registry
 from tamis.evaluation.nodes.ranges import narrowed
 from tamis.evaluation.statistics import Statistics
-from tamis.evaluation.udf.declared import relies_on_declaration
+from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.evaluation.verdict import Verdict
 from tamis.expr.nodes import Expr
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from tamis.evaluation.domain.bounds import NO, Bounds
 from tamis.evaluation.domain.flags import all_of, any_of
+from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.truth import TruthSet
-from tamis.evaluation.recorded import recorded_bounds
+from tamis.evaluation.row_statistics import recorded_bounds
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call, Expr, type_of
 from tamis.expr.types import BOOLEAN
@@ -95,9 +96,6 @@ def _both(ruled: Bounds, recorded: Bounds) -> Bounds:
     """
     if ruled.lower is None and ruled.upper is None and ruled.type == recorded.type:
         return recorded
-    # tamis.files imports the bounds of this package: an import at the top would be circular.
-    from tamis.evaluation.domain.intersection import intersect
-
     return recorded if ruled.type != recorded.type else intersect(ruled, recorded)
 
 

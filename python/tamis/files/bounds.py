@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.domain.edge_values import known
 from tamis.evaluation.domain.flags import simplified
-from tamis.evaluation.domain.storage import known
 from tamis.expr.types import DataType
 from tamis.files.columns import (
     NotLossless,

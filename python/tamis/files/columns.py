@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import YES
-from tamis.evaluation.domain.storage import known
+from tamis.evaluation.domain.edge_values import known
 from tamis.expr.types import DataType
 
 __all__ = [

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets, Flags
 from tamis.evaluation.domain.buckets import is_hashed
+from tamis.evaluation.domain.edge_values import known
 from tamis.evaluation.domain.flags import simplified
-from tamis.evaluation.domain.storage import known
 from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds

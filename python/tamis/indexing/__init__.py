@@ -2,7 +2,7 @@
 
 - handle, cli, describe: `tamis.index(spark, path)`, `python -m tamis index`, descriptions.
 - build: the Spark jobs, and the generation made of their results.
-- executor: the code that executors run to read footers.
+- executor: the code that executors run to read footers (pyarrow only, enforced by the linter).
 - format: the durable form: layout, store, kinds of recorded statistics.
 - read: reading by the planner: bounds, row groups, caches, freshness.
 - storage: file systems for URIs, with Hadoop settings.

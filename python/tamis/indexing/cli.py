@@ -284,7 +284,7 @@ class _Reads:
         reader = spark.read.format(self.format).options(**key_values(self.options, "--option"))
         if self.schema is None:
             return reader
-        from tamis.indexing.build.jobs import unlogged_errors
+        from tamis.indexing.build.spark_errors import unlogged_errors
 
         try:
             with unlogged_errors():

@@ -12,6 +12,7 @@ from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FLOATING
 from tamis.indexing.problems import refresh_command
 from tamis.indexing.read.command_options import command_options
+from tamis.indexing.read.freshness import Staleness
 from tamis.indexing.read.reader_options import Reading, difference
 
 if TYPE_CHECKING:
@@ -22,20 +23,6 @@ if TYPE_CHECKING:
 _SHOWN = 3
 _COLUMNS = ("column", "type", "files with bounds", "files with null count")
 _RECORDED = ("recorded", "column or expression", "files", "bytes", "seconds")
-
-
-@dataclass(frozen=True)
-class Staleness:
-    """How the indexed files compare with the current listing, in numbers of files."""
-
-    fresh: int
-    changed: int
-    added: int
-    gone: int
-
-    @property
-    def is_stale(self) -> bool:
-        return bool(self.changed or self.added or self.gone)
 
 
 @dataclass(frozen=True, eq=False)

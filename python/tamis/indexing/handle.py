@@ -31,14 +31,12 @@ from tamis.indexing.build.listing import (
     parse_value,
     storage_settings,
 )
-from tamis.indexing.build.row_aggregation import RowStatistics, timed
 from tamis.indexing.build.row_columns import is_of_reader, readable_schema, row_leaves
 from tamis.indexing.build.row_job import CHANGED
 from tamis.indexing.describe import Description
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
+from tamis.indexing.format.entry_statistics import RowStatistics, timed
 from tamis.indexing.format.layout import FORMAT, Pointer
-from tamis.indexing.format.recorded import Parts, Recording, encode, load, recording_of
-from tamis.indexing.format.recorded import merge as merge_parts
 from tamis.indexing.format.recording_spec import (
     Columns,
     Entry,
@@ -49,6 +47,8 @@ from tamis.indexing.format.recording_spec import (
     requested_statistics,
     union_of,
 )
+from tamis.indexing.format.row_statistics import Parts, Recording, encode, load, recording_of
+from tamis.indexing.format.row_statistics import merge as merge_parts
 from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
 from tamis.indexing.format.store import Store
@@ -123,8 +123,8 @@ class Index:
         Example:
             index.build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
         """
-        selected, asked = requested_statistics(columns, expressions)
-        return self._build(self._list(), selected, asked)
+        selected, spec = requested_statistics(columns, expressions)
+        return self._build(self._list(), selected, spec)
 
     def add(self, columns: Columns | None = None, expressions: Expressions | None = None) -> Index:
         """Rebuild the index with everything that it holds already and with these statistics.
@@ -140,17 +140,17 @@ class Index:
         requested = self._requested(listing)
         if requested is None:
             return self._build(listing, selected, more)
-        before, asked = requested
+        before, spec = requested
         self._entries(listing, more)  # a missing column is an error only if it is requested now
         selected_leaves(_leaves_of(listing), selected)
         if selected is not None and before is not None:
             selected = [*before, *(each for each in selected if each not in before)]
         else:
             selected = None
-        return self._build(listing, selected, union_of(asked, more), lenient=True)
+        return self._build(listing, selected, union_of(spec, more), lenient=True)
 
     def _build(
-        self, listing: TableListing, selected: Selected, asked: RecordingSpec, lenient: bool = False
+        self, listing: TableListing, selected: Selected, spec: RecordingSpec, lenient: bool = False
     ) -> Index:
         """Build and commit a new generation.
 
@@ -162,14 +162,14 @@ class Index:
         leaves = selected_leaves(_leaves_of(listing), selected, gone)
         if gone and not leaves:  # none of the selected columns is left
             leaves, selected = _leaves_of(listing), None
-        entries = self._entries(listing, asked, gone)
+        entries = self._entries(listing, spec, gone)
         everything = np.arange(len(listing.snapshot.files))
         read = self._read(listing, everything, leaves)
         content = assemble(listing.snapshot.files, leaves, *read)
         parts = None
-        if asked:
+        if spec:
             rows = self._aggregate(listing, everything, content.files, entries)
-            parts = encode(asked, timed(entries, rows), rows.parts, len(everything))
+            parts = encode(spec, timed(entries, rows), rows.parts, len(everything))
         self._commit(listing, selected, content, parts)
         self._warn_of(gone, stacklevel=4)
         return self
@@ -197,14 +197,14 @@ class Index:
         store = self._store(listing)
         held = _held_by(store)
         if held is None:
-            selected, asked = self._requested(listing) or (None, RecordingSpec())
-            return self._build(listing, selected, asked, lenient=True)
+            selected, spec = self._requested(listing) or (None, RecordingSpec())
+            return self._build(listing, selected, spec, lenient=True)
         old, recording, reading = held
         selected = old.selected
-        asked = RecordingSpec() if recording is None else recording.asked
+        spec = RecordingSpec() if recording is None else recording.spec
         gone: dict[str, str] = {}
         leaves = selected_leaves(_leaves_of(listing), selected, gone)
-        entries = self._entries(listing, asked, gone)
+        entries = self._entries(listing, spec, gone)
         before = () if recording is None else recording.entries
         if (
             reading != listing.reading
@@ -212,13 +212,13 @@ class Index:
             or not set(leaves) <= {entry.leaf for entry in old.columns}
             or [entry.meaning for entry in entries] != [entry.meaning for entry in before]
         ):
-            return self._build(listing, selected, asked, lenient=True)
+            return self._build(listing, selected, spec, lenient=True)
         try:
             old_files, old_row_groups = load_generation(store, old)
             old_parts = [load(store, old, k, entry) for k, entry in enumerate(before)]
         except IndexUnusable as problem:
             if problem.code == "index.damaged":
-                return self._build(listing, selected, asked, lenient=True)
+                return self._build(listing, selected, spec, lenient=True)
             raise
         again = None if listing.reading is None else CHANGED
         rows = reusable_rows(listing.snapshot.files, old_files, again)
@@ -227,13 +227,13 @@ class Index:
         merged = merge(old_files, old_row_groups, rows, new_files, new_row_groups, leaves)
         content = assemble(listing.snapshot.files, leaves, *merged)
         parts = None
-        if asked:
+        if spec:
             fresh = self._aggregate(listing, changed, content.files, entries)
             both = [
                 merge_parts(entry, was, rows, now)
                 for entry, was, now in zip(entries, old_parts, fresh.parts, strict=True)
             ]
-            parts = encode(asked, timed(entries, fresh), both, len(rows))
+            parts = encode(spec, timed(entries, fresh), both, len(rows))
         self._commit(listing, selected, content, parts)
         self._warn_of(gone, stacklevel=3)
         return self
@@ -333,11 +333,11 @@ class Index:
                 if held is None:
                     return
                 pointer = held[0]
-                selected, asked = _request_of(*held[:2])
+                selected, spec = _request_of(*held[:2])
                 columns = None if selected is None else tuple(selected)
                 file.write(
                     Specification(
-                        SPECIFICATION_FORMAT, file.root, pointer.generation, columns, asked
+                        SPECIFICATION_FORMAT, file.root, pointer.generation, columns, spec
                     )
                 )
                 if store.generation_in_force() == pointer.generation:
@@ -371,13 +371,13 @@ class Index:
         return harvested.files, harvested.row_groups
 
     def _entries(
-        self, listing: TableListing, asked: RecordingSpec, gone: dict[str, str] | None = None
+        self, listing: TableListing, spec: RecordingSpec, gone: dict[str, str] | None = None
     ) -> tuple[Entry, ...]:
         """Return the entries of row statistics; see `entries_of`."""
-        if not asked:
+        if not spec:
             return ()
         schema, leaves = _schema_of(listing), _leaves_of(listing)
-        entries = entries_of(asked, leaves, schema, self._parse, gone)
+        entries = entries_of(spec, leaves, schema, self._parse, gone)
         if listing.reading is None:
             return entries
         for entry in entries:
@@ -471,7 +471,7 @@ def _text_of(path_or_table: str | os.PathLike[str]) -> str:
 
 
 def _request_of(pointer: Pointer, recording: Recording | None) -> tuple[Selected, RecordingSpec]:
-    return pointer.selected, RecordingSpec() if recording is None else recording.asked
+    return pointer.selected, RecordingSpec() if recording is None else recording.spec
 
 
 def _require_indexable(listing: TableListing, target: str) -> None:

@@ -38,7 +38,7 @@ from tamis.expr.sql import to_sql
 from tamis.files.segments import BLOCK, GroupedFiles, Segment
 from tamis.files.table import dotted
 from tamis.plan.reader_losses import loss_of
-from tamis.plan.scan import Order, Outcome, ScanDecision, all_true, proven, rule_out
+from tamis.plan.scan_decision import Order, Outcome, ScanDecision, all_true, proven, rule_out
 from tamis.reasons import reason
 
 __all__ = ["ByteRanges", "RowGroupDecision", "decide_row_groups"]

@@ -21,11 +21,11 @@ from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
-from tamis.plan.scan import Order, narrow, rule_out
-from tamis.publish.footers import FileFooter
-from tamis.publish.reading import Part, PartReader
-from tamis.publish.statistics import TableStatistics
-from tamis.sources.source import DataFile
+from tamis.plan.scan_decision import Order, narrow, rule_out
+from tamis.publish.footer_cache import FileFooter
+from tamis.publish.part_reader import Part, PartReader
+from tamis.publish.table_statistics import TableStatistics
+from tamis.sources.file_source import DataFile
 
 __all__ = ["Snapshot", "exact_filters"]
 

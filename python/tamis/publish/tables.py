@@ -18,17 +18,17 @@ from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
-from tamis.indexing.read.reader import Indexes, OpenIndex
+from tamis.indexing.read.open_indexes import Indexes, OpenIndex
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.publish.errors import PublishError
-from tamis.publish.footers import Footers, leaves_of
+from tamis.publish.footer_cache import Footers, leaves_of
+from tamis.publish.part_reader import PartReader
 from tamis.publish.pruning import Snapshot
-from tamis.publish.reading import PartReader
-from tamis.publish.statistics import table_statistics
+from tamis.publish.table_statistics import table_statistics
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import fields_of, table_schema
+from tamis.sources.file_source import Listing, Moment
 from tamis.sources.recognition import open_source, quoted
-from tamis.sources.source import Listing, Moment
 
 __all__ = ["PublishedTable"]
 

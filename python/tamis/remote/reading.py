@@ -110,7 +110,7 @@ def read_vgi(
         tamis.read_vgi(spark, "python worker.py", "sequence", [100]).count()
     """
     from tamis.remote.datasource import VgiDataSource
-    from tamis.remote.vgi.arguments import json_arguments
+    from tamis.remote.vgi.functions.arguments import json_arguments
 
     _register(spark, VgiDataSource)
     options = {"uri": uri, "catalog": catalog, "schema": schema, "filters": filters}

@@ -34,8 +34,8 @@ def explain_statement(
     Raises:
         TamisError: Spark does not start, or refuses the statement. The message has one line.
     """
-    from tamis.indexing.build.jobs import own_session, unlogged_errors
-    from tamis.indexing.build.spark_errors import causes
+    from tamis.indexing.build.jobs import own_session
+    from tamis.indexing.build.spark_errors import causes, unlogged_errors
     from tamis.indexing.cli import key_values
 
     views, settings = key_values(tables, "--table", "NAME=PATH"), key_values(confs, "--conf")

@@ -16,7 +16,7 @@ __all__ = [
     "known_when_run",
     "left_to_spark",
     "nothing",
-    "of",
+    "part_of_whole",
     "read_figures",
     "remarks",
     "scan_figures",
@@ -94,11 +94,13 @@ def goal_note(goal: dict[str, Any]) -> Note | None:
     return Note(f"no effect: {reason['text']}", reason["fix"]) if reason else None
 
 
-def of(part: int | None, whole: int | None, what: str) -> str:
+def part_of_whole(part: int | None, whole: int | None, what: str) -> str:
     """Return a part and its whole as text; empty if the part is not known.
 
-    >>> of(3, 1200, "files"), of(3, None, "rows"), of(None, 7, "rows")
-    ('3 of 1,200 files', '3 rows', '')
+    >>> part_of_whole(3, 1200, "files"), part_of_whole(3, None, "rows")
+    ('3 of 1,200 files', '3 rows')
+    >>> part_of_whole(None, 7, "rows")
+    ''
     """
     if part is None:
         return ""
@@ -120,7 +122,7 @@ def read_figures(scan: dict[str, Any]) -> str:
     >>> read_figures(scan | {"observed": False, "files_read": 1, "runtime": [{"prunes": True}]})
     'the query has run: 1 of 10 files were read after run-time filters'
     """
-    files = of(scan.get("files_read"), scan["files_total"], "files")
+    files = part_of_whole(scan.get("files_read"), scan["files_total"], "files")
     if scan.get("observed"):
         return f"observed, not applied: {files} are read"
     if files and any(each["prunes"] for each in scan.get("runtime") or []):
@@ -139,12 +141,12 @@ def known_when_run(condition: dict[str, Any]) -> str:
 
 
 def _kept(scan: dict[str, Any]) -> str:
-    parts = [of(scan["files_kept"], scan["files_total"], "files")]
+    parts = [part_of_whole(scan["files_kept"], scan["files_total"], "files")]
     groups = scan.get("row_groups_kept"), scan.get("row_groups_total")
     if None not in groups:
-        parts.append(of(*groups, "row groups"))
-    parts.append(of(scan["bytes_kept"], scan["bytes_total"], "bytes"))
-    parts.append(of(scan["rows_kept"], scan["rows_total"], "rows"))
+        parts.append(part_of_whole(*groups, "row groups"))
+    parts.append(part_of_whole(scan["bytes_kept"], scan["bytes_total"], "bytes"))
+    parts.append(part_of_whole(scan["rows_kept"], scan["rows_total"], "rows"))
     return ", ".join(filter(None, parts))
 
 
@@ -173,10 +175,12 @@ def _share(conjunct: dict[str, Any], scan: dict[str, Any], which: str) -> str:
     files = conjunct.get(f"{which}_files")
     if files is None:
         return ""
-    parts = [of(files, scan["files_total"], "files")]
+    parts = [part_of_whole(files, scan["files_total"], "files")]
     if files:
         for what in ("bytes", "rows"):
-            parts.append(of(conjunct.get(f"{which}_{what}"), scan[f"{what}_total"], what))
+            parts.append(
+                part_of_whole(conjunct.get(f"{which}_{what}"), scan[f"{what}_total"], what)
+            )
     return ", ".join(filter(None, parts))
 
 

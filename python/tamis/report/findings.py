@@ -137,7 +137,7 @@ class Findings:
 
     Attributes:
         left_out: The number of older scans that are not summarized.
-        mended: The number of predicates that are not listed because they prune in later scans.
+        fixed: The number of predicates that are not listed because they prune in later scans.
     """
 
     first: float | None
@@ -150,7 +150,7 @@ class Findings:
     predicates: list[Predicate]
     columns: list[ColumnUse]
     lost_files: int = 0
-    mended: int = 0
+    fixed: int = 0
     audits: Audits = Audits()
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,9 +172,9 @@ def findings(history: pa.Table) -> Findings:
         by_table[scan["table"]].append(scan)
     times = [scan["time"].timestamp() for scan in scans]
     tables = [_table(name, its) for name, its in by_table.items()]
-    mends = _mends(scans)
-    columns = [use for name, its in by_table.items() for use in _columns(name, its, mends)]
-    suspicious = [(scan, its) for scan in scans if (its := _suspects(scan, mends))]
+    fixes = _fixes(scans)
+    columns = [use for name, its in by_table.items() for use in _columns(name, its, fixes)]
+    suspicious = [(scan, its) for scan in scans if (its := _suspects(scan, fixes))]
     every = {_key(scan, each.conjunct) for scan in scans for each in suspects(scan)}
     listed = {_key(scan, each.conjunct) for scan, its in suspicious for each in its}
     return Findings(
@@ -199,7 +199,7 @@ def _key(scan: Scan, conjunct: Any) -> _Key:
     return scan["table"], shape(conjunct["sql"])
 
 
-def _mends(scans: Sequence[Scan]) -> dict[_Key, Any]:
+def _fixes(scans: Sequence[Scan]) -> dict[_Key, Any]:
     """Return when each predicate last ruled out files."""
     return {
         _key(scan, conjunct): scan["time"]
@@ -209,17 +209,17 @@ def _mends(scans: Sequence[Scan]) -> dict[_Key, Any]:
     }
 
 
-def _is_mended(scan: Scan, conjunct: Any, mends: dict[_Key, Any]) -> bool:
-    mended = mends.get(_key(scan, conjunct))
-    return mended is not None and bool(scan["time"] < mended)
+def _is_fixed(scan: Scan, conjunct: Any, fixes: dict[_Key, Any]) -> bool:
+    fixed = fixes.get(_key(scan, conjunct))
+    return fixed is not None and bool(scan["time"] < fixed)
 
 
-def _suspects(scan: Scan, mends: dict[_Key, Any]) -> list[Suspect]:
+def _suspects(scan: Scan, fixes: dict[_Key, Any]) -> list[Suspect]:
     """Return the suspects of a scan, without predicates that prune in a later scan.
 
     A predicate may prune later because an index was built.
     """
-    return [each for each in suspects(scan) if not _is_mended(scan, each.conjunct, mends)]
+    return [each for each in suspects(scan) if not _is_fixed(scan, each.conjunct, fixes)]
 
 
 def _cost(each: Predicate | ColumnUse) -> int:
@@ -334,7 +334,7 @@ def _arguments(scan: Scan) -> str:
     return arguments((scan["roots"] or ["PATH"])[0], None, None) if known is None else known
 
 
-def _columns(table: str, scans: Sequence[Scan], mends: dict[_Key, Any]) -> list[ColumnUse]:
+def _columns(table: str, scans: Sequence[Scan], fixes: dict[_Key, Any]) -> list[ColumnUse]:
     used: dict[str, int] = defaultdict(int)
     depths: dict[str, tuple[float | None, int]] = {}
     lost: dict[str, list[tuple[int, int, bool]]] = defaultdict(list)
@@ -350,7 +350,7 @@ def _columns(table: str, scans: Sequence[Scan], mends: dict[_Key, Any]) -> list[
         open_columns = {
             name
             for each in residual(scan)
-            if not is_opaque(each) and not _is_mended(scan, each, mends)
+            if not is_opaque(each) and not _is_fixed(scan, each, fixes)
             for name in each["columns"] or []
         }
         if loss is not None:

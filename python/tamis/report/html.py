@@ -14,7 +14,7 @@ from tamis.report.figures import (
     known_when_run,
     left_to_spark,
     nothing,
-    of,
+    part_of_whole,
     remarks,
     scan_figures,
     timing,
@@ -69,7 +69,8 @@ def _parts(document: dict[str, Any]) -> Iterator[str]:
 
 def _scan(scan: dict[str, Any]) -> str:
     sizes = [
-        f"<tr><td>{what}</td><td>{_bar(kept, total)}</td><td>{of(kept, total, what)}</td></tr>"
+        f"<tr><td>{what}</td><td>{_bar(kept, total)}</td>"
+        f"<td>{part_of_whole(kept, total, what)}</td></tr>"
         for what in ("files", "bytes", "rows")
         if (kept := scan[f"{what}_kept"]) is not None and (total := scan[f"{what}_total"])
     ]

@@ -79,7 +79,7 @@ def _body(report: Findings, source: str) -> Iterator[str]:
     yield _figures(report)
     yield _audits(report.audits)
     yield "<h2>Selective predicates that prune little</h2>"
-    yield _predicates(report.predicates, report.mended)
+    yield _predicates(report.predicates, report.fixed)
     yield "<h2>Columns worth clustering by</h2>"
     yield _worth(report.columns)
     yield "<h2>How well the filtered columns are clustered</h2>"
@@ -144,14 +144,14 @@ _CAUSES: Final = (
 )
 
 
-def _predicates(predicates: Sequence[Predicate], mended: int) -> str:
+def _predicates(predicates: Sequence[Predicate], fixed: int) -> str:
     about = (
         '<p class="soft">Scans whose filters matched at most 10 % of the rows and ruled out less '
         "than 10 % of the files. Spark counted the rows, after all filters of the scan.</p>"
     )
-    if mended:
-        now = "prunes now and is" if mended == 1 else "prune now and are"
-        about += f'<p class="soft">{count(mended, "predicate")} of earlier scans {now} omitted.</p>'
+    if fixed:
+        now = "prunes now and is" if fixed == 1 else "prune now and are"
+        about += f'<p class="soft">{count(fixed, "predicate")} of earlier scans {now} omitted.</p>'
     if not predicates:
         return f'{about}<p class="empty">None.</p>'
     rows = (

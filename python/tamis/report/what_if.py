@@ -13,8 +13,8 @@ import numpy as np
 
 from tamis.errors import TamisError
 from tamis.expr.nodes import And, Expr, columns_of
-from tamis.report.figures import of
-from tamis.report.layout import Sample, cut, file_table
+from tamis.report.figures import part_of_whole
+from tamis.report.layout_simulation import Sample, cut, file_table
 from tamis.report.numbers import count, percent, size
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class WhatIf:
             total = scan["files_total"]
             yield f"{scan['table']}, if its rows were sorted by {order}"
             for when, kind in (("now", "now"), ("after sorting, about", "then")):
-                files = of(scan[f"files_{kind}"], total, "files")
+                files = part_of_whole(scan[f"files_{kind}"], total, "files")
                 yield f"  {when:<21} {files}, {_bytes(scan, kind)}"
-            rows = of(scan["rows_sampled"], scan["rows_total"], "rows")
+            rows = part_of_whole(scan["rows_sampled"], scan["rows_total"], "rows")
             pieces = count(scan["pieces"], "piece")
             yield f"  estimated from {rows}, sorted and cut into {pieces}"
             if not scan["filters"]:

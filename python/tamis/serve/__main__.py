@@ -1,6 +1,6 @@
-"""`python -m tamis.serve`: see tamis.serve.process."""
+"""`python -m tamis.serve`: see tamis.serve.process.lifecycle."""
 
-from tamis.serve.process import main
+from tamis.serve.process.lifecycle import main
 
 if __name__ == "__main__":
     main()

@@ -15,17 +15,17 @@ from tamis.expr.sql import to_sql
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.reader_options import FILTER_PUSHDOWN, Reading, loses_rows_to, reading_of
 from tamis.plan.detail.reason_detail import better_reason
-from tamis.plan.ranges.implied import ImpliedRange
+from tamis.plan.ranges.implied_ranges import ImpliedRange
 from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
-from tamis.plan.scan import Outcome, ScanDecision
+from tamis.plan.scan_decision import Outcome, ScanDecision
 from tamis.reasons import reason
-from tamis.serve.deep_recursion import depth_of, with_room
 from tamis.serve.detail.effects import with_effects
 from tamis.serve.detail.index_off import with_index_off
-from tamis.serve.detail.located import located
-from tamis.serve.goals import answer_goal, reason_document
-from tamis.serve.implied import found_ranges, ranges_of_residual
-from tamis.serve.scan_files import decide_files, read_conjuncts
+from tamis.serve.detail.table_fixes import located
+from tamis.serve.goals.answers import answer_goal, reason_document
+from tamis.serve.scans.deep_recursion import depth_of, with_room
+from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
+from tamis.serve.scans.scan_files import decide_files, read_conjuncts
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.tables.row_groups import counted, grouped_files
 from tamis.wire.goals import JoinGoal

@@ -71,8 +71,8 @@ def answer_remote_tasks(text: str) -> str:
 def _tasks(request: RemoteTasksRequest) -> RemoteTasks:
     from tamis.remote.planning import pickled_tasks
 
-    found = pickled_tasks(request.format, request.options, request.columns)
-    return RemoteTasks(request.id, found.program, found.reader, found.tasks)
+    pickled = pickled_tasks(request.format, request.options, request.columns)
+    return RemoteTasks(request.id, pickled.program, pickled.reader, pickled.tasks)
 
 
 def _answer(request: RemoteRequest) -> RemoteAnswer:
@@ -140,16 +140,16 @@ def _within(seconds: float | None, find: Callable[[], _Found]) -> _Found:
     """
     if seconds is None:
         return find()
-    found: queue.SimpleQueue[_Found | Exception] = queue.SimpleQueue()
+    results: queue.SimpleQueue[_Found | Exception] = queue.SimpleQueue()
 
     def run() -> None:
         try:
-            found.put(find())
+            results.put(find())
         except Exception as error:
-            found.put(error)
+            results.put(error)
 
     threading.Thread(target=run, name="tamis-remote", daemon=True).start()
-    result = found.get(timeout=max(seconds, 0.001))
+    result = results.get(timeout=max(seconds, 0.001))
     if isinstance(result, RemoteError):
         raise result
     if isinstance(result, ImportError):

@@ -25,9 +25,9 @@ import pyarrow as pa
 from tamis.indexing.storage import split_uri
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import Field
+from tamis.sources.file_source import DataFile, DeletedRows, FileSource, Listing, Moment, Storage
 from tamis.sources.libraries import library
 from tamis.sources.partitions import Partitions
-from tamis.sources.source import DataFile, DeletedRows, FileSource, Listing, Moment, Storage
 
 __all__ = ["DeltaSource"]
 

@@ -14,8 +14,8 @@ from typing import Final
 import pyarrow.fs as pafs
 
 from tamis.sources.errors import SourceError
+from tamis.sources.file_source import DataFile, FileSource, Listing, Storage
 from tamis.sources.partitions import partitions_of
-from tamis.sources.source import DataFile, FileSource, Listing, Storage
 
 __all__ = ["DirectorySource", "list_files"]
 

@@ -28,10 +28,10 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from tamis.sources.errors import SourceError
+from tamis.sources.file_source import DataFile, DeletedRows, FileSource, Listing, Moment, Storage
 from tamis.sources.iceberg_fields import absent_values, fields_of_schema, names_by_id
 from tamis.sources.libraries import library
 from tamis.sources.partitions import Partitions
-from tamis.sources.source import DataFile, DeletedRows, FileSource, Listing, Moment, Storage
 
 __all__ = ["IcebergSource", "catalog_table", "metadata_table"]
 
@@ -339,8 +339,8 @@ class _PositionDeletes:
         """Return the deleted rows of a data file."""
 
         def places() -> npt.NDArray[np.int64]:
-            found = [self._places(each, file) for each in sorted(delete_files)]
-            return np.unique(np.concatenate(found))
+            places_by_file = [self._places(each, file) for each in sorted(delete_files)]
+            return np.unique(np.concatenate(places_by_file))
 
         return places
 

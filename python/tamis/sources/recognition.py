@@ -25,8 +25,8 @@ from tamis.indexing.storage import StorageUnreachableError, open_file_system, sp
 from tamis.sources.delta import DeltaSource
 from tamis.sources.directory import DirectorySource
 from tamis.sources.errors import SourceError
+from tamis.sources.file_source import FileSource, Storage
 from tamis.sources.iceberg import IcebergSource, catalog_table, metadata_table
-from tamis.sources.source import FileSource, Storage
 
 __all__ = ["open_source", "quoted", "uri_of"]
 

@@ -26,7 +26,7 @@ from tamis.indexing.problems import IndexMissing, IndexUnusable, refresh_command
 from tamis.indexing.read import freshness
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.memory import release_unused_memory
-from tamis.indexing.read.reader import Indexes, OpenIndex
+from tamis.indexing.read.open_indexes import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import Reading, difference, reading_of
 from tamis.indexing.read.snapshot import Snapshot, open_snapshot, snapshot_path
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics

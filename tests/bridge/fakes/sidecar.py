@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from tamis.serve import handler, process
+from tamis.serve.process import handler, lifecycle
 
 MODE, LOG = sys.argv[1:3]
 real_plan = handler.Handler.plan
@@ -83,7 +83,7 @@ PLANS = {
 }
 
 if MODE == "other_wire":
-    process._ready = lambda port: {"port": port, "wire": 99, "tamis": "9.9.9"}
+    lifecycle._ready = lambda port: {"port": port, "wire": 99, "tamis": "9.9.9"}
 elif MODE == "noisy":
     os.write(1, b"Welcome to this shell\n")
 elif MODE == "silent":
@@ -98,4 +98,4 @@ else:
         return PLANS[MODE](self, request)
 
     handler.Handler.plan = counted
-process.main()
+lifecycle.main()

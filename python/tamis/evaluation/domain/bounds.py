@@ -25,7 +25,17 @@ import pyarrow as pa
 
 from tamis.expr.types import DataType
 
-__all__ = ["NO", "YES", "Bounds", "Buckets", "Edge", "Flags", "is_always", "is_never"]
+__all__ = [
+    "NO",
+    "YES",
+    "Bounds",
+    "Buckets",
+    "Edge",
+    "Flags",
+    "is_always",
+    "is_never",
+    "same_length",
+]
 
 #: Booleans: one per container, or a single one that holds for all containers.
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -145,3 +155,12 @@ class Bounds:
             None if self.keys is None else (each(self.keys[0]), each(self.keys[1])),
             tuple(buckets.map(each) for buckets in self.buckets),
         )
+
+
+def same_length(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return both edges with the same length, repeating a single one, as Arrow requires."""
+    count = max(len(lower), len(upper))
+    low, high = (
+        pa.repeat(each[0], count) if len(each) == 1 != count else each for each in (lower, upper)
+    )
+    return low, high

@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.search import count_at_most, count_less
-from tamis.evaluation.functions.strings.text import successor
 
 __all__ = [
     "Edges",
@@ -31,6 +30,7 @@ __all__ = [
     "may_meet",
     "merged",
     "only",
+    "successor",
     "without",
 ]
 
@@ -46,6 +46,18 @@ def only(text: bytes) -> Span:
 def beginning_with(prefix: bytes) -> Span:
     """Return the span of the strings that begin with the prefix."""
     return prefix, successor(prefix)
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """Return the least byte string greater than all strings that begin with the prefix.
+
+    Returns None if there is no such string.
+
+    >>> successor(b"ab"), successor(b"a\\xff"), successor(b"\\xff")
+    (b'ac', b'b', None)
+    """
+    trimmed = prefix.rstrip(b"\xff")
+    return trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else None
 
 
 def merged(spans: Iterable[Span]) -> Spans:

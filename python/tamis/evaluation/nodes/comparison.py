@@ -27,14 +27,14 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import NO, Bounds, Edge, Flags
 from tamis.evaluation.domain.buckets import hashed, may_share
+from tamis.evaluation.domain.edge_values import comparable
 from tamis.evaluation.domain.flags import all_of, any_of
 from tamis.evaluation.domain.order import may_be_less, may_be_less_equal
-from tamis.evaluation.domain.storage import comparable
 from tamis.evaluation.domain.truth import TruthSet
+from tamis.evaluation.functions.strings.preimages import narrowed_by_preimage
 from tamis.evaluation.interpreter import value
 from tamis.evaluation.nodes.literal import literal
-from tamis.evaluation.nodes.preimages import narrowed_by_preimage
-from tamis.evaluation.recorded import members_of, narrowed
+from tamis.evaluation.row_statistics import members_of, narrowed
 from tamis.evaluation.statistics import Members, Statistics
 from tamis.expr.nodes import Compare, Comparison, Literal
 

@@ -27,15 +27,15 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets, Edge, Flags, is_never
 from tamis.evaluation.domain.buckets import Hashed, hashed
+from tamis.evaluation.domain.edge_values import edge_of, is_nan
 from tamis.evaluation.domain.flags import all_of, any_of
 from tamis.evaluation.domain.intersection import alike
 from tamis.evaluation.domain.search import count_at_most, count_less
-from tamis.evaluation.domain.storage import edge_of, is_nan
 from tamis.evaluation.domain.truth import TruthSet
+from tamis.evaluation.functions.strings.preimages import narrowed_by_preimage
 from tamis.evaluation.interpreter import value
-from tamis.evaluation.nodes.literal import once_a_node
-from tamis.evaluation.nodes.preimages import narrowed_by_preimage
-from tamis.evaluation.recorded import members_of, narrowed
+from tamis.evaluation.node_cache import once_a_node
+from tamis.evaluation.row_statistics import members_of, narrowed
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import In, Value, type_of
 from tamis.expr.types import DataType

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
 from tamis.evaluation.interpreter import FUNCTIONS, PREDICATES, TRUTHS, VALUES
 from tamis.evaluation.nodes import column, comparison, literal, logic, membership, nullness, within
-from tamis.evaluation.udf.declared import DeclaredCall, declared_call
+from tamis.evaluation.udf.declared_calls import DeclaredCall, declared_call
 from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or, Within
 
 __all__ = ["FUNCTIONS", "PREDICATES", "TRUTHS", "VALUES"]

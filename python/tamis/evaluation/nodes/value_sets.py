@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tamis.evaluation.domain.storage import comparable, edge_of, is_nan
+from tamis.evaluation.domain.edge_values import comparable, edge_of, is_nan
 from tamis.evaluation.nodes.membership import options_of
 from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.nodes import (

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Edge, Flags
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.evaluation.domain.flags import all_of, any_of
 from tamis.evaluation.domain.order import may_be_less, may_be_less_equal, with_keys
-from tamis.evaluation.domain.storage import edge_of
 from tamis.evaluation.domain.truth import TruthSet
-from tamis.evaluation.nodes.literal import once_a_node
+from tamis.evaluation.node_cache import once_a_node
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Value, Within
 from tamis.expr.types import DataType

@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.distinct_edges import Codes, distinct_edges, spread
 from tamis.evaluation.domain.flags import any_of
-from tamis.evaluation.functions.conditional import hull
-from tamis.evaluation.udf.contract import Contract
+from tamis.evaluation.domain.hull import hull
 from tamis.evaluation.udf.python_values import MARGIN, NotAValue, from_python, to_python
+from tamis.evaluation.udf.udf_contract import Contract
 from tamis.evaluation.udf.udf_guard import Answers, UdfGuard
 from tamis.expr.types import DataType
 

@@ -15,7 +15,7 @@ import datetime
 import decimal
 from typing import Any, Final
 
-from tamis.evaluation.domain.storage import edge_of
+from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.expr.types import DataType
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.describe import Staleness
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
 from tamis.indexing.format.store import Store
 from tamis.indexing.read import freshness
+from tamis.indexing.read.freshness import Staleness
 from tamis.indexing.read.snapshot import FileKeys
 
 __all__ = ["keys_in_force", "load_generation", "reusable_rows", "selected_leaves", "staleness"]

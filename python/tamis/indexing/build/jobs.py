@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import threading
@@ -16,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark import cloudpickle
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
@@ -35,6 +33,7 @@ from tamis.indexing.executor import (
     thrift,
 )
 from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.entry_statistics import RowStatistics
 from tamis.indexing.format.recording_spec import Entry, Schema
 from tamis.indexing.read.snapshot import FileKeys
 
@@ -141,7 +140,7 @@ def aggregate_rows(
     ordinals: npt.NDArray[np.int64],
     num_records: Sequence[int | None],
     entries: Sequence[Entry],
-) -> row_aggregation.RowStatistics:
+) -> RowStatistics:
     """Aggregate the rows of the listed files at these ordinals with Spark: see `row_aggregation`.
 
     Raises:
@@ -184,29 +183,6 @@ def own_session(settings: Mapping[str, str]) -> SparkSession:
     for key, value in settings.items():
         builder = builder.config(key, value)
     return tamis.configure(builder).getOrCreate()
-
-
-@contextmanager
-def unlogged_errors() -> Iterator[None]:
-    """Keep PySpark from logging the errors of this thread with the stack trace of the JVM.
-
-    `pyspark.errors.exceptions.base` (seen in 4.1) logs what it raises to one of two loggers.
-    """
-    own = threading.get_ident()
-
-    def is_of_another_thread(record: logging.LogRecord) -> bool:
-        return record.thread != own
-
-    loggers = [
-        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
-    ]
-    for logger in loggers:
-        logger.addFilter(is_of_another_thread)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(is_of_another_thread)
 
 
 def empty_harvest(columns: Sequence[Leaf]) -> Harvest:

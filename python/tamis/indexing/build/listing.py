@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from tamis.errors import WITHOUT_TAMIS, StatisticsIndexError, some_of
-from tamis.indexing.build.spark_errors import causes
+from tamis.indexing.build.spark_errors import causes, unlogged_errors
 from tamis.indexing.read.reader_options import Reading, reading_of
 from tamis.indexing.read.snapshot import Snapshot, open_snapshot
 
@@ -131,7 +129,7 @@ def export_listing(
     """
     shim = _required_shim(spark)
     try:
-        with _unlogged():
+        with unlogged_errors():
             answer = (
                 shim.exportListing(_java_session(spark), path_or_table, directory)
                 if loaded is None
@@ -157,15 +155,6 @@ def not_listed(target: str, problem: Exception, reads_parquet: bool) -> Statisti
     return StatisticsIndexError(text)
 
 
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Keep errors of Spark out of its log that are raised as errors of tamis."""
-    from tamis.indexing.build.jobs import unlogged_errors
-
-    with unlogged_errors():
-        yield
-
-
 def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFrame:
     _required_shim(spark)
     session = getattr(reader, "_spark", None)
@@ -175,7 +164,7 @@ def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFram
             "reader of the same session, reader=spark.read…"
         )
     try:
-        with _unlogged():
+        with unlogged_errors():
             return reader.load(path)
     except Exception as problem:  # an error of PySpark or of py4j
         text = f"{path} cannot be read ({causes(problem)})"
@@ -195,7 +184,7 @@ def parse_value(spark: SparkSession, sql: str, schema: str) -> dict[str, Any]:
     """
     shim = _required_shim(spark)
     try:
-        with _unlogged():
+        with unlogged_errors():
             answer = shim.parseValue(_java_session(spark), sql, schema)
     except Exception as problem:  # an error of PySpark or of py4j
         raise StatisticsIndexError(

@@ -26,10 +26,10 @@ import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.row_bounds import bounds_at, no_bounds
-from tamis.indexing.build.row_statistics import Columns, RowStatistics, timed
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.build.value_job_result import ValueJobResult
-from tamis.indexing.format import blooms, values
+from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql
 from tamis.indexing.read.snapshot import FileKeys
@@ -38,13 +38,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
-    "Columns",
     "Job",
-    "RowStatistics",
     "Watch",
     "aggregate",
     "failed",
-    "timed",
     "unambiguous",
 ]
 
@@ -251,7 +248,7 @@ class Job:
             if records <= 0:
                 continue
             needed = sum(
-                min(records, blooms.MAX_BLOCKS if e.kind == "bloom" else values.MAX_VALUES)
+                min(records, blooms.MAX_BLOCKS if e.kind == "bloom" else value_lists.MAX_VALUES)
                 for e in entries
             )
             if batch and groups + needed > _MAX_GROUPS:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.indexing.build.row_statistics import Columns
 from tamis.indexing.executor.columns_schema import arrow_type
 from tamis.indexing.executor.decoding import cut_lower, cut_lower_text, cut_upper, cut_upper_text
+from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FLOATING, TEXT
 

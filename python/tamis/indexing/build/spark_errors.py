@@ -1,8 +1,13 @@
-"""The message of a Spark error, without the stack trace of the JVM."""
+"""Errors of Spark without the stack trace of the JVM, in messages and in the log."""
 
 from __future__ import annotations
 
-__all__ = ["causes"]
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["causes", "unlogged_errors"]
 
 
 def causes(problem: BaseException) -> str:
@@ -25,3 +30,28 @@ def causes(problem: BaseException) -> str:
         dict.fromkeys(c.removeprefix(": ").removeprefix("Caused by: ") for c in chosen)
     )
     return text or type(problem).__name__
+
+
+@contextmanager
+def unlogged_errors() -> Iterator[None]:
+    """Keep PySpark from logging the errors of this thread with the stack trace of the JVM.
+
+    `pyspark.errors.exceptions.base` (seen in 4.1) logs what it raises to one of two loggers.
+    """
+    from pyspark.logger import PySparkLogger
+
+    own = threading.get_ident()
+
+    def is_of_another_thread(record: logging.LogRecord) -> bool:
+        return record.thread != own
+
+    loggers = [
+        PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")
+    ]
+    for logger in loggers:
+        logger.addFilter(is_of_another_thread)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_of_another_thread)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.expr.types import DataType
-from tamis.indexing.build.row_statistics import Columns
-from tamis.indexing.format import blooms, values
+from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import NAN, ORDINARY
 
@@ -59,7 +59,7 @@ class ValueJobResult:
                 continue
             ordinary = np.flatnonzero(state[start:stop] == ORDINARY) + start
             if keys is not None:
-                if len(ordinary) <= values.MAX_VALUES:
+                if len(ordinary) <= value_lists.MAX_VALUES:
                     self.lists[place] = keys.take(pa.array(ordinary)).to_pylist()
             elif not len(ordinary):
                 self.filters[place] = np.zeros((0, 4), np.uint64)
@@ -76,4 +76,4 @@ class ValueJobResult:
             return Columns(filters=blooms.joined(self.filters))
         data_type = DataType.parse(self.entry.type)
         assert data_type is not None
-        return Columns(lists=values.listed(self.lists, data_type))
+        return Columns(lists=value_lists.listed(self.lists, data_type))

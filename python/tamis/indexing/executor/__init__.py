@@ -1,1 +1,1 @@
-"""The code that executors run to read footers. It imports pyarrow and no Spark."""
+"""The code that executors run to read footers (pyarrow only, enforced by the linter)."""

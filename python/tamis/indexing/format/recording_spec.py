@@ -178,7 +178,7 @@ Parse: TypeAlias = Callable[[str, str], dict[str, Any]]
 
 
 def entries_of(
-    asked: RecordingSpec,
+    spec: RecordingSpec,
     leaves: Sequence[Leaf],
     schema: Schema,
     parse: Parse,
@@ -204,9 +204,9 @@ def entries_of(
                 raise
             gone.setdefault(subject, str(problem))
 
-    for name, kinds in asked.columns.items():
+    for name, kinds in spec.columns.items():
         collect(name, _of_column(name, kinds, leaves, schema))
-    for sql, kinds in asked.expressions.items():
+    for sql, kinds in spec.expressions.items():
         collect(sql, _of_expression(sql, kinds, schema, parse))
     return tuple(entries.values())
 

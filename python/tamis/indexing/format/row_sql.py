@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tamis.indexing.format import blooms, values
+from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.recording_spec import Entry
 
 __all__ = [
@@ -78,7 +78,9 @@ def members_sql(entries: Sequence[Entry], blocks: int) -> str:
     items = []
     for k, entry in enumerate(entries):
         value = f"v{k}"
-        too_long = f"octet_length({value}) > {values.MAX_LENGTH}" if _is_list_of_text(entry) else ""
+        too_long = (
+            f"octet_length({value}) > {value_lists.MAX_LENGTH}" if _is_list_of_text(entry) else ""
+        )
         tests = [
             f"WHEN old{k} THEN {_OLD}",
             f"WHEN {value} IS NULL THEN {_NULL}",
@@ -88,7 +90,7 @@ def members_sql(entries: Sequence[Entry], blocks: int) -> str:
         state = f"CASE {' '.join(tests)} ELSE {ORDINARY} END"
         key, columns = "CAST(NULL AS BINARY)", ["CAST(NULL AS INT)", *["0L"] * 4]
         if entry.kind == "values":
-            key = values.key_sql(value, entry.type)
+            key = value_lists.key_sql(value, entry.type)
         else:
             columns = list(blooms.row_sql(f"xxhash64({value})", blocks))
         ordinary = f"({state}) = {ORDINARY}"
@@ -106,7 +108,7 @@ def members_sql(entries: Sequence[Entry], blocks: int) -> str:
         return grouped
     return (
         f"SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY id, item, block ORDER BY key) "
-        f"AS place FROM ({grouped})) WHERE place <= {values.MAX_VALUES + _OLD + 1}"
+        f"AS place FROM ({grouped})) WHERE place <= {value_lists.MAX_VALUES + _OLD + 1}"
     )
 
 

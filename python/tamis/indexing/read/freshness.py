@@ -15,6 +15,8 @@ writes the same name twice.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -26,6 +28,20 @@ from tamis.indexing.read.snapshot import FileKeys
 Rows = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 UNMATCHED = -1
+
+
+@dataclass(frozen=True)
+class Staleness:
+    """How the indexed files compare with the current listing, in numbers of files."""
+
+    fresh: int
+    changed: int
+    added: int
+    gone: int
+
+    @property
+    def is_stale(self) -> bool:
+        return bool(self.changed or self.added or self.gone)
 
 
 def match(listing: FileKeys, indexed: FileKeys) -> Rows | None:

@@ -16,7 +16,7 @@ from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.cache import LocalCache
-from tamis.indexing.read.columns import IndexStatistics
+from tamis.indexing.read.index_statistics import IndexStatistics
 
 # Seconds until storage that failed is tried again.
 _RETRY = 30.0

@@ -1,4 +1,4 @@
-"""Row statistics of an index, read when a query first needs them: see `recorded`.
+"""Row statistics of an index, read when a query first needs them: see `format.row_statistics`.
 
 Bloom filters are copied unchanged into the local cache and mapped there. A lookup touches 32 bytes
 per file and constant, and the filters take no memory of their own.
@@ -24,13 +24,13 @@ from tamis.evaluation.statistics import Members
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_array, plain
-from tamis.indexing.format import recorded
+from tamis.indexing.format import row_statistics
 from tamis.indexing.format.blooms import BloomMembers
 from tamis.indexing.format.layout import Pointer
-from tamis.indexing.format.recorded import Recording
 from tamis.indexing.format.recording_spec import Entry
+from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
-from tamis.indexing.format.values import ValueMembers
+from tamis.indexing.format.value_lists import ValueMembers
 from tamis.indexing.read.cache import LocalCache
 
 __all__ = ["Recordings"]
@@ -76,11 +76,11 @@ class Recordings:
         numbered = self._entries.get((subject, "bounds"))
         if numbered is None:
             return None
-        columns = recorded.load(self._store, self._pointer, *numbered).columns
+        columns = row_statistics.load(self._store, self._pointer, *numbered).columns
         assert columns is not None
         files = len(self._num_records)
         if any(len(array) != files for array in columns.values()):
-            raise self._store.damaged(f"{recorded.TABLE} does not have {files} files")
+            raise self._store.damaged(f"{row_statistics.TABLE} does not have {files} files")
         return columns
 
     def expression(self, key: str) -> Bounds | None:
@@ -116,7 +116,7 @@ class Recordings:
         names = ("dictionary", "codes", "starts", "counts")
 
         def make() -> ValueMembers:
-            part = recorded.load(self._store, self._pointer, *numbered)
+            part = row_statistics.load(self._store, self._pointer, *numbered)
             assert part.lists is not None
             self._require(len(part.lists))
             return ValueMembers.of(part.lists)
@@ -139,7 +139,7 @@ class Recordings:
         k = numbered[0]
 
         def make() -> BloomMembers:
-            part = recorded.load(self._store, self._pointer, *numbered)
+            part = row_statistics.load(self._store, self._pointer, *numbered)
             assert part.filters is not None
             self._require(len(part.filters))
             return BloomMembers.of(part.filters, data_type)
@@ -156,22 +156,22 @@ class Recordings:
             return BloomMembers(data_type, arrays["starts"], arrays["blocks"], words)
 
         def write(draft: Path) -> None:
-            sizes = recorded.sizes_of(self._store, self._pointer, k)
+            sizes = row_statistics.sizes_of(self._store, self._pointer, k)
             self._require(len(sizes))
             filled = np.maximum(sizes, 0)
             write_arrays(draft, {"blocks": sizes, "starts": np.cumsum(filled) - filled})
             with open(draft / "words.bits", "wb") as sink:
-                for piece in self._store.pieces(self._pointer, recorded.bits_of(k)):
+                for piece in self._store.pieces(self._pointer, row_statistics.bits_of(k)):
                     sink.write(piece)
                 written = sink.tell()
             if written != int(filled.sum()) * 32:
-                raise self._store.damaged(f"{recorded.bits_of(k)} is {written} bytes long")
+                raise self._store.damaged(f"{row_statistics.bits_of(k)} is {written} bytes long")
 
         return self._cache.kept(f"bloom-{k}", read, write, make)
 
     def _require(self, files: int) -> None:
         if files != len(self._num_records):
-            raise self._store.damaged(f"{recorded.TABLE} has {files} files")
+            raise self._store.damaged(f"{row_statistics.TABLE} has {files} files")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import Column, Expr
 from tamis.files.segments import Segment
-from tamis.plan.scan import Order, narrow
+from tamis.plan.scan_decision import Order, narrow
 
 __all__ = ["BOUNDS", "deciding_kinds"]
 

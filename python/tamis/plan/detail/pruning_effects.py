@@ -12,7 +12,7 @@ from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.expr.nodes import Expr
 from tamis.files.segments import Segment
 from tamis.plan.detail.kinds import deciding_kinds
-from tamis.plan.scan import Order, narrow
+from tamis.plan.scan_decision import Order, narrow
 
 __all__ = ["MOST_TOGETHER", "Effect", "effects"]
 

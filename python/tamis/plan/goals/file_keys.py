@@ -13,7 +13,7 @@ from tamis.evaluation.domain.bounds import NO, YES, Bounds, Edge, Flags, is_alwa
 from tamis.evaluation.domain.exact_counts import UNCERTAIN
 from tamis.evaluation.interpreter import truth, value
 from tamis.evaluation.statistics import Statistics
-from tamis.evaluation.udf.declared import relies_on_declaration
+from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import CALENDAR_INTERVAL, DataType
@@ -22,7 +22,7 @@ from tamis.plan.goals.contributions import Function, is_attained
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey, joined
 from tamis.plan.ranges.interval_search import MadeUp
-from tamis.plan.scan import kept_blocks
+from tamis.plan.scan_decision import kept_blocks
 from tamis.plan.subset_statistics import SubsetStatistics
 
 __all__ = ["constant_of_edge", "key_of_files", "matching_files"]

@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.interpreter import truth
-from tamis.evaluation.udf.declared import relies_on_declaration
+from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.expr.nodes import Expr
 from tamis.files.segments import Segment
 from tamis.plan.reader_losses import loss_of
-from tamis.plan.scan import kept_blocks, together
+from tamis.plan.scan_decision import kept_blocks, together
 
 __all__ = ["can_match_fully", "fully_matching", "fully_matching_blocks"]
 

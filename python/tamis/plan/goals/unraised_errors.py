@@ -23,7 +23,7 @@ from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.raising import can_raise, may_raise
 from tamis.expr.nodes import Expr
 from tamis.files.segments import Segment
-from tamis.plan.scan import kept_blocks
+from tamis.plan.scan_decision import kept_blocks
 
 __all__ = ["files_that_may_raise"]
 

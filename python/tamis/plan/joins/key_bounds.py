@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.interpreter import value
-from tamis.evaluation.udf.declared import relies_on_declaration
+from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import DataType
 from tamis.files.segments import Segment
-from tamis.plan.scan import kept_blocks
+from tamis.plan.scan_decision import kept_blocks
 
 __all__ = ["Ends", "ends_of", "files_without_bounds"]
 

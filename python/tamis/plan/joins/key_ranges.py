@@ -29,7 +29,7 @@ from tamis.expr.rewrites import conjoin
 from tamis.expr.types import DataType
 from tamis.files.segments import Segment
 from tamis.plan.joins.key_bounds import Ends, Values, ends_of
-from tamis.plan.ranges.implied import Interval
+from tamis.plan.ranges.implied_ranges import Interval
 from tamis.plan.ranges.interval_search import MadeUp, possible_runs
 from tamis.plan.ranges.prefix_search import whole_characters
 

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
-from tamis.evaluation.functions.strings.text import successor
+from tamis.evaluation.domain.spans import successor
 from tamis.evaluation.interpreter import truth
 from tamis.expr.nodes import Column, Expr
 from tamis.plan.ranges.interval_search import MadeUp, can_be_true_of_null

@@ -12,8 +12,8 @@ from tamis.publish.airport.catalog import APPLIED_EXACTLY
 from tamis.publish.airport.locations import location_of
 from tamis.publish.airport.messages import packed
 from tamis.publish.airport.tickets import Ticket, Tickets
+from tamis.publish.part_reader import Part
 from tamis.publish.pruning import Snapshot
-from tamis.publish.reading import Part
 
 __all__ = ["endpoints_of", "grouped"]
 

@@ -14,8 +14,8 @@ import re
 from typing import Final
 
 from tamis.publish.airport.messages import packed
+from tamis.publish.part_reader import Part
 from tamis.publish.pruning import Snapshot
-from tamis.publish.reading import Part
 
 __all__ = ["location_of"]
 

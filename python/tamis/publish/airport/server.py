@@ -15,17 +15,17 @@ from tamis.publish.airport.catalog import (
     catalog_answer,
     flight_info,
 )
+from tamis.publish.airport.column_statistics import statistics_answer
 from tamis.publish.airport.endpoints import endpoints_of
 from tamis.publish.airport.messages import MalformedRequest, Request, packed, read_request
 from tamis.publish.airport.refusals import refusals
-from tamis.publish.airport.statistics import statistics_answer
 from tamis.publish.airport.tickets import Ticket, Tickets, schema_digest
 from tamis.publish.airport.transactions import Transactions
-from tamis.publish.columns import column_facts
+from tamis.publish.column_facts import column_facts
 from tamis.publish.errors import PublishError
 from tamis.publish.pruning import Snapshot, exact_filters
 from tamis.publish.tables import PublishedTable
-from tamis.sources.source import Moment
+from tamis.sources.file_source import Moment
 from tamis.wire.duckdb import from_duckdb
 
 __all__ = ["AirportServer"]

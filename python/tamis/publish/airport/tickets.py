@@ -18,8 +18,8 @@ import msgpack  # type: ignore[import-untyped]
 import pyarrow as pa
 
 from tamis.publish.airport.messages import MalformedRequest
-from tamis.publish.reading import Part
-from tamis.sources.source import DataFile
+from tamis.publish.part_reader import Part
+from tamis.sources.file_source import DataFile
 
 __all__ = ["Ticket", "Tickets", "schema_digest"]
 

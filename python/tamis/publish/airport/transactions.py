@@ -15,7 +15,7 @@ from typing import Final
 
 from tamis.publish.pruning import Snapshot
 from tamis.publish.tables import PublishedTable
-from tamis.sources.source import Moment
+from tamis.sources.file_source import Moment
 
 __all__ = ["Transactions"]
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from tamis._version import __version__
 from tamis.errors import TamisError
-from tamis.publish.vgi.arguments import arguments_schema, scan_arguments
-from tamis.publish.vgi.functions import BoundFunction, TableFunction
+from tamis.publish.vgi.functions.arguments import arguments_schema, scan_arguments
+from tamis.publish.vgi.functions.table_function import BoundFunction, TableFunction
 from tamis.publish.vgi.refusals import Refused
-from tamis.remote.vgi import records
-from tamis.remote.vgi.framing import stream_bytes
+from tamis.remote.vgi.protocol import records
+from tamis.remote.vgi.protocol.framing import stream_bytes
 from tamis.wire.vgi.document import SEMANTICS
 
 __all__ = ["Catalog", "PublishedRows"]
@@ -52,19 +52,19 @@ class Catalog:
         Raises:
             Refused: There is no such function.
         """
-        found = self.functions.get(name) if path in (None, [], _PATH) else None
-        if found is None:
+        function = self.functions.get(name) if path in (None, [], _PATH) else None
+        if function is None:
             raise Refused(f"there is no function {name[:60]!r}", "NOT_FOUND")
-        return found
+        return function
 
     def catalogs(self) -> bytes:
         info = records.CATALOG_INFO.pack(name=self.name, implementation_version=__version__)
         return records.ITEMS.pack(items=[info])
 
     def attach(self, request: bytes) -> bytes:
-        asked = records.CATALOG_ATTACH_REQUEST.unpack(request, ("name",))["name"]
-        if asked not in ("", self.name):
-            raise Refused(f"there is no catalog {asked[:60]!r}: it is {self.name!r}", "NOT_FOUND")
+        name = records.CATALOG_ATTACH_REQUEST.unpack(request, ("name",))["name"]
+        if name not in ("", self.name):
+            raise Refused(f"there is no catalog {name[:60]!r}: it is {self.name!r}", "NOT_FOUND")
         return records.CATALOG_ATTACHED.pack(
             attach_opaque_data=_ATTACHED,
             catalog_version_frozen=True,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tamis.errors import TamisError
 from tamis.publish.vgi.rows import CannotEvaluate
-from tamis.remote.vgi.framing import MalformedMessage, error_metadata
+from tamis.remote.vgi.protocol.framing import MalformedMessage, error_metadata
 from tamis.wire.vgi import Malformed
 
 __all__ = ["Refused", "error_of"]

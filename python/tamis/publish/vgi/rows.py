@@ -18,7 +18,7 @@ from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.files.bounds import constant_bounds
 from tamis.wire.vgi import Mode, Predicate
-from tamis.wire.vgi.computed import Computed, column_values
+from tamis.wire.vgi.row_values import Computed, column_values
 
 __all__ = ["CannotEvaluate", "passing"]
 

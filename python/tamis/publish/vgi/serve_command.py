@@ -14,14 +14,14 @@ from pathlib import Path
 from tamis.publish.errors import PublishError
 from tamis.publish.tables import PublishedTable
 from tamis.publish.vgi.catalog import Catalog, PublishedRows
-from tamis.publish.vgi.dispatch import Dispatcher
-from tamis.publish.vgi.echo import FilterEcho
-from tamis.publish.vgi.files import Files
-from tamis.publish.vgi.functions import TableFunction
-from tamis.publish.vgi.http import Server
-from tamis.publish.vgi.stdio import serve
-from tamis.publish.vgi.tables import ScanTable
-from tamis.publish.vgi.tokens import Tokens
+from tamis.publish.vgi.functions.echo_function import FilterEcho
+from tamis.publish.vgi.functions.files_function import Files
+from tamis.publish.vgi.functions.scan_function import ScanTable
+from tamis.publish.vgi.functions.table_function import TableFunction
+from tamis.publish.vgi.requests.dispatch import Dispatcher
+from tamis.publish.vgi.transports.http import Server
+from tamis.publish.vgi.transports.stdio import serve
+from tamis.publish.vgi.transports.tokens import Tokens
 
 __all__ = ["catalog_of", "paths_of", "serve_http", "serve_stdio"]
 

@@ -124,12 +124,12 @@ class _Parser:
             tested = IsNull(column.expr)
             return Not(tested) if is_negated else tested
         is_negated = self._accept("not")
-        found = self._listed_or_between(column)
-        if found is None and not is_negated and column.type.line is Line.TRUTH:
+        predicate = self._listed_or_between(column)
+        if predicate is None and not is_negated and column.type.line is Line.TRUTH:
             return column.expr
-        if found is None:
+        if predicate is None:
             raise self._unexpected()
-        return Not(found) if is_negated else found
+        return Not(predicate) if is_negated else predicate
 
     def _listed_or_between(self, column: Term) -> Expr | None:
         if self._accept("in"):

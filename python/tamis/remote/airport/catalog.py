@@ -82,14 +82,14 @@ def _schemas(answer: bytes) -> dict[str, bytes | None]:
         for pair in pairs if isinstance(pairs, list) else [pairs]:
             digest, content = binaries(pair, "an entry of the catalog")
             shared[digest.decode()] = content
-    found = {}
+    schemas = {}
     for each in root.messages("schemas"):
         own = each.message("contents")
         digest_text = own.text("sha256")
         content = own.binary("serialized") or shared.get(digest_text, b"")
         name = each.text("name")
-        found[name] = verified(content, digest_text, f"the schema {name}") if content else None
-    return found
+        schemas[name] = verified(content, digest_text, f"the schema {name}") if content else None
+    return schemas
 
 
 def _tables(content: bytes | None) -> dict[str, AirportTable]:

@@ -51,15 +51,15 @@ def file_uris(endpoints: Iterable[flight.FlightEndpoint]) -> list[str] | None:
     Raises:
         MalformedAnswer: A location has another form than above.
     """
-    found: list[str] = []
+    uris: list[str] = []
     is_any = False
     for endpoint in endpoints:
         is_any = True
         location = endpoint.locations[0].uri.decode() if endpoint.locations else ""
         if not is_file_location(location):
             return None
-        found.extend(_uris(location))
-    return found if is_any else None
+        uris.extend(_uris(location))
+    return uris if is_any else None
 
 
 def spark_uri(uri: str) -> str:

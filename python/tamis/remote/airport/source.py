@@ -15,13 +15,13 @@ from tamis.expr.nodes import Expr
 from tamis.remote import parquet_task
 from tamis.remote.airport import flight_task
 from tamis.remote.airport.catalog import AirportTable, find_table, known_rows
+from tamis.remote.airport.column_statistics import column_statistics, duckdb_type
 from tamis.remote.airport.connection import Connection
 from tamis.remote.airport.endpoints import declares, exact_filters, read_endpoints
 from tamis.remote.airport.file_locations import file_uris, is_file_location, spark_uri
-from tamis.remote.airport.filters import filter_document, keys_filter, sendable
 from tamis.remote.airport.flight_task import FlightTask
 from tamis.remote.airport.messages import MalformedAnswer
-from tamis.remote.airport.statistics import column_statistics, duckdb_type
+from tamis.remote.airport.sendable_filters import filter_document, keys_filter, sendable
 from tamis.remote.contract import (
     Applied,
     ColumnStatistics,
@@ -120,14 +120,14 @@ class AirportSource(RemoteSource):
     def statistics(self, columns: Sequence[str]) -> TableStatistics:
         schema = self.schema()
         offered = (self._table.schema.metadata or {}).get(b"can_produce_statistics")
-        found = {}
+        by_column = {}
         # the request has no version, so the answer is about the newest one
         if offered and not self._at[0]:
             for name in columns:
                 data_type = schema.field(name).type
                 if type_name := duckdb_type(data_type):
-                    found[name] = self._column_statistics(name, type_name, data_type)
-        return TableStatistics(self._table.rows, found)
+                    by_column[name] = self._column_statistics(name, type_name, data_type)
+        return TableStatistics(self._table.rows, by_column)
 
     def _column_statistics(self, name: str, type_name: str, data_type: Any) -> ColumnStatistics:
         request = {

@@ -1,13 +1,13 @@
 """The VGI protocol: table functions and catalog tables of workers.
 
-Shared by clients and workers:
+`protocol`: the messages, shared by clients and workers:
 
     framing            streams of Arrow IPC, and the metadata of their batches
     record             writing and reading records
     records            the records of requests and answers
     methods            the parameters and results of the methods
 
-Transports, on the driver and on executors:
+`transports`: connections, on the driver and on executors:
 
     location           a command, or the URL of a server
     connection         calls and scans, independent of the transport
@@ -18,23 +18,32 @@ On the driver:
 
     client             calls with errors that name the worker, and the version of the protocol
     catalog            the functions and tables that a worker lists
-    arguments          arguments in the types that a function declares
-    call               a bound function
-    constants          constants in the types of columns
-    filter_document    filters as they are sent
-    filters            which filters are sent, and which of them Spark need not apply again
-    scan, splits       the tasks of a function
-    statistics         bounds of columns
-    branches           the parts of a table
-    lake_files         the files of a part that is a Delta or Iceberg table
-    branch_filter      the filters of parts
-    table_scan         the tasks of a table
     source             a function or a table as a remote source
 
-On executors, besides the transports (`executor_modules` lists all that tasks need):
+`filters`: the filters of a query, on the driver:
 
-    scan_task          reading a part of a function's rows
-    branch_task        reading a part of a table
-    lake_task          reading a file of a Delta or Iceberg table
-    row_filter         filters of branches that a worker does not apply
+    typed_constants    constants in the types of columns
+    filter_document    filters as they are sent
+    sendable_filters   which filters are sent, and which of them Spark need not apply again
+
+`functions`: table functions:
+
+    arguments          arguments in the types that a function declares
+    call               a bound function
+    function_scan      the tasks of a function
+    splits             the parts that a worker plans
+    scan_task          reading a part of a function's rows, on executors
+    column_statistics  bounds of columns
+
+`tables`: tables of catalogs:
+
+    branches           the parts of a table
+    branch_filter      the filters of parts
+    lake_files         the files of a part that is a Delta or Iceberg table
+    table_scan         the tasks of a table
+    branch_task        reading a part of a table, on executors
+    lake_task          reading a file of a Delta or Iceberg table, on executors
+    row_filter         filters of branches that a worker does not apply, on executors
+
+`executor_modules` lists all that tasks need on executors.
 """

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from tamis.errors import some_of
 from tamis.remote.vgi.client import Client, Refused
-from tamis.remote.vgi.framing import MalformedMessage, batch_of, schema_of
-from tamis.remote.vgi.record import Record
-from tamis.remote.vgi.records import (
+from tamis.remote.vgi.protocol.framing import MalformedMessage, batch_of, schema_of
+from tamis.remote.vgi.protocol.record import Record
+from tamis.remote.vgi.protocol.records import (
     BRANCH,
     BRANCHES,
     CAPABILITIES,

@@ -12,18 +12,18 @@ from weakref import finalize
 import pyarrow as pa
 
 from tamis.remote.contract import RemoteError
-from tamis.remote.vgi.connection import Connection, ConnectionFailed, one_line
-from tamis.remote.vgi.framing import (
+from tamis.remote.vgi.protocol.framing import (
     APPLICATION,
     READ_FAILURES,
     REFLECTION,
     CallFailed,
     MalformedMessage,
 )
-from tamis.remote.vgi.location import connected
-from tamis.remote.vgi.methods import METHODS, NOTHING
-from tamis.remote.vgi.record import row_of
-from tamis.remote.vgi.records import PROTOCOLS
+from tamis.remote.vgi.protocol.methods import METHODS, NOTHING
+from tamis.remote.vgi.protocol.record import row_of
+from tamis.remote.vgi.protocol.records import PROTOCOLS
+from tamis.remote.vgi.transports.connection import Connection, ConnectionFailed, one_line
+from tamis.remote.vgi.transports.location import connected
 
 __all__ = ["Client", "Refused"]
 

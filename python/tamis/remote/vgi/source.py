@@ -18,16 +18,16 @@ from tamis.remote.contract import (
     TableStatistics,
 )
 from tamis.remote.executor import Task
-from tamis.remote.vgi.arguments import Arguments, UnusableArguments
-from tamis.remote.vgi.call import Call, bound_call, chosen_function
 from tamis.remote.vgi.catalog import Catalog, Table
 from tamis.remote.vgi.client import Client
 from tamis.remote.vgi.executor_modules import EXECUTOR_MODULES
-from tamis.remote.vgi.location import is_url
-from tamis.remote.vgi.records import CARDINALITY, FUNCTION_CALL
-from tamis.remote.vgi.scan import Filtering, FunctionScan
-from tamis.remote.vgi.statistics import column_statistics
-from tamis.remote.vgi.table_scan import TableScan
+from tamis.remote.vgi.functions.arguments import Arguments, UnusableArguments
+from tamis.remote.vgi.functions.call import Call, bound_call, chosen_function
+from tamis.remote.vgi.functions.column_statistics import column_statistics
+from tamis.remote.vgi.functions.function_scan import Filtering, FunctionScan
+from tamis.remote.vgi.protocol.records import CARDINALITY, FUNCTION_CALL
+from tamis.remote.vgi.tables.table_scan import TableScan
+from tamis.remote.vgi.transports.location import is_url
 
 __all__ = ["VgiSource"]
 

@@ -27,12 +27,12 @@ from tamis.files.table import dotted
 from tamis.files.verdicts import evaluate
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.plan.detail.pruning_effects import effects
-from tamis.plan.scan import decide
-from tamis.serve.arrow_export import written
-from tamis.serve.deep_recursion import depth_of, with_room
+from tamis.plan.scan_decision import decide
 from tamis.serve.detail.literals import literals
-from tamis.serve.implied import found_ranges
-from tamis.serve.scan_files import read_conjuncts
+from tamis.serve.scans.arrow_export import written
+from tamis.serve.scans.deep_recursion import depth_of, with_room
+from tamis.serve.scans.implied_ranges import found_ranges
+from tamis.serve.scans.scan_files import read_conjuncts
 from tamis.tables.evidence import NamedColumns, cells_of, named_columns
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.messages import PlanRequest, Written, read_request, write_answer

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from msgspec import structs
 
 from tamis.reasons import REASONS, reason
-from tamis.serve.goal_context import reason_document
+from tamis.serve.goals.goal_context import reason_document
 from tamis.wire.goals import NothingAnswer, ReasonDocument
 from tamis.wire.messages import ConjunctAnswer, PlanAnswer
 

@@ -26,12 +26,12 @@ from tamis.indexing.problems import arguments
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import reading_of
 from tamis.plan.detail.reason_detail import better_reason
-from tamis.plan.joins.clustered import depth_of_files
+from tamis.plan.joins.clustering import depth_of_files
 from tamis.plan.joins.key_bounds import files_without_bounds
-from tamis.plan.scan import decide
+from tamis.plan.scan_decision import decide
 from tamis.reasons import Reason
 from tamis.scan_history.schema import SCHEMA
-from tamis.serve.deep_recursion import DEEPEST, depth_of, with_room
+from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
 from tamis.tables.parquet import ScanInput, open_scan
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.history import AuditRecord, RecordedConjunct, ScanRecord

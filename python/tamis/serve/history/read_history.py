@@ -10,7 +10,7 @@ import pyarrow as pa
 from tamis.errors import some_of
 from tamis.scan_history import Log, default_location
 from tamis.scan_history.log import Skipped
-from tamis.serve.arrow_export import written
+from tamis.serve.scans.arrow_export import written
 from tamis.wire.messages import Written, read_history_request, write_answer
 
 __all__ = ["write_history"]

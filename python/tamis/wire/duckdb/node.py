@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 
 from tamis.expr.nodes import Expr
-from tamis.wire.duckdb.columns import Columns
+from tamis.wire.duckdb.column_references import Columns
 from tamis.wire.duckdb.comparisons import Operand
 from tamis.wire.duckdb.document import children, require
 

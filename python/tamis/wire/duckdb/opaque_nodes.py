@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tamis.expr.nodes import Opaque
 from tamis.expr.sql import identifier
-from tamis.wire.duckdb.columns import Columns
+from tamis.wire.duckdb.column_references import Columns
 from tamis.wire.duckdb.document import NotUnderstood
 
 __all__ = ["opaque"]

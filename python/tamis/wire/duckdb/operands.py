@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, IsNull, Not, Or
 from tamis.expr.rewrites import TRUE
-from tamis.wire.duckdb.columns import Place
+from tamis.wire.duckdb.column_references import Place
 from tamis.wire.duckdb.comparisons import Constant, Day, Operand, expr_of_type
 from tamis.wire.duckdb.constant_comparisons import Term
 from tamis.wire.duckdb.constants import constant

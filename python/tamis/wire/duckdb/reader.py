@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tamis.expr.nodes import Expr, Literal, Opaque
 from tamis.expr.types import BOOLEAN
-from tamis.wire.duckdb.columns import Columns
+from tamis.wire.duckdb.column_references import Columns
 from tamis.wire.duckdb.comparisons import Constant, Operand
 from tamis.wire.duckdb.constant_comparisons import Term
 from tamis.wire.duckdb.document import NotUnderstood, children, mapping, parse, require

@@ -17,6 +17,6 @@ that follows the rules but cannot be evaluated exactly has no expression.
 """
 
 from tamis.wire.vgi.document import Malformed, Mode
-from tamis.wire.vgi.filters import Filters, Predicate
+from tamis.wire.vgi.filter_state import Filters, Predicate
 
 __all__ = ["Filters", "Malformed", "Mode", "Predicate"]

@@ -20,8 +20,8 @@ from tamis.expr.types import LONG, TIMESTAMP_NTZ
 from tamis.wire.duckdb.comparisons import Constant, Operand
 from tamis.wire.duckdb.constant_comparisons import Term
 from tamis.wire.duckdb.document import NotUnderstood
-from tamis.wire.vgi.computed import Nanoseconds
 from tamis.wire.vgi.reader import Reader
+from tamis.wire.vgi.row_values import Nanoseconds
 
 __all__ = ["among", "compare", "is_nanoseconds"]
 

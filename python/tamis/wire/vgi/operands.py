@@ -70,11 +70,11 @@ def place(reader: Reader, node: Node) -> Place | None:
 
 
 def _column(reader: Reader, node: Node) -> Operand:
-    found = place(reader, node)
-    assert found is not None
-    if len(found.path) == 1 and "." in found.path[0]:
-        _require_own_path(reader.schema, found.path[0])
-    return found.term()
+    column = place(reader, node)
+    assert column is not None
+    if len(column.path) == 1 and "." in column.path[0]:
+        _require_own_path(reader.schema, column.path[0])
+    return column.term()
 
 
 def _require_own_path(schema: pa.Schema, name: str) -> None:

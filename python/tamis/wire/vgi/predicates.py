@@ -17,11 +17,11 @@ from tamis.wire.duckdb.document import NotUnderstood
 from tamis.wire.duckdb.types import Line
 from tamis.wire.vgi import nanoseconds
 from tamis.wire.vgi.coercion import aligned, is_null_constant
-from tamis.wire.vgi.computed import FieldIsNull, ListContains, TextMatch
 from tamis.wire.vgi.document import Malformed, Node
 from tamis.wire.vgi.operands import place
 from tamis.wire.vgi.payloads import constants
 from tamis.wire.vgi.reader import Reader
+from tamis.wire.vgi.row_values import FieldIsNull, ListContains, TextMatch
 
 __all__ = ["PREDICATES"]
 
@@ -63,9 +63,9 @@ def _not(reader: Reader, node: Node) -> Expr:
 
 
 def _is_null(reader: Reader, node: Node) -> Expr:
-    found = place(reader, node["expression"])
-    if found is not None and found.type.line is None:
-        tested = reader.compute("IsNull", (), FieldIsNull(found.path))
+    column = place(reader, node["expression"])
+    if column is not None and column.type.line is None:
+        tested = reader.compute("IsNull", (), FieldIsNull(column.path))
     else:
         tested = comparisons.is_null(reader.operand(node["expression"]))
     return Not(tested) if node["negated"] else tested
@@ -74,16 +74,16 @@ def _is_null(reader: Reader, node: Node) -> Expr:
 def _in(reader: Reader, node: Node) -> Expr:
     value, options = reader.operand(node["expression"]), _options(reader, node["set"])
     if len(options) == 0:
-        found: Expr = FALSE  # also for NULL
+        predicate: Expr = FALSE  # also for NULL
     else:
         values, data_type = constants(options)
         given: list[Operand] = [Constant(each, data_type) for each in values]
         value, *given = aligned([value, *given])
         if nanoseconds.is_nanoseconds(value):
-            found = nanoseconds.among(reader, value, given)
+            predicate = nanoseconds.among(reader, value, given)
         else:
-            found = comparisons.is_in(value, given)
-    return Not(found) if node["negated"] else found
+            predicate = comparisons.is_in(value, given)
+    return Not(predicate) if node["negated"] else predicate
 
 
 def _options(reader: Reader, options: Node) -> pa.Array:
@@ -129,19 +129,19 @@ def _text_match(reader: Reader, function: str, text: Node, part: Node) -> Expr:
 
 
 def _list_contains(reader: Reader, lists: Node, needle: Node) -> Expr:
-    found = place(reader, lists)
-    if found is None or needle["node"] != "literal":
+    column = place(reader, lists)
+    if column is None or needle["node"] != "literal":
         raise NotUnderstood("list_contains is supported for a column and a constant")
-    if not (pa.types.is_list(found.arrow_type) or pa.types.is_large_list(found.arrow_type)):
+    if not (pa.types.is_list(column.arrow_type) or pa.types.is_large_list(column.arrow_type)):
         raise Malformed("list_contains does not bind to a value that is not a list")
-    element = found.arrow_type.value_type
+    element = column.arrow_type.value_type
     value = reader.container.value(needle["value_ref"])
     if pa.types.is_null(value.type):
         value = pa.nulls(1, element)
     data_type = arrow_logical_type(element)
     if value.type != element or data_type.line is None or data_type.is_floating:
         raise NotUnderstood("list_contains is supported for exact elements of one type")
-    return reader.compute("ListContains", (), ListContains(found.path, value))
+    return reader.compute("ListContains", (), ListContains(column.path, value))
 
 
 #: The rule for each kind of node.

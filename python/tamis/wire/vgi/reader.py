@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from tamis.expr.nodes import Call, Expr
 from tamis.wire.duckdb.comparisons import Operand
-from tamis.wire.vgi.computed import Computed
 from tamis.wire.vgi.container import Container
 from tamis.wire.vgi.document import Node
+from tamis.wire.vgi.row_values import Computed
 
 __all__ = ["Reader"]
 

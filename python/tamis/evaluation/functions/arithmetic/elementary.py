@@ -15,7 +15,7 @@ import numpy as np
 from tamis.evaluation.domain.bounds import YES, Bounds
 from tamis.evaluation.domain.flags import any_of
 from tamis.evaluation.domain.interval import Interval, Numbers, result
-from tamis.evaluation.functions.arithmetic.operands import has_infinity, numbers
+from tamis.evaluation.functions.arithmetic.number_bounds import has_infinity, numbers
 from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
 from tamis.evaluation.interpreter import ValueRule
 from tamis.evaluation.statistics import Statistics

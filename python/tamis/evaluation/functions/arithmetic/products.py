@@ -15,7 +15,7 @@ from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.flags import any_of
 from tamis.evaluation.domain.interval import Interval, Numbers, result
 from tamis.evaluation.functions.arithmetic import int64_overflow
-from tamis.evaluation.functions.arithmetic.operands import (
+from tamis.evaluation.functions.arithmetic.number_bounds import (
     aligned_decimals,
     by_zero,
     corners,

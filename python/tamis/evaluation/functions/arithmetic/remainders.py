@@ -20,7 +20,7 @@ from tamis.evaluation.domain.bounds import NO, Bounds, Flags
 from tamis.evaluation.domain.flags import any_of
 from tamis.evaluation.domain.interval import Interval, Numbers, result
 from tamis.evaluation.functions.arithmetic import int64_overflow
-from tamis.evaluation.functions.arithmetic.operands import (
+from tamis.evaluation.functions.arithmetic.number_bounds import (
     at_scale,
     by_zero,
     fits,

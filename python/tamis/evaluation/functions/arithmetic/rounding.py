@@ -16,7 +16,7 @@ import numpy as np
 from tamis.evaluation.domain.bounds import YES, Bounds
 from tamis.evaluation.domain.interval import Interval, Numbers, result
 from tamis.evaluation.functions.arithmetic import int64_overflow
-from tamis.evaluation.functions.arithmetic.operands import fits, numbers
+from tamis.evaluation.functions.arithmetic.number_bounds import fits, numbers
 from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
 from tamis.evaluation.interpreter import ValueRule
 from tamis.evaluation.statistics import Statistics

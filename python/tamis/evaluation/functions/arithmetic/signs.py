@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.evaluation.domain.bounds import YES, Bounds
 from tamis.evaluation.domain.interval import result
-from tamis.evaluation.functions.arithmetic.operands import numbers
+from tamis.evaluation.functions.arithmetic.number_bounds import numbers
 from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call

@@ -10,7 +10,7 @@ from tamis.evaluation.domain.bounds import Bounds
 from tamis.evaluation.domain.flags import any_of
 from tamis.evaluation.domain.interval import result
 from tamis.evaluation.functions.arithmetic import int64_overflow
-from tamis.evaluation.functions.arithmetic.operands import (
+from tamis.evaluation.functions.arithmetic.number_bounds import (
     at_scale,
     fits,
     numbers,

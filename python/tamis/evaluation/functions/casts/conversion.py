@@ -17,7 +17,7 @@ import numpy as np
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.interval import Interval, Numbers, result
 from tamis.evaluation.functions.arithmetic import int64_overflow
-from tamis.evaluation.functions.arithmetic.operands import fits
+from tamis.evaluation.functions.arithmetic.number_bounds import fits
 from tamis.evaluation.functions.temporal.zones import Zone
 from tamis.expr.types import DataType
 

@@ -14,7 +14,7 @@ import numpy as np
 from tamis.evaluation.domain.bounds import NO, Bounds, Flags
 from tamis.evaluation.domain.interval import Interval, Numbers, result
 from tamis.evaluation.functions.arithmetic import int64_overflow
-from tamis.evaluation.functions.arithmetic.operands import has_zero
+from tamis.evaluation.functions.arithmetic.number_bounds import has_zero
 from tamis.evaluation.functions.casts.conversion import Conversion, nulled, wrapped
 from tamis.expr.types import BOOLEAN, INTEGER
 

@@ -33,12 +33,13 @@ from tamis.evaluation.functions.casts.numeric_casts import (
     whole_to_whole,
 )
 from tamis.evaluation.functions.strings.byte_rows import lengths_of, rows_of, shared_length
+from tamis.evaluation.functions.strings.text import one_text
 from tamis.evaluation.functions.temporal import calendar
 from tamis.evaluation.functions.temporal.written_moments import parsed_moments
 from tamis.evaluation.functions.temporal.zones import DAY, HOUR
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, LONG, TIMESTAMP, decimal
 
-__all__ = ["one_text", "text_to_value"]
+__all__ = ["text_to_value"]
 
 _WHOLE = r"^-?[0-9]{1,18}\z"
 _FRACTION = r"^-?[0-9]{1,9}(?:\.[0-9]{1,9})?\z"
@@ -64,14 +65,6 @@ def _family(conversion: Conversion) -> str:
 
 
 Rule = Callable[[Bounds, pa.Array, pa.Array, Conversion], Bounds | None]
-
-
-def one_text(lower: pa.Array, upper: pa.Array) -> Flags:
-    """Return where all strings are the same one, because both edges are equal."""
-    if len(lower) != len(upper):
-        return np.zeros(1, np.bool_)
-    equal: Flags = pc.fill_null(pc.equal(lower, upper), False).to_numpy(zero_copy_only=False)
-    return equal
 
 
 def _matching(x: Bounds, lower: pa.Array, upper: pa.Array, pattern: str) -> Flags:

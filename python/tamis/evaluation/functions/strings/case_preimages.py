@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tamis.evaluation.domain.spans import Span, Spans, beginning_with, merged, only
-from tamis.evaluation.functions.strings.text import successor
+from tamis.evaluation.domain.spans import Span, Spans, beginning_with, merged, only, successor
 
 __all__ = ["case_preimage"]
 

@@ -22,12 +22,13 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.flags import all_of
+from tamis.evaluation.domain.spans import successor
 from tamis.evaluation.domain.truth import TruthSet
 from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
 from tamis.evaluation.functions.strings.byte_rows import shared_beginning, strings_of
-from tamis.evaluation.functions.strings.text import literal_prefix, of_points, successor
+from tamis.evaluation.functions.strings.preimages import narrowed_by_preimage
+from tamis.evaluation.functions.strings.text import literal_prefix, of_points
 from tamis.evaluation.interpreter import value
-from tamis.evaluation.nodes.preimages import narrowed_by_preimage
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call, Literal
 from tamis.expr.types import STRING

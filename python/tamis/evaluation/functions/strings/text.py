@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags, same_length
 from tamis.evaluation.domain.interval import Interval
 from tamis.expr.types import DataType
 
-__all__ = ["literal_prefix", "of_points", "point_rows", "same_length", "successor", "text_result"]
+__all__ = ["literal_prefix", "of_points", "one_text", "point_rows", "text_result"]
 
 #: At most this many points of a block are computed one by one.
 _MOST_POINTS = 20_000
@@ -51,15 +51,6 @@ def text_result(
     return Bounds(data_type, low, high, null, NO, has_value, upper_open=upper_open)
 
 
-def same_length(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return both edges with the same length, repeating a single one, as Arrow requires."""
-    count = max(len(lower), len(upper))
-    low, high = (
-        pa.repeat(each[0], count) if len(each) == 1 != count else each for each in (lower, upper)
-    )
-    return low, high
-
-
 def point_rows(x: Bounds) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Return the containers whose ordinary values are all known to be the same one."""
     if x.lower is None or x.upper is None or len(x.lower) != len(x.upper):
@@ -84,16 +75,12 @@ def of_points(x: Bounds, function: Callable[[str], str | None]) -> pa.Array:
     return pa.array(cells, pa.large_binary())
 
 
-def successor(prefix: bytes) -> bytes | None:
-    """Return the least byte string greater than all strings that begin with the prefix.
-
-    Returns None if there is no such string.
-
-    >>> successor(b"ab"), successor(b"a\\xff"), successor(b"\\xff")
-    (b'ac', b'b', None)
-    """
-    trimmed = prefix.rstrip(b"\xff")
-    return trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else None
+def one_text(lower: pa.Array, upper: pa.Array) -> Flags:
+    """Return where all strings are the same one, because both edges are equal."""
+    if len(lower) != len(upper):
+        return np.zeros(1, np.bool_)
+    equal: Flags = pc.fill_null(pc.equal(lower, upper), False).to_numpy(zero_copy_only=False)
+    return equal
 
 
 def literal_prefix(pattern: str, escape: str) -> tuple[str, bool] | None:

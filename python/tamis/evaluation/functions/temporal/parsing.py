@@ -17,9 +17,9 @@ from typing import Final
 from tamis.evaluation.domain.bounds import NO, Bounds
 from tamis.evaluation.domain.interval import Interval, result
 from tamis.evaluation.functions.arithmetic import int64_overflow
-from tamis.evaluation.functions.casts.text_to_values import one_text
 from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
 from tamis.evaluation.functions.strings.byte_rows import lengths_of, rows_of
+from tamis.evaluation.functions.strings.text import one_text
 from tamis.evaluation.functions.temporal.written_moments import parsed_moments
 from tamis.evaluation.functions.temporal.zones import DAY, SECOND, zone_of
 from tamis.evaluation.interpreter import value

@@ -1,0 +1,280 @@
+"""The durable form of row statistics, stored in the directory of a generation.
+
+In storage every name begins with an underscore (`layout.hidden`).
+
+recorded.json       the entries and the request that they resolve, with a separate format number
+recorded.stats      Parquet, one row per file: `<k>.min`, `<k>.max`, `<k>.null_count`,
+                    `<k>.nan_count`, `<k>.attained` for bounds; `<k>.size` for filters (blocks)
+                    and lists (values), null if there is none
+<k>.bits            concatenated words of the filters of entry k, little-endian
+<k>.values          Parquet, concatenated values of the lists of entry k
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.evaluation.domain.bounds import Edge
+from tamis.expr.types import DataType
+from tamis.files.columns import plain
+from tamis.indexing.executor.columns_schema import arrow_type
+from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entry_statistics import Columns
+from tamis.indexing.format.layout import Checksums, Pointer
+from tamis.indexing.format.recording_spec import Entry, RecordingSpec
+from tamis.indexing.format.store import Store
+from tamis.indexing.problems import IndexUnusable
+
+__all__ = [
+    "ENTRIES",
+    "FORMAT",
+    "TABLE",
+    "Parts",
+    "Recording",
+    "encode",
+    "load",
+    "merge",
+    "recording_of",
+]
+
+FORMAT = 1
+ENTRIES = "recorded.json"
+TABLE = "recorded.stats"
+_BOUNDS = ("min", "max", "null_count", "nan_count", "attained")
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """The content of recorded.json."""
+
+    format: int
+    spec: RecordingSpec = msgspec.field(name="asked")
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A recording as files of a generation: tables and raw bytes, by name."""
+
+    tables: dict[str, pa.Table]
+    raw: dict[str, memoryview]
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+def recording_of(store: Store, pointer: Pointer) -> Recording | None:
+    """Return the recording of a generation; None if it has none.
+
+    Raises:
+        IndexUnusable: The recording cannot be read, or a newer version of tamis wrote it.
+    """
+    if ENTRIES not in pointer.data:
+        return None
+    content = b"".join(store.pieces(pointer, ENTRIES))
+    try:
+        written = msgspec.json.decode(content, type=_Format).format
+        if written > FORMAT:
+            raise IndexUnusable(
+                "index.newer_format",
+                f"the row statistics of the index {store.uri} were written by a newer version "
+                f"of tamis (format {written}, this tamis reads {FORMAT})",
+                "upgrade tamis, or rebuild the index with footer statistics only: "
+                f"{store.rebuild_command()}",
+            )
+        return msgspec.json.decode(content, type=Recording)
+    except msgspec.MsgspecError as problem:
+        raise store.damaged(f"{ENTRIES}: {problem}") from problem
+
+
+def encode(
+    spec: RecordingSpec, entries: Sequence[Entry], parts: Sequence[Columns], files: int
+) -> Parts:
+    """Encode a recording as files, with the size and the number of files of each entry."""
+    table: dict[str, pa.Array] = {"file": pa.array(np.arange(files), pa.int64())}
+    tables: dict[str, pa.Table] = {}
+    raw: dict[str, memoryview] = {}
+    described = []
+    for k, (entry, part) in enumerate(zip(entries, parts, strict=True)):
+        known, size = _encode(k, entry, part, table, tables, raw)
+        described.append(msgspec.structs.replace(entry, files=known, bytes=size))
+    content = msgspec.json.encode(Recording(FORMAT, spec, tuple(described)))
+    return Parts({TABLE: pa.table(table), **tables}, {ENTRIES: memoryview(content), **raw})
+
+
+def _encode(
+    k: int,
+    entry: Entry,
+    part: Columns,
+    table: dict[str, pa.Array],
+    tables: dict[str, pa.Table],
+    raw: dict[str, memoryview],
+) -> tuple[int, int]:
+    """Add an entry; return for how many files it is known, and its bytes before compression."""
+    if part.columns is not None:
+        for name, array in part.columns.items():
+            table[f"{k}.{name}"] = array
+        nulls = part.columns["null_count"]
+        return len(nulls) - nulls.null_count, sum(a.nbytes for a in part.columns.values())
+    if part.filters is not None:
+        table[f"{k}.size"] = _sizes(part.filters.blocks)
+        raw[bits_of(k)] = memoryview(np.ascontiguousarray(part.filters.words).tobytes())
+        return int((part.filters.blocks >= 0).sum()), part.filters.words.nbytes
+    assert part.lists is not None
+    table[f"{k}.size"] = _sizes(part.lists.counts)
+    tables[_values(k)] = pa.table({"value": _array(part.lists.values, entry)})
+    return int((part.lists.counts >= 0).sum()), tables[_values(k)].nbytes
+
+
+def _sizes(sizes: npt.NDArray[np.int64]) -> pa.Array:
+    return pa.array(sizes, pa.int64(), mask=sizes < 0)
+
+
+def bits_of(k: int) -> str:
+    return f"{k}.bits"
+
+
+def _values(k: int) -> str:
+    return f"{k}.values"
+
+
+def _array(edge: Edge, entry: Entry) -> pa.Array:
+    """Return the stored form of an edge: numbers in 64 bits; text and long decimals unchanged."""
+    return pa.array(edge) if isinstance(edge, np.ndarray) else edge
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+Read = Callable[[str, Sequence[str]], pa.Table]
+
+
+def reader(store: Store, pointer: Pointer, checksums: dict[str, Checksums]) -> Read:
+    """Return a function that reads columns of a table of the recording. It raises IndexUnusable."""
+
+    def read(name: str, wanted: Sequence[str]) -> pa.Table:
+        if name not in checksums:
+            raise store.damaged(f"{name} is missing")
+        return store.columns(pointer, checksums[name], name, wanted)
+
+    return read
+
+
+def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
+    """Load the statistics of entry `k` for all files.
+
+    Raises:
+        IndexUnusable: They cannot be read.
+    """
+    read = reader(store, pointer, store.checksums(pointer))
+    if entry.kind == "bounds":
+        wanted = [f"{k}.{name}" for name in _BOUNDS]
+        table = read(TABLE, wanted)
+        return Columns(
+            {
+                name.partition(".")[2]: plain(table.column(name))
+                for name in wanted
+                if name in table.column_names
+            }
+        )
+    sizes = sizes_of(store, pointer, k)
+    total = int(np.maximum(sizes, 0).sum())
+    if entry.kind == "bloom":
+        content = bytearray()
+        for piece in store.pieces(pointer, bits_of(k)):
+            content += piece
+        words = np.frombuffer(content, np.uint8).view("<u8").reshape(-1, 4)
+        if len(words) != total:
+            raise store.damaged(f"{bits_of(k)} holds {len(words)} blocks instead of {total}")
+        return Columns(filters=blooms.Blooms(sizes, words))
+    flat = plain(read(_values(k), ["value"]).column("value"))
+    if len(flat) != total:
+        raise store.damaged(f"{_values(k)} holds {len(flat)} values instead of {total}")
+    edge: Edge = flat if _is_arrow(entry) else flat.to_numpy()
+    return Columns(lists=value_lists.ValueLists(sizes, edge))
+
+
+def sizes_of(store: Store, pointer: Pointer, k: int) -> npt.NDArray[np.int64]:
+    """Return the number of blocks of the filter, or of values in the list, of each file.
+
+    It is -1 if the file has none.
+    """
+    table = reader(store, pointer, store.checksums(pointer))(TABLE, [f"{k}.size"])
+    if table.num_columns != 1:
+        raise store.damaged(f"{TABLE} has no {k}.size")
+    sizes: npt.NDArray[np.int64] = table.column(0).fill_null(-1).to_numpy()
+    return sizes
+
+
+def _is_arrow(entry: Entry) -> bool:
+    data_type = DataType.parse(entry.type)
+    return data_type is not None and not (data_type.is_discrete or data_type.is_floating)
+
+
+# --- refreshing -----------------------------------------------------------------------------------
+
+
+def merge(entry: Entry, old: Columns, rows: npt.NDArray[np.int64], new: Columns) -> Columns:
+    """Merge the statistics of an entry, in listing order.
+
+    Args:
+        entry: The entry.
+        old: Statistics of the previous generation.
+        rows: The row of every listed file in `old`, or -1 for the next row of `new`.
+        new: Statistics of the other listed files, in order.
+    """
+    fresh = np.flatnonzero(rows < 0)
+    if old.columns is not None and new.columns is not None:
+        return Columns(_merged_columns(entry, old.columns, rows, new.columns))
+    if old.filters is not None and new.filters is not None:
+        before, after = list(old.filters.each()), list(new.filters.each())
+        chosen = [None if row < 0 else before[row] for row in rows.tolist()]
+        for place, words in zip(fresh.tolist(), after, strict=True):
+            chosen[place] = words
+        return Columns(filters=blooms.joined(chosen))
+    assert old.lists is not None
+    assert new.lists is not None
+    return Columns(lists=_merged_lists(old.lists, rows, new.lists))
+
+
+def _merged_columns(
+    entry: Entry,
+    old: Mapping[str, pa.Array],
+    rows: npt.NDArray[np.int64],
+    new: Mapping[str, pa.Array],
+) -> dict[str, pa.Array]:
+    places = _places(rows, len(old["null_count"]))
+    merged = {}
+    for name in _BOUNDS:
+        if name in old and name in new:
+            kind = arrow_type(entry.leaf) if name in ("min", "max") else old[name].type
+            merged[name] = plain(pa.chunked_array([old[name], new[name]], kind)).take(places)
+    return merged
+
+
+def _places(rows: npt.NDArray[np.int64], before: int) -> pa.Array:
+    """Return the places of the files in the concatenation of the old and the new rows."""
+    return pa.array(np.where(rows < 0, before + np.cumsum(rows < 0) - 1, rows))
+
+
+def _merged_lists(
+    old: value_lists.ValueLists, rows: npt.NDArray[np.int64], new: value_lists.ValueLists
+) -> value_lists.ValueLists:
+    counts = np.concatenate([old.counts, new.counts])
+    sizes = np.maximum(counts, 0)
+    starts = np.cumsum(sizes) - sizes
+    order = _places(rows, len(old)).to_numpy()
+    wanted = sizes[order]
+    ends = np.cumsum(wanted)
+    total = int(ends[-1]) if len(ends) else 0
+    places = np.arange(total) + np.repeat(starts[order] - (ends - wanted), wanted)
+    if isinstance(old.values, np.ndarray):
+        flat: Edge = np.concatenate([old.values, np.asarray(new.values)])[places]
+    else:
+        flat = pa.concat_arrays([old.values, new.values]).take(pa.array(places))
+    return value_lists.ValueLists(counts[order], flat)

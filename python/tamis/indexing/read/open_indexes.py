@@ -1,0 +1,241 @@
+"""Opening indexes, and keeping them open.
+
+An index is opened once, and its columns are mapped when a query first uses them. Whether another
+generation is current is checked at most once per second, or immediately after the session reports
+that it changed an index (its epoch).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.files.columns import plain
+from tamis.indexing.format.layout import FILES, Pointer
+from tamis.indexing.format.row_statistics import recording_of
+from tamis.indexing.format.specification import SpecificationFile
+from tamis.indexing.format.store import Stamp, Store
+from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten, unreachable
+from tamis.indexing.read.cache import LocalCache
+from tamis.indexing.read.index_statistics import IndexStatistics
+from tamis.indexing.read.memory import release_unused_memory
+from tamis.indexing.read.reader_options import Reading, reading_in
+from tamis.indexing.read.row_groups import RowGroups
+from tamis.indexing.read.snapshot import FileKeys
+
+_RECHECK = 1.0  # seconds
+# Seconds until storage that did not answer is tried again: an attempt may itself take seconds.
+_RETRY = 30.0
+_MAX_OPEN = 32
+
+
+@dataclass(frozen=True, eq=False)
+class OpenIndex:
+    """An open generation of an index.
+
+    Attributes:
+        pointer: The pointer of the generation.
+        files: The keys of the indexed files.
+        num_records: The number of rows of every indexed file; -1 if unknown.
+        statistics: The statistics of the files.
+        row_groups: Their row groups.
+        reading: How Spark read files that are not Parquet; None: they are Parquet.
+    """
+
+    pointer: Pointer
+    files: FileKeys
+    num_records: npt.NDArray[np.int64]
+    statistics: IndexStatistics
+    row_groups: RowGroups
+    reading: Reading | None = None
+
+
+def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
+    """Open the current generation of an index.
+
+    Reads the pointer and, once per machine and generation, the keys of the indexed files.
+
+    Raises:
+        IndexMissing: There is no index.
+        IndexUnusable: The index cannot be used.
+    """
+    pointer = store.pointer()
+    reading = reading_in(store, pointer)  # if it cannot be read, the index must not be used
+    cache = LocalCache.of(store.uri, f"{pointer.generation} {pointer.checksum}", cache_directory)
+    table = cache.table("listing", lambda: _listing(store, pointer))
+    release_unused_memory()
+    directories = table.schema.metadata[b"directories"].decode().split("\n")
+    num_records = table.column("num_records").combine_chunks().to_numpy(zero_copy_only=False)
+    if len(num_records) != pointer.totals.files:
+        raise store.damaged(f"{len(num_records)} files instead of {pointer.totals.files}")
+    files = FileKeys(
+        tuple(directories),
+        table.column("group"),
+        table.column("name"),
+        table.column("size"),
+        table.column("mtime"),
+    )
+    recording, unusable = None, None
+    try:
+        recording = recording_of(store, pointer)
+    except IndexUnusable as problem:
+        unusable = problem  # footer statistics do not depend on it
+    statistics = IndexStatistics(
+        store, pointer, cache, num_records, recording=recording, unusable=unusable
+    )
+    row_groups = RowGroups(store, pointer, cache)
+    return OpenIndex(pointer, files, num_records, statistics, row_groups, reading)
+
+
+def _listing(store: Store, pointer: Pointer) -> pa.Table:
+    """Return keys and row counts of the indexed files; directories are numbered as they occur."""
+    checksums = store.checksums(pointer)[FILES]
+
+    def column(name: str) -> pa.Array:
+        # One column at a time: decoding takes as much memory again as the column itself.
+        table = store.columns(pointer, checksums, FILES, [name])
+        if table.column_names != [name]:
+            raise store.damaged(f"{FILES} has no {name}")
+        array = plain(table.column(name))
+        del table
+        release_unused_memory()
+        return array
+
+    names = column("name")
+    directories = column("directory").dictionary_encode()
+    return pa.table(
+        {
+            "group": directories.indices,
+            "name": names,
+            "size": column("size"),
+            "mtime": column("mtime"),
+            "num_records": pc.fill_null(column("num_records"), -1),
+        }
+    ).replace_schema_metadata({"directories": "\n".join(directories.dictionary.to_pylist())})
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    store: Store | None
+    stamp: Stamp | None
+    outcome: OpenIndex | IndexUnusable
+    checked: float
+    epoch: int
+
+
+class _Slot:
+    """The known index of one root, and the lock of the thread that is checking it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.entry: _Entry | None = None
+
+
+class Indexes:
+    """The open indexes of this process. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._slots: OrderedDict[tuple[object, ...], _Slot] = OrderedDict()
+        self._lock = threading.Lock()
+        self._clock = clock
+
+    def find(
+        self,
+        root: str,
+        location: str | None,
+        settings: Mapping[str, str],
+        cache_directory: str | None,
+        epoch: int,
+    ) -> OpenIndex | IndexUnusable:
+        """Return the index of a root, or why it cannot be used (IndexMissing if there is none).
+
+        Never raises.
+        """
+        key = (root, location, cache_directory, tuple(sorted(settings.items())))
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+            self._slots.move_to_end(key)
+            while len(self._slots) > _MAX_OPEN:
+                self._slots.popitem(last=False)
+        known = slot.entry
+        if known is not None and not self._is_due(known, self._clock(), epoch):
+            return known.outcome
+        # Storage may be slow. Queries over other roots do not wait, nor do queries over this root
+        # if there is an answer of this epoch.
+        if not slot.lock.acquire(blocking=known is None or known.epoch != epoch):
+            assert known is not None
+            return known.outcome
+        try:
+            entry = slot.entry
+            if entry is None or self._is_due(entry, self._clock(), epoch):
+                entry = self._check(entry, root, location, settings, cache_directory, epoch)
+                slot.entry = entry
+            return entry.outcome
+        finally:
+            slot.lock.release()
+
+    @staticmethod
+    def _is_due(entry: _Entry, now: float, epoch: int) -> bool:
+        if entry.epoch != epoch:
+            return True
+        unreachable = entry.store is None or (
+            isinstance(entry.outcome, IndexUnusable)
+            and entry.outcome.code == "index.storage_unreachable"
+        )
+        return now - entry.checked >= (_RETRY if unreachable else _RECHECK)
+
+    def _check(
+        self,
+        entry: _Entry | None,
+        root: str,
+        location: str | None,
+        settings: Mapping[str, str],
+        cache_directory: str | None,
+        epoch: int,
+    ) -> _Entry:
+        store = entry.store if entry is not None else None
+        stamp = None
+        outcome: OpenIndex | IndexUnusable
+        try:
+            store = store or Store.at(root, location, settings)
+            stamp = store.stamp()
+            if stamp is None:
+                outcome = _missing(store, location)
+            elif entry is not None and entry.stamp == stamp and not _is_superseded(entry, store):
+                outcome = entry.outcome
+            else:
+                outcome = open_index(store, cache_directory)
+        except IndexUnusable as problem:
+            outcome = problem
+        except Exception as problem:  # storage may raise anything
+            outcome = unreachable(f"of {root}", f"{type(problem).__name__}: {problem}")
+        # the time after the check, so that slow storage is not checked again immediately
+        return _Entry(store, stamp, outcome, self._clock(), epoch)
+
+
+def _missing(store: Store, location: str | None) -> IndexUnusable:
+    """Return IndexMissing, or the warning that an overwrite of the table deleted the index."""
+    # an index at a separate location is not deleted by an overwrite
+    if location is None and SpecificationFile.at(store.root, None, {}).exists():
+        return overwritten(store.root)
+    return IndexMissing("index.missing", f"no index at {store.uri}", "build one")
+
+
+def _is_superseded(entry: _Entry, store: Store) -> bool:
+    """Return whether the opened generation has unreadable data and is not the current one.
+
+    This is checked if the pointer file has the same size and time as before: on storage with times
+    in seconds, the pointers of two builds may have the same.
+    """
+    opened = entry.outcome
+    if not isinstance(opened, OpenIndex) or opened.statistics.problem is None:
+        return False
+    return store.pointer().checksum != opened.pointer.checksum

@@ -1,0 +1,1 @@
+"""The table functions of a worker, and their arguments, rows and statistics."""

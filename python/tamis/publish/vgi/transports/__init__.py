@@ -1,0 +1,1 @@
+"""How requests arrive: on standard input, or over HTTP."""

@@ -1,0 +1,1 @@
+"""The filters that a worker gets."""

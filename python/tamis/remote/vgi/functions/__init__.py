@@ -1,0 +1,1 @@
+"""Reading a table function: its arguments, its scans and their tasks."""

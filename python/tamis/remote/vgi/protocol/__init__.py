@@ -1,0 +1,1 @@
+"""The messages of VGI: framing, records and methods, shared by clients and workers."""

@@ -1,0 +1,1 @@
+"""Reading a table of a catalog, which is the union of its branches."""

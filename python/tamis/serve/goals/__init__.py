@@ -1,0 +1,1 @@
+"""Answers to goals: what a query needs besides its filters."""

@@ -1,0 +1,55 @@
+"""The first steps of every question about a scan: read its filters and decide its files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tamis.evaluation.udf.declared_calls import bind
+from tamis.evaluation.udf.udf_guard import UdfGuard
+from tamis.expr.nodes import Expr
+from tamis.expr.rewrites import simplify
+from tamis.plan.ranges.implied_ranges import ImpliedRange
+from tamis.plan.scan_decision import ScanDecision, decide
+from tamis.serve.scans.declarations import in_force
+from tamis.serve.scans.deep_recursion import DEEPEST
+from tamis.tables.parquet import ScanInput
+from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.kept import decode_kept
+from tamis.wire.scans import ScanRequest
+
+__all__ = ["decide_files", "read_conjuncts"]
+
+
+def read_conjuncts(request: ScanRequest, guard: UdfGuard) -> list[Expr]:
+    """Return the filters of a scan, with the declared functions of the session."""
+    # Simplified once here, so that little is left to do later: thousands of equalities become one
+    # list.
+    conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
+    if not request.declarations:
+        return conjuncts
+    declared = in_force(request.declarations, Path(request.snapshot.directory), guard)
+    return [bind(each, declared, guard) for each in conjuncts]
+
+
+def decide_files(
+    request: ScanRequest,
+    scan: ScanInput,
+    conjuncts: Sequence[Expr],
+    implied: Sequence[ImpliedRange],
+    *,
+    detail: bool = False,
+) -> ScanDecision:
+    """Decide which files a scan needs.
+
+    Args:
+        request: The scan.
+        scan: The same scan, opened.
+        conjuncts: Its filters.
+        implied: Ranges that the filters imply together.
+        detail: Also count the files that each filter rules out alone.
+    """
+    files = request.snapshot.files
+    among = None if request.among is None else decode_kept(request.among, files)
+    consequences = [each.predicate for each in implied]
+    return decide(conjuncts, scan.segments, files, detail, consequences, among)
