@@ -284,7 +284,16 @@ def test_files_have_sizes_rows_and_bounds(catalog: Catalog) -> None:
     assert read(Scan(function, Filters.snapshot(content, function.schema), [0])).num_rows == 0
 
 
-MALFORMED = ["row =", "row = 'x'", "nope = 1", "row = 1 1", "(row = 1", "l = 1", "s LIKE '%a'", "%"]
+MALFORMED = [
+    "row =",
+    "row = 'x'",
+    "nope = 1",
+    "row = 1 1",
+    "(row = 1",
+    "l = 1",
+    "s LIKE '%a_'",
+    "%",
+]
 
 
 @pytest.mark.parametrize("text", MALFORMED)

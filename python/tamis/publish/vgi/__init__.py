@@ -5,7 +5,6 @@
     tables         the function scan, which reads a published table
     part_tokens    the tokens of its splits
     files          the function files, which describes its files
-    sql_predicate  the predicate that files accepts
     echo           the function filter_echo, with which clients test their filters
     scan           the batches of one scan
     rows           the rows that pass a filter

@@ -26,8 +26,9 @@ On the driver:
     scan, splits       the tasks of a function
     statistics         bounds of columns
     branches           the parts of a table
+    branch_paths       the files that a path with wildcards stands for
     lake_files         the files of a part that is a Delta or Iceberg table
-    branch_filter      the filters of parts
+    branch_filter      the filters of parts, which tamis.wire.duckdb.sql_predicate reads
     table_scan         the tasks of a table
     source             a function or a table as a remote source
 
@@ -36,5 +37,5 @@ On executors, besides the transports (`executor_modules` lists all that tasks ne
     scan_task          reading a part of a function's rows
     branch_task        reading a part of a table
     lake_task          reading a file of a Delta or Iceberg table
-    row_filter         filters of branches that a worker does not apply
+    row_filter         filters of branches, applied to rows or checked
 """
