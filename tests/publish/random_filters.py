@@ -41,15 +41,27 @@ POOLS: dict[str, tuple[Any, list[Any]]] = {
     "tz": (pa.timestamp("us", "UTC"), [each.replace(tzinfo=UTC) for each in _TIMES]),
     "k": (pa.dictionary(pa.int8(), pa.string()), ["a", "ab"]),
     "l": (pa.list_(pa.int32()), [[], [1, None], [2, 7], [None]]),
+    "lx": (pa.list_(pa.float64()), [[1.0], [2.0, math.nan], [None, 7.0]]),
+    "tm": (pa.time64("us"), [datetime.time(0), datetime.time(12, 30, 0, 1)]),
     "p": (
         pa.struct({"a": pa.int64(), "q": pa.struct({"r": pa.string()})}),
         [{"a": 1, "q": {"r": "ab"}}, {"a": None, "q": None}, {"a": 7, "q": {"r": None}}],
+    ),
+    "iv": (
+        pa.month_day_nano_interval(),
+        [
+            (1, 0, 0),
+            (0, 30, 0),
+            (0, 29, 86_400_000_000_000),
+            (-1, 0, 0),
+            (0, -29, -86_400_000_000_000),
+        ],
     ),
 }
 SCHEMA = pa.schema({name: data_type for name, (data_type, _) in POOLS.items()})
 _OPS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _DISTINCT = {"distinct_from": "DISTINCT", "not_distinct_from": "NOT DISTINCT"}
-_SCALARS = [name for name in POOLS if name not in ("l", "p")]
+_SCALARS = [name for name in POOLS if name != "p"]
 _NUMBERS = ("i", "h", "n", "u", "f", "x", "d", "e")
 _TEXTS = ("s", "k")
 
@@ -129,7 +141,7 @@ class Filter:
         """Return a column whose values can be compared with those of another one."""
         if self.random.random() < 0.6 and name != "p":
             return name
-        for family in (_NUMBERS, _TEXTS, ("day", "t", "m", "w")):
+        for family in (_NUMBERS, _TEXTS, ("day", "t", "m", "w"), ("l", "lx")):
             if name in family:
                 return self.random.choice(family)
         return "n" if name == "p" else name
@@ -200,13 +212,15 @@ class Filter:
         return node, f"list_contains({sql}, {needle_sql})"
 
     def _arithmetic(self) -> tuple[Node, str]:
-        """Return a comparison of a sum of small numbers, which does not overflow."""
+        """Return a comparison of a sum, difference or product that does not overflow."""
         op, sign = self.random.choice([("add", "+"), ("subtract", "-"), ("multiply", "*")])
-        (left, left_sql), (right, right_sql) = self._column("h"), self._column("h")
+        names = ("h", "h", "x", "f", "d") if op != "multiply" else ("h", "h", "x", "d")
+        one, other = self.random.choice(names), self.random.choice(("h", names[2], "d"))
+        (left, left_sql), (right, right_sql) = self._column(one), self._column(other)
         node: Node = {"node": "arithmetic", "op": op, "left": left, "right": right}
         sql = f"({left_sql} {sign} {right_sql})"
         if self.random.random() < 0.3:
             node, sql = {"node": "negate", "expression": node}, f"(-{sql})"
-        number, number_sql = self._literal("h")
+        number, number_sql = self._literal(self.random.choice(("h", "x", "e")))
         compared = {"node": "comparison", "op": "lt", "left": node, "right": number}
         return compared, f"({sql} < {number_sql})"

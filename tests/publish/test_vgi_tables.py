@@ -24,7 +24,7 @@ from tamis.publish.vgi.requests.scan_batches import Scan
 from tamis.publish.vgi.serve_command import catalog_of
 from tamis.remote.vgi.protocol import records
 from tamis.remote.vgi.protocol.framing import batch_of
-from tamis.wire.vgi import Filters, Malformed
+from tamis.wire.vgi import Filters
 from tests.publish.random_filters import SCHEMA, Filter, random_rows
 from tests.publish.vgi_calls import arguments, bind_call
 from tests.wire.vgi.documents import batch, column, comparison, literal, predicate, snapshot
@@ -38,6 +38,7 @@ PATHS = ("a.parquet", "b.parquet", "c.parquet", "d.parquet")
 def rows() -> pa.Table:
     """Rows with random values, in the order of `i`, so that row groups differ."""
     table = pa.Table.from_batches([random_rows(Random(7), ROWS)]).sort_by("i")
+    table = table.drop_columns(["iv"])  # not a type of Parquet files
     return table.append_column("row", pa.array(range(ROWS), pa.int64()))
 
 
@@ -63,17 +64,9 @@ def read(scan: Scan) -> pa.Table:
     return pa.Table.from_batches(batches, schema=scan.schema)
 
 
-def filters_of(content: bytes, function: BoundFunction) -> Filters | None:
-    """Return the filters; None if they are not evaluated."""
-    try:
-        return Filters.snapshot(content, function.schema)
-    except Malformed:
-        return None
-
-
 def test_columns_are_those_of_the_files_and_partitions(catalog: Catalog, rows: pa.Table) -> None:
     schema = bound(catalog).schema
-    assert schema.names == [*SCHEMA.names, "row", "part"]
+    assert schema.names == [*SCHEMA.names[:-1], "row", "part"]
     assert bound(catalog).cardinality() == rows.num_rows
 
 
@@ -90,9 +83,9 @@ def test_random_filters_return_the_rows_that_duckdb_returns(
     for _ in range(FILTERS):
         made = Filter(random)
         node, sql = made.predicate()
-        filters = filters_of(made.content(node), function)
-        if filters is None:
+        if '"iv"' in sql:
             continue
+        filters = Filters.snapshot(made.content(node), function.schema)
         evaluated += 1
         connection.register("v", pa.table(made.payloads or {"value_0": pa.nulls(1)}))
         expected = connection.execute(f"SELECT row FROM c, v WHERE {sql} ORDER BY row").fetchall()
@@ -109,7 +102,7 @@ def test_random_filters_return_the_rows_that_duckdb_returns(
         ]
         assert sorted(by_split) == wanted, sql
         pruned += sum(each.rows or 0 for each in splits) < rows.num_rows
-    assert evaluated > 0.9 * FILTERS
+    assert evaluated > 0.8 * FILTERS
     # A worker that reads everything would pass the rest of this test.
     assert pruned >= FILTERS / 10
 
@@ -284,7 +277,16 @@ def test_files_have_sizes_rows_and_bounds(catalog: Catalog) -> None:
     assert read(Scan(function, Filters.snapshot(content, function.schema), [0])).num_rows == 0
 
 
-MALFORMED = ["row =", "row = 'x'", "nope = 1", "row = 1 1", "(row = 1", "l = 1", "s LIKE '%a'", "%"]
+MALFORMED = [
+    "row =",
+    "row = 'x'",
+    "nope = 1",
+    "row = 1 1",
+    "(row = 1",
+    "l = 1",
+    "s LIKE '%a_'",
+    "%",
+]
 
 
 @pytest.mark.parametrize("text", MALFORMED)

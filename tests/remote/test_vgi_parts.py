@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
+import math
+from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -41,6 +46,7 @@ from tamis.expr.types import (
     TIMESTAMP,
     DataType,
 )
+from tamis.remote import executor
 from tamis.remote.contract import ColumnStatistics
 from tamis.remote.file_pruning import ruled_out
 from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode, NotEncodable
@@ -54,7 +60,13 @@ from tamis.remote.vgi.functions.arguments import (
 )
 from tamis.remote.vgi.functions.column_statistics import column_statistics
 from tamis.remote.vgi.protocol.framing import MalformedMessage, batch_of, stream_bytes
-from tamis.remote.vgi.tables.branch_filter import UnknownFilter, parse_branch_filter
+from tamis.remote.vgi.tables.branch_filter import (
+    UnknownPredicate,
+    parse_branch_filter,
+    row_filter_of,
+)
+from tamis.remote.vgi.tables.branch_paths import matching_files
+from tamis.remote.vgi.tables.branch_task import BranchTask, Check
 from tamis.remote.vgi.tables.row_filter import passing_rows
 
 N, S, X, B, D, T, U = (
@@ -397,7 +409,7 @@ def test_statistics_that_cannot_be_read() -> None:
 
 # --- branches ---------------------------------------------------------------------------------
 
-BRANCH = pa.schema({"n": pa.int64(), "Name": pa.string(), "day": pa.date32(), "at": pa.timestamp("us"), "amount": pa.decimal128(5, 2), "x": pa.float64(), "b": pa.bool_(), "i": pa.timestamp("us", "UTC"), "f": pa.float32(), "date": pa.int8()})  # fmt: skip
+BRANCH = pa.schema({"n": pa.int64(), "Name": pa.string(), "day": pa.date32(), "at": pa.timestamp("us"), "amount": pa.decimal128(5, 2), "x": pa.float64(), "b": pa.bool_(), "i": pa.timestamp("us", "UTC"), "f": pa.float32(), "date": pa.int8(), "k": pa.dictionary(pa.int8(), pa.string())})  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -410,11 +422,26 @@ BRANCH = pa.schema({"n": pa.int64(), "Name": pa.string(), "day": pa.date32(), "a
         ("name >= ''", "Name >= ''"),
         ("day >= DATE '2026-01-31' AND day < '2026-03-01'", "day >= DATE '2026-01-31' AND day < DATE '2026-03-01'"),
         ("at < TIMESTAMP '2026-01-31 12:00:00.5'", "at < TIMESTAMP_NTZ '2026-01-31 12:00:00.500000'"),
-        ("amount = 1.5 AND x < 2", "amount = 1.5BD AND x < 2.0D"),
+        ("amount = 1.5 AND x < 2", "amount = 1.50BD AND x < 2.0D"),
         ("b = true", "b = true"),
         ("n = NULL", "n = NULL"),
         ("date = 1", "date = 1Y"),
         ("((n = 1))", "n = 1L"),
+        ("n IN (1, 2, NULL)", "n IN (1L, 2L, NULL)"),
+        ("n NOT IN (1)", "n NOT IN (1L)"),
+        ("n NOT BETWEEN 1 AND 2 AND b", "NOT (n >= 1L AND n <= 2L) AND b"),
+        ("NOT n = 1 OR n IS NULL", "NOT (n = 1L) OR n IS NULL"),
+        ("n IS NOT NULL", "n IS NOT NULL"),
+        ("name LIKE 'a%' OR name LIKE '%a' OR name NOT LIKE '%a%'", "startswith(Name, 'a') OR endswith(Name, 'a') OR NOT (contains(Name, 'a'))"),
+        ("name LIKE '%' AND name LIKE 'abc'", "contains(Name, '') AND Name = 'abc'"),
+        ("n < 1.5 AND n >= 1.5", "n < 2L AND n >= 2L"),
+        ("n = 1.5", "n IS NULL AND NULL"),
+        ("f < 1.1 AND x < 1e3", "f < 1.100000023841858F AND x < 1000.0D"),
+        ("f < 1.1e0", "f < 1.1D"),
+        ("day < TIMESTAMP '2026-01-01 12:00:00'", "day < DATE '2026-01-02'"),
+        ("i < '2026-01-01 00:00:00+02'", "i < TIMESTAMP '2025-12-31 22:00:00Z'"),
+        ("n = date", "n = date"),
+        ("amount = 1.555", "amount IS NULL AND NULL"),
     ],
 )  # fmt: skip
 def test_filters_of_branches(sql: str, parsed: str) -> None:
@@ -425,37 +452,106 @@ def test_filters_of_branches(sql: str, parsed: str) -> None:
     "sql",
     [
         "", "n", "n <", "n < 1 AND", "n < 1 OR OR n > 2", "(n < 1", "n < 1)", "n < 1; DROP TABLE t",
-        "n IN (1, 2)", "n BETWEEN 1 AND 2", "NOT n = 1", "n IS NULL", "n + 1 < 2", "abs(n) = 1",
-        "n < 1.5", "n < 99999999999999999999", "n < '1'", "name = 1", "day < TIMESTAMP '2026-01-01'",
-        "day < '2026-1-1'", "day < DATE '2026-02-30'", "amount = 1.555", "amount = 10000",
-        "i < TIMESTAMP '2026-01-01'", "f < 1", "m.n < 1", "n::int < 1", "n < 1 -- all", "1 < 2",
-        "n < x", "other = 1", "CAST(n AS INT) = 1", "name LIKE 'a%'", "n == 1", "n < 1e3", "n < 0x10",
+        "n IN ()", "n IN (1, m)", "n BETWEEN 1", "NOT", "n IS 1", "n + 1 < 2", "abs(n) = 1",
+        "n < 99999999999999999999", "n < '1'", "name = 1", "day < '2026-01-01 12:00:00'",
+        "day < '2026-1-1'", "day < DATE '2026-02-30'", "f < 1.23456789", "f < 1e999", "i < DATE '2026-01-01'",
+        "i < TIMESTAMP '2026-01-01 00:00:00Z'", "i < '2026-01-01'", "m.n < 1", "n <=> 1", "k = 'a'", "name LIKE 'a_'",
+        "n LIKE 'a%'", "name LIKE 'a%b'", "day < '20260101'", "day < '2026-W01-1'", "b = 1", "n ILIKE 'a%'", "1 IN (n)", "n::int < 1", "n < 1 -- all", "1 < 2",
+        "n < x", "other = 1", "CAST(n AS INT) = 1", "date '2026-01-01' <", "n == 1", "n < 1e3", "n < 0x10",
         "name = E'a'", "name = \"b\"", "n = 1 COLLATE x", "at < '2026-01-01T00:00:00Z'", "(" * 99,
     ],
 )  # fmt: skip
 def test_filters_that_are_not_understood_are_refused(sql: str) -> None:
-    with pytest.raises(UnknownFilter):
+    with pytest.raises(UnknownPredicate):
         parse_branch_filter(sql, BRANCH)
 
 
 @given(st.text("nNx()<>=!'\"-. 01ANDORdate", max_size=30))
 def test_every_text_is_parsed_or_refused(sql: str) -> None:
-    with suppress(UnknownFilter):
+    with suppress(UnknownPredicate):
         parse_branch_filter(sql, BRANCH)
 
 
-def test_rows_of_branches_are_filtered_as_sql_does() -> None:
-    rows = pa.record_batch({"n": pa.array([1, None, 3]), "m": pa.array([3, 3, None])})
-    one, three = pa.scalar(1), pa.scalar(3)
-    cases: list[tuple[Any, list[int]]] = [
-        (("<>", "n", one), [3]),
-        (("or", [("=", "n", one), ("=", "m", three)]), [1, None]),
-        (("and", [("=", "n", three), ("=", "m", three)]), []),
-        (("<", "n", "m"), [1]),
-        (("=", "n", pa.scalar(None, pa.int64())), []),
-    ]
-    for row_filter, expected in cases:
-        assert passing_rows(rows, row_filter).column("n").to_pylist() == expected
+#: Values of columns of `BRANCH`, in every combination of which filters are compared with DuckDB.
+NUMBERS: list[Any] = [None, 0, 1, 2]
+FLOATS: list[Any] = [None, -0.0, 0.5, math.inf, math.nan]
+TEXTS: list[Any] = [None, "", "a", "ab", "ba"]
+ROWS = pa.table(
+    list(zip(*itertools.product(NUMBERS, FLOATS, TEXTS, (None, False, True)), strict=True)),
+    schema=pa.schema({"n": pa.int64(), "x": pa.float64(), "s": pa.string(), "b": pa.bool_()}),
+)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "n <> 1", "n = 1 OR s = 'a'", "n IN (1, NULL)", "n NOT IN (1, NULL)", "n NOT IN (1, 2)",
+        "NOT (n = 1 AND s > 'a')", "n IS NULL OR NOT b", "b", "NOT b = true", "b = NULL",
+        "x < 0.5", "x <= 0.5", "x > 0.5", "x >= 0.5", "x = 0", "x <> 0.5", "NOT x < 0.5", "x IN (0, 0.5)",
+        "x NOT IN (0, NULL)", "x BETWEEN -1 AND 1", "0.5 < x", "x = x", "x <= x", "n <= n", "n = 1.5",
+        "n <> 1.5", "n > 0.5", "n NOT BETWEEN 1 AND 2", "s LIKE 'a%'", "s LIKE '%a'", "s LIKE '%a%'",
+        "s NOT LIKE '%b%' AND n > 0", "s LIKE '%'", "s LIKE 'a'", "s IN ('a', '')", "s < 'aa' OR n = 2",
+    ],
+)  # fmt: skip
+def test_filters_of_branches_keep_the_rows_that_duckdb_keeps(sql: str) -> None:
+    row_filter = row_filter_of(parse_branch_filter(sql, ROWS.schema), ROWS.schema)
+    assert row_filter is not None
+    (rows,) = ROWS.append_column("row", pa.array(range(ROWS.num_rows))).to_batches()
+    connection = duckdb.connect()
+    connection.register("rows", pa.Table.from_batches([rows]))
+    expected = connection.execute(f"SELECT row FROM rows WHERE {sql} ORDER BY row").fetchall()
+    kept = passing_rows(rows, row_filter).column("row").to_pylist()
+    assert kept == [row for (row,) in expected]
+
+
+class _Rows(executor.Task):
+    def __init__(self, *batches: pa.RecordBatch) -> None:
+        self._batches = batches
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        yield from self._batches
+
+
+def test_row_that_the_worker_must_not_return_is_an_error() -> None:
+    columns = pa.schema({"n": pa.int64()})
+    rows = pa.record_batch({"n": pa.array([1, 2], pa.int64())})
+    for number, is_right in ((0, True), (1, False)):
+        expr = parse_branch_filter(f"n > {number}", columns)
+        row_filter = row_filter_of(expr, columns)
+        assert row_filter is not None
+        check = Check(row_filter, "branch 1 (f)", to_sql(expr))
+        task = BranchTask("the table t of w", _Rows(rows), columns, check=check)
+        if is_right:
+            assert [each.num_rows for each in task.batches()] == [2]
+            continue
+        with pytest.raises(
+            RuntimeError, match=r"table t of w: reading failed: .* branch 1 \(f\), n"
+        ):
+            list(task.batches())
+
+
+def test_wildcards_stand_for_the_files_that_duckdb_reads(tmp_path: Path) -> None:
+    for name in ("a.parquet", ".h.parquet", "x/b.parquet", "x/y/c.parquet", ".d/e.parquet"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"n": [1]}), tmp_path / name)
+    for pattern in ("*.parquet", "?.parquet", "*/*", "**/*.parquet", "x/**", "x/**/c.parquet"):
+        path = f"{tmp_path}/{pattern}"
+        read = duckdb.execute("SELECT filename FROM read_parquet(?, filename = true)", [path])
+        assert matching_files(path) == sorted(name for (name,) in read.fetchall()), pattern
+    (tmp_path / "link").symlink_to(tmp_path / "x")
+    assert matching_files(f"{tmp_path}/link/*") == [f"{tmp_path}/link/b.parquet"]
+    (tmp_path / "n=1").mkdir()
+    (tmp_path / "n=1" / "f.parquet").touch()
+    for pattern, problem in {
+        "**/b.parquet": "links",
+        "z*": "no file matches",
+        "**/**/c.parquet": "does not expand",
+        "a**": "does not expand",
+        "n=1/*": "partitions",
+        "n=1/f.parquet": "partitions",
+    }.items():
+        with pytest.raises(ValueError, match=problem):
+            matching_files(f"{tmp_path}/{pattern}")
 
 
 def test_footers_exclude_files_only_if_their_bounds_prove_it(tmp_path: Any) -> None:

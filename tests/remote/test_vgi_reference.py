@@ -135,7 +135,12 @@ def branches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "iceberg_twice": [{"format_name": "iceberg", "format_locations": [iceberg, iceberg]}],
             "csv": [{"function": "read_csv", "arguments": ["x"]}],
             "elsewhere": [{"source_catalog": "lake", "source_schema_path": ["main"], "source_table": "t"}],
-            "complex": [{**parquet, "branch_filter": "n BETWEEN 1 AND 2"}],
+            "complex": [{**parquet, "branch_filter": "n + 1 < 2"}],
+            "listed": [
+                rows_of(columns, branch_filter="n IN (1001, 1002) OR s IS NULL"),
+                {"format_name": "parquet", "format_locations": [str(folder / "*.parquet")], "branch_filter": "n BETWEEN 1003 AND 1004 AND s LIKE 'p%'"},
+            ],
+            "liar": [{**rows_of(columns, branch_filter="n NOT BETWEEN 1002 AND 1009"), "function": "lying_rows_of"}],
             "wide": [rows_of(columns), {**parquet, "format_locations": ["s3://bucket/x.parquet"]}],
         }.items()
     }  # fmt: skip
@@ -311,8 +316,8 @@ def test_what_cannot_be_read_is_named(
 # --- tables -----------------------------------------------------------------------------------
 
 
-def table(worker: dict[str, str], name: str) -> VgiSource:
-    return VgiSource({**worker, "table": name})
+def table(worker: dict[str, str], name: str, **more: str) -> VgiSource:
+    return VgiSource({**worker, "table": name, **more})
 
 
 def test_table_is_read_by_its_function(worker: dict[str, str]) -> None:
@@ -337,6 +342,8 @@ TABLES: list[tuple[str, tuple[Expr, ...], list[int]]] = [
     ("mixed", (compared(">", 1007),), [1008, 1009, 2001]),
     ("pruned", (compared(">=", 1004),), [1004, 1004, *range(1005, 1010)]),
     ("unread", (), []),
+    ("listed", (), [1001, 1002, 1003, 1003, 1004, 1004]),
+    ("listed", (compared(">", 1003),), [1004, 1004]),
     ("lakes", (), [1, 2, 4, 5, 6, 7, 8, 100, 102]),
     ("lakes", (compared(">", 5),), [6, 7, 8, 100, 102]),
     ("scanned", (), [1, 2, 4, 100, 102, 103]),
@@ -383,6 +390,21 @@ def test_branches_that_cannot_have_rows_are_not_opened(worker: dict[str, str]) -
     assert len(lakes.tasks(ReadRequest(("n",), filters=(q,)))) == 1
 
 
+def test_filter_of_a_branch_that_the_worker_does_not_apply_is_found(
+    worker: dict[str, str],
+) -> None:
+    liar = table(worker, "liar")
+    assert len(rows_of(liar)) == 10  # what the conf is for
+    with pytest.raises(
+        RuntimeError, match=r"liar .*: reading failed: .* branch 1 \(lying_rows_of\)"
+    ):
+        rows_of(liar, verify=True)
+    for honest in ("mixed", "listed"):
+        assert rows_of(table(worker, honest), verify=True) == rows_of(table(worker, honest))
+    advisory = table(worker, "liar", filters="advisory")
+    assert [row["n"] for row in rows_of(advisory, verify=True)] == [1000, 1001]
+
+
 REFUSED_TABLES = [
     ("iceberg", r"branch 1 \(iceberg\): .* is not a table of the format iceberg"),
     ("iceberg_of_delta", r"branch 1 \(iceberg\): .*delta is not a table of the format iceberg"),
@@ -390,7 +412,7 @@ REFUSED_TABLES = [
     ("iceberg_twice", "branch 1 has 2 locations for one table of the format iceberg"),
     ("csv", "branch 1 has the format read_csv"),
     ("elsewhere", "branch 1 is the table lake.t of another catalog"),
-    ("complex", "branch 1 has the filter 'n BETWEEN 1 AND 2': the syntax at 'BETWEEN'"),
+    ("complex", r"branch 1 has the filter 'n \+ 1 < 2': the syntax at"),
     ("wide", "branch 2 reads s3://bucket/x.parquet: tamis reads only local files"),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,29 @@ SERVE = "from tamis.cli import app; app()"
 PRETENDS = (
     "import numpy, tamis.publish.vgi.requests.scan_batches as scan\n"
     "scan.passing = lambda predicate, batch: numpy.ones(batch.num_rows, bool)\n"
+) + SERVE
+#: A worker whose table has a filter, which it accepts and does not apply.
+BRANCHED = (
+    "import types\n"
+    "from tamis.publish.vgi import catalog\n"
+    "records = catalog.records\n"
+    "def pack(**fields): return records.BRANCH.pack(branch_filter='n IN (1, 2)', **fields)\n"
+    "changed = {'BRANCH': types.SimpleNamespace(pack=pack)}\n"
+    "catalog.records = types.SimpleNamespace(**{**vars(records), **changed})\n"
+) + PRETENDS
+#: A worker that ignores the number of rows of a request, and records the batches that it makes.
+COUNTS = (
+    "import os\n"
+    "from tamis.publish.vgi.requests.scan_batches import Scan\n"
+    "start, turn = Scan.__init__, Scan.next\n"
+    "def __init__(self, function, filters, projection=None, limit=None, tokens=None):\n"
+    "    start(self, function, filters, projection, None, tokens)\n"
+    "def next(self, *rest):\n"
+    "    batch = turn(self, *rest)\n"
+    "    with open(os.environ['BATCHES'], 'a') as file:\n"
+    "        print(0 if batch is None else batch.num_rows, file=file)\n"
+    "    return batch\n"
+    "Scan.__init__, Scan.next = __init__, next\n"
 ) + SERVE
 
 
@@ -77,6 +101,35 @@ def test_worker_that_only_pretends_to_filter_is_found(spark: SparkSession, tmp_p
             read(spark, uri).where("n = 150").collect()
         spark.conf.set("spark.tamis.remote.verify", "false")
         assert read(spark, uri).where("n = 150").count() == 100  # what the conf is for
+
+
+def test_filter_of_a_branch_that_a_worker_does_not_apply_is_found(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with worker(tmp_path, BRANCHED) as uri:
+        spark.conf.set("spark.tamis.remote.verify", "true")
+        with pytest.raises(
+            Exception, match=r"numbers .*: reading failed: .* branch 1 \(scan\), n IN"
+        ):
+            read(spark, uri).collect()
+        spark.conf.set("spark.tamis.remote.verify", "false")
+        assert read(spark, uri).count() == 100  # what the conf is for
+
+
+def test_limit_ends_the_scan_of_a_function_after_one_batch(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = tmp_path / "batches.txt"
+    monkeypatch.setenv("BATCHES", str(counts))
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "t.parquet")
+    command = shlex.join([sys.executable, "-c", COUNTS, "serve-vgi", f"t={tmp_path}"])
+    frame = tamis.read_vgi(spark, command, "filter_echo", [1_000_000])
+    assert frame.limit(7).count() == 7
+    (batch,) = counts.read_text().split()
+    assert 7 <= int(batch) < 100_000
+    counts.unlink()
+    assert frame.count() == 1_000_000
+    assert len(counts.read_text().split()) > 10
 
 
 @pytest.mark.parametrize(

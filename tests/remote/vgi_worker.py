@@ -81,6 +81,17 @@ class RowsOf(TableFunctionGenerator[Path, Place]):
 
 
 @init_single_worker
+class LyingRowsOf(RowsOf):
+    """The same without applying the filters that it accepts."""
+
+    class Meta:
+        name = "lying_rows_of"
+        description = "The rows of an Arrow file, whatever the filters are"
+        filter_pushdown = True
+        projection_pushdown = True
+
+
+@init_single_worker
 class PlainRowsOf(RowsOf):
     """The same without any pushdown."""
 
@@ -123,6 +134,7 @@ CATALOG = Catalog(
                 DynamicFilterEchoFunction,
                 FilterEchoFunction,
                 FilterEchoTableScanFunction,
+                LyingRowsOf,
                 PlainRowsOf,
                 RowsOf,
                 SequenceFunction,

@@ -87,6 +87,8 @@ class ReadRequest:
       is set only if `filters` and `keys` are empty.
     - `order`: the order in which the query needs the first `limit` rows. If it is not empty, a
       task may end only after the first `limit` rows of this order.
+    - `verify`: whether a task fails if a row does not satisfy a filter that the source has sent to
+      the server of its own accord, and that Spark does not know.
     """
 
     columns: tuple[str, ...]
@@ -95,6 +97,7 @@ class ReadRequest:
     required: tuple[Expr, ...] = ()
     keys: tuple[JoinKeys, ...] = ()
     order: tuple[Order, ...] = ()
+    verify: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,4 +128,5 @@ def _request(options: Mapping[str, str], columns: tuple[str, ...]) -> ReadReques
         conjuncts("required"),
         tuple(keys),
         tuple(Order(**each) for each in json.loads(options.get(OF_QUERY + "order") or "[]")),
+        options.get(OF_QUERY + "verify") == "true",
     )

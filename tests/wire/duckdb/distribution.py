@@ -43,6 +43,11 @@ def planned(
     return documents
 
 
+def python_of_haybarn() -> str:
+    """Return its Python, or skip the test."""
+    return str(_bin() / "python")
+
+
 def run_sql_test(folder: Path, lines: Sequence[str]) -> tuple[bool, str]:
     """Run a test in the format of sqllogictest. Return whether it passes, and the output."""
     (folder / "test").mkdir(exist_ok=True)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis.classification import Capabilities, classify
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Literal, Opaque, walk
 from tamis.expr.sql import to_sql
 from tamis.expr.types import BINARY, STRING
@@ -34,7 +35,7 @@ from tests.wire.duckdb.build import (
     operator,
     type_of,
 )
-from tests.wire.duckdb.cases import CASES, FROM_2_0, TABLE
+from tests.wire.duckdb.cases import CASES, FROM_2_0, OPAQUE, TABLE
 from tests.wire.duckdb.distribution import planned as planned_by_distribution
 from tests.wire.duckdb.planned import planned_filters, prepare
 
@@ -67,6 +68,19 @@ def test_planned_document_is_read(version: str, predicate: str) -> None:
     assert [to_sql(each) for each in from_duckdb(json.dumps(planned))] == expected(
         version, predicate
     )
+
+
+@pytest.mark.parametrize("predicate", OPAQUE)
+@pytest.mark.parametrize("version", PLANNED)
+def test_document_that_is_not_understood_has_a_reason(version: str, predicate: str) -> None:
+    (expr,) = from_duckdb(PLANNED[version][predicate])
+    why = classify(expr, Capabilities()).reason
+    if isinstance(expr, Opaque):
+        assert why is not None
+        assert why.code == "EXPRESSION_NOT_UNDERSTOOD"
+        assert to_sql(expr) in why.text
+    else:  # DuckDB 2.0 plans something else
+        assert predicate in FROM_2_0
 
 
 def test_documents_of_both_forms_exist() -> None:

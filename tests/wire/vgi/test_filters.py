@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -126,13 +127,39 @@ def test_understood(node: Node, payloads: Mapping[str, pa.Array], sql: str) -> N
     assert texts(read(content)) == {"query:0": sql}
 
 
+#: Predicates that only the values of rows decide.
+BY_ROW: list[tuple[Node, dict[str, pa.Array]]] = [
+    (comparison("lt", column(4, "x"), column(5, "d")), {}),
+    (comparison("lt", column(3, "l"), column(3, "l")), {}),
+    (comparison("eq", column(2, "p"), column(2, "p")), {}),
+    (comparison("eq", cast(S), N), {"type_0": pa.nulls(1, pa.int64())}),
+    (comparison("eq", cast(N), S), {"type_0": pa.nulls(1, pa.string())}),
+    (comparison("gt", {**arithmetic("add"), "left": column(5, "d")}, N), FIVE),
+    (cast(N), {"type_0": pa.nulls(1, pa.bool_())}),
+    (is_null(arithmetic("multiply")), {"value_0": pa.array([0.5])}),
+    (within(column(4, "x"), LIST), {"value_0": pa.array([[Decimal("0.1")]])}),
+    (within(column(3, "l"), LIST), {"value_0": pa.array([[[1], None]])}),
+    (call("list_contains", column(3, "l"), column(4, "x")), {}),
+]
+
+
+@pytest.mark.parametrize(("node", "payloads"), BY_ROW, ids=lambda each: str(each)[:40])
+def test_values_of_rows_decide(node: Node, payloads: Mapping[str, pa.Array]) -> None:
+    for mode in ("required", "advisory"):
+        read_filters = read(batch(snapshot(predicate(node, mode=mode)), payloads))
+        assert "RowTruth" in texts(read_filters)["query:0"]
+
+
 #: Predicates that follow the rules, but that this package cannot evaluate exactly.
 UNSUPPORTED: list[tuple[Node, dict[str, pa.Array]]] = [
-    (comparison("lt", column(4, "x"), column(5, "d")), {}),
+    # DuckDB compares these only after a cast.
     (comparison("lt", N, S), {}),
-    (comparison("lt", column(3, "l"), column(3, "l")), {}),
     (comparison("eq", N, literal(0)), {"value_0": pa.array([5], pa.duration("s"))}),
-    (comparison("eq", cast(S), N), {"type_0": pa.nulls(1, pa.int64())}),
+    (comparison("eq", column(7, "b"), column(5, "d")), {}),
+    (comparison("eq", column(3, "l"), N), {}),
+    (within(S, LIST), {"value_0": pa.array([[1]])}),
+    (comparison("eq", cast(column(4, "x")), S), {"type_0": pa.nulls(1, pa.string())}),
+    (comparison("eq", cast(S), S), {"type_0": pa.nulls(1, pa.float32())}),
     (call(SPATIAL, N, literal(0), options={}), FIVE),
 ]
 

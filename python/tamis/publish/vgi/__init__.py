@@ -3,7 +3,6 @@
     catalog            the catalog: its schema, functions and tables
     rows               the rows that pass a filter
     refusals           errors, as the protocol reports them
-    sql_predicate      the predicate that the function files accepts
     serve_command      `python -m tamis serve-vgi`
 
 `functions`: table functions:

@@ -11,14 +11,17 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.evaluation import ALL, NONE, SOME, verdicts
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
-from tamis.files.bounds import constant_bounds
+from tamis.expr.types import BOOLEAN
+from tamis.files.bounds import column_bounds, constant_bounds
 from tamis.wire.vgi import Mode, Predicate
 from tamis.wire.vgi.row_values import Computed, column_values
+from tamis.wire.vgi.rowwise import RowTruth
 
 __all__ = ["CannotEvaluate", "passing"]
 
@@ -52,8 +55,20 @@ class _Rows(Statistics):
             return None
         if key not in self._bounds:
             computed = self._computed[key]
-            self._bounds[key] = constant_bounds(computed.type, computed.values(self._batch))
+            if isinstance(computed, RowTruth):
+                self._bounds[key] = _truth_bounds(*computed.outcome(self._batch))
+            else:
+                self._bounds[key] = constant_bounds(computed.type, computed.values(self._batch))
         return self._bounds[key]
+
+
+def _truth_bounds(values: pa.Array, failed: pa.Array) -> Bounds:
+    """Return the bounds of truth values. For a row with an error, every value is possible."""
+    least = pc.if_else(failed, False, values)
+    greatest = pc.if_else(failed, True, values)
+    null_count = pc.if_else(failed, pa.scalar(None, pa.int64()), values.is_null().cast(pa.int64()))
+    ones = pa.array(np.ones(len(values), np.int64))
+    return column_bounds(BOOLEAN, least, greatest, null_count, None, ones)
 
 
 def _microseconds(values: pa.Array) -> pa.Array:

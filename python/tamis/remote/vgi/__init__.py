@@ -38,12 +38,13 @@ On the driver:
 `tables`: tables of catalogs:
 
     branches           the parts of a table
-    branch_filter      the filters of parts
+    branch_paths       the files that a path with wildcards stands for
+    branch_filter      the filters of parts, which tamis.wire.duckdb.sql_predicate reads
     lake_files         the files of a part that is a Delta or Iceberg table
     table_scan         the tasks of a table
     branch_task        reading a part of a table, on executors
     lake_task          reading a file of a Delta or Iceberg table, on executors
-    row_filter         filters of branches that a worker does not apply, on executors
+    row_filter         filters of branches, applied to rows or checked, on executors
 
 `executor_modules` lists all that tasks need on executors.
 """

@@ -22,6 +22,7 @@ differ in how they write them. Both of these forms are read:
     reader                the whole document; nodes that are not understood become Opaque
     opaque_nodes          SQL text of nodes that are not understood
     writer                the reverse: expressions as a document
+    sql_predicate         predicates as SQL text
 """
 
 from tamis.wire.duckdb.reader import from_duckdb

@@ -5,9 +5,11 @@
     payloads     Arrow values as constants
     coercion     the type in which DuckDB compares two operands
     computed     values that only rows have, such as list_contains
+    rowwise      nodes that are evaluated row by row, because no statistics describe them
     nanoseconds  comparisons of timestamps finer than a microsecond
     structure    the properties and references of nodes
     reader       the interface of the rules for nodes
+    sets         the sets of IN
     operands     nodes that are values
     predicates   nodes that are true, false or NULL
     filters      the filters that are in force in a scan

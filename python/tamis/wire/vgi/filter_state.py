@@ -30,6 +30,7 @@ from tamis.wire.vgi.operands import OPERANDS
 from tamis.wire.vgi.predicates import PREDICATES
 from tamis.wire.vgi.reader import Reader
 from tamis.wire.vgi.row_values import Computed
+from tamis.wire.vgi.rowwise import row_predicate
 from tamis.wire.vgi.structure import check_structure
 
 __all__ = ["Filters", "Predicate"]
@@ -145,19 +146,23 @@ class _PredicateReader(Reader):
     def root(self, node: Node) -> Expr:
         if node["node"] == "runtime_filter":
             raise NotUnderstood("runtime filters are not supported")
-        if node["node"] in PREDICATES:
-            return PREDICATES[node["node"]](self, node)
-        operand = self.operand(node)
-        if operand.type != _BOOLEAN and not is_null_constant(operand):
-            raise Malformed("the predicate root must resolve to BOOLEAN")
-        return _truth(operand)
+        return self._truth_of(node, "the predicate root must resolve to BOOLEAN")
 
     def predicate(self, node: Node) -> Expr:
-        if node["node"] in PREDICATES:
+        return self._truth_of(node, "a value that is not BOOLEAN is not a predicate")
+
+    def _truth_of(self, node: Node, problem: str) -> Expr:
+        """Return a node that statistics describe, or else one whose value only rows have."""
+        if node["node"] in ("and", "or", "not"):
             return PREDICATES[node["node"]](self, node)
-        operand = self.operand(node)
+        try:
+            if node["node"] in PREDICATES:
+                return PREDICATES[node["node"]](self, node)
+            operand = self.operand(node)
+        except (NotUnderstood, ArithmeticError):
+            return row_predicate(self, node)
         if operand.type != _BOOLEAN and not is_null_constant(operand):
-            raise Malformed(f"{operand.type.id} is not a predicate")
+            raise Malformed(problem)
         return _truth(operand)
 
     def operand(self, node: Node) -> Operand:

@@ -22,6 +22,7 @@ from tamis.wire.vgi.operands import place
 from tamis.wire.vgi.payloads import constants
 from tamis.wire.vgi.reader import Reader
 from tamis.wire.vgi.row_values import FieldIsNull, ListContains, TextMatch
+from tamis.wire.vgi.sets import options_of
 
 __all__ = ["PREDICATES"]
 
@@ -72,7 +73,7 @@ def _is_null(reader: Reader, node: Node) -> Expr:
 
 
 def _in(reader: Reader, node: Node) -> Expr:
-    value, options = reader.operand(node["expression"]), _options(reader, node["set"])
+    value, options = reader.operand(node["expression"]), options_of(reader, node["set"])
     if len(options) == 0:
         predicate: Expr = FALSE  # also for NULL
     else:
@@ -84,23 +85,6 @@ def _in(reader: Reader, node: Node) -> Expr:
         else:
             predicate = comparisons.is_in(value, given)
     return Not(predicate) if node["negated"] else predicate
-
-
-def _options(reader: Reader, options: Node) -> pa.Array:
-    if options["kind"] == "external":
-        keys: pa.Array = reader.keys[options["batch_index"]].column(options["column_index"])
-        return keys
-    array = reader.container.value(options["value_ref"])
-    types = pa.types
-    if not (
-        types.is_list(array.type)
-        or types.is_large_list(array.type)
-        or types.is_fixed_size_list(array.type)
-    ):
-        raise Malformed(f"value_{options['value_ref']} must be a list scalar")
-    if not array[0].is_valid:
-        raise Malformed(f"value_{options['value_ref']}: the list must not be NULL")
-    return array[0].values
 
 
 def _call(reader: Reader, node: Node) -> Expr:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -27,7 +28,8 @@ from tamis.publish.table_statistics import TableStatistics
 from tamis.publish.tables import PublishedTable
 from tamis.publish.vgi.functions.scan_function import table_argument, table_named
 from tamis.publish.vgi.functions.table_function import Argument, BoundFunction, Rows, TableFunction
-from tamis.publish.vgi.sql_predicate import parse_predicate
+from tamis.publish.vgi.refusals import Refused
+from tamis.wire.duckdb.sql_predicate import UnknownPredicate, parse_predicate
 from tamis.wire.vgi import Predicate
 
 __all__ = ["Files"]
@@ -63,7 +65,12 @@ class Files(TableFunction):
     def bind(self, arguments: Mapping[str, Any]) -> BoundFunction:
         snapshot = table_named(self._tables, arguments["table"]).current()
         text = arguments["filter"]
-        return _FileRows(snapshot, parse_predicate(text, snapshot.schema) if text else None)
+        if not text:
+            return _FileRows(snapshot, None)
+        try:
+            return _FileRows(snapshot, parse_predicate(text, snapshot.schema, UTC))
+        except UnknownPredicate as error:
+            raise Refused(f"the argument filter: {error}") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)

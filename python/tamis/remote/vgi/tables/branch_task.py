@@ -10,10 +10,19 @@ import pyarrow as pa
 
 from tamis.remote.executor import Task
 from tamis.remote.vgi.protocol.framing import READ_FAILURES
-from tamis.remote.vgi.tables.row_filter import RowFilter, passing_rows
+from tamis.remote.vgi.tables.row_filter import RowFilter, all_pass, passing_rows
 from tamis.remote.vgi.transports.connection import one_line
 
-__all__ = ["BranchTask"]
+__all__ = ["BranchTask", "Check"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A filter that the worker must have applied, with what errors call the branch and it."""
+
+    row_filter: RowFilter
+    branch: str
+    sql: str
 
 
 @dataclass
@@ -23,6 +32,7 @@ class BranchTask(Task):
     - `columns`: the columns to return. NULL if the branch lacks one.
     - `row_filter`: what restricts the branch, if it is applied here.
     - `limit`: the number of rows after which the task ends; None: all rows.
+    - `check`: what every row of the other task must satisfy (`spark.tamis.remote.verify`).
     """
 
     where: str
@@ -30,21 +40,33 @@ class BranchTask(Task):
     columns: pa.Schema
     row_filter: RowFilter | None = field(default=None, repr=False)
     limit: int | None = None
+    check: Check | None = field(default=None, repr=False)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows.
 
         Raises:
-            RuntimeError: The branch cannot be read, or a value does not fit the type of the table.
+            RuntimeError: The branch cannot be read, a value does not fit the type of the table, or
+                a row does not satisfy the filter that the worker must have applied.
         """
         count = 0
         for batch in self.rows.batches():
             whole = self._in_columns(batch)
+            self._verify(whole)
             kept = whole if self.row_filter is None else passing_rows(whole, self.row_filter)
             yield kept
             count += kept.num_rows
             if self.limit is not None and count >= self.limit:
                 return
+
+    def _verify(self, batch: pa.RecordBatch) -> None:
+        if self.check is not None and not all_pass(batch, self.check.row_filter):
+            raise RuntimeError(
+                f"{self.where}: reading failed: the server must apply the filter of "
+                f"{self.check.branch}, {self.check.sql}, but it returned a row that does not "
+                "satisfy it. Report this to the operator of the server. To apply the filter on "
+                "executors, set the option filters=advisory."
+            )
 
     def _in_columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         columns = [self._column(batch, each) for each in self.columns]

@@ -17,14 +17,17 @@ import pyarrow as pa
 from tamis.expr.nodes import Expr
 from tamis.remote.vgi.catalog import Catalog, row_of_arguments
 from tamis.remote.vgi.client import Client
-from tamis.remote.vgi.tables.branch_filter import UnknownFilter, parse_branch_filter
+from tamis.remote.vgi.tables.branch_filter import (
+    UnknownPredicate,
+    parse_branch_filter,
+)
+from tamis.remote.vgi.tables.branch_paths import matching_files
 from tamis.remote.vgi.tables.lake_files import FORMATS
 
 __all__ = ["Branch", "table_branches"]
 
 _PARQUET_FUNCTIONS: Final = frozenset({"read_parquet", "parquet_scan"})
 _TABLE_FUNCTIONS: Final = frozenset({"delta_scan", "iceberg_scan"})
-_WILDCARDS: Final = "*?["
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ def _branch(client: Client, record: Mapping[str, Any], columns: pa.Schema, place
     if record["branch_filter"]:
         try:
             restriction = parse_branch_filter(record["branch_filter"], columns)
-        except UnknownFilter as error:
+        except UnknownPredicate as error:
             raise refused(f"has the filter {record['branch_filter']!r}: {error}") from error
     step = "reading the branches"
     arguments = client.parsed(step, record["arguments"] or b"", row_of_arguments)
@@ -94,6 +97,8 @@ def _branch(client: Client, record: Mapping[str, Any], columns: pa.Schema, place
         raise refused(f"reads {kind} with the options {names}, which tamis does not know")
     try:
         files = tuple(_local_path(each, kind) for each in locations)
+        if kind == "parquet":
+            files = tuple(path for each in files for path in matching_files(each))
     except ValueError as error:
         raise refused(str(error)) from error
     if kind in FORMATS:
@@ -118,10 +123,10 @@ def _native(function: str, arguments: pa.RecordBatch) -> tuple[str, pa.RecordBat
 
 
 def _local_path(location: object, kind: str) -> str:
-    """Return the path of a local file.
+    """Return the path of local files.
 
     Raises:
-        ValueError: The location is a URL, or has wildcards.
+        ValueError: The location is a URL, or has wildcards that are not supported.
     """
     if not isinstance(location, str) or not location:
         raise ValueError(f"reads {kind} without a location")
@@ -130,6 +135,7 @@ def _local_path(location: object, kind: str) -> str:
         location = unquote(parts.path)
     elif "://" in location:
         raise ValueError(f"reads {location}: tamis reads only local files of branches")
-    if any(each in location for each in _WILDCARDS):
-        raise ValueError(f"reads {location}: tamis does not expand wildcards of branches")
+    unsupported = "[" if kind == "parquet" else "*?["
+    if any(each in location for each in unsupported):
+        raise ValueError(f"reads {location}: tamis does not expand these wildcards")
     return location

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tamis.evaluation.verdict import Verdict
-from tamis.expr.nodes import And, Column, Compare, Expr, Literal, Or, columns_of
+from tamis.expr.nodes import Expr, columns_of
 from tamis.expr.rewrites import TRUE, conjoin
+from tamis.expr.sql import to_sql
 from tamis.files.verdicts import evaluate
 from tamis.remote.arrow_form import readable_type
 from tamis.remote.contract import Applied, ReadRequest
@@ -28,12 +29,12 @@ from tamis.remote.parquet_task import ParquetTask
 from tamis.remote.vgi.catalog import Catalog, Table
 from tamis.remote.vgi.client import Client
 from tamis.remote.vgi.filters.sendable_filters import sendable
-from tamis.remote.vgi.filters.typed_constants import constants
 from tamis.remote.vgi.functions.arguments import flat_arguments
 from tamis.remote.vgi.functions.call import Call, bound_call
 from tamis.remote.vgi.functions.function_scan import Filtering, FunctionScan
 from tamis.remote.vgi.protocol.framing import READ_FAILURES
-from tamis.remote.vgi.tables.branch_task import BranchTask
+from tamis.remote.vgi.tables.branch_filter import row_filter_of
+from tamis.remote.vgi.tables.branch_task import BranchTask, Check
 from tamis.remote.vgi.tables.branches import Branch, table_branches
 from tamis.remote.vgi.tables.lake_files import LakeFiles
 from tamis.remote.vgi.tables.row_filter import RowFilter
@@ -151,6 +152,7 @@ class TableScan:
             sent = sendable(branch.filter, call.columns)
         is_sent = sent is not None and sent.is_exact and call.function.filters
         restriction = None if is_sent or branch.filter is None else self._row_filter(branch)
+        check = self._check(branch) if is_sent and request.verify else None
         own = ReadRequest(
             columns=inner or (call.columns.names[0],),
             filters=request.filters,
@@ -164,7 +166,7 @@ class TableScan:
         limit = None if request.order else request.limit
         scan = FunctionScan(self._client, call, self._filtering)
         return [
-            BranchTask(self._client.label, task, needed, restriction, limit)
+            BranchTask(self._client.label, task, needed, restriction, limit, check)
             for task in scan.tasks(own)
         ]
 
@@ -234,9 +236,14 @@ class TableScan:
             if problem:
                 raise self._client.error(_STEP, f"{branch.name}: the column {each.name} {problem}")
 
+    def _check(self, branch: Branch) -> Check:
+        """Return the check that the rows of a function satisfy the filter of its branch."""
+        assert branch.filter is not None
+        return Check(self._row_filter(branch), branch.name, to_sql(branch.filter))
+
     def _row_filter(self, branch: Branch) -> RowFilter:
         assert branch.filter is not None
-        row_filter = _as_row_filter(branch.filter, self._table.columns)
+        row_filter = row_filter_of(branch.filter, self._table.columns)
         if row_filter is None:
             raise self._client.error(
                 _STEP,
@@ -253,22 +260,3 @@ def _fits(data_type: Any, wanted: Any) -> bool:
     if types.is_integer(data_type) and types.is_integer(wanted):
         return True  # a value that does not fit is an error
     return bool(types.is_float32(data_type) and types.is_float64(wanted))
-
-
-def _as_row_filter(expr: Expr, columns: pa.Schema) -> RowFilter | None:
-    """Return the form in which executors apply a filter; None if pyarrow has other semantics."""
-    match expr:
-        case And(parts=parts) | Or(parts=parts):
-            inner = [_as_row_filter(each, columns) for each in parts]
-            kind = "and" if isinstance(expr, And) else "or"
-            return None if any(each is None for each in inner) else (kind, inner)
-        case Compare(op=op, left=Column(path=(name,), type=data_type), right=right):
-            if data_type.is_floating:
-                return None
-            match right:
-                case Column(path=(other,)) if columns.field(other).type == columns.field(name).type:
-                    return (str(op), name, other)
-                case Literal(value=value):
-                    constant = constants([value], data_type, columns.field(name).type)
-                    return None if constant is None else (str(op), name, constant[0])
-    return None

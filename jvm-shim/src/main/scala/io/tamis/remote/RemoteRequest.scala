@@ -18,6 +18,8 @@ import org.apache.spark.sql.types.StructType
   *   lists of join keys, each as an IN over a column
   * @param order
   *   the order in which the query needs the first `limit` rows; empty: in any
+  * @param verify
+  *   whether tasks check the rows for filters that only the source knows
   */
 final case class RemoteRequest(
     columns: StructType,
@@ -26,7 +28,8 @@ final case class RemoteRequest(
     optional: Seq[Expression] = Nil,
     keys: Seq[Expression] = Nil,
     limit: Option[Int] = None,
-    order: Seq[RemoteOrder] = Nil
+    order: Seq[RemoteOrder] = Nil,
+    verify: Boolean = false
 ) {
 
   /** The options that hand the request to Python (tamis.remote.planning).
@@ -43,8 +46,9 @@ final case class RemoteRequest(
       ("tamis.limit" -> n.toString) +:
         Option.when(order.nonEmpty)("tamis.order" -> Json.text(order.map(_.document))).toSeq
     }
+    val checks = Option.when(verify)("tamis.verify" -> "true")
     (filters("required", required) ++ filters("filters", optional) ++ filters("keys", keys) ++
-      first).toMap
+      first ++ checks).toMap
   }
 }
 

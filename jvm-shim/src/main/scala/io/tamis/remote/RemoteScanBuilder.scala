@@ -36,7 +36,8 @@ final class RemoteScanBuilder(table: RemoteTable)
     with SupportsPushDownLimit
     with SupportsPushDownTopN {
 
-  private var request = RemoteRequest(table.schema)
+  private val verifies = TamisConf.remoteVerify(SQLConf.get)
+  private var request = RemoteRequest(table.schema, verify = verifies)
   private var answer: Option[RemoteAnswer] = None
   private var residual: Seq[Expression] = Nil
 
@@ -49,7 +50,7 @@ final class RemoteScanBuilder(table: RemoteTable)
     val exact = how.collect { case (filter, Applied.Exactly) => filter }
     val optional = how.collect { case (filter, Applied.Partly) => filter }
     request = request.copy(filters = filters.size, required = exact, optional = optional)
-    val verified = if (TamisConf.remoteVerify(SQLConf.get)) exact.map(verify(known, _)) else Nil
+    val verified = if (verifies) exact.map(verify(known, _)) else Nil
     residual = filters.filter(each => !exact.exists(_ eq each))
     residual ++ verified
   }
