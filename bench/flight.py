@@ -1,9 +1,10 @@
 """`python -m bench.flight`: read a table over Arrow Flight, with Spark and with pyarrow alone.
 
 `python -m tamis serve-airport` serves the table from a process of its own. Spark reads all columns
-of all rows through `tamis.read_airport`, into its `noop` writer. pyarrow reads the same streams, as
-many at a time as Spark has threads, and drops the batches. Both alternate in random order. The
-ratio of a pair is the speed of Spark divided by that of pyarrow; the median is reported.
+of all rows through `tamis.read_airport`: into its `noop` writer, for which Spark makes a row of
+every value, and into an aggregate over all columns. pyarrow reads the same streams, as many at a
+time as Spark has threads, and drops the batches. All alternate in random order. A ratio is the
+speed of Spark divided by that of pyarrow in the same round; the median is reported.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 _DATA = Path(__file__).resolve().parents[1] / "build" / "flight"
 _FILES = 8
 _THREADS = 2  # of the session
-_WARM = 1
+_WARM = 3  # rounds, in which the JVM compiles the code of the queries
+_TOTALS = ("count(*)", "sum(id)", "sum(quantity)", "sum(price)", "sum(length(code))")
 
 
 def table(rows: int) -> Path:
@@ -69,8 +71,8 @@ def server(root: Path) -> Iterator[str]:
             process.terminate()
 
 
-def of_spark(spark: SparkSession, uri: str) -> float:
-    """Return the seconds that Spark takes."""
+def of_writer(spark: SparkSession, uri: str, rows: int) -> float:
+    """Return the seconds that Spark takes to read the table into its `noop` writer."""
     import tamis
 
     started = time.perf_counter()
@@ -79,7 +81,18 @@ def of_spark(spark: SparkSession, uri: str) -> float:
     return time.perf_counter() - started
 
 
-def of_pyarrow(uri: str, rows: int) -> float:
+def of_aggregate(spark: SparkSession, uri: str, rows: int) -> float:
+    """Return the seconds that Spark takes to read the table into totals of all columns."""
+    import tamis
+
+    started = time.perf_counter()
+    totals = tamis.read_airport(spark, uri, "main", "t").selectExpr(*_TOTALS).first()
+    assert totals is not None
+    assert totals[0] == rows
+    return time.perf_counter() - started
+
+
+def of_pyarrow(spark: SparkSession, uri: str, rows: int) -> float:
     """Return the seconds that pyarrow takes, including the requests before the streams."""
     from tamis.remote.airport.source import AirportSource
     from tamis.remote.contract import ReadRequest
@@ -93,30 +106,32 @@ def of_pyarrow(uri: str, rows: int) -> float:
     return time.perf_counter() - started
 
 
+_READERS = {"pyarrow": of_pyarrow, "Spark, noop": of_writer, "Spark, aggregate": of_aggregate}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     rng = random.Random(0)
-    times: dict[str, list[float]] = {"Spark": [], "pyarrow": []}
+    times: dict[str, list[float]] = {name: [] for name in _READERS}
     with server(table(options.rows)) as uri:
         spark = session("2g")
-        for number in range(_WARM + options.pairs):
-            for name in rng.sample(list(times), 2):
-                seconds = of_spark(spark, uri) if name == "Spark" else of_pyarrow(uri, options.rows)
+        for number in range(_WARM + options.rounds):
+            for name in rng.sample(list(times), len(times)):
+                seconds = _READERS[name](spark, uri, options.rows)
                 if number >= _WARM:
                     times[name].append(seconds)
         spark.stop()
-    ratios = [alone / spark for alone, spark in zip(times["pyarrow"], times["Spark"], strict=True)]
-    print("|         | seconds | rows per second |")
-    print("|---|---:|---:|")
+    print("| reader | seconds | rows per second | speed / pyarrow |")
+    print("|---|---:|---:|---|")
     for name, seconds_of in times.items():
         median = statistics.median(seconds_of)
-        print(f"| {name} | {median:.2f} | {options.rows / median:,.0f} |")
-    print(f"speed of Spark / pyarrow: {statistics.median(ratios):.2f}", end=" ")
-    print(f"({min(ratios):.2f} to {max(ratios):.2f})")
+        ratios = [alone / each for alone, each in zip(times["pyarrow"], seconds_of, strict=True)]
+        ratio = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        print(f"| {name} | {median:.2f} | {options.rows / median:,.0f} | {ratio} |")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -109,3 +111,57 @@ def test_executors_without_tamis_read_an_airport_table(
         output = run([*submit, app("airport"), server.uri], tmp_path, environment)
     assert report(output)["rows"] == [2, 3]
     assert server.endpoints()[-1]["json_filters"]
+
+
+def test_token_is_in_no_plan_log_history_or_error(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    environment: dict[str, str],
+    app: Callable[[str], str],
+    repository: Path,
+    master: str,
+    table: str,
+    jar: str,
+) -> None:
+    """The server quotes the token in the error of a stream."""
+    token = "t0ken-" + uuid.uuid4().hex
+    environment |= {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(repository / "python"),
+        "TOKEN": token,
+    }
+    events = tmp_path / "events"
+    events.mkdir()
+    confs = {
+        "spark.master": master,
+        "spark.executor.memory": "512m",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file://{events}",
+        "spark.eventLog.compress": "false",
+    }
+    submit = [spark("spark-submit"), "--driver-class-path", jar, "--conf", EXTENSION]
+    submit += [word for name, value in confs.items() for word in ("--conf", f"{name}={value}")]
+    orders = Served([pa.table({"id": [1, 2]}), pa.table({"id": [3]})])
+    broken = Served([pa.table({"id": [4]})], problem=f"the token {token} has expired")
+    tables = {("main", "orders"): orders, ("main", "broken"): broken}
+    with (
+        serving(tables, token=token) as server,
+        running(
+            [*submit, app("airport_token"), server.uri, table], tmp_path, environment
+        ) as driver,
+    ):
+        driver.wait_for("REPORT ")
+    of_run = report(driver.output())
+    assert of_run["rows"] == [2, 3, 2, 3, FILES * 100 - 2]
+    broke = "the table main.broken of the Airport server .*the token … has expired"
+    assert sum(bool(re.search(broke, each)) for each in of_run["errors"]) == 2
+    assert sum("Check the option token" in each for each in of_run["errors"]) == 2
+
+    directories = [tmp_path, *tmp_path_factory.getbasetemp().glob("cluster*")]
+    files = [each for folder in directories for each in folder.rglob("*") if each.is_file()]
+    holds = [each for each in files if token.encode() in each.read_bytes()]
+    assert holds == []
+    logs = [each.read_text(errors="replace") for each in files if each.name == "stderr"]
+    assert any("has expired" in each for each in logs), "the executor logs the failure"
+    assert any("has expired" in each.read_text() for each in events.rglob("*") if each.is_file())
+    assert any("history" in each.parts for each in files)

@@ -18,6 +18,8 @@ import pytest
 import tamis
 from tamis.publish.airport.serve_command import access_of, tables_of
 from tamis.publish.errors import PublishError
+from tamis.remote.airport.source import AirportSource
+from tamis.remote.contract import ReadRequest, RemoteError
 from tests.launch.processes import LIMIT, running, shell
 from tests.publish.client import Client, serving
 
@@ -128,6 +130,18 @@ def test_tls(orders: Path, certificate: tuple[Path, Path]) -> None:
             Client(uri).schema("orders")
 
 
+def test_airport_source_trusts_the_certificates_of_tls_roots(
+    orders: Path, certificate: tuple[Path, Path]
+) -> None:
+    with serving({"orders": orders}, access_of(None, *certificate)) as uri:
+        options = {"uri": uri, "schema": "main", "table": "orders"}
+        source = AirportSource({**options, "tlsRoots": str(certificate[0])})
+        tasks = source.tasks(ReadRequest(("id",)))
+        assert sum(batch.num_rows for task in tasks for batch in task.batches()) == 400
+        with pytest.raises(RemoteError, match=r"list_schemas of the table main\.orders failed"):
+            AirportSource(options).schema()
+
+
 # --- with Spark ---------------------------------------------------------------------------------
 
 
@@ -138,3 +152,11 @@ def test_spark_reads_a_published_table(spark: SparkSession, orders: Path) -> Non
         assert table.count() == 400
         rows = table.where("region IN ('r1', 'r2') AND id < 120 AND name > 'n3'").collect()
         assert sorted(row.id for row in rows) == [n for n in range(100, 120) if n % 10 > 3]
+
+
+def test_spark_reads_over_tls(
+    spark: SparkSession, orders: Path, certificate: tuple[Path, Path]
+) -> None:
+    with serving({"orders": orders}, access_of(None, *certificate)) as uri:
+        table = tamis.read_airport(spark, uri, "main", "orders", tls_roots=str(certificate[0]))
+        assert table.where("id >= 390").count() == 10

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgpack
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
+from pyspark.sql.types import StructType
 
 import tamis
 from tamis.remote.airport.connection import Connection
@@ -26,6 +28,7 @@ from tamis.remote.airport.flight_task import FlightTask
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import ReadRequest, RemoteError
 from tamis.remote.datasource import AirportDataSource
+from tamis.remote.planning import planned_reader, spark_schema
 from tests.remote.airport_server import AirportServer, Served, compressed, serving
 
 if TYPE_CHECKING:
@@ -233,6 +236,77 @@ def test_malformed_answers_are_errors(answers: Mapping[str, bytes], says: str) -
         tasks_of(server)
 
 
+def malformed(data_type: Any, length: int, *buffers: Any) -> pa.Array:
+    """Return an array of these buffers, whose content no component checks."""
+    return pa.Array.from_buffers(
+        data_type, length, [None, *(pa.py_buffer(bytes(each)) for each in buffers)]
+    )
+
+
+def int32s(*values: int) -> bytes:
+    return np.array(values, np.int32).tobytes()
+
+
+LONG_OFFSET = malformed(pa.string(), 2, int32s(0, 1_000_000, 2), b"abcdefgh")
+MALFORMED = {
+    "offset beyond the end": LONG_OFFSET,
+    "descending offsets": malformed(pa.string(), 2, int32s(0, 3, 2), b"abcdefgh"),
+    "not UTF-8": malformed(pa.string(), 2, int32s(0, 1, 2), b"\xff\xfe"),
+    "index beyond the dictionary": pa.DictionaryArray.from_arrays(
+        pa.array([0, 1_000_000], pa.int32()), pa.array(["a"]), safe=False
+    ),
+    "list beyond its elements": pa.ListArray.from_buffers(
+        pa.list_(pa.int64()),
+        3,
+        [None, pa.py_buffer(int32s(0, 1, 1_000_000, 1))],
+        children=[pa.array([1])],
+    ),
+    "field of a struct": pa.StructArray.from_arrays([LONG_OFFSET], ["a"]),
+    "digits beyond the precision": malformed(
+        pa.decimal128(2, 0), 1, (10**30).to_bytes(16, "little")
+    ),
+}
+
+
+def converted_rows(server: AirportServer, *names: str) -> list[dict[str, Any]]:
+    """Return what executors send to Spark, without Spark."""
+    options = {"uri": server.uri, "schema": "main", "table": "orders"}
+    columns = spark_schema("tamis.airport", options)
+    wanted = [each for each in columns if not names or each.name in names]
+    reader = planned_reader("tamis.airport", options, StructType(wanted))
+    batches = [batch for task in reader.partitions() for batch in reader.read(task)]
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("column", MALFORMED.values(), ids=MALFORMED.keys())
+def test_malformed_batch_is_an_error(column: pa.Array) -> None:
+    table = pa.table([pa.array(range(len(column))), column], names=["id", "name"])
+    with (
+        serving({("main", "orders"): Served([table])}) as server,
+        pytest.raises(RuntimeError) as error,
+    ):
+        converted_rows(server)
+    assert f"the table main.orders of the Airport server {server.uri}: reading" in str(error.value)
+
+
+def test_columns_outside_the_schema_are_an_error() -> None:
+    part = pa.table({"more": [0], "name": ["a"], "id": [1]})
+    with serving({("main", "orders"): Served([part], schema=ORDERS[0].schema)}) as server:
+        says = (
+            f"the table main.orders of the Airport server {server.uri}: reading failed: a batch has "
+            "the column more, which the table does not have"
+        )
+        with pytest.raises(RuntimeError, match=re.escape(says)):
+            converted_rows(server, "id")
+
+
+def test_columns_that_the_query_does_not_need_are_left_out() -> None:
+    rowid = pa.field("rowid", pa.int64(), metadata={b"is_rowid": b"1"})
+    part = pa.table([[7], [1], ["a"]], schema=pa.schema([rowid, *ORDERS[0].schema]))
+    with serving({("main", "orders"): Served([part])}) as server:
+        assert converted_rows(server, "name") == [{"name": "a"}]
+
+
 def test_file_that_is_not_parquet_is_refused() -> None:
     location = "data:application/msgpack;base64,gQ=="
     with (
@@ -323,6 +397,7 @@ def test_type_that_spark_lacks_is_refused(spark: SparkSession, data_type: Any) -
         (pa.table({"id": [1.5], "name": ["a"]}), "the column id has the type double"),
         (pa.table({"name": ["a"]}), "a batch has no column named id"),
         (pa.table([[1], [2], ["a"]], names=["id", "id", "name"]), "2 columns named id"),
+        (pa.table({"id": [1], "name": ["a"], "more": [0]}), "a batch has the column more, which"),
     ],
 )
 def test_table_that_changed_is_an_error(spark: SparkSession, streamed: pa.Table, says: str) -> None:
@@ -334,10 +409,13 @@ def test_table_that_changed_is_an_error(spark: SparkSession, streamed: pa.Table,
         read(spark, server).collect()
 
 
-def test_additional_columns_are_ignored(spark: SparkSession) -> None:
-    part = pa.table({"more": [0], "name": ["a"], "id": [1]})
-    with serving({("main", "orders"): Served([part], schema=ORDERS[0].schema)}) as server:
-        assert list(map(tuple, read(spark, server).collect())) == [(1, "a")]
+def test_further_declared_columns_are_ignored(spark: SparkSession) -> None:
+    rowid = pa.field("rowid", pa.int64(), metadata={b"is_rowid": b"1"})
+    part = pa.table([[7], ["a"], [1]], schema=pa.schema([rowid, *reversed(list(ORDERS[0].schema))]))
+    with serving({("main", "orders"): Served([part])}) as server:
+        frame = read(spark, server)
+        assert list(map(tuple, frame.collect())) == [("a", 1)]
+        assert list(map(tuple, frame.select("id").collect())) == [(1,)]
 
 
 def test_stream_that_breaks_returns_nothing(spark: SparkSession) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import ReadRequest, RemoteError
 from tamis.remote.file_pruning import surviving_files
 from tests.remote.airport_server import SAME_SERVER, Served, parquet, read_parquet, serving
+from tests.remote.s3_server import serving_bucket
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,6 +98,36 @@ def test_footers_rule_files_out(tmp_path: Path) -> None:
     assert surviving_files(["s3://bucket/a"], [over("n", 29)]) == ["s3://bucket/a"]
 
 
+def test_footers_in_object_storage_rule_files_out(tmp_path: Path) -> None:
+    files = files_of(tmp_path, n=pa.int64())
+    uris = [f"s3a://lake/{Path(each).name}" for each in files]
+    with serving_bucket(tmp_path) as bucket:
+        assert surviving_files(uris, [over("n", 15)], bucket.settings) == uris[1:]
+        assert bucket.keys == {"the-access-key"}
+        mixed = [*uris, *files, "s3a://lake/nowhere", "s3a://other/a", "x://y/z"]
+        kept = ["s3a://lake/nowhere", "s3a://other/a", "x://y/z"]
+        assert surviving_files(mixed, [over("n", 29)], bucket.settings) == kept
+        assert surviving_files(uris, [over("n", 15)]) == uris
+        assert surviving_files(uris, [], bucket.settings) == uris
+
+
+def test_files_whose_footers_are_not_read_in_time_are_kept(tmp_path: Path) -> None:
+    files = files_of(tmp_path, n=pa.int64())
+    uris = [f"s3a://lake/{Path(each).name}" for each in files]
+    with serving_bucket(tmp_path) as bucket:
+        bucket.pause = 30
+        assert surviving_files([*files, *uris], [over("n", 15)], bucket.settings, 1.0) == [
+            *files[1:],
+            *uris,
+        ]
+    assert surviving_files(files, [over("n", 15)], seconds=0) == files
+
+
+def test_footers_of_many_files_rule_files_out(tmp_path: Path) -> None:
+    files = files_of(tmp_path, n=pa.int64())
+    assert len(surviving_files(files * 300, [over("n", 25)])) == 300
+
+
 def test_column_whose_case_differs_rules_out_only_what_both_readings_do(tmp_path: Path) -> None:
     files = files_of(tmp_path, N=pa.int64())
     assert surviving_files(files, [over("n", 15)]) == files[1:]
@@ -122,6 +154,56 @@ def test_spark_reads_the_files(spark: SparkSession, tmp_path: Path) -> None:
         assert (frame.count(), frame.where("n > 99").count()) == (30, 0)
         assert frame.where("n < 3").join(frame.where("m < 2"), "n").count() == 2
         assert sorted(row.n for row in frame.select("n").limit(40).collect()) == list(range(30))
+
+
+@pytest.mark.spark
+def test_planner_reads_footers_with_the_settings_of_the_session(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark has no connector for S3 here, so its own scan fails, with an error that says where."""
+    (file, *_) = files_of(tmp_path, n=pa.int64())
+    schema = pq.read_schema(file)
+    with serving_bucket(tmp_path) as bucket:
+        for name, value in bucket.settings.items():
+            spark.conf.set(f"spark.hadoop.{name}", value)
+        locations = [parquet(f"s3://lake/{Path(file).name}")]
+        served = Served([pa.table({})], schema, locations=locations)
+        with serving({("main", "t"): served}) as server:
+            frame = tamis.read_airport(spark, server.uri, "main", "t")
+            assert frame.where("n > 15").count() == 0
+            assert bucket.keys == {"the-access-key"}
+            says = (
+                f"the table main.t of the Airport server {server.uri}: listing the Parquet files "
+                "that the server refers to failed"
+            )
+            with pytest.raises(Exception, match=re.escape(says)) as error:
+                frame.where("n > 5").count()
+    assert "the-secret-key" not in str(error.value)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["_hidden.parquet", "nowhere.parquet"])
+def test_file_that_spark_does_not_list_is_an_error(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    files = files_of(tmp_path, n=pa.int64())
+    Path(files[0]).rename(tmp_path / "_hidden.parquet")
+    locations = [parquet(each) for each in (*files[1:], str(tmp_path / name))]
+    served = Served([pa.table({})] * 3, pa.schema({"n": pa.int64()}), locations=locations)
+    with serving({("main", "t"): served}) as server:
+        frame = tamis.read_airport(spark, server.uri, "main", "t")
+        says = rf"main\.t of the Airport server .*: listing the Parquet .*{name} does not exist"
+        with pytest.raises(Exception, match=says):
+            frame.where("n > 5").count()
+
+
+def test_file_that_is_named_twice_is_an_error(tmp_path: Path) -> None:
+    (file, *_) = files_of(tmp_path, n=pa.int64())
+    served = Served([pa.table({"n": [1]})], location=read_parquet([file, f"{file}"]))
+    with serving({("main", "t"): served}) as server:
+        source = AirportSource({"uri": server.uri, "schema": "main", "table": "t"})
+        with pytest.raises(RemoteError, match=r"main\.t failed: the server refers to a file twice"):
+            source.files([])
 
 
 def test_tasks_read_files_and_streams_of_one_table(tmp_path: Path) -> None:

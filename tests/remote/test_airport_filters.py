@@ -10,7 +10,7 @@ import pytest
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, IsNull, Literal, Not, Or
 from tamis.expr.types import DOUBLE, LONG, STRING
 from tamis.remote.airport.sendable_filters import filter_document
-from tests.remote.airport_filters import run
+from tests.remote.airport_filters import run, run_with_server
 
 N, X, S = (Column((name,), kind) for name, kind in (("n", LONG), ("x", DOUBLE), ("s", STRING)))
 SCHEMA = pa.schema({"n": pa.int64(), "x": pa.float64(), "s": pa.large_string()})
@@ -81,4 +81,11 @@ def test_columns_that_cannot_be_named_or_have_another_type_are_not_sent() -> Non
 def test_random_filters_keep_every_row_that_passes() -> None:
     sent, wrong = run(seed=7, count=1600)
     assert sent > 100
+    assert wrong == []
+
+
+def test_random_filters_over_our_server_return_the_rows() -> None:
+    sent, exact, wrong = run_with_server(seed=7, count=640)
+    assert sent > 40
+    assert exact > 10
     assert wrong == []

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import datetime
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.flight as flight
 import pytest
 
 import tamis
+from tamis.expr.nodes import (
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Value,
+)
+from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING
 from tamis.remote import RemoteError
 from tamis.remote.airport.flight_task import FlightTask
+from tamis.remote.airport.sendable_filters import filter_document
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import ReadRequest
+from tests.differential.rows import row_value
 from tests.launch.processes import free_port, running, shell
 from tests.remote.published import bin_of
 
@@ -57,6 +73,55 @@ def test_spark_reads_tables(spark: SparkSession, server: dict[str, str]) -> None
 def tasks_of(options: dict[str, str]) -> Sequence[FlightTask]:
     source = AirportSource(options)
     return source.tasks(ReadRequest(tuple(source.schema().names)))
+
+
+ID, AGE = Column(("id",), LONG), Column(("age",), INTEGER)
+NAME, ACTIVE = Column(("name",), STRING), Column(("is_active",), BOOLEAN)
+NICKNAME, SALARY = Column(("nickname",), STRING), Column(("salary",), DOUBLE)
+BIRTHDATE = Column(("birthdate",), DATE)
+
+
+def compared(op: Comparison, column: Column, value: Value) -> Compare:
+    return Compare(op, column, Literal(value, column.type))
+
+
+FILTERS = [
+    ("big_chunk", compared(Comparison.GREATER, ID, 99_990)),
+    ("big_chunk", compared(Comparison.EQUAL, ID, 7)),
+    ("big_chunk", In(ID, (1, 5, 99_999, 100_000))),
+    ("big_chunk", Or((compared(Comparison.LESS, ID, 3), compared(Comparison.EQUAL, ID, 50)))),
+    ("employees", IsNull(NICKNAME)),
+    ("employees", Not(IsNull(NICKNAME))),
+    ("employees", compared(Comparison.GREATER, AGE, 29)),
+    ("employees", compared(Comparison.LESS_EQUAL, SALARY, 50_000.5)),
+    ("employees", compared(Comparison.NOT_EQUAL, NAME, "Alice")),
+    ("employees", Not(In(NAME, ("Emily", "Amy")))),
+    ("employees", compared(Comparison.EQUAL, ACTIVE, True)),
+    ("employees", compared(Comparison.GREATER_EQUAL, BIRTHDATE, 7_000)),
+]
+
+
+@pytest.mark.parametrize(("table", "predicate"), FILTERS, ids=[str(each) for _, each in FILTERS])
+def test_rows_that_pass_a_filter_are_returned(
+    server: dict[str, str], table: str, predicate: Expr
+) -> None:
+    source = AirportSource({**server, "table": table})
+    assert filter_document([predicate], source.schema())
+    names = tuple(source.schema().names)
+
+    def answer(*filters: Expr) -> list[dict[str, Any]]:
+        tasks = source.tasks(ReadRequest(names, filters))
+        return [row for task in tasks for batch in task.batches() for row in batch.to_pylist()]
+
+    def passes(row: dict[str, Any]) -> bool:
+        born = row.get("birthdate")
+        days = {} if born is None else {"birthdate": (born - datetime.date(1970, 1, 1)).days}
+        return row_value(predicate, {(key,): v for key, v in (row | days).items()}) is True
+
+    def texts(rows: list[dict[str, Any]]) -> list[str]:
+        return sorted(str(row) for row in rows if passes(row))
+
+    assert texts(answer(predicate)) == texts(answer())
 
 
 def test_what_cannot_be_read_is_named(server: dict[str, str]) -> None:

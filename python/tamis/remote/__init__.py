@@ -7,6 +7,7 @@
     planning    planning a scan
     executor    the part that runs on executors
     program     the process in which executors run it, for the extension
+    masking     texts without credentials
     parquet_task, file_pruning  Parquet files that a server refers to
     proof       what statistics of a server prove about filters
     sources     the sources by the name of their format

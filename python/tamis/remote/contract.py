@@ -11,6 +11,7 @@ A protocol implements `RemoteSource` in a folder of its own.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 
 from tamis.errors import TamisError
+from tamis.remote.masking import masked
 from tamis.remote.spark_types import arrow_type
 
 if TYPE_CHECKING:
@@ -131,11 +133,16 @@ class TableStatistics:
 
 
 class RemoteError(TamisError):
-    """A remote table cannot be read. The message names the server, the table and the step."""
+    """A remote table cannot be read. The message names the server, the table and the step.
+
+    What looks like a credential is masked in the problem.
+    """
 
     def __init__(self, server: str, table: str, step: str, problem: object, fix: str = "") -> None:
         what = f" of the table {table}" if table else ""
-        super().__init__(f"{server}: {step}{what} failed: {problem}{f'. {fix}.' if fix else ''}")
+        super().__init__(
+            f"{server}: {step}{what} failed: {masked(str(problem))}{f'. {fix}.' if fix else ''}"
+        )
 
 
 class RemoteSource(ABC):
@@ -166,15 +173,29 @@ class RemoteSource(ABC):
             RemoteError: The server cannot be read, or no longer applies a required filter.
         """
 
+    def stream_columns(self) -> frozenset[str] | None:
+        """Return the names of all columns that batches of tasks may have.
+
+        A batch with another column fails the query. The default, None, allows any column.
+        """
+        return None
+
     def applied(self, filters: Sequence[Expr]) -> Sequence[Applied]:
         """Return how the source applies each of these conjuncts."""
         return [Applied.IGNORED] * len(filters)
 
-    def files(self, filters: Sequence[Expr]) -> Sequence[str] | None:
+    def files(
+        self,
+        filters: Sequence[Expr],
+        storage: Mapping[str, str] | None = None,
+        seconds: float = math.inf,
+    ) -> Sequence[str] | None:
         """Return the Parquet files that hold the rows of the table, for Spark to read.
 
         Args:
             filters: Conjuncts. Files without a row for which all of them are true may be left out.
+            storage: The Hadoop settings `fs.*` with which Spark reads the files; None: unknown.
+            seconds: The time that reading footers may take.
 
         Returns:
             Paths or URIs as Hadoop spells them; None if `tasks` reads the table.

@@ -36,18 +36,24 @@ class TaskReader(DataSourceReader):
         tasks: The parts of the table.
         declared: The columns to return, with the types that the server has declared.
         limit: The number of rows after which a task ends; None: none.
+        offered: The names of all columns that a batch may have; None: any.
     """
 
     def __init__(
-        self, tasks: Sequence[Task], declared: pa.Schema, limit: int | None = None
+        self,
+        tasks: Sequence[Task],
+        declared: pa.Schema,
+        limit: int | None = None,
+        offered: frozenset[str] | None = None,
     ) -> None:
         self._tasks = tasks
         self._declared = declared
         self._limit = limit
+        self._offered = offered
 
     def without_tasks(self) -> TaskReader:
         """Return a reader for tasks that are handed to `read` one by one."""
-        return TaskReader((), self._declared, self._limit)
+        return TaskReader((), self._declared, self._limit, self._offered)
 
     def partitions(self) -> Sequence[InputPartition]:
         return self._tasks
@@ -66,23 +72,41 @@ class TaskReader(DataSourceReader):
         """Return the declared columns of a batch in the types that Spark reads.
 
         Raises:
-            RuntimeError: A column is missing, or has another type than the server has declared.
+            RuntimeError: A column is missing, is malformed, or has another type than the server has
+                declared; or the table does not have it.
         """
-        columns = []
-        for field in self._declared:
-            places = batch.schema.get_all_field_indices(field.name)
-            if len(places) != 1:
-                what = "no column" if not places else f"{len(places)} columns"
-                raise RuntimeError(
-                    f"{where}: reading failed: a batch has {what} named {field.name}. The table "
-                    "has changed since the query was planned: run the query again"
-                )
-            column = batch.column(places[0])
-            if column.type != field.type:
-                raise RuntimeError(
-                    f"{where}: reading failed: the column {field.name} has the type {column.type}, "
-                    f"but the server had declared {field.type}. The table has changed since the "
-                    "query was planned: run the query again"
-                )
-            columns.append(converted(column))
+        more = set() if self._offered is None else set(batch.schema.names) - self._offered
+        if more:
+            raise _changed(
+                where, f"a batch has the column {min(more)}, which the table does not have"
+            )
+        columns = [_converted_column(batch, field, where) for field in self._declared]
         return pa.RecordBatch.from_arrays(columns, names=self._declared.names)
+
+
+def _converted_column(batch: pa.RecordBatch, field: pa.Field, where: str) -> pa.Array:
+    places = batch.schema.get_all_field_indices(field.name)
+    if len(places) != 1:
+        what = "no column" if not places else f"{len(places)} columns"
+        raise _changed(where, f"a batch has {what} named {field.name}")
+    column = batch.column(places[0])
+    if column.type != field.type:
+        what = f"has the type {column.type}, but the server had declared {field.type}"
+        raise _changed(where, f"the column {field.name} {what}")
+    # Neither conversions nor the JVM check offsets, and a wrong one points outside of the buffer.
+    try:
+        column.validate(full=True)
+    except pa.ArrowException as error:
+        what = next(iter(str(error).splitlines()), type(error).__name__)
+        raise RuntimeError(
+            f"{where}: reading failed: the server sent a malformed batch: the column {field.name}: "
+            f"{what}"
+        ) from error
+    return converted(column)
+
+
+def _changed(where: str, problem: str) -> RuntimeError:
+    return RuntimeError(
+        f"{where}: reading failed: {problem}. The table has changed since the query was planned: "
+        "run the query again"
+    )

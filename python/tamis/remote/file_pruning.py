@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from typing import Final
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -18,31 +20,83 @@ from tamis.files.table import ArrowStatistics
 from tamis.indexing.executor.columns_schema import Leaf, is_known
 from tamis.indexing.executor.executor_job import files_table
 from tamis.indexing.executor.footers import FooterReader
+from tamis.indexing.storage import FileSystems, StorageUnreachableError
 
 __all__ = ["leaves_of", "local_path", "ruled_out", "surviving_files"]
 
-#: Footers of more files than this are not read while a query is planned.
-_MOST_FILES: Final = 500
+_SECONDS: Final = 2.0  # for reading footers, if the caller allows more
+_CHUNK: Final = 256  # files, after which the time is checked
 _CONCURRENT: Final = 16  # the threads wait for storage rather than compute
 
 
-def surviving_files(uris: Sequence[str], conjuncts: Sequence[Expr]) -> list[str]:
+def surviving_files(
+    uris: Sequence[str],
+    conjuncts: Sequence[Expr],
+    storage: Mapping[str, str] | None = None,
+    seconds: float = _SECONDS,
+) -> list[str]:
     """Return the files that may hold a row for which all conjuncts are true.
 
-    Only local files are opened. Those that cannot be opened are kept: Spark's error says more.
+    Files whose footers cannot be read, or not within the time, are kept: Spark's error says more.
 
     Args:
-        uris: The files: paths or URIs, in which no character is escaped.
+        uris: The files: paths or URIs as Hadoop spells them, in which no character is escaped.
         conjuncts: Predicates over their columns.
+        storage: The Hadoop settings `fs.*`; None: only local files are opened.
+        seconds: The time after which no further footer is read.
     """
-    if not conjuncts or len(uris) > _MOST_FILES:
+    if not conjuncts:
         return list(uris)
-    with ThreadPoolExecutor(_CONCURRENT) as pool:
-        metadata = list(pool.map(_metadata, uris))
-    opened = [place for place, each in enumerate(metadata) if each is not None]
-    is_out = ruled_out([metadata[place] for place in opened], conjuncts)
-    gone = {place for place, is_gone in zip(opened, is_out, strict=True) if is_gone}
-    return [uri for place, uri in enumerate(uris) if place not in gone]
+    until = time.monotonic() + min(seconds, _SECONDS)
+    file_systems = None if storage is None else FileSystems(storage)
+    kept: list[str] = []
+    for start in range(0, len(uris), _CHUNK):
+        if time.monotonic() >= until:
+            return [*kept, *uris[start:]]
+        chunk = uris[start : start + _CHUNK]
+        metadata = _footers(chunk, file_systems, until)
+        is_out = iter(ruled_out([each for each in metadata if each is not None], conjuncts))
+        kept += [
+            uri
+            for uri, each in zip(chunk, metadata, strict=True)
+            if each is None or not next(is_out)
+        ]
+    return kept
+
+
+def _footers(
+    uris: Sequence[str], file_systems: FileSystems | None, until: float
+) -> list[pq.FileMetaData | None]:
+    """Return the footers that can be read before this time; None for the others."""
+    footers: list[pq.FileMetaData | None] = [None] * len(uris)
+    places = iter(range(len(uris)))  # next() of a range is atomic
+
+    def read() -> None:
+        for place in places:
+            if time.monotonic() >= until:
+                return
+            footers[place] = _footer(uris[place], file_systems)
+
+    # Daemons: storage that does not answer must not keep this process from ending.
+    threads = [threading.Thread(target=read, daemon=True) for _ in range(_CONCURRENT)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(max(0.0, until - time.monotonic()))
+    return list(footers)
+
+
+def _footer(uri: str, file_systems: FileSystems | None) -> pq.FileMetaData | None:
+    path = local_path(uri)
+    try:
+        if path is not None:
+            return pq.read_metadata(path)
+        if file_systems is None:
+            return None
+        file_system, inside = file_systems.locate(quote(uri, safe="/:@"))
+        return pq.read_metadata(inside, filesystem=file_system)
+    except (OSError, ValueError, pa.ArrowException, StorageUnreachableError):
+        return None
 
 
 def ruled_out(footers: Sequence[pq.FileMetaData], conjuncts: Sequence[Expr]) -> Flags:
@@ -85,11 +139,3 @@ def leaves_of(conjuncts: Sequence[Expr]) -> tuple[Leaf, ...]:
     leaves = [Leaf(path, str(type_)) for path, type_ in columns.items() if is_known(str(type_))]
     names = Counter(leaf.name for leaf in leaves)  # a.b may be a column, and a field of a column
     return tuple(leaf for leaf in leaves if names[leaf.name] == 1)
-
-
-def _metadata(uri: str) -> pq.FileMetaData | None:
-    try:
-        path = local_path(uri)
-        return None if path is None else pq.read_metadata(path)
-    except (OSError, ValueError, pa.ArrowException):
-        return None

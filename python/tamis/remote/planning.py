@@ -57,7 +57,8 @@ def planned_reader(
     wanted = pa.schema([declared.field(each) for each in names])
     # only the source knows where the first rows of an order end
     limit = None if request.order else request.limit
-    return executor.TaskReader(source.tasks(request), wanted, limit)
+    tasks = source.tasks(request)
+    return executor.TaskReader(tasks, wanted, limit, source.stream_columns())
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ from typing import Any
 
 import pyarrow as pa
 
+#: How far this process may be ahead of the executor. The system may allow less.
+SEND_BYTES = 4 << 20
+
 
 class Outgoing:
     """The socket as a file that pyarrow writes buffers to without copying them."""
@@ -72,6 +75,7 @@ def send_rows(outgoing: Any, reader: bytes, task: bytes) -> str:
 def serve(path: str) -> None:
     """Read tasks until the executor closes the socket."""
     with socket.socket(socket.AF_UNIX) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
         connection.connect(path)
         outgoing = Outgoing(connection)
         file = pa.PythonFile(outgoing, "w")

@@ -57,7 +57,6 @@ def read_airport(
     """
     from tamis.remote.datasource import AirportDataSource
 
-    _register(spark, AirportDataSource)
     options = {"uri": uri, "schema": schema, "table": table, "catalog": catalog}
     if token is not None:
         options["token"] = token
@@ -112,7 +111,6 @@ def read_vgi(
     from tamis.remote.datasource import VgiDataSource
     from tamis.remote.vgi.functions.arguments import json_arguments
 
-    _register(spark, VgiDataSource)
     options = {"uri": uri, "catalog": catalog, "schema": schema, "filters": filters}
     if table:
         options["table"] = table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -76,13 +77,16 @@ def _tasks(request: RemoteTasksRequest) -> RemoteTasks:
 
 
 def _answer(request: RemoteRequest) -> RemoteAnswer:
+    until = time.monotonic() + request.seconds
     source = open_source(request.format, request.options)
     conjuncts = decode_conjuncts(request.conjuncts)
     # The statistics come first. If rows are added in between, they are those of an older version,
     # which is the one that the query reads if nothing else of it is read.
     statistics = source.statistics(_columns(source, conjuncts, request.columns))
     is_empty = rules_out_all(conjuncts, statistics)
-    files = None if is_empty else source.files(conjuncts)
+    # half of what is left: the footers that are not read in time are not needed for the answer
+    left = (until - time.monotonic()) / 2
+    files = None if is_empty else source.files(conjuncts, request.storage, left)
     asks = not is_empty and files is None
     applied = source.applied(conjuncts) if asks else [Applied.IGNORED] * len(conjuncts)
     return RemoteAnswer(

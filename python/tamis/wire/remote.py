@@ -27,6 +27,7 @@ class RemoteRequest(msgspec.Struct, frozen=True):
     - `conjuncts`: the filters, as expression documents.
     - `columns`: the columns whose statistics are requested, beside those of the filters.
     - `seconds`: the time after which the shim no longer waits.
+    - `storage`: the Hadoop settings `fs.*` of the session. They may contain keys.
     """
 
     version: int
@@ -36,6 +37,7 @@ class RemoteRequest(msgspec.Struct, frozen=True):
     seconds: float
     conjuncts: list[Any] = []
     columns: list[str] = []
+    storage: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"RemoteRequest({self.id!r}, {self.format!r})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from tamis._version import __version__
 from tamis.remote.airport.flight_task import first_line, flight_client
 from tamis.remote.airport.messages import MalformedAnswer, packed
 from tamis.remote.contract import RemoteError
+from tamis.remote.masking import masked, without_secrets
 
 __all__ = ["Connection"]
 
@@ -27,14 +27,17 @@ _SECONDS = 60.0  # for an action; reading a table has no limit
 class Connection:
     """How to reach a server.
 
-    `token` and `roots` (PEM certificates to trust instead of those of the system) do not appear in
-    texts.
+    `token`, `roots` (PEM certificates to trust instead of those of the system) and credentials in
+    `uri` do not appear in texts.
     """
 
-    uri: str
+    uri: str = field(repr=False)
     catalog: str
     token: str | None = field(default=None, repr=False)
     roots: bytes | None = field(default=None, repr=False)
+    _clients: list[flight.FlightClient] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """Return the headers of every call."""
@@ -77,17 +80,30 @@ class Connection:
         """
         options = flight.FlightCallOptions(timeout=_SECONDS, headers=self.headers())
         try:
-            with closing(flight_client(self.uri, self.roots)) as client:
-                results = list(client.do_action(flight.Action(action, packed(fields)), options))
+            body = packed(fields)
+            results = list(self._client().do_action(flight.Action(action, body), options))
             if len(results) != 1:
                 raise MalformedAnswer(f"the answer has {len(results)} parts instead of one")
             return read(results[0].body.to_pybytes())
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self.error(action, first_line(error), table, _fix(error, action)) from error
+            problem = without_secrets(first_line(error), self.uri, self.token)
+            # not `from error`: its message may contain what this one hides
+            raise self.error(action, problem, table, _fix(error, action)) from None
+
+    def _client(self) -> flight.FlightClient:
+        """Return the client of all calls, so that they share a channel."""
+        if not self._clients:
+            self._clients.append(flight_client(self.uri, self.roots))
+        return self._clients[0]
+
+    @property
+    def label(self) -> str:
+        """How messages name the server."""
+        return f"the Airport server {masked(self.uri)}"
 
     def error(self, step: str, problem: str, table: str, fix: str = "") -> RemoteError:
         """Return the error that a step has failed."""
-        return RemoteError(f"the Airport server {self.uri}", table, step, problem, fix)
+        return RemoteError(self.label, table, step, problem, fix)
 
 
 def _fix(error: BaseException, action: str) -> str:

@@ -1,4 +1,7 @@
-"""Reading one endpoint of a table, on an executor. Imports only pyarrow and `executor`."""
+"""Reading one endpoint of a table, on an executor.
+
+Imports only pyarrow, `executor` and `masking`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from tamis.remote.executor import Task
+from tamis.remote.masking import masked, without_secrets
 
 __all__ = ["FlightTask", "first_line", "flight_client"]
 
@@ -18,11 +22,11 @@ __all__ = ["FlightTask", "first_line", "flight_client"]
 class FlightTask(Task):
     """The rows behind a ticket.
 
-    `headers` may contain the token, so they do not appear in texts.
+    `headers` may contain the token, and `location` a password. They do not appear in texts.
     """
 
     where: str
-    location: str
+    location: str = field(repr=False)
     ticket: bytes = field(repr=False)
     headers: list[tuple[bytes, bytes]] = field(repr=False)
     roots: bytes | None = field(default=None, repr=False)
@@ -41,9 +45,16 @@ class FlightTask(Task):
                     if chunk.data is not None:
                         yield chunk.data
         except (pa.ArrowException, OSError, ValueError) as error:
+            problem = without_secrets(first_line(error), self.location, self._token)
+            # not `from error`: its message may contain what this one hides
             raise RuntimeError(
-                f"{self.where}: reading from {self.location} failed: {first_line(error)}"
-            ) from error
+                f"{self.where}: reading from {masked(self.location)} failed: {problem}"
+            ) from None
+
+    @property
+    def _token(self) -> str | None:
+        values = [value.decode() for name, value in self.headers if name == b"authorization"]
+        return values[0].removeprefix("Bearer ") if values else None
 
 
 def flight_client(location: str, roots: bytes | None) -> flight.FlightClient:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from tamis.expr.nodes import Expr
-from tamis.remote import parquet_task
+from tamis.remote import masking, parquet_task
 from tamis.remote.airport import flight_task
 from tamis.remote.airport.catalog import AirportTable, find_table, known_rows
 from tamis.remote.airport.column_statistics import column_statistics, duckdb_type
@@ -53,7 +54,7 @@ class AirportSource(RemoteSource):
         RemoteError: An option is missing, unknown or malformed.
     """
 
-    executor_modules = (flight_task, parquet_task)
+    executor_modules = (flight_task, parquet_task, masking)
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = {key.lower(): value for key, value in options.items()}
@@ -77,9 +78,13 @@ class AirportSource(RemoteSource):
         columns = [field for field in schema if not (field.metadata or {}).get(b"is_rowid")]
         return pa.schema(columns)
 
+    def stream_columns(self) -> frozenset[str]:
+        # with the row identifiers: servers may send all columns of a table
+        return frozenset(self._table.schema.names)
+
     @property
     def label(self) -> str:
-        return f"the table {self._label} of the Airport server {self._connection.uri}"
+        return f"the table {self._label} of {self._connection.label}"
 
     def applied(self, filters: Sequence[Expr]) -> Sequence[Applied]:
         forms = sendable(filters, self.schema())
@@ -99,7 +104,12 @@ class AirportSource(RemoteSource):
 
         return [how(form) for form in forms]
 
-    def files(self, filters: Sequence[Expr]) -> Sequence[str] | None:
+    def files(
+        self,
+        filters: Sequence[Expr],
+        storage: Mapping[str, str] | None = None,
+        seconds: float = math.inf,
+    ) -> Sequence[str] | None:
         if _Tables.is_streamed(self._key):
             return None
         schema = self.schema()
@@ -113,7 +123,11 @@ class AirportSource(RemoteSource):
             if uris is None:
                 _Tables.remember_streamed(self._key)
                 return None
-            return [spark_uri(each) for each in surviving_files(uris, filters)]
+            named = [spark_uri(each) for each in uris]
+            if len(set(named)) < len(named):
+                # Spark's scan would read the file once
+                raise MalformedAnswer("the server refers to a file twice")
+            return surviving_files(named, filters, storage, seconds)
         except MalformedAnswer as error:
             raise self._connection.error("endpoints", str(error), self._label) from error
 
@@ -271,9 +285,8 @@ class _Tables:
 
 
 def _refused(uri: str, problem: str) -> RemoteError:
-    return RemoteError(
-        f"the Airport server {uri or '(no uri)'}", "", "reading the options", problem
-    )
+    server = f"the Airport server {masking.masked(uri) or '(no uri)'}"
+    return RemoteError(server, "", "reading the options", problem)
 
 
 def _read(uri: str, path: str) -> bytes:

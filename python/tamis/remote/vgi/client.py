@@ -12,6 +12,7 @@ from weakref import finalize
 import pyarrow as pa
 
 from tamis.remote.contract import RemoteError
+from tamis.remote.masking import masked
 from tamis.remote.vgi.protocol.framing import (
     APPLICATION,
     READ_FAILURES,
@@ -67,7 +68,7 @@ class Client:
     @property
     def server(self) -> str:
         """How errors name the worker."""
-        shown = one_line(self.location)
+        shown = masked(one_line(self.location))
         return f"the VGI worker {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'}"
 
     @property

@@ -28,7 +28,8 @@ object AskSource {
         table.options.asCaseSensitiveMap().asScala.toMap,
         TamisConf.timeoutMs(conf) * Share / 1000,
         writer.writeAll(filters),
-        columns
+        columns,
+        RemoteFiles.storage(table.session)
       )
       val answer = PlannerClient.remote(question, conf)
       answer.problem match {

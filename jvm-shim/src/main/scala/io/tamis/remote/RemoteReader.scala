@@ -9,7 +9,7 @@ import org.apache.arrow.vector.ipc.ArrowStreamReader
 import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
-import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnVector, ColumnarBatch}
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** A part of a remote table. All fields are serialized with it: Spark may run the parts of a scan
   * with the reader factory of an earlier plan of it.
@@ -60,7 +60,7 @@ private final class RemoteReader(part: RemotePart) extends PartitionReader[Colum
 
   override def get(): ColumnarBatch = {
     val root = stream.getVectorSchemaRoot
-    val columns = root.getFieldVectors.asScala.map(v => new ArrowColumnVector(v): ColumnVector)
+    val columns = root.getFieldVectors.asScala.map(FlatColumn.of)
     new ColumnarBatch(columns.toArray, root.getRowCount)
   }
 

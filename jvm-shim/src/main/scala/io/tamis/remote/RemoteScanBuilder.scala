@@ -111,8 +111,9 @@ final class RemoteScanBuilder(table: RemoteTable)
   override def build(): Scan = {
     val known = answer.getOrElse(AskSource(table, Nil, columnsForOptimizer(request.columns)))
     known.files.filterNot(_ => known.isEmpty) match {
-      case Some(files) => RemoteFiles.scan(table, files, request.columns, residual)
-      case None        => new RemoteScan(table, request, known)
+      case Some(files) =>
+        RemoteFiles.scan(table, files, request.columns, residual, known.label)
+      case None => new RemoteScan(table, request, known)
     }
   }
 

@@ -15,6 +15,9 @@ import com.fasterxml.jackson.databind.node.ArrayNode
   *   the columns whose statistics are requested, beside those of the filters
   * @param seconds
   *   the time after which the answer is no longer of use
+  * @param storage
+  *   the Hadoop settings `fs.*` of the session. They may contain keys, so messages never contain
+  *   them.
   */
 final case class RemoteQuestion(
     id: String,
@@ -22,14 +25,16 @@ final case class RemoteQuestion(
     options: Map[String, String],
     seconds: Double,
     conjuncts: ArrayNode,
-    columns: Seq[String]
+    columns: Seq[String],
+    storage: Map[String, String]
 ) extends Request[RemoteAnswer] {
   override private[wire] def fields: Seq[(String, Any)] = Seq(
     "format" -> format,
     "options" -> options,
     "seconds" -> seconds,
     "conjuncts" -> conjuncts,
-    "columns" -> columns
+    "columns" -> columns,
+    "storage" -> storage
   )
   override def read(answer: String): RemoteAnswer = RemoteAnswer.read(answer, this)
   override def toString: String = s"RemoteQuestion($id, $format)"

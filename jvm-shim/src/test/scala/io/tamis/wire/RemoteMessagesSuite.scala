@@ -14,6 +14,15 @@ class RemoteMessagesSuite extends munit.FunSuite {
     assert(!question.toString.contains("secret"))
   }
 
+  test("a question about a source contains keys of storage, and its text does not") {
+    val keys = Map("fs.s3a.secret.key" -> "secret")
+    val conjuncts = Messages.mapper.createArrayNode()
+    val about = RemoteQuestion("q1", "tamis.airport", keys, 1.5, conjuncts, Nil, keys)
+    val json = Messages.mapper.readTree(about.toJson)
+    assertEquals(json.get("storage").get("fs.s3a.secret.key").asText, "secret")
+    assert(!about.toString.contains("secret"))
+  }
+
   test("tasks are read from base64") {
     val tasks = RemoteTasks.read(
       """{"version":1,"id":"q1","program":"p","reader":"AQI=","tasks":["Aw==","BA=="],
