@@ -47,7 +47,7 @@ class Entry:
     default: Value | None  # a time or a size as text, such as 5s
     doc: str
     since: str
-    values: tuple[str, ...] = ()  # for an enum: the allowed values
+    values: tuple[str, ...] = ()  # for an enum: the allowed values, in lower case
     minimum: int | str | None = None  # the smallest allowed number, time or size; None: any
     unit: str = ""  # for a time or a size: the unit of a number without one
     alternatives: tuple[str, ...] = ()  # other keys, which apply if `key` is not set
@@ -212,7 +212,9 @@ def _parse(conf: Entry, value: object) -> Value | None:
             return None if isinstance(value, bool) else to_milliseconds(str(value), conf.unit)
         case ValueType.BYTES:
             return None if isinstance(value, bool) else to_bytes(str(value), conf.unit)
-        case ValueType.STRING | ValueType.ENUM:
+        case ValueType.ENUM:
+            return str(value).strip().lower()
+        case ValueType.STRING:
             return value if isinstance(value, str) else None
 
 

@@ -12,6 +12,7 @@ ACCEPTED = [
     ("spark.tamis.enabled", " False ", False),
     ("spark.tamis.enabled", False, False),
     ("spark.tamis.mode", "observe", "observe"),
+    ("spark.tamis.mode", " OFF ", "off"),
     ("spark.tamis.timeout", "1", 1),
     ("spark.tamis.timeout", 250, 250),
     ("spark.tamis.timeout", " 5S ", 5000),
@@ -32,7 +33,8 @@ REFUSED = [
     # key, value, part of the message
     ("spark.tamis.enabled", "yes", "spark.tamis.enabled = 'yes': must be true or false"),
     ("spark.tamis.enabled", 1, "= 1: must be true or false"),
-    ("spark.tamis.mode", "Apply", "'Apply': must be one of apply, observe, off"),
+    ("spark.tamis.mode", "on", "'on': must be one of apply, observe, off"),
+    ("spark.tamis.mode", False, "False: must be one of apply, observe, off"),
     ("spark.tamis.timeout", "0", "'0': must be a time of at least 1ms, such as 5s"),
     ("spark.tamis.timeout", "500us", "'500us': must be a time of at least 1ms"),
     ("spark.tamis.timeout", "5 s", "'5 s': must be a time"),

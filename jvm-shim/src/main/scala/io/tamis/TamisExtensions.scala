@@ -1,7 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
-import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.conf.TamisConf
 import io.tamis.functions.TableFunctions
 import io.tamis.planning.PlanningMetrics
 import io.tamis.report.{Audit, ScanHistory}
@@ -47,9 +47,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TamisConf.register
-    // in the background: importing pyarrow takes longer than planning
-    val conf = TamisConf.ofApplication(SidecarPython.sparkConf)
-    if (TamisConf.mode(conf) != Mode.Off) SidecarSupervisor.warmUp(conf)
+    SidecarSupervisor.warmUp(TamisConf.ofApplication(SidecarPython.sparkConf))
     TableFunctions.register(extensions)
     extensions.injectPreCBORule { session =>
       ScanHistory.listenTo(session.sparkContext)

@@ -1,6 +1,6 @@
 package io.tamis.bridge
 
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import java.nio.file.{Files, Path}
 import java.util.concurrent._
 
@@ -66,16 +66,20 @@ object SidecarSupervisor {
     directory
   }
 
-  /** Starts the sidecar in the background, so that it is ready before the first query is planned.
+  /** Starts the sidecar in the background, so that it is ready before the first query is planned:
+    * importing pyarrow takes longer than planning.
     *
     * @param conf
     *   the confs that the application was started with
+    * @return
+    *   the run of the sidecar, once it has begun; None in the mode Off, which needs none
     */
-  def warmUp(conf: SQLConf): Unit = background.execute { () =>
-    privateDirectory
-    val python = SidecarPython.choose(TamisConf.python(conf))
-    synchronized(if (run.isEmpty) launch(python, TamisConf.startTimeoutMs(conf)))
-  }
+  def warmUp(conf: SQLConf): Option[Future[Run]] =
+    Option.unless(TamisConf.mode(conf) == Mode.Off)(background.submit { () =>
+      privateDirectory
+      val python = SidecarPython.choose(TamisConf.python(conf))
+      synchronized(run.getOrElse(launch(python, TamisConf.startTimeoutMs(conf))))
+    })
 
   /** Forgets every failure and restarts the sidecar. For callers that have fixed the cause. */
   def restart(): Unit = synchronized {

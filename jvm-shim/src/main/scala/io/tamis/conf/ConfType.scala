@@ -24,10 +24,11 @@ private[conf] object ConfType {
     override def allowed(default: Option[String]): String = "true or false"
   }
 
-  /** One of these texts. */
+  /** One of these texts, in upper or lower case. */
   final case class Choice(texts: String*) extends ConfType[String] {
-    override def read(text: Option[String]): String = text.getOrElse("")
-    override def allows(text: String): Boolean = texts.contains(text)
+    private def chosen(text: String): Option[String] = texts.find(_.equalsIgnoreCase(text.trim))
+    override def read(text: Option[String]): String = text.flatMap(chosen).getOrElse("")
+    override def allows(text: String): Boolean = chosen(text).isDefined
     override def allowed(default: Option[String]): String =
       s"one of ${texts.sorted.mkString(", ")}"
   }

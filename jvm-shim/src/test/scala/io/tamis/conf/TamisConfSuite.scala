@@ -38,7 +38,8 @@ class TamisConfSuite extends munit.FunSuite {
       Seq("spark.tamis.enabled" -> " TRUE ") -> Mode.Apply,
       Seq("spark.tamis.enabled" -> "False") -> Mode.Off,
       Seq("spark.tamis.mode" -> "off") -> Mode.Off,
-      Seq("spark.tamis.mode" -> "observe") -> Mode.Observe,
+      Seq("spark.tamis.mode" -> " OFF ") -> Mode.Off,
+      Seq("spark.tamis.mode" -> "Observe") -> Mode.Observe,
       Seq("spark.tamis.mode" -> "off", "spark.tamis.enabled" -> "true") -> Mode.Off,
       Seq("spark.tamis.mode" -> "observe", "spark.tamis.enabled" -> "false") -> Mode.Off
     ).foreach { case (confs, mode) =>
@@ -90,7 +91,7 @@ class TamisConfSuite extends munit.FunSuite {
       ("spark.tamis.timeoutMs", "5 s", "must be a time of at least"),
       ("spark.tamis.history.maxSize", "1.5g", "must be a size of at least"),
       ("spark.tamis.history.maxSize", "900k", "at least 1m"),
-      ("spark.tamis.mode", "Apply", "must be one of apply, observe, off"),
+      ("spark.tamis.mode", "on", "must be one of apply, observe, off"),
       ("spark.tamis.audit", "-1", "must be a whole number of at least 0"),
       ("spark.tamis.impliedFilters", "maybe", "'boolean' value")
     ).foreach { case (key, value, allowed) =>

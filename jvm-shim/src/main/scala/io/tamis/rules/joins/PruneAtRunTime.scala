@@ -94,7 +94,8 @@ object PruneAtRunTime extends GoalRule {
       if ((left eq join.left) && (right eq join.right)) join
       else join.withNewChildren(Seq(left, right))
     case filter @ Filter(condition, child)
-        if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
+        if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) &&
+          condition.deterministic =>
       // run-time conditions of an earlier run belong to the scan: RuntimeKeys must see the ones
       // that it has
       val conjuncts = ExpressionWriter.conjuncts(condition)

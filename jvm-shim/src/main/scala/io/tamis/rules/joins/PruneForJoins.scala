@@ -69,8 +69,10 @@ object PruneForJoins extends GoalRule {
       val sides = JoinSides.of(join)
       val (l, r) = exchanged(join.left, join.right, JoinKeys.of(join), sides)
       if ((l eq join.left) && (r eq join.right)) join else join.withNewChildren(Seq(l, r))
+    // rand(7) numbers the rows that reach it: without some of them the others pass or fail anew
     case filter @ Filter(condition, child)
-        if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) =>
+        if SubqueryExpression.hasInOrCorrelatedExistsSubquery(condition) &&
+          condition.deterministic =>
       // the other conjuncts of the filter also hold for the rows that are compared
       val plain = PlainConjuncts.of(condition)
       val filtered = PlainConjuncts.filtered(plain, child)

@@ -64,6 +64,10 @@ class PruneAtRunTimeSuite extends PlanSuite {
       shuffled(s"SELECT s FROM t WHERE NOT EXISTS (SELECT 1 FROM $day WHERE q.k = t.k)"),
       Nil
     )
+    assertEquals(
+      shuffled(s"SELECT s FROM t WHERE k IN (SELECT k FROM $day) AND rand(7) > 0.5D"),
+      Nil
+    )
   }
 
   test("a side that is broadcast is pruned by Spark, if its filter looks selective") {

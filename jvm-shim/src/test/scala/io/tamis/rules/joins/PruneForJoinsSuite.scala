@@ -106,6 +106,12 @@ class PruneForJoinsSuite extends PlanSuite {
     answer(first)
     val sql = "SELECT * FROM (SELECT * FROM t WHERE rand() > 0.5D) t JOIN u ON t.k = u.k"
     assertEquals(confined(PruneForJoins(tamis(sql))), Seq(-1, 1))
+    answer(first)
+    assertNoGoals(
+      PruneForJoins,
+      "SELECT * FROM t WHERE k IN (SELECT k FROM u) AND rand(7) > 0.5D",
+      "SELECT * FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k) AND rand(7) > 0.5D"
+    )
   }
 
   test("if the planner fails the scans keep all files") {
