@@ -12,6 +12,8 @@ import json
 import math
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
 
 #: After this time a query is cancelled and not compared.
 LONGEST_SECONDS = 30
-#: Goals besides filters. If all of them are off, only files that the filters prune are skipped.
+#: Goals that must not leave out a file in which a filter may raise an error: docs/how_it_works.md.
 GOALS = [f"spark.tamis.{name}.enabled" for name in
-         ("limit", "topK", "joins", "runtimeFilters", "aggregates", "residualSplit")]  # fmt: skip
+         ("topK", "joins", "aggregates", "residualSplit")]  # fmt: skip
 
 
 @dataclass
@@ -59,8 +61,8 @@ class Tally:
             f"{self.row_groups_total} row groups, {self.exact} exact conjuncts, {self.goals} goals, "
             f"{self.fallbacks} fallbacks; "
             f"{self.rows} rows, {self.empty} answers without any, "
-            f"{self.failed} queries failed on both sides, {self.spared} only without tamis, on a row "
-            f"of a pruned file, {self.unreliable} have a LIMIT that Spark applies wrongly, "
+            f"{self.failed} queries failed on both sides, {self.spared} on one side, on a row of a "
+            f"pruned file or of an abandoned stage, {self.unreliable} have a LIMIT that Spark applies wrongly, "
             f"{self.cancelled} were cancelled"
         )
 
@@ -110,10 +112,17 @@ def _difference(
             # of the splits, so a missing file or a bad row may come before or after the last row.
             tally.failed += 1
             return None
+        if _raises_when_not_adaptive(spark, statement.sql, "false"):
+            tally.spared += 1
+            return None
         return Difference("raises", f"off: {_short(off.rows)}\non: {on.error}")
     if off.rows is None:
         # A file that is gone is an error only for a query that reads it, whatever prunes it.
-        if _GONE not in off.error and _raises_without_goals(spark, statement.sql):
+        if (
+            _GONE not in off.error
+            and _raises_without_goals(spark, statement.sql)
+            and not _raises_when_not_adaptive(spark, statement.sql, "true")
+        ):
             return Difference("hides", f"off: {off.error}\non: {_short(on.rows)}")
         tally.spared += 1
         return None
@@ -215,18 +224,40 @@ def _message(error: Exception) -> str:
 
 
 def _raises_without_goals(spark: SparkSession, sql: str) -> bool:
-    """Return whether the error occurs again with pruning by filters alone.
+    """Return whether the error occurs again without the goals that must not hide it.
 
-    Rows of a file that the filters of a query prune need not raise their errors. Other pruning
-    (LIMIT, joins, aggregates) must not hide an error.
+    Rows of a file that is left out by the filters of a query, at run time, or by a LIMIT need not
+    raise their errors.
     """
-    for name in GOALS:
-        spark.conf.set(name, "false")
-    try:
+    with _confs(spark, dict.fromkeys(GOALS, "false")):
         return _run(spark, sql, "true").rows is None
+
+
+def _raises_when_not_adaptive(spark: SparkSession, sql: str, enabled: str) -> bool:
+    """Return whether the error occurs if the plan does not change while it runs.
+
+    If one side of a join turns out to be empty, an adaptive plan leaves out the other side, unless
+    that has failed before: whether its filters raise is then a matter of time, on both sides of the
+    comparison.
+    """
+    with _confs(spark, {"spark.sql.adaptive.enabled": "false"}):
+        return _run(spark, sql, enabled).rows is None
+
+
+@contextmanager
+def _confs(spark: SparkSession, confs: dict[str, str]) -> Iterator[None]:
+    """Set confs for the duration of the block."""
+    former = {name: spark.conf.get(name, None) for name in confs}
+    for name, text in confs.items():
+        spark.conf.set(name, text)
+    try:
+        yield
     finally:
-        for name in GOALS:
-            spark.conf.unset(name)
+        for name, before in former.items():
+            if before is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, before)
 
 
 #: Part of the message of Spark's error for a listed file that was deleted.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -93,3 +95,43 @@ def test_like_pattern_with_an_escape_may_raise(escape: str | None, may: list[boo
 def test_double_functions_return_nan_and_do_not_raise() -> None:
     x = Column(("x",), DOUBLE)
     assert not can_raise(above(Call("Log", (x,), (), DOUBLE), 1.0, DOUBLE))
+
+
+NINES = Decimal("9999999999999999999999999999.9999999999")
+#: One file with few digits, one with the most, one with unknown bounds.
+LONG_DECIMALS = pa.table(
+    {
+        "num_records": [10, 10, 10],
+        "min.m": pa.array([Decimal(-1), NINES.copy_negate(), None], pa.decimal128(38, 10)),
+        "max.m": pa.array([Decimal(5), Decimal(5), None], pa.decimal128(38, 10)),
+        "null_count.m": [0, 0, None],
+    }
+)
+
+
+@pytest.mark.parametrize("mode", ["LEGACY", "TRY", "ANSI"])
+@pytest.mark.parametrize("name", ["UnaryMinus", "Abs"])
+def test_negation_of_long_decimals_may_raise_in_any_mode(name: str, mode: str) -> None:
+    m = Column(("m",), decimal(38, 10))
+    predicate = above(call(name, m, to=m.type, mode=mode), Decimal(1), m.type)
+    flags = np.broadcast_to(may_raise(predicate, ArrowStatistics(LONG_DECIMALS)), 3)
+    assert flags.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "precision", "may"),
+    [
+        ("UnaryMinus", (), 34, False),
+        ("UnaryMinus", (), 35, True),
+        ("Round", (Literal(-3, INTEGER),), 34, False),
+        ("Round", (Literal(-3, INTEGER),), 38, True),
+        ("RoundCeil", (Literal(-3, INTEGER),), 38, True),
+        ("Add", (one,), 38, False),
+    ],
+)
+def test_rounding_of_long_decimals_may_raise_without_ansi(
+    name: str, arguments: tuple[Expr, ...], precision: int, may: bool
+) -> None:
+    data_type = decimal(precision, 0)
+    rounded = call(name, Column(("m",), data_type), *arguments, to=data_type, mode="LEGACY")
+    assert can_raise(above(rounded, Decimal(1), data_type)) == may

@@ -13,7 +13,8 @@ A node raises nothing by itself if it is
 
 - a comparison, a logical operator, a column or a constant;
 - a function that is defined for every argument (`TOTAL`);
-- a function whose evalMode gives NULL or wraps around; or
+- a function whose evalMode gives NULL or wraps around, and that rounds no DECIMAL of more than 34
+  digits (`_ROUNDS`); or
 - a function whose bounds are proven in the container, because a rule proves nothing where a row
   might raise (evaluation.domain.interval).
 
@@ -104,6 +105,13 @@ TOTAL: Final = frozenset(
 #: Modes in which arithmetic and casts give NULL, wrap around or saturate.
 _QUIET: Final = ("LEGACY", "TRY")
 
+#: Functions that round DECIMAL results away from zero, and raise in any mode if the result has a
+#: digit more than its type then (seen on Spark 4.1). -x and |x| round to the 34 digits of
+#: MathContext.DECIMAL128: -9999999999999999999999999999.9999999999 becomes -1E+28, which
+#: DECIMAL(38,10) does not hold. The others round to a scale: round(x, -3) of 38 nines.
+_ROUNDS: Final = frozenset({"UnaryMinus", "Abs", "Round", "BRound", "RoundCeil", "RoundFloor"})
+_UNROUNDED_DIGITS: Final = 34
+
 
 def can_raise(expr: Expr) -> bool:
     """Return whether the predicate might raise for any row of any container.
@@ -140,6 +148,9 @@ def _can_raise_itself(expr: Expr) -> bool:
         case Call(name="Like", arguments=(_, Literal(value=str() as pattern), *_)):
             # An escape in front of an ordinary character is an error.
             return str(expr.option("escapeChar") or "\\") in pattern
+        case Call(name=name, type=data_type) if name in _ROUNDS and data_type.is_decimal:
+            quiet = (data_type.precision or 0) <= _UNROUNDED_DIGITS
+            return not (quiet and expr.option("evalMode") in _QUIET)
         case Call(name=name):
             return name not in TOTAL and expr.option("evalMode") not in _QUIET
         case _:
