@@ -12,7 +12,7 @@ import json
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 #: After this time a query is cancelled and not compared.
 LONGEST_SECONDS = 30
-#: Goals that must not leave out a file in which a filter may raise an error: docs/how_it_works.md.
-GOALS = [f"spark.tamis.{name}.enabled" for name in
-         ("topK", "joins", "aggregates", "residualSplit")]  # fmt: skip
+#: Ways to leave out files besides filters. Those that may leave out a file in which a filter raises
+#: an error, and those that must not: docs/how_it_works.md.
+HIDING = ("limit", "runtimeFilters")
+GOALS = (*HIDING, "topK", "joins", "aggregates", "residualSplit")
 
 
 @dataclass
@@ -120,7 +121,8 @@ def _difference(
         # A file that is gone is an error only for a query that reads it, whatever prunes it.
         if (
             _GONE not in off.error
-            and _raises_without_goals(spark, statement.sql)
+            and _raises_without(spark, statement.sql, GOALS)
+            and not _raises_without(spark, statement.sql, HIDING)
             and not _raises_when_not_adaptive(spark, statement.sql, "true")
         ):
             return Difference("hides", f"off: {off.error}\non: {_short(on.rows)}")
@@ -223,13 +225,12 @@ def _message(error: Exception) -> str:
     return str(error).partition("\nJVM stacktrace")[0][:600] or type(error).__name__
 
 
-def _raises_without_goals(spark: SparkSession, sql: str) -> bool:
-    """Return whether the error occurs again without the goals that must not hide it.
+def _raises_without(spark: SparkSession, sql: str, goals: Sequence[str]) -> bool:
+    """Return whether the error occurs with tamis if it does not pursue these goals.
 
-    Rows of a file that is left out by the filters of a query, at run time, or by a LIMIT need not
-    raise their errors.
+    Rows of files that the filters of a query rule out need not raise their errors.
     """
-    with _confs(spark, dict.fromkeys(GOALS, "false")):
+    with _confs(spark, {f"spark.tamis.{name}.enabled": "false" for name in goals}):
         return _run(spark, sql, "true").rows is None
 
 
