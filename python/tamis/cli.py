@@ -23,6 +23,18 @@ from tamis.errors import TamisError
 # Command groups of other packages, imported only when they are used, so that `jar` stays fast.
 _GROUPS = {"index": "tamis.indexing.cli", "report": "tamis.report.commands"}
 
+# Options and arguments of several commands.
+_AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+_Tables = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME=PATH",
+        help="A table, and its directory: Parquet files, a Delta or an Iceberg table.",
+    ),
+]
+_Host = Annotated[str, typer.Option(help="The address to listen on.")]
+_Port = Annotated[int, typer.Option(help="The port; 0 selects a free one.")]
+
 app = typer.Typer(
     name="tamis",
     help="Make Spark read only the files that a query needs, and explain each decision.",
@@ -78,7 +90,7 @@ def doctor(
     no_spark: Annotated[
         bool, typer.Option("--no-spark", help="Run only the checks that do not start Spark.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: _AsJson = False,
 ) -> None:
     """Check this installation, and say how to fix what fails.
 
@@ -123,7 +135,7 @@ def explain(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write the explanation to this file, as HTML."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: _AsJson = False,
 ) -> None:
     """Explain which files each scan of a statement reads, and why.
 
@@ -151,15 +163,9 @@ def explain(
 
 @app.command(name="serve-airport")
 def serve_airport(
-    tables: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME=PATH",
-            help="A table, and its directory: Parquet files, a Delta or an Iceberg table.",
-        ),
-    ],
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 selects a free one.")] = 8815,
+    tables: _Tables,
+    host: _Host = "127.0.0.1",
+    port: _Port = 8815,
     schema: Annotated[str, typer.Option(help="The name of the schema of the tables.")] = "main",
     token_file: Annotated[
         Path | None,
@@ -203,21 +209,15 @@ def serve_airport(
 
 @app.command(name="serve-vgi")
 def serve_vgi(
-    tables: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="NAME=PATH",
-            help="A table, and its directory: Parquet files, a Delta or an Iceberg table.",
-        ),
-    ],
+    tables: _Tables,
     http: Annotated[
         bool,
         typer.Option(
             "--http", help="Listen for HTTP instead of answering on standard input and output."
         ),
     ] = False,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 selects a free one.")] = 0,
+    host: _Host = "127.0.0.1",
+    port: _Port = 0,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -236,9 +236,10 @@ def serve_vgi(
 
     Example: python -m tamis serve-vgi --http orders=/data/orders
     """
+    from tamis.publish.named_paths import named_paths
     from tamis.publish.vgi import serve_command
 
-    served = serve_command.catalog_of(catalog, serve_command.paths_of(tables))
+    served = serve_command.catalog_of(catalog, named_paths(tables))
     if http:
         serve_command.serve_http(served, host, port, token_file)
     elif not serve_command.serve_stdio(served):

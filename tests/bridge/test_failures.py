@@ -35,11 +35,11 @@ def query(spark: SparkSession, table: str) -> list[int]:
 # failure | text of the warning
 ANSWERS = [
     ("raising", "the call to the sidecar failed"),
-    ("leaving", "no answer within|the call to the sidecar failed|died"),
+    ("leaving", "no answer within"),
     ("hanging", "no answer within"),
     ("dying", "died"),
     ("garbage", "not JSON"),
-    ("nothing", "not JSON|not a JSON object|the call to the sidecar failed"),
+    ("nothing", "not JSON"),
     ("array", "not a JSON object"),
     ("other_fingerprint", "fingerprint"),
     ("other_question", "id"),
@@ -55,6 +55,9 @@ ANSWERS = [
     ("ending", "cannot start today"),
     ("silent", "still starting"),
 ]
+
+#: Sidecars that fail before the first question.
+NOT_STARTED = {"other_wire", "noisy", "ending", "silent"}
 
 
 @pytest.mark.parametrize(("mode", "says"), ANSWERS)
@@ -73,10 +76,11 @@ def test_misbehaving_sidecar_changes_no_row_and_is_warned_once(
     assert query(spark, table) == ROWS
     # only one question waits for its deadline, although the scan is planned several times
     log = requests_of(tmp_path)
-    assert (len(log.read_text().splitlines()) if log.exists() else 0) <= 1
+    questions = len(log.read_text().splitlines()) if log.exists() else 0
+    assert questions == (0 if mode in NOT_STARTED else 1)
     warnings = list(shim.warnings())[before:]
     assert len(warnings) == 1, warnings
-    assert any(part in warnings[0] for part in says.split("|")), warnings
+    assert says in warnings[0]
     assert "read what plain Spark would read" in warnings[0]
     assert query(spark, table) == ROWS
     assert len(list(shim.warnings())[before:]) == 1, "one warning"

@@ -168,7 +168,9 @@ class TestFaultsOfTheSampleCode:
         (price, Pushdown.UNSUPPORTED, "EXPRESSION_NOT_UNDERSTOOD"),
     ],
 )
-def test_leaf_predicates(expr: Expr, pushdown: Pushdown, code: str | None) -> None:
+def test_leaf_predicate_has_its_pushdown_and_reason(
+    expr: Expr, pushdown: Pushdown, code: str | None
+) -> None:
     classified = classify(expr, TABLE)
     assert classified.pushdown is pushdown
     if code is not None:

@@ -57,7 +57,7 @@ def test_random_calls_contain_functions_with_a_case_table() -> None:
     assert "Factorial" in drawn
 
 
-def test_new_option_leaves_the_choices_that_do_not_fall_on_it() -> None:
+def test_new_option_changes_only_the_choices_that_pick_it() -> None:
     options = [f"option {number}" for number in range(20)]
     before, after = (
         [_chosen(random.Random(seed), each, str) for seed in range(2_000)]

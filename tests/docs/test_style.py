@@ -27,7 +27,7 @@ def test_page_lists_every_checked_word(word: str, repository: Path) -> None:
     assert any(word in [each.strip() for each in row.split(",")] for row in rows)
 
 
-def test_words_are_found() -> None:
+def test_words_to_avoid_are_found_on_their_line() -> None:
     assert violations("a file\nnobody reads it\n") == ["nobody reads it"]
     assert violations("a toldster") == []
 

@@ -81,7 +81,7 @@ def test_only_one_value_rules_out_a_bucket(
         assert np.broadcast_to(found.can_be_true, (2,)).tolist() == expected
 
 
-def test_constant_that_is_none_of_its_type_is_not_looked_up() -> None:
+def test_constant_outside_its_type_is_not_looked_up_in_value_lists() -> None:
     held = RecordedFiles("values", STRING, [["a"], ["b"]], [True, True])
     x = Column(("x",), STRING)
     for op in (Comparison.EQUAL, Comparison.NOT_EQUAL, Comparison.NULL_SAFE_EQUAL):

@@ -134,7 +134,7 @@ HULLS: list[tuple[str, list[tuple[Bounds, Any]], tuple[Any, Any]]] = [
 
 
 @pytest.mark.parametrize(("case", "choices", "expected"), HULLS, ids=[each[0] for each in HULLS])
-def test_hull_of_texts(
+def test_hull_of_texts_spans_both_arguments(
     case: str, choices: list[tuple[Bounds, Any]], expected: tuple[Any, Any]
 ) -> None:
     assert edges(hull(STRING, choices)) == expected

@@ -110,7 +110,7 @@ def of_list(x: list[int]) -> Any:
         (of_list, FAMILIES),
     ],
 )
-def test_annotation_with_a_type_that_is_not_known_says_nothing(
+def test_annotation_of_an_unknown_type_adds_no_family(
     function: Callable[..., Any], families: tuple[str, ...]
 ) -> None:
     assert Contract("f", monotone=function).types == families
@@ -132,7 +132,7 @@ def test_annotation_with_a_type_that_is_not_known_says_nothing(
         ([{1}], ([],), False),
     ],
 )
-def test_constants_that_a_contract_covers(
+def test_contract_covers_only_its_constants(
     constants: Any, given: tuple[Any, ...], covers: bool
 ) -> None:
     contract = Contract("f", monotone=abs, types=["INT"], constants=constants)
@@ -163,7 +163,7 @@ def test_call_without_the_argument_that_varies_is_unknown(count: int) -> None:
     assert bounds.upper is None
 
 
-def test_when_time_is_over_even_kept_answers_say_nothing() -> None:
+def test_cached_answers_are_not_used_after_the_time_limit() -> None:
     contract = Contract("f", monotone=lambda x: x, null_to_null=True)
     declared = Declared(contract)
     given = between(LONG, 1, 2)
@@ -172,7 +172,7 @@ def test_when_time_is_over_even_kept_answers_say_nothing() -> None:
     assert late == (None, None, False, True)
 
 
-def test_image_is_not_asked_of_an_edge_that_is_not_known() -> None:
+def test_image_is_not_called_with_an_unknown_edge() -> None:
     asked: list[Any] = []
 
     def image(lower: Any, upper: Any) -> tuple[str, str]:
@@ -197,7 +197,9 @@ SAME: list[tuple[Any, Any, tuple[Any, Any]]] = [
 
 
 @pytest.mark.parametrize(("lower", "upper", "expected"), SAME)
-def test_edges_of_one_side(lower: Any, upper: Any, expected: tuple[Any, Any]) -> None:
+def test_edges_are_known_on_the_sides_of_the_argument(
+    lower: Any, upper: Any, expected: tuple[Any, Any]
+) -> None:
     contract = Contract("f", monotone=lambda x: x, null_to_null=True)
     found = known(contract, Bounds(STRING, lower, upper, NO, NO, YES), STRING)
     assert found[:2] == expected
@@ -207,7 +209,7 @@ def test_edges_of_one_side(lower: Any, upper: Any, expected: tuple[Any, Any]) ->
     ("lower", "upper", "warns"),
     [([1, 6], [2, 7], False), ([1, 4], [2, 7], True), ([4, 4], [7, 7], True)],
 )
-def test_one_container_that_contradicts_the_contract_is_said(
+def test_one_container_that_contradicts_the_contract_causes_a_warning(
     lower: list[int], upper: list[int], warns: bool
 ) -> None:
     watch = UdfGuard()
@@ -216,7 +218,7 @@ def test_one_container_that_contradicts_the_contract_is_said(
     assert list(watch.warnings) == (["declaration_refuted:f"] if warns else [])
 
 
-def test_image_is_not_asked_of_null_and_is_asked_of_nan() -> None:
+def test_image_is_called_for_only_nan_but_not_for_only_null() -> None:
     contract = Contract("f", image=lambda low, high: (1.0, 2.0))
     only_null = Bounds(DOUBLE, None, None, YES, NO, NO)
     assert known(contract, only_null, DOUBLE) == nothing(DOUBLE)
@@ -224,7 +226,7 @@ def test_image_is_not_asked_of_null_and_is_asked_of_nan() -> None:
     assert known(contract, only_nan, DOUBLE) == ([1.0], [2.0], False, True)
 
 
-def test_function_is_asked_of_nan_only_where_there_may_be_one() -> None:
+def test_function_is_called_with_nan_only_if_nan_is_possible() -> None:
     asked: list[float] = []
 
     def same(x: float) -> float:
@@ -239,6 +241,6 @@ def test_function_is_asked_of_nan_only_where_there_may_be_one() -> None:
     assert len(asked) == 3
 
 
-def test_image_that_is_none_is_unknown() -> None:
+def test_image_that_returns_none_is_unknown() -> None:
     contract = Contract("f", image=lambda low, high: None, null_to_null=True)
     assert known(contract, between(FLOAT, 1.0, 2.0), LONG) == nothing(LONG)

@@ -58,33 +58,33 @@ def test_constants_become_an_edge_in_their_order(case: int, length: int) -> None
 
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize(
-    ("data_type", "good", "wrong"),
+    ("data_type", "good", "wrong", "error"),
     [
-        (LONG, 1, 1.5),
-        (LONG, 1, True),
-        (LONG, 1, "1"),
-        (LONG, 1, 1 << 63),
-        (BYTE, 1, 128),
-        (BYTE, 1, -129),
-        (BOOLEAN, True, 1),
-        (DATE, 1, "1970-01-01"),
-        (STRING, "a", b"a"),
-        (BINARY, b"a", "a"),
-        (DOUBLE, 1.5, "1.5"),
-        (DOUBLE, 1.5, True),
-        (decimal(9, 2), Decimal("1.50"), 1.5),
-        (decimal(9, 2), Decimal("1.50"), Decimal("1.505")),
-        (decimal(9, 2), Decimal("1.50"), True),
-        (decimal(30, 2), Decimal("1.50"), "1.50"),
+        (LONG, 1, 1.5, TypeError),
+        (LONG, 1, True, TypeError),
+        (LONG, 1, "1", TypeError),
+        (LONG, 1, 1 << 63, OverflowError),
+        (BYTE, 1, 128, OverflowError),
+        (BYTE, 1, -129, OverflowError),
+        (BOOLEAN, True, 1, TypeError),
+        (DATE, 1, "1970-01-01", TypeError),
+        (STRING, "a", b"a", TypeError),
+        (BINARY, b"a", "a", TypeError),
+        (DOUBLE, 1.5, "1.5", TypeError),
+        (DOUBLE, 1.5, True, TypeError),
+        (decimal(9, 2), Decimal("1.50"), 1.5, TypeError),
+        (decimal(9, 2), Decimal("1.50"), Decimal("1.505"), ValueError),
+        (decimal(9, 2), Decimal("1.50"), True, TypeError),
+        (decimal(30, 2), Decimal("1.50"), "1.50", TypeError),
     ],
 )
 def test_constants_of_another_type_are_an_error(
-    data_type: DataType, good: Any, wrong: Any, length: int
+    data_type: DataType, good: Any, wrong: Any, error: type[Exception], length: int
 ) -> None:
     for place in {0, length - 1}:
         values = [good] * length
         values[place] = wrong
-        with pytest.raises((TypeError, ValueError, OverflowError, ArithmeticError)):
+        with pytest.raises(error):
             edge_of(values, data_type)
 
 

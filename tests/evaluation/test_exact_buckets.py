@@ -145,9 +145,8 @@ def _check(
     of_true, of_false = (whole, values) if negated else (values, whole)
     if ordered:
         of_true = of_false = whole
-    is_null_safe = isinstance(predicate, Compare) and predicate.op is Comparison.NULL_SAFE_EQUAL
-    assert true == (True in of_true) or (is_null_safe and true and True in whole), text
-    assert false == (False in of_false) or (is_null_safe and false), text
+    assert true == (True in of_true), text
+    assert false == (False in of_false), text
     assert null == (None in whole), text
 
 

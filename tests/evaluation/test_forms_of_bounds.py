@@ -135,8 +135,6 @@ def _compare(tried: Expr, form: str) -> None:
     for places in ((0, 1, 2), (5, 2, count // 2), (count // 3, 1, 4)):
         chosen = statistics.take(np.array(places) % count)
         of_columns = {column: chosen.bounds(column) for column in columns}
-        if any(each.lower is None or each.upper is None for each in of_columns.values()):
-            continue
         claims = [
             _claim(tried, {column: write(each) for column, each in of_columns.items()})
             for write in (one, other)

@@ -59,7 +59,7 @@ def test_tagged_value_is_the_value_where_it_is_not_null() -> None:
         known_not_null(LONG, Call("Unknown", (), (), LONG)),
     ],
 )
-def test_tag_of_anything_else_says_nothing(call: Call) -> None:
+def test_malformed_known_not_null_is_unknown(call: Call) -> None:
     bounds: Any = bounds_of(call, LONG, [1], [3])
     assert (bounds.lower, bounds.upper) == (None, None)
 
@@ -98,7 +98,7 @@ def test_whole_days_are_rounded_toward_zero() -> None:
         (DAY_TIME_INTERVAL, INTEGER, 2),
     ],
 )
-def test_days_of_anything_else_are_unknown(
+def test_whole_days_of_other_types_are_unknown(
     data_type: DataType, result: DataType, arguments: int
 ) -> None:
     column = Column(("c",), data_type)

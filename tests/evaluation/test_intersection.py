@@ -89,7 +89,7 @@ def together(left: Cell, right: Cell, data_type: DataType) -> tuple[Any, ...]:
     ("left_without", "right_without"),
     [("", ""), ("lower", ""), ("", "upper"), ("upper", "lower"), ("lower", "lower")],
 )
-def test_intersection_holds_what_both_allow(
+def test_intersection_allows_a_value_iff_both_bounds_do(
     data_type: DataType, left_without: str, right_without: str
 ) -> None:
     cells = [
@@ -127,7 +127,7 @@ def _clash(a: Cell, b: Cell, left_without: str, right_without: str) -> bool:
 
 
 @pytest.mark.parametrize("data_type", TYPES, ids=str)
-def test_forgotten_containers_are_unknown_and_the_others_stay(data_type: DataType) -> None:
+def test_corrupt_containers_become_unknown_and_the_others_stay(data_type: DataType) -> None:
     cells: list[Cell] = [(1, 3, (False, True)), (2, None, (True, True)), (None, 2, (False, True))]
     bounds = bounds_of(data_type, cells)
     nothing = (None, None, True, data_type.is_floating, True)

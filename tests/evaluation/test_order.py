@@ -95,7 +95,7 @@ def test_slices_have_their_own_keys() -> None:
             assert key.tolist() == expected_key.tolist()
 
 
-def test_nothing_has_no_keys() -> None:
+def test_empty_column_has_empty_keys() -> None:
     sort_keys = with_keys(bounds([], [])).keys
     assert sort_keys is not None
     assert [len(each) for each in sort_keys] == [0, 0]
@@ -122,7 +122,7 @@ def test_keys_are_the_first_eight_bytes() -> None:
 
 
 @pytest.mark.parametrize("side", ["lower", "upper"])
-def test_without_an_edge_there_are_no_keys(side: str) -> None:
+def test_bounds_without_an_edge_have_no_keys(side: str) -> None:
     half = replace(bounds([b"a"], [b"b"]), **{side: None})
     assert with_keys(half).keys is None
     whole = bounds([b"a"], [b"b"])

@@ -62,7 +62,7 @@ TOGETHER: list[tuple[Bounds, Bounds | None, tuple[Any, Any]]] = [
 
 
 @pytest.mark.parametrize(("of_column", "recorded", "expected"), TOGETHER)
-def test_rule_and_recording_hold_together(
+def test_bounds_of_rule_and_recording_are_intersected(
     of_column: Bounds, recorded: Bounds | None, expected: tuple[Any, Any]
 ) -> None:
     assert edges(value(plus_one(), Recording(of_column, 1, recorded))) == expected
@@ -80,7 +80,7 @@ def test_rule_and_recording_hold_together(
         (one_sided(None, None), one_sided(1, 9), ([1], [9])),
     ],
 )
-def test_sides_that_a_rule_knows_are_kept(
+def test_edges_of_rule_and_recording_complement_each_other(
     ruled: Bounds, recorded: Bounds, expected: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rule of a function that is its argument."""
@@ -89,7 +89,7 @@ def test_sides_that_a_rule_knows_are_kept(
     assert edges(value(call, Recording(ruled, 1, recorded))) == expected
 
 
-def test_flags_of_rule_and_recording_hold_together() -> None:
+def test_value_may_be_null_only_if_rule_and_recording_allow_it() -> None:
     maybe_null = Bounds(LONG, np.array([0]), np.array([9]), YES, NO, YES)
     for of_column, recorded, nullable in (
         (maybe_null, between(LONG, 3, 5), False),
@@ -101,14 +101,14 @@ def test_flags_of_rule_and_recording_hold_together() -> None:
         assert bounds.can_be_null.tolist() == [nullable]
 
 
-def test_recording_of_another_type_than_the_rule_holds_alone() -> None:
+def test_recording_of_another_type_replaces_the_bounds_of_the_rule() -> None:
     root = Call("Sqrt", (Column(("c",), DOUBLE),), (), FLOAT, "k")
     recorded = between(FLOAT, 5.0, 6.0)
     bounds = value(root, Recording(between(DOUBLE, 4.0, 9.0), 1, recorded))
     assert bounds is recorded
 
 
-def test_expression_that_no_rule_understands_is_as_recorded() -> None:
+def test_expression_without_a_rule_has_its_recorded_bounds() -> None:
     recorded = between(LONG, 3, 5)
     opaque = Opaque("f(c)", (("c",),), key="k")
     assert value(opaque, Recording(between(LONG, 0, 9), 1, recorded)) is recorded
@@ -128,7 +128,7 @@ CONDITIONS: list[tuple[Expr, Bounds, tuple[bool, bool, bool]]] = [
 
 
 @pytest.mark.parametrize(("predicate", "recorded", "expected"), CONDITIONS)
-def test_recorded_predicate(
+def test_truth_of_a_predicate_follows_from_rule_and_recording(
     predicate: Expr, recorded: Bounds, expected: tuple[bool, bool, bool]
 ) -> None:
     truths = truth(predicate, Recording(between(LONG, 0, 9), 1, recorded))

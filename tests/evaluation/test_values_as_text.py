@@ -73,7 +73,9 @@ def test_text_of_numbers_of_equal_length_has_bounds(data_type: DataType) -> None
     ],
     ids=str,
 )
-def test_text_of_one_value(data_type: DataType, value: Any, text: bytes | None) -> None:
+def test_text_of_a_single_value_is_exact(
+    data_type: DataType, value: Any, text: bytes | None
+) -> None:
     column = Column(("c",), data_type)
     table = table_over((column,), [((value,),), ((value, None),), ((None,),)])
     claim = claim_over(cast(column, STRING, "LEGACY"), table)
@@ -82,7 +84,7 @@ def test_text_of_one_value(data_type: DataType, value: Any, text: bytes | None) 
     assert claim.can_be_value == [True, True, False]
 
 
-def test_text_of_two_values() -> None:
+def test_text_of_two_values_is_known_only_for_booleans() -> None:
     d, n, flag = Column(("d",), DOUBLE), Column(("n",), decimal(9, 2)), Column(("f",), BOOLEAN)
     for column, values in ((d, (1.5, 2.5)), (d, (1.5, math.nan)), (n, (Decimal(1), Decimal(2)))):
         claim = claim_over(cast(column, STRING, "LEGACY"), table_over((column,), [(values,)]))

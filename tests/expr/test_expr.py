@@ -143,7 +143,7 @@ LESS, MORE = compare("<", a, 5), compare(">=", a, 5)
         (Not(Opaque("f(a)")), Not(Opaque("f(a)"))),
     ],
 )
-def test_simplified_expression(expr: Expr, simplified: Expr) -> None:
+def test_expression_is_simplified(expr: Expr, simplified: Expr) -> None:
     assert simplify(expr) == simplified
 
 

@@ -210,8 +210,9 @@ def test_doubles_are_rounded_outwards_to_floats() -> None:
     bounds = bounds_of(FLOAT, [1.1], [1.1], [0], [0])
     assert bounds.lower is not None
     assert bounds.upper is not None
-    assert np.float32(1.1) in (bounds.lower[0], bounds.upper[0])
-    assert bounds.lower[0] <= 1.1 <= bounds.upper[0]
+    above = np.float32(1.1)  # the nearest float, 1.10000002
+    assert bounds.upper.tolist() == [float(above)]
+    assert bounds.lower.tolist() == [float(np.nextafter(above, np.float32(0)))]
 
 
 @pytest.mark.parametrize("scale", [9, 2])

@@ -149,7 +149,10 @@ def test_row_group_sizes_are_parsed() -> None:
     assert _Compact(footer, 0).sizes() == [100, None, -101]
 
 
-@pytest.mark.parametrize("footer", ["19", "1d00", "19 1c 1d 00", "18 7f"])
-def test_malformed_bytes_raise(footer: str) -> None:
-    with pytest.raises((ValueError, IndexError)):
+@pytest.mark.parametrize(
+    ("footer", "error"),
+    [("19", IndexError), ("18 7f", IndexError), ("1d00", ValueError), ("19 1c 1d 00", ValueError)],
+)
+def test_malformed_bytes_raise(footer: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
         _Compact(bytes.fromhex(footer), 0).sizes()

@@ -231,7 +231,7 @@ class TestNames:
         leaves = [Leaf((name,), "long"), Leaf(("other",), "long")]
         assert footer_of(table, leaves).columns == [(1, 2, 0), (3, 4, 0)]
 
-    def test_name_that_looks_as_an_annotation_is_distinguished(self) -> None:
+    def test_name_that_looks_like_an_annotation_is_distinguished(self) -> None:
         # Both schemas are printed as "optional binary c (String)".
         tables = [pa.table({"c (String)": [b"x"]}), pa.table({"c": ["y"]})]
         reader = FooterReader([Leaf(("c",), "string")], True)

@@ -86,7 +86,7 @@ class TestBuild:
         (tmp_path / "t").mkdir()
         index = LocalIndex(tmp_path / "t", SCHEMA, tmp_path / "scratch")
         index.build()
-        assert lowers(open_index(index.store(), str(tmp_path / "cache"))) in ([], None)
+        assert lowers(open_index(index.store(), str(tmp_path / "cache"))) is None
 
     def test_corrupt_files_are_counted_and_unknown(
         self, index: LocalIndex, root: Path, opened: Any
@@ -325,7 +325,7 @@ class TestDamage:
         values = lowers(result), lowers(result, "s", "string")
         return result.statistics.problem or values
 
-    def test_every_flipped_byte_is_detected(
+    def test_flipped_byte_is_detected_or_has_no_effect(
         self, index: LocalIndex, root: Path, tmp_path: Path
     ) -> None:
         index.build()
@@ -333,17 +333,17 @@ class TestDamage:
         (tmp_path / "not writable").write_text("")
         good = self.outcome(index, cache)
         assert good == ([1, 3, 5], [b"1", b"3", b"5"])
-        for path in sorted((root / "_tamis").rglob("*")):
-            if not path.is_file():
-                continue
+        detected = set()
+        for path in sorted(each for each in (root / "_tamis").rglob("*") if each.is_file()):
             for position in range(0, path.stat().st_size, 23):
                 flip(path, position)
                 result = self.outcome(index, cache)
-                assert isinstance(result, IndexUnusable) or result == good, (
-                    path.name,
-                    position,
-                )
+                if isinstance(result, IndexUnusable):
+                    detected.add(path.name)
+                else:  # a byte of another column, or of the row groups, which are not read
+                    assert result == good, (path.name, position)
                 flip(path, position)
+        assert detected == {"_checksums.json", "_files.stats", "_index.json"}
 
     @pytest.mark.parametrize("keep", [0, 100, -1])
     def test_truncated_file_is_damage(

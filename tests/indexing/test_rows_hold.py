@@ -158,7 +158,9 @@ def assert_holds(row: dict[str, Any], column: str, values: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_statistics_hold_for_the_rows_read(spark: SparkSession, name: str, tmp_path: Path) -> None:
+def test_statistics_are_true_for_the_rows_read(
+    spark: SparkSession, name: str, tmp_path: Path
+) -> None:
     kind, options = SCENES[name]
     for seed in range(int(os.environ.get("TAMIS_SEED", "1")), 100)[: _rounds()]:
         rng = random.Random(f"{name} {seed}")

@@ -84,7 +84,7 @@ def test_existing_settings_are_kept(
         configured_jars = words.conf("spark.jars") or builder._options.get("spark.jars")
         assert configured_jars == jars.replace("TAMIS", jar)
         assert builder._options["spark.sql.extensions"] == extensions.replace("+", EXTENSION)
-        assert words.words[-1] in ("pyspark-shell", "x")
+        assert words.words[-1] == (arguments.split() or ["pyspark-shell"])[-1]
         packages = "packages" in file + arguments + str(confs)
         # settings of the builder hide from executors what spark-submit fetched
         assert not (packages and "spark.jars" in builder._options)

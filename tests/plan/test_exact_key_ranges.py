@@ -134,7 +134,7 @@ def random_file(random: Random, width: int) -> File:
 
 
 @pytest.mark.parametrize("data_type", ARROW, ids=str)
-def test_ranges_are_the_least(data_type: DataType) -> None:
+def test_key_ranges_are_the_narrowest(data_type: DataType) -> None:
     random = Random(11)
     column = Column(("c",), data_type)
     known = merged_ones = 0

@@ -137,7 +137,7 @@ def test_edge_becomes_a_constant(data_type: DataType, edge: object, constant: ob
     assert constant_of_edge(edge, Column(("c",), data_type)) == constant
 
 
-def test_edge_of_an_expression_is_no_constant() -> None:
+def test_edge_of_an_expression_is_not_a_constant() -> None:
     assert constant_of_edge(np.int64(5), WIDER) is None
     assert constant_of_edge(np.int64(5), Opaque("f(c)")) is None
 

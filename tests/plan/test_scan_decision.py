@@ -50,7 +50,7 @@ def decided(*conjuncts: Expr, detail: bool = False) -> scan_decision.ScanDecisio
     return decide(conjuncts, [Segment(slice(0, 4), FILES)], files=4, detail=detail)
 
 
-def test_no_conjunct_keeps_every_file() -> None:
+def test_query_without_conjuncts_keeps_every_file() -> None:
     assert decided().kept.tolist() == [True] * 4
 
 

@@ -158,7 +158,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize("line", range(len(TABLE)))
-def test_chosen_files(line: int) -> None:
+def test_topk_chooses_the_files_of_the_first_rows(line: int) -> None:
     statistics, expr, (descending, first), conjuncts, rows, more, files = TABLE[line]
     key = SortKey(expr, descending, first, only=not more)
     segments = [Segment(slice(0, 5), statistics)]

@@ -39,7 +39,7 @@ def test_no_row_contradicts_a_verdict(random: Random) -> None:
 
 
 @given(randoms)
-def test_evaluation_raises_no_hidden_error(random: Random) -> None:
+def test_evaluate_hides_no_error_of_verdicts(random: Random) -> None:
     """`evaluate` answers "some" if evaluation fails, `verdicts` raises: both must agree."""
     case = random_case(random, containers=4)
     statistics = ArrowStatistics(case.files, case.partition_spec)

@@ -175,7 +175,7 @@ def test_limit_reaches_the_scan_if_all_filters_are_exact(spark: SparkSession) ->
 
 @pytest.mark.spark
 def test_server_that_does_not_apply_what_it_declares_is_found(spark: SparkSession) -> None:
-    spark.conf.set("spark.tamis.remote.verify", "true")
+    spark.conf.set("spark.tamis.remote.verify.enabled", "true")
     with serving(served(declares=9, filters=False)) as server:
         frame = read(spark, server).where("n > 5")
         with pytest.raises(Exception, match=r"the table main\.t of the Airport server .*declared"):

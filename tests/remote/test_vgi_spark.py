@@ -96,10 +96,10 @@ def test_exact_filters_leave_the_plan(spark: SparkSession, tmp_path: Path) -> No
 
 def test_worker_that_only_pretends_to_filter_is_found(spark: SparkSession, tmp_path: Path) -> None:
     with worker(tmp_path, PRETENDS) as uri:
-        spark.conf.set("spark.tamis.remote.verify", "true")
+        spark.conf.set("spark.tamis.remote.verify.enabled", "true")
         with pytest.raises(Exception, match=r"numbers .*: reading failed: the server has declared"):
             read(spark, uri).where("n = 150").collect()
-        spark.conf.set("spark.tamis.remote.verify", "false")
+        spark.conf.set("spark.tamis.remote.verify.enabled", "false")
         assert read(spark, uri).where("n = 150").count() == 100  # what the conf is for
 
 
@@ -107,12 +107,12 @@ def test_filter_of_a_branch_that_a_worker_does_not_apply_is_found(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     with worker(tmp_path, BRANCHED) as uri:
-        spark.conf.set("spark.tamis.remote.verify", "true")
+        spark.conf.set("spark.tamis.remote.verify.enabled", "true")
         with pytest.raises(
             Exception, match=r"numbers .*: reading failed: .* branch 1 \(scan\), n IN"
         ):
             read(spark, uri).collect()
-        spark.conf.set("spark.tamis.remote.verify", "false")
+        spark.conf.set("spark.tamis.remote.verify.enabled", "false")
         assert read(spark, uri).count() == 100  # what the conf is for
 
 

@@ -40,7 +40,7 @@ class Strict(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert "svg" in self.open, f"<{tag}/> is no HTML"
+        assert "svg" in self.open, f"<{tag}/> is not valid in HTML"
         self.tags.append(tag)
         self.attributes += attrs
 

@@ -18,6 +18,7 @@ from tamis.serve.goals.aggregates import answer_aggregates
 from tamis.serve.goals.goal_context import GoalContext
 from tamis.serve.process.handler import Handler
 from tamis.tables.parquet import ScanInput
+from tamis.tables.partitions import DirectoryStatistics
 from tamis.wire.goals import AggregateAnswer, AggregateDocument, AggregateGoal, NothingAnswer
 from tamis.wire.messages import VERSION
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
@@ -158,6 +159,7 @@ def test_reason_names_the_string_that_is_not_utf_8() -> None:
             2,
             (),
             (),
+            DirectoryStatistics(1, {}, {}, True),
             np.zeros(1, np.int32),
             pa.chunked_array([[100]]),
         ),

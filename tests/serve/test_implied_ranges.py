@@ -61,7 +61,7 @@ def test_decimals_are_sent_as_text() -> None:
 
 
 @pytest.mark.parametrize("conjunct", [{"n": "?"}, None, 7, equal(column("n", "long"), literal(5, "long"))])  # fmt: skip
-def test_nothing_is_implied(conjunct: Any) -> None:
+def test_conjunct_that_implies_no_range_is_left_out(conjunct: Any) -> None:
     assert answer_of(conjunct)["implied"] == []
 
 

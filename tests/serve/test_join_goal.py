@@ -95,7 +95,7 @@ def test_filters_of_both_scans_count(target: Path, source: Path) -> None:
     assert join(below, K, (scan(source), K)) == files((0, 1), (3, 4))
 
 
-def test_files_that_a_scan_is_confined_to_count(target: Path, source: Path) -> None:
+def test_join_uses_only_the_files_to_which_a_scan_is_confined(target: Path, source: Path) -> None:
     among = {"form": "ranges", "data": [[1, 2]]}
     assert join(scan(target), K, (scan(source, among=among), K)) == files((3, 4))
     within = {"form": "ranges", "data": [[0, 3]]}

@@ -49,7 +49,7 @@ def snapshot(directory: Path) -> dict[str, Any]:
 
 
 def record(folder: Path, number: int = 0, **changes: Any) -> str:
-    """Return a scan of p = 1 AND x = 5, of which three files were kept."""
+    """Return a scan with the filter p = 1 AND x = 5 that keeps three files."""
     bits = base64.b64encode((0b111000).to_bytes(2, "little")).decode()
     why = {"code": "NO_STATISTICS", "text": "no statistics", "fix": "build the index"}
     return json.dumps({

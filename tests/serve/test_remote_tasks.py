@@ -88,7 +88,7 @@ def test_what_cannot_be_read_is_a_problem(
     assert re.search(says, answer["problem"])
 
 
-def test_slow_server_is_late() -> None:
+def test_answer_after_the_time_limit_is_marked_as_late() -> None:
     with serving({("main", "t"): Served(ROWS, pause=2)}) as server:
         answer = asked(server, ID, seconds=0.2)
         assert answer["is_late"]

@@ -133,7 +133,7 @@ def warnings_with(spark: SparkSession, text: str) -> list[str]:
         ("seen", "a view"),
     ],
 )
-def test_name_that_guards_nothing_is_warned_once(
+def test_required_name_without_effect_is_warned_once(
     spark: SparkSession, events: DataFrame, events_path: str, name: str, problem: str
 ) -> None:
     spark.sql(f"CREATE VIEW seen AS SELECT * FROM parquet.`{events_path}`")
@@ -164,7 +164,9 @@ def test_paths_are_compared_in_the_spelling_of_spark(
             spark.sql("SELECT name FROM events").collect()
 
 
-def test_column_of_no_scanned_table_is_warned(spark: SparkSession, events: DataFrame) -> None:
+def test_column_of_an_unscanned_table_causes_a_warning(
+    spark: SparkSession, events: DataFrame
+) -> None:
     spark.conf.set(ASSERT, "idd, item.sku = 3, item.colour")
     for _ in range(2):
         assert len(spark.sql("SELECT name FROM events WHERE id = 5").collect()) == 1

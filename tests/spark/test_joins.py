@@ -160,7 +160,7 @@ PLANNED = [
         4,
         1,
     ),
-    ("SELECT * FROM lines JOIN (VALUES (5L), (3105L), (NULL)) v(x) ON k = x", 2, None),
+    ("SELECT * FROM lines JOIN (VALUES (5L), (3105L), (NULL)) v(x) ON k = x", 2, 0),
     # no rows on the other side
     ("SELECT * FROM lines JOIN parts ON lines.k = parts.k WHERE parts.k + 1 < 0", 0, 0),
 ]
@@ -170,17 +170,15 @@ PLANNED = [
 @pytest.mark.parametrize(
     ("statement", "lines", "parts"), PLANNED, ids=[statement for statement, *_ in PLANNED]
 )
-def test_planned_files_of_joins(
-    views: SparkSession, same: Same, statement: str, lines: int | None, parts: int | None, how: str
+def test_join_reads_only_files_with_partners(
+    views: SparkSession, same: Same, statement: str, lines: int, parts: int, how: str
 ) -> None:
     views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
     for key, value in JOINS[how].items():
         views.conf.set(key, value)
     kept_files = kept(same(statement))
-    if lines is not None:
-        assert sum(kept_files.get("lines", [0])) == lines
-    if parts is not None:
-        assert sum(kept_files.get("parts", [0])) == parts
+    assert sum(kept_files.get("lines", [0])) == lines
+    assert sum(kept_files.get("parts", [0])) == parts
 
 
 @pytest.mark.parametrize("how", ["JOIN", "LEFT SEMI JOIN", "RIGHT JOIN"])
@@ -340,8 +338,7 @@ def test_scalar_subqueries_prune_at_run_time(
     views.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     same(statement)
     read = sql_tab(views)["files read after run-time filters"]
-    assert files in read
-    assert files == 40 or 40 not in read
+    assert max(read) == files
 
 
 def test_scalar_subquery_runs_once(views: SparkSession) -> None:

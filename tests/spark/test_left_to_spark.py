@@ -76,7 +76,7 @@ def test_variant_column(spark: SparkSession, folder: str) -> None:
     assert untouched(spark.read.parquet(folder + "/v").where("id = 1"))
 
 
-def test_column_that_the_reader_generates(spark: SparkSession, folder: str) -> None:
+def test_filter_on_a_generated_column_is_left_to_spark(spark: SparkSession, folder: str) -> None:
     # Statistics describe a column without values. Spark's reader fills it with row positions.
     spark.range(10).coalesce(1).write.parquet(folder + "/g")
     tamis.index(spark, folder + "/g").build()

@@ -81,7 +81,7 @@ def test_preimages_of_every_character(
     assert _check(frame.where(begins)) > 127
 
 
-def test_preimages_in_context(
+def test_preimages_contain_characters_that_depend_on_context(
     spark: SparkSession, mapping: tuple[str, str], tmp_path: Path
 ) -> None:
     texts = [b"".join(each) for size in (1, 2, 3) for each in product(PARTS, repeat=size)]

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
         ),
     ],
 )
-def test_parsed_predicate(spark: SparkSession, sql: str, schema: str, expected: str) -> None:
+def test_predicate_is_parsed_into_an_expression(
+    spark: SparkSession, sql: str, schema: str, expected: str
+) -> None:
     assert to_sql(tamis.parse(spark, sql, schema)) == expected
 
 

@@ -124,6 +124,6 @@ def test_pushdown_accepts_a_path(
     assert any("id = 3" in each for each in row.pushed_filters)
 
 
-def test_pushdown_has_another_name(spark: SparkSession, events: DataFrame) -> None:
+def test_tamis_echo_is_an_alias_of_tamis_pushdown(spark: SparkSession, events: DataFrame) -> None:
     (row,) = spark.sql("SELECT pushed_filters FROM tamis_echo('events') WHERE id = 3").collect()
     assert any("id = 3" in each for each in row.pushed_filters)

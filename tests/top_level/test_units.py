@@ -64,12 +64,12 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("text", "milliseconds"), TIMES)
-def test_times(text, milliseconds):
+def test_durations_are_parsed(text, milliseconds):
     assert to_milliseconds(text, "s") == milliseconds
 
 
 @pytest.mark.parametrize(("text", "size"), SIZES)
-def test_sizes(text, size):
+def test_sizes_are_parsed(text, size):
     assert to_bytes(text, "m") == size
 
 

@@ -7,7 +7,7 @@ added per query                planning the second scan and running its tasks; t
 
 All costs are in nanoseconds of one core, measured on Spark 4.1 over files in memory, and rounded so
 that they favor not splitting. The extension asks only about filters with a function, and about
-filters without which the scan would not read some column of strings or bytes (SplitResidual).
+filters that are the only use of a column of strings or bytes (SplitResidual).
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What a server knows of a column. None: unknown.
+    """Statistics of a column that a server provides. None: unknown.
 
     - `minimum`, `maximum`: no value except NULL is below or above them. Their type is that in which
       Spark reads the column (`arrow_form.readable_type`), and they are not NULL.
@@ -122,7 +122,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, slots=True)
 class TableStatistics:
-    """What a server knows of a table.
+    """Statistics of a table that a server provides.
 
     - `rows`: an estimate of the number of rows, for the optimizer only; None: unknown.
     - `columns`: bounds that hold for every row, by the name of the column.
@@ -203,7 +203,7 @@ class RemoteSource(ABC):
         return None
 
     def statistics(self, columns: Sequence[str]) -> TableStatistics:
-        """Return what the server knows of these columns.
+        """Return the statistics that the server has for these columns.
 
         It must describe at least the rows that `tasks` returns, if that is called afterwards and
         the table does not change.

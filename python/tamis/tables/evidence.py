@@ -53,14 +53,12 @@ def cells_of(
 
     Columns without a cell that is not null are left out.
     """
-    for part, segment in zip(scan.parts, scan.segments, strict=True):
+    for part in scan.parts:
         ordinals = np.arange(len(scan.directories), dtype=np.intp)[part.ordinals]
         records = _records(scan, ordinals)
         cells = {"num_records": records}
         for path, data_type in columns.items():
-            column_cells = _of_partition(
-                scan, segment.statistics, path, data_type, ordinals, records
-            )
+            column_cells = _of_partition(scan, path, data_type, ordinals, records)
             if column_cells is None:
                 column_cells = _of_index(part, path, data_type)
             cells.update({f"{kind}.{dotted(path)}": each for kind, each in column_cells.items()})
@@ -90,7 +88,6 @@ def _of_index(
 
 def _of_partition(
     scan: ScanInput,
-    statistics: object,
     path: tuple[str, ...],
     data_type: DataType | None,
     ordinals: npt.NDArray[np.intp],
@@ -101,9 +98,9 @@ def _of_partition(
     A partition column has a single value in all rows of a file. If that value is NULL and the
     number of rows is not known, the cells prove nothing, because a null cell means not known.
     """
-    partitions = getattr(statistics, "partitions", None)
-    name = None if partitions is None else partitions.names(Column(path, data_type or _ANY))
-    if partitions is None or name is None:
+    partitions = scan.partitions
+    name = partitions.names(Column(path, data_type or _ANY))
+    if name is None:
         return None
     values, own = partitions.values.get(name), partitions.types[name]
     wrong_type = data_type is not None and own != data_type

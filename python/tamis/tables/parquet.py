@@ -51,7 +51,8 @@ class ScanInput:
     - `num_records`: the rows of each file in listing order, -1 where not known. None if they are
       known for no file.
     - `total_records`: the rows of all files, None if not known.
-    - `directories`: for each file, its directory in the snapshot.
+    - `partitions`: the partition values of each directory in the snapshot.
+    - `directories`: for each file, its directory.
     - `sizes`: the size of each file in bytes.
     - `tables`: the directories whose index would describe the files. Empty if too many roots are
       read.
@@ -63,6 +64,7 @@ class ScanInput:
     total_records: int | None
     problems: tuple[IndexUnusable, ...]
     indexes: tuple[OpenIndex, ...]
+    partitions: DirectoryStatistics
     directories: npt.NDArray[np.int32]
     sizes: pa.ChunkedArray
     tables: frozenset[str] = frozenset()
@@ -166,6 +168,7 @@ class ParquetTables:
             match.total_records,
             problems,
             indexes,
+            partitions,
             group,
             snapshot.files.size,
             _tables(table.roots, snapshot, indexes),

@@ -122,7 +122,9 @@ UNDERSTOOD: list[tuple[Node, dict[str, pa.Array], str]] = [
 
 
 @pytest.mark.parametrize(("node", "payloads", "sql"), UNDERSTOOD, ids=lambda each: str(each)[:40])
-def test_understood(node: Node, payloads: Mapping[str, pa.Array], sql: str) -> None:
+def test_supported_filters_are_decoded(
+    node: Node, payloads: Mapping[str, pa.Array], sql: str
+) -> None:
     content = batch(snapshot(predicate(node)), payloads)
     assert texts(read(content)) == {"query:0": sql}
 
@@ -369,7 +371,9 @@ DELTAS: list[tuple[list[list[Node]], dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("deltas", "expected"), DELTAS, ids=str)
-def test_deltas(deltas: list[list[Node]], expected: dict[str, str]) -> None:
+def test_deltas_change_the_filters_that_they_name(
+    deltas: list[list[Node]], expected: dict[str, str]
+) -> None:
     filters = read(batch(snapshot(predicate(LOW, "keep", "advisory")), TWO))
     for updates in deltas:
         filters = filters.delta(batch(delta(*updates), TWO))

@@ -71,7 +71,8 @@ class Contract:
         types: The SQL types of that argument for which the contract holds (`["BIGINT"]`). The
             default is the annotation of `monotone`, or all types. Only the family counts: a
             contract for any of TINYINT, SMALLINT, INT and BIGINT is used for all four, and one for
-            FLOAT also for DOUBLE. It has to hold for every value of the family.
+            FLOAT also for DOUBLE. It has to hold for every value of the family. After construction,
+            the attribute has the names of the families; they may also be passed.
         constants: For each other argument, a collection of the constants for which the contract
             holds.
         null_to_null: f(NULL) is NULL. If False, `monotone` is called with None; for an `image`,

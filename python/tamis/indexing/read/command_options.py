@@ -33,7 +33,7 @@ def command_options(reading: Reading | None) -> tuple[str, ...]:
     for key, value in reading.options.items():
         options += ["--option", f"{key}={_shown(value)}"]
     for key, value in reading.confs.items():
-        # the zone is always there; other prefixes than that of Spark are no confs
+        # The zone is always present. Keys without the prefix of Spark are not confs.
         is_default = key == _ZONE and value == reading.machine.get("zone")
         if key.startswith("spark.") and not is_default:
             options += ["--conf", f"{key}={_shown(value)}"]

@@ -17,6 +17,7 @@ import typer
 from tamis.publish.airport.access import Access
 from tamis.publish.airport.server import AirportServer
 from tamis.publish.errors import PublishError
+from tamis.publish.named_paths import named_paths
 from tamis.publish.tables import PublishedTable
 
 __all__ = ["access_of", "serve", "tables_of"]
@@ -29,24 +30,15 @@ def tables_of(texts: Sequence[str]) -> dict[str, PublishedTable]:
     """Return the tables of NAME=PATH arguments.
 
     Raises:
-        PublishError: An argument has another form, or cannot be published.
+        PublishError: An argument is malformed, or a table cannot be published.
     """
-    tables: dict[str, PublishedTable] = {}
-    for text in texts:
-        name, separator, path = text.partition("=")
-        if not (name and separator and path):
-            raise PublishError(
-                f"the argument {text} does not have the form NAME=PATH, such as orders=/data/orders"
-            )
-        if name.lower() in {each.lower() for each in tables}:
-            raise PublishError(
-                f"two tables are named {name}, which clients cannot distinguish: rename one of them"
-            )
-        tables[name] = PublishedTable(path, name)
+    paths = named_paths(texts)
+    tables = {name: PublishedTable(path, name) for name, path in paths.items()}
+    for name, table in tables.items():
         try:
-            tables[name].current()
+            table.current()
         except PublishError as problem:
-            raise PublishError(f"{problem} (at {path})") from problem
+            raise PublishError(f"{problem} (at {paths[name]})") from problem
     return tables
 
 

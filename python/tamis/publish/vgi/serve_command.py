@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from tamis.publish.errors import PublishError
@@ -23,29 +23,7 @@ from tamis.publish.vgi.transports.http import Server
 from tamis.publish.vgi.transports.stdio import serve
 from tamis.publish.vgi.transports.tokens import Tokens
 
-__all__ = ["catalog_of", "paths_of", "serve_http", "serve_stdio"]
-
-
-def paths_of(texts: Sequence[str]) -> dict[str, str]:
-    """Return the tables of NAME=PATH arguments.
-
-    Raises:
-        PublishError: An argument has another form, or a name occurs twice.
-
-    >>> paths_of(["orders=/data/orders"])
-    {'orders': '/data/orders'}
-    """
-    paths: dict[str, str] = {}
-    for text in texts:
-        name, _, path = text.partition("=")
-        if not name or not path:
-            raise PublishError(
-                f"the argument {text} does not have the form NAME=PATH, such as orders=/data/orders"
-            )
-        if name in paths:
-            raise PublishError(f"two tables are named {name}: rename one of them")
-        paths[name] = path
-    return paths
+__all__ = ["catalog_of", "serve_http", "serve_stdio"]
 
 
 def catalog_of(name: str, paths: Mapping[str, str]) -> Catalog:

@@ -93,7 +93,7 @@ class VgiSource(RemoteSource):
         return self._scan.tasks(request)
 
     def statistics(self, columns: Sequence[str]) -> TableStatistics:
-        """Return what the worker knows of these columns; nothing if it fails."""
+        """Return the statistics of the worker for these columns; none if it fails."""
         try:
             return TableStatistics(self._rows(), self._bounds(columns))
         except RemoteError:

@@ -32,7 +32,7 @@ class BranchTask(Task):
     - `columns`: the columns to return. NULL if the branch lacks one.
     - `row_filter`: what restricts the branch, if it is applied here.
     - `limit`: the number of rows after which the task ends; None: all rows.
-    - `check`: what every row of the other task must satisfy (`spark.tamis.remote.verify`).
+    - `check`: what every row of the other task must satisfy (`spark.tamis.remote.verify.enabled`).
     """
 
     where: str

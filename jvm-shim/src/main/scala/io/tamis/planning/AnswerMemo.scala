@@ -24,7 +24,7 @@ object AnswerMemo {
 
   def put(key: Key, answer: PlanAnswer): Unit = entries.put(key, Entry(answer, System.nanoTime()))
 
-  /** Number of index builds that this driver knows of; part of every question. */
+  /** Number of index builds that this driver has noticed; part of every question. */
   def epoch: Long = epochs.get
 
   /** Discards all answers, because an index was built, refreshed or dropped. */

@@ -36,7 +36,7 @@ final class RemoteScanBuilder(table: RemoteTable)
     with SupportsPushDownLimit
     with SupportsPushDownTopN {
 
-  private val verifies = TamisConf.remoteVerify(SQLConf.get)
+  private val verifies = TamisConf.remoteVerifyEnabled(SQLConf.get)
   private var request = RemoteRequest(table.schema, verify = verifies)
   private var answer: Option[RemoteAnswer] = None
   private var residual: Seq[Expression] = Nil

@@ -26,7 +26,7 @@ class LeftToSparkSuite extends PlanSuite {
     assertEquals(left("SELECT id FROM range(3)"), Nil)
   }
 
-  test("a relation has the reason why it is no table, and why its index stays") {
+  test("a relation has the reasons why it is left to Spark and why its file index is not swapped") {
     assertEquals(left("SELECT k FROM left_csv"), Seq(Seq("NOT_PARQUET", "NO_FILTER")))
     assertEquals(
       left("SELECT k FROM left_csv WHERE rand() > 0.5D"),
