@@ -12,7 +12,7 @@ any reason other than the filter itself may suppress an error.
 A node raises nothing by itself if it is
 
 - a comparison, a logical operator, a column or a constant;
-- a function that is defined for every argument (`TOTAL`);
+- a function that is defined for every argument (`never_raises` of its entry);
 - a function whose evalMode gives NULL or wraps around, and that rounds no DECIMAL of more than 34
   digits (`_ROUNDS`); or
 - a function whose bounds are proven in the container, because a rule proves nothing where a row
@@ -30,77 +30,14 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Edge, Flags
 from tamis.evaluation.domain.flags import all_of, any_of
+from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
 from tamis.evaluation.interpreter import PREDICATES, truth, value
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call, Expr, Literal, Opaque, children_of, walk
 
-__all__ = ["TOTAL", "can_raise", "may_raise"]
+__all__ = ["can_raise", "may_raise"]
 
-#: Functions that never raise by themselves, in any mode. Their arguments may still raise.
-TOTAL: Final = frozenset(
-    {
-        # parts of dates and timestamps
-        "Year",
-        "YearOfWeek",
-        "Quarter",
-        "Month",
-        "DayOfMonth",
-        "DayOfYear",
-        "DayOfWeek",
-        "WeekDay",
-        "WeekOfYear",
-        "Hour",
-        "Minute",
-        "Second",
-        "SecondWithFraction",
-        "DateDiff",
-        "UnixDate",
-        # choices
-        "Coalesce",
-        "If",
-        "CaseWhen",
-        "Greatest",
-        "Least",
-        "NaNvl",
-        "IsNaN",
-        # strings
-        "StartsWith",
-        "EndsWith",
-        "Contains",
-        "Upper",
-        "Lower",
-        "Substring",
-        "StringTrim",
-        "StringTrimLeft",
-        "StringTrimRight",
-        "StringInstr",
-        "StringReplace",
-        "Reverse",
-        "Length",
-        "OctetLength",
-        "BitLength",
-        # functions of doubles, which give NaN, infinity or NULL
-        "Signum",
-        "Sqrt",
-        "Cbrt",
-        "Exp",
-        "Expm1",
-        "Log",
-        "Log10",
-        "Log2",
-        "Log1p",
-        "Atan",
-        "Sin",
-        "Cos",
-        "Sinh",
-        "Tanh",
-        "Pow",
-        "Rint",
-        "ToDegrees",
-        "ToRadians",
-        "WidthBucket",
-    }
-)
+_NEVER: Final = frozenset(entry.name for entry in FUNCTION_ENTRIES if entry.never_raises)
 
 #: Modes in which arithmetic and casts give NULL, wrap around or saturate.
 _QUIET: Final = ("LEGACY", "TRY")
@@ -152,7 +89,7 @@ def _can_raise_itself(expr: Expr) -> bool:
             quiet = (data_type.precision or 0) <= _UNROUNDED_DIGITS
             return not (quiet and expr.option("evalMode") in _QUIET)
         case Call(name=name):
-            return name not in TOTAL and expr.option("evalMode") not in _QUIET
+            return name not in _NEVER and expr.option("evalMode") not in _QUIET
         case _:
             return False
 

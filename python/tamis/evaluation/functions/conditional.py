@@ -154,11 +154,13 @@ def _one_of(data_type: DataType, arguments: Sequence[Bounds]) -> Bounds:
 
 
 ENTRIES: Final = (
-    FunctionEntry("Coalesce", "coalesce, nvl, ifnull", Knowledge.CHOICE, coalesce),
-    FunctionEntry("If", "if, nullif, nvl2", Knowledge.CHOICE, choose),
-    FunctionEntry("CaseWhen", "CASE", Knowledge.CHOICE, case_when),
-    FunctionEntry("Greatest", "greatest", Knowledge.CHOICE, greatest),
-    FunctionEntry("Least", "least", Knowledge.CHOICE, least),
-    FunctionEntry("NaNvl", "nanvl", Knowledge.CHOICE, nanvl),
-    FunctionEntry("IsNaN", "isnan", Knowledge.MONOTONE, predicate=is_nan),
+    FunctionEntry(
+        "Coalesce", "coalesce, nvl, ifnull", Knowledge.CHOICE, coalesce, never_raises=True
+    ),
+    FunctionEntry("If", "if, nullif, nvl2", Knowledge.CHOICE, choose, never_raises=True),
+    FunctionEntry("CaseWhen", "CASE", Knowledge.CHOICE, case_when, never_raises=True),
+    FunctionEntry("Greatest", "greatest", Knowledge.CHOICE, greatest, never_raises=True),
+    FunctionEntry("Least", "least", Knowledge.CHOICE, least, never_raises=True),
+    FunctionEntry("NaNvl", "nanvl", Knowledge.CHOICE, nanvl, never_raises=True),
+    FunctionEntry("IsNaN", "isnan", Knowledge.MONOTONE, predicate=is_nan, never_raises=True),
 )

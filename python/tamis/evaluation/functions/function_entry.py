@@ -23,7 +23,11 @@ class Knowledge(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FunctionEntry:
-    """One function: its Catalyst class name, its SQL name, what is known of it, and the rule."""
+    """One function: its Catalyst class name, its SQL name, what is known of it, and the rule.
+
+    `never_raises`: the function raises no error for any arguments, in any mode. Its arguments may
+    still raise. evaluation.raising describes what depends on it.
+    """
 
     name: str
     sql: str
@@ -31,3 +35,4 @@ class FunctionEntry:
     value: ValueRule | None = None
     predicate: TruthRule | None = None
     note: str = ""
+    never_raises: bool = False

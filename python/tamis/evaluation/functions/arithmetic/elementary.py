@@ -170,25 +170,37 @@ def signum(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 ENTRIES: Final = (
-    FunctionEntry("Signum", "sign", Knowledge.MONOTONE, signum),
-    FunctionEntry("Sqrt", "sqrt", Knowledge.MONOTONE, sqrt),
-    FunctionEntry("Cbrt", "cbrt", Knowledge.MONOTONE, is_rising(np.cbrt)),
-    FunctionEntry("Exp", "exp", Knowledge.MONOTONE, is_rising(np.exp)),
-    FunctionEntry("Log", "ln", Knowledge.MONOTONE, logarithm_of(np.log, 0.0)),
-    FunctionEntry("Log10", "log10", Knowledge.MONOTONE, logarithm_of(np.log10, 0.0)),
-    FunctionEntry("Log2", "log2", Knowledge.MONOTONE, logarithm_of(np.log2, 0.0)),
-    FunctionEntry("Log1p", "log1p", Knowledge.MONOTONE, logarithm_of(np.log1p, -1.0)),
+    FunctionEntry("Signum", "sign", Knowledge.MONOTONE, signum, never_raises=True),
+    FunctionEntry("Sqrt", "sqrt", Knowledge.MONOTONE, sqrt, never_raises=True),
+    FunctionEntry("Cbrt", "cbrt", Knowledge.MONOTONE, is_rising(np.cbrt), never_raises=True),
+    FunctionEntry("Exp", "exp", Knowledge.MONOTONE, is_rising(np.exp), never_raises=True),
+    FunctionEntry("Log", "ln", Knowledge.MONOTONE, logarithm_of(np.log, 0.0), never_raises=True),
+    FunctionEntry(
+        "Log10", "log10", Knowledge.MONOTONE, logarithm_of(np.log10, 0.0), never_raises=True
+    ),
+    FunctionEntry(
+        "Log2", "log2", Knowledge.MONOTONE, logarithm_of(np.log2, 0.0), never_raises=True
+    ),
+    FunctionEntry(
+        "Log1p", "log1p", Knowledge.MONOTONE, logarithm_of(np.log1p, -1.0), never_raises=True
+    ),
     FunctionEntry(
         "Logarithm", "log(base, x)", Knowledge.MONOTONE, logarithm_to_base, note="constant base"
     ),
-    FunctionEntry("Expm1", "expm1", Knowledge.MONOTONE, is_rising(np.expm1)),
-    FunctionEntry("Atan", "atan", Knowledge.MONOTONE, is_rising(np.arctan)),
-    FunctionEntry("Sinh", "sinh", Knowledge.MONOTONE, is_rising(np.sinh)),
-    FunctionEntry("Tanh", "tanh", Knowledge.MONOTONE, is_rising(np.tanh)),
-    FunctionEntry("ToDegrees", "degrees", Knowledge.MONOTONE, is_rising(np.degrees)),
-    FunctionEntry("ToRadians", "radians", Knowledge.MONOTONE, is_rising(np.radians)),
-    FunctionEntry("Rint", "rint", Knowledge.MONOTONE, is_rising(np.rint)),
-    FunctionEntry("Sin", "sin", Knowledge.INTERVAL, wave),
-    FunctionEntry("Cos", "cos", Knowledge.INTERVAL, wave),
-    FunctionEntry("Pow", "power", Knowledge.INTERVAL, power, note="one constant argument"),
+    FunctionEntry("Expm1", "expm1", Knowledge.MONOTONE, is_rising(np.expm1), never_raises=True),
+    FunctionEntry("Atan", "atan", Knowledge.MONOTONE, is_rising(np.arctan), never_raises=True),
+    FunctionEntry("Sinh", "sinh", Knowledge.MONOTONE, is_rising(np.sinh), never_raises=True),
+    FunctionEntry("Tanh", "tanh", Knowledge.MONOTONE, is_rising(np.tanh), never_raises=True),
+    FunctionEntry(
+        "ToDegrees", "degrees", Knowledge.MONOTONE, is_rising(np.degrees), never_raises=True
+    ),
+    FunctionEntry(
+        "ToRadians", "radians", Knowledge.MONOTONE, is_rising(np.radians), never_raises=True
+    ),
+    FunctionEntry("Rint", "rint", Knowledge.MONOTONE, is_rising(np.rint), never_raises=True),
+    FunctionEntry("Sin", "sin", Knowledge.INTERVAL, wave, never_raises=True),
+    FunctionEntry("Cos", "cos", Knowledge.INTERVAL, wave, never_raises=True),
+    FunctionEntry(
+        "Pow", "power", Knowledge.INTERVAL, power, note="one constant argument", never_raises=True
+    ),
 )

@@ -34,5 +34,12 @@ def factorial(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 ENTRIES = (
-    FunctionEntry("Factorial", "factorial", Knowledge.MONOTONE, factorial, note="NULL beyond 20"),
+    FunctionEntry(
+        "Factorial",
+        "factorial",
+        Knowledge.MONOTONE,
+        factorial,
+        note="NULL beyond 20",
+        never_raises=True,
+    ),
 )

@@ -77,5 +77,6 @@ ENTRIES = (
         Knowledge.MONOTONE,
         width_bucket,
         note="numbers; a constant range",
+        never_raises=True,
     ),
 )

@@ -77,6 +77,10 @@ def case_mapped(to_upper: bool) -> ValueRule:
 
 
 ENTRIES: Final = (
-    FunctionEntry("Upper", "upper", Knowledge.PREFIX, case_mapped(to_upper=True)),
-    FunctionEntry("Lower", "lower", Knowledge.PREFIX, case_mapped(to_upper=False)),
+    FunctionEntry(
+        "Upper", "upper", Knowledge.PREFIX, case_mapped(to_upper=True), never_raises=True
+    ),
+    FunctionEntry(
+        "Lower", "lower", Knowledge.PREFIX, case_mapped(to_upper=False), never_raises=True
+    ),
 )

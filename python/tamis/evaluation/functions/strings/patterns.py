@@ -242,11 +242,21 @@ def _is_java_expression(rest: str) -> bool:
 
 
 ENTRIES: Final = (
-    FunctionEntry("StartsWith", "startswith, LIKE 'p%'", Knowledge.PREFIX, predicate=starts_with),
+    FunctionEntry(
+        "StartsWith",
+        "startswith, LIKE 'p%'",
+        Knowledge.PREFIX,
+        predicate=starts_with,
+        never_raises=True,
+    ),
     FunctionEntry("Like", "LIKE", Knowledge.PREFIX, predicate=like),
     FunctionEntry(
         "RLike", "RLIKE", Knowledge.PREFIX, predicate=regular_expression, note="'^literal…'"
     ),
-    FunctionEntry("EndsWith", "endswith, LIKE '%s'", Knowledge.POINT, predicate=ends_with),
-    FunctionEntry("Contains", "contains, LIKE '%s%'", Knowledge.PREFIX, predicate=contains),
+    FunctionEntry(
+        "EndsWith", "endswith, LIKE '%s'", Knowledge.POINT, predicate=ends_with, never_raises=True
+    ),
+    FunctionEntry(
+        "Contains", "contains, LIKE '%s%'", Knowledge.PREFIX, predicate=contains, never_raises=True
+    ),
 )

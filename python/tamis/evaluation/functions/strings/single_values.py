@@ -176,13 +176,25 @@ def _characters(text: bytes) -> int:
 
 
 ENTRIES: Final = (
-    FunctionEntry("StringReplace", "replace", Knowledge.POINT, of_one_string(replaced)),
+    FunctionEntry(
+        "StringReplace", "replace", Knowledge.POINT, of_one_string(replaced), never_raises=True
+    ),
     FunctionEntry("StringLPad", "lpad", Knowledge.POINT, of_one_string(padded_left)),
     FunctionEntry("StringRPad", "rpad", Knowledge.POINT, of_one_string(padded_right)),
     FunctionEntry("StringRepeat", "repeat", Knowledge.POINT, of_one_string(repeated)),
-    FunctionEntry("Reverse", "reverse", Knowledge.POINT, of_one_string(lambda text: text[::-1])),
-    FunctionEntry("StringInstr", "instr", Knowledge.POINT, position),
-    FunctionEntry("Length", "length", Knowledge.POINT, length(characters)),
-    FunctionEntry("OctetLength", "octet_length", Knowledge.POINT, length(octets)),
-    FunctionEntry("BitLength", "bit_length", Knowledge.POINT, length(octets, factor=8)),
+    FunctionEntry(
+        "Reverse",
+        "reverse",
+        Knowledge.POINT,
+        of_one_string(lambda text: text[::-1]),
+        never_raises=True,
+    ),
+    FunctionEntry("StringInstr", "instr", Knowledge.POINT, position, never_raises=True),
+    FunctionEntry("Length", "length", Knowledge.POINT, length(characters), never_raises=True),
+    FunctionEntry(
+        "OctetLength", "octet_length", Knowledge.POINT, length(octets), never_raises=True
+    ),
+    FunctionEntry(
+        "BitLength", "bit_length", Knowledge.POINT, length(octets, factor=8), never_raises=True
+    ),
 )

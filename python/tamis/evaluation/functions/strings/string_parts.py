@@ -196,14 +196,27 @@ ENTRIES: Final = (
         Knowledge.MONOTONE,
         substring,
         note="from the first character, or after a prefix that all strings share",
+        never_raises=True,
     ),
     FunctionEntry(
-        "StringTrim", "trim", Knowledge.MONOTONE, trimmed(str.strip, left=True, right=True)
+        "StringTrim",
+        "trim",
+        Knowledge.MONOTONE,
+        trimmed(str.strip, left=True, right=True),
+        never_raises=True,
     ),
     FunctionEntry(
-        "StringTrimLeft", "ltrim", Knowledge.MONOTONE, trimmed(str.lstrip, left=True, right=False)
+        "StringTrimLeft",
+        "ltrim",
+        Knowledge.MONOTONE,
+        trimmed(str.lstrip, left=True, right=False),
+        never_raises=True,
     ),
     FunctionEntry(
-        "StringTrimRight", "rtrim", Knowledge.MONOTONE, trimmed(str.rstrip, left=False, right=True)
+        "StringTrimRight",
+        "rtrim",
+        Knowledge.MONOTONE,
+        trimmed(str.rstrip, left=False, right=True),
+        never_raises=True,
     ),
 )

@@ -265,35 +265,64 @@ def make_date(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 ENTRIES: Final = (
-    FunctionEntry("Year", "year", Knowledge.MONOTONE, date_part(calendar.year_of, None, 0, 0)),
     FunctionEntry(
-        "YearOfWeek", "extract(YEAROFWEEK)", Knowledge.MONOTONE, date_part(year_of_week, None, 0, 0)
+        "Year",
+        "year",
+        Knowledge.MONOTONE,
+        date_part(calendar.year_of, None, 0, 0),
+        never_raises=True,
     ),
     FunctionEntry(
-        "Quarter", "quarter", Knowledge.PIECEWISE, date_part(quarter, calendar.year_of, 1, 4)
+        "YearOfWeek",
+        "extract(YEAROFWEEK)",
+        Knowledge.MONOTONE,
+        date_part(year_of_week, None, 0, 0),
+        never_raises=True,
     ),
-    FunctionEntry("Month", "month", Knowledge.PIECEWISE, date_part(month, calendar.year_of, 1, 12)),
+    FunctionEntry(
+        "Quarter",
+        "quarter",
+        Knowledge.PIECEWISE,
+        date_part(quarter, calendar.year_of, 1, 4),
+        never_raises=True,
+    ),
+    FunctionEntry(
+        "Month",
+        "month",
+        Knowledge.PIECEWISE,
+        date_part(month, calendar.year_of, 1, 12),
+        never_raises=True,
+    ),
     FunctionEntry(
         "DayOfMonth",
         "day",
         Knowledge.PIECEWISE,
         date_part(day_of_month, calendar.month_index, 1, 31),
+        never_raises=True,
     ),
     FunctionEntry(
         "DayOfYear",
         "dayofyear",
         Knowledge.PIECEWISE,
         date_part(calendar.day_of_year, calendar.year_of, 1, 366),
+        never_raises=True,
     ),
     FunctionEntry(
-        "DayOfWeek", "dayofweek", Knowledge.PIECEWISE, date_part(day_of_week, sunday, 1, 7)
+        "DayOfWeek",
+        "dayofweek",
+        Knowledge.PIECEWISE,
+        date_part(day_of_week, sunday, 1, 7),
+        never_raises=True,
     ),
-    FunctionEntry("WeekDay", "weekday", Knowledge.PIECEWISE, date_part(weekday, week, 0, 6)),
+    FunctionEntry(
+        "WeekDay", "weekday", Knowledge.PIECEWISE, date_part(weekday, week, 0, 6), never_raises=True
+    ),
     FunctionEntry(
         "WeekOfYear",
         "weekofyear",
         Knowledge.PIECEWISE,
         date_part(week_of_year, year_of_week, 1, 53),
+        never_raises=True,
     ),
     FunctionEntry("TruncDate", "trunc", Knowledge.MONOTONE, trunc_date),
     FunctionEntry("LastDay", "last_day", Knowledge.MONOTONE, last_day),
@@ -302,10 +331,10 @@ ENTRIES: Final = (
     ),
     FunctionEntry("DateAdd", "date_add, date + n", Knowledge.MONOTONE, add_days),
     FunctionEntry("DateSub", "date_sub, date - n", Knowledge.MONOTONE, subtract_days),
-    FunctionEntry("DateDiff", "datediff", Knowledge.INTERVAL, date_diff),
+    FunctionEntry("DateDiff", "datediff", Knowledge.INTERVAL, date_diff, never_raises=True),
     FunctionEntry("AddMonths", "add_months", Knowledge.MONOTONE, add_months),
     FunctionEntry("DateAddYMInterval", "date + INTERVAL n MONTH", Knowledge.MONOTONE, add_months),
-    FunctionEntry("UnixDate", "unix_date", Knowledge.MONOTONE, identity_days),
+    FunctionEntry("UnixDate", "unix_date", Knowledge.MONOTONE, identity_days, never_raises=True),
     FunctionEntry("DateFromUnixDate", "date_from_unix_date", Knowledge.MONOTONE, identity_days),
     FunctionEntry(
         "MakeDate", "make_date", Knowledge.INTERVAL, make_date, note="days up to the 28th"

@@ -219,11 +219,19 @@ def from_unix(step: int) -> ValueRule:
 
 
 ENTRIES: Final = (
-    FunctionEntry("Hour", "hour", Knowledge.PIECEWISE, clock_part(HOUR, DAY)),
-    FunctionEntry("Minute", "minute", Knowledge.PIECEWISE, clock_part(60 * SECOND, HOUR)),
-    FunctionEntry("Second", "second", Knowledge.PIECEWISE, clock_part(SECOND, 60 * SECOND)),
+    FunctionEntry("Hour", "hour", Knowledge.PIECEWISE, clock_part(HOUR, DAY), never_raises=True),
     FunctionEntry(
-        "SecondWithFraction", "extract(SECOND)", Knowledge.PIECEWISE, second_with_fraction
+        "Minute", "minute", Knowledge.PIECEWISE, clock_part(60 * SECOND, HOUR), never_raises=True
+    ),
+    FunctionEntry(
+        "Second", "second", Knowledge.PIECEWISE, clock_part(SECOND, 60 * SECOND), never_raises=True
+    ),
+    FunctionEntry(
+        "SecondWithFraction",
+        "extract(SECOND)",
+        Knowledge.PIECEWISE,
+        second_with_fraction,
+        never_raises=True,
     ),
     FunctionEntry("TruncTimestamp", "date_trunc", Knowledge.MONOTONE, trunc_timestamp),
     FunctionEntry("FromUTCTimestamp", "from_utc_timestamp", Knowledge.MONOTONE, from_utc),
