@@ -196,8 +196,9 @@ object Sidecar {
     }
     reader.start()
 
+    /** Waits for the last lines of a process that has ended, which a busy machine delivers late. */
     def text: String = {
-      reader.join(500)
+      reader.join(5000)
       lines.synchronized(lines.toArray.mkString("\n"))
     }
   }
