@@ -96,7 +96,12 @@ object Sidecar {
         .getPythonServerEntryPoint(new Gateway(null, client), Array[Class[_]](classOf[Planner]))
         .asInstanceOf[Planner]
       new Sidecar(python, process, stdin, client, planner, port)
-    } catch { case e: Throwable => process.destroyForcibly(); throw translate(e, python, errors) }
+    } catch {
+      // killing the process closes its streams, and loses error lines that were not read yet
+      case e: Throwable =>
+        try throw translate(e, python, errors)
+        finally process.destroyForcibly()
+    }
   }
 
   private def launch(python: String): Process = {
