@@ -31,7 +31,7 @@ from tests.remote.vgi_reference import WORKER, reference_python
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CASES, PREDICATES = 6, 50
+CASES, PREDICATES = 4, 50
 ROWS = "rows.arrow"  # the rows of the Parquet files beside it
 
 #: Yields the table of a folder.
@@ -83,7 +83,9 @@ SERVERS = [
 ]
 
 
-@pytest.mark.parametrize(("served", "is_sent", "least"), SERVERS, ids=lambda each: str(each)[:20])
+@pytest.mark.parametrize(
+    ("served", "is_sent", "least"), SERVERS, ids=["airport", "vgi", "reference"]
+)
 def test_random_filters_return_the_rows_of_plain_spark(
     spark: SparkSession,
     tmp_path: Path,
