@@ -1,10 +1,15 @@
 """`python -m bench.flight`: read a table over Arrow Flight, with Spark and with pyarrow alone.
 
-`python -m tamis serve-airport` serves the table from a process of its own. Spark reads all columns
-of all rows through `tamis.read_airport`: into its `noop` writer, for which Spark makes a row of
-every value, and into an aggregate over all columns. pyarrow reads the same streams, as many at a
-time as Spark has threads, and drops the batches. All alternate in random order. A ratio is the
-speed of Spark divided by that of pyarrow in the same round; the median is reported.
+`python -m tamis serve-airport` serves the table from a process of its own. pyarrow reads the
+streams, as many at a time as Spark has threads (`--streams`), and drops the batches. Spark reads
+all columns of all rows through `tamis.read_airport` in three ways:
+
+    batches    the scan alone: its tasks drop the columnar batches, as pyarrow does
+    noop       into the writer `noop`, for which Spark makes a row of the values
+    aggregate  into an aggregate over all columns
+
+All alternate in random order. A ratio is the speed of Spark divided by that of pyarrow in the same
+round; the median is reported.
 """
 
 from __future__ import annotations
@@ -33,8 +38,7 @@ if TYPE_CHECKING:
 
 _DATA = Path(__file__).resolve().parents[1] / "build" / "flight"
 _FILES = 8
-_THREADS = 2  # of the session
-_WARM = 3  # rounds, in which the JVM compiles the code of the queries
+_WARM = 12  # rounds, in which the JVM compiles the code of the queries
 _TOTALS = ("count(*)", "sum(id)", "sum(quantity)", "sum(price)", "sum(length(code))")
 
 
@@ -71,6 +75,19 @@ def server(root: Path) -> Iterator[str]:
             process.terminate()
 
 
+def of_batches(spark: SparkSession, uri: str, rows: int) -> float:
+    """Return the seconds that Spark takes to read the columnar batches and drop them."""
+    import tamis
+
+    started = time.perf_counter()
+    frame = tamis.read_airport(spark, uri, "main", "t")
+    scan = frame._jdf.queryExecution().executedPlan().collectLeaves().head()
+    assert scan.executeColumnar().count() > 0
+    seconds = time.perf_counter() - started
+    assert scan.metrics().apply("numOutputRows").value() == rows
+    return seconds
+
+
 def of_writer(spark: SparkSession, uri: str, rows: int) -> float:
     """Return the seconds that Spark takes to read the table into its `noop` writer."""
     import tamis
@@ -97,28 +114,35 @@ def of_pyarrow(spark: SparkSession, uri: str, rows: int) -> float:
     from tamis.remote.airport.source import AirportSource
     from tamis.remote.contract import ReadRequest
 
+    streams = spark.sparkContext.defaultParallelism
     started = time.perf_counter()
     source = AirportSource({"uri": uri, "schema": "main", "table": "t"})
     tasks = source.tasks(ReadRequest(tuple(source.schema().names)))
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(streams) as pool:
         counts = pool.map(lambda task: sum(batch.num_rows for batch in task.batches()), tasks)
         assert sum(counts) == rows
     return time.perf_counter() - started
 
 
-_READERS = {"pyarrow": of_pyarrow, "Spark, noop": of_writer, "Spark, aggregate": of_aggregate}
+_READERS = {
+    "pyarrow": of_pyarrow,
+    "Spark, batches": of_batches,
+    "Spark, noop": of_writer,
+    "Spark, aggregate": of_aggregate,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--streams", type=int, default=2)
     options = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     rng = random.Random(0)
     times: dict[str, list[float]] = {name: [] for name in _READERS}
     with server(table(options.rows)) as uri:
-        spark = session("2g")
+        spark = session("2g", {"spark.master": f"local[{options.streams}]"})
         for number in range(_WARM + options.rounds):
             for name in rng.sample(list(times), len(times)):
                 seconds = _READERS[name](spark, uri, options.rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 from tests.publish.client import Client, exact, serving
 from tests.publish.mixed_table import CONDITIONS, write_mixed_table
-from tests.wire.duckdb.distribution import planned, run_sql_test
+from tests.wire.duckdb.distribution import planned, python_of_haybarn, run_sql_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +98,30 @@ def sql_test(folder: Path, answers: Iterable[Answer]) -> list[str]:
     for claim in (claim for each in answers for claim in each.claims()):
         lines += ["query I", f"SELECT count(*) FROM rows.mixed WHERE {claim}", "----", "0", ""]
     return lines
+
+
+def test_haybarn_reads_the_table(uri: str) -> None:
+    """The extension is not in the package: the test needs a connection to where it is published."""
+    client = Client(uri)
+    rows = pa.concat_tables(map(client.read, client.endpoints("mixed"))).to_pylist()
+    ids = sorted(row["id"] for row in rows)
+    queries = {
+        "SELECT count(*) FROM shop.main.mixed": [[len(ids)]],
+        "SELECT id FROM shop.main.mixed WHERE id < 3 ORDER BY id": [[n] for n in ids if n < 3],
+        "SELECT id FROM shop.main.mixed WHERE id IN (1, 5) ORDER BY id": [
+            [n] for n in ids if n in (1, 5)
+        ],
+    }
+    script = Path(__file__).with_name("haybarn_client.py")
+    done = subprocess.run(
+        [python_of_haybarn(), str(script), uri],
+        input=json.dumps(list(queries)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if done.returncode == 3:
+        pytest.skip(f"Haybarn cannot load the extension airport: {done.stdout.strip()}")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) == list(queries.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shlex
@@ -18,7 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tamis.expr.nodes import Column, Compare, Comparison, Literal
+from tamis.expr.types import LONG
 from tamis.publish.vgi.rows import passing
+from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode
 from tamis.wire.vgi import Filters, Malformed
 from tests.publish import published_clients
 
@@ -96,19 +100,37 @@ def test_the_runner_of_the_corpus(worker: list[str]) -> None:
     assert "1 worker corpus cases passed" in done.stdout
 
 
+def last_rows() -> str:
+    """Return the filter `n >= 995` of the table as base64."""
+    document = FilterDocument(pa.schema({"n": pa.int64(), "s": pa.string()}))
+    n = Column(("n",), LONG)
+    document.add(Compare(Comparison.GREATER_EQUAL, n, Literal(995, LONG)), Mode.REQUIRED)
+    encoded = document.encoded()
+    assert encoded is not None
+    return base64.b64encode(encoded).decode()
+
+
 def test_typescript_over_http(url: str, tmp_path: Path) -> None:
     folder = published_clients.typescript()
     script = folder / "vgi_typescript.mjs"  # modules are found beside the script
     shutil.copy(HERE / script.name, script)
     done = subprocess.run(
-        ["node", str(script), url], capture_output=True, text=True, timeout=120, check=False
+        ["node", str(script), url, last_rows()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert json.loads(done.stdout) == {
+    seen = json.loads(done.stdout)
+    assert sorted(seen.pop("files")) == [["part=0/a.parquet", 500], ["part=1/a.parquet", 500]]
+    assert seen.pop("scanned") == list(range(1000))
+    assert seen.pop("filtered") == [[n, f"row_{n}"] for n in range(995, 1000)]
+    assert seen == {
         "catalogs": ["tamis"],
         "tables": ["t"],
         "functions": [["scan", True], ["files", True], ["filter_echo", True]],
-        "rows": 2500,
+        "echo": 2500,
         "last": [2499, "row_2499"],
     }
 

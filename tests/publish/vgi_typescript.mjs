@@ -1,5 +1,6 @@
-// What the published TypeScript client gets from a worker over HTTP.
-import { Arguments, VgiClient } from "@query-farm/vgi/client";
+// What the published TypeScript client gets from a worker over HTTP:
+// node vgi_typescript.mjs URL FILTERS. FILTERS is a filter document in base64, for scan('t').
+import { Arguments, VgiClient, deserializeBatch } from "@query-farm/vgi/client";
 import { httpConnect } from "@query-farm/vgi-rpc/connect";
 
 const client = new VgiClient(httpConnect(process.argv[2], { prefix: "" }));
@@ -8,20 +9,28 @@ const attached = await client.catalogAttach("tamis");
 const data = attached.attach_opaque_data;
 const tables = (await client.schemaContentsTables(data, "main")).map((each) => each.name);
 const functions = await client.schemaContentsFunctions(data, "main", "table_function");
-const rows = [];
-const call = {
-  functionName: "filter_echo",
-  arguments: new Arguments([2500n]),
-  attachOpaqueData: data,
-  projectionIds: [0, 1],
-};
-for await (const batch of client.tableFunctionRows(call)) rows.push(...batch);
+
+async function rowsOf(functionName, positional, options = {}) {
+  const rows = [];
+  const call = { functionName, arguments: new Arguments(positional), attachOpaqueData: data };
+  for await (const batch of client.tableFunctionRows({ ...call, ...options })) rows.push(...batch);
+  return rows;
+}
+
+const echo = await rowsOf("filter_echo", [2500n], { projectionIds: [0, 1] });
+const files = await rowsOf("files", ["t"]);
+const scanned = await rowsOf("scan", ["t"], { projectionIds: [0] });
+const pushdownFilters = deserializeBatch(Buffer.from(process.argv[3], "base64"));
+const filtered = await rowsOf("scan", ["t"], { projectionIds: [0, 1], pushdownFilters });
 console.log(
   JSON.stringify({
     catalogs,
     tables,
     functions: functions.map((each) => [each.name, each.filter_pushdown]),
-    rows: rows.length,
-    last: [Number(rows.at(-1).n), rows.at(-1).s],
+    echo: echo.length,
+    last: [Number(echo.at(-1).n), echo.at(-1).s],
+    files: files.map((each) => [each.path.split("/").slice(-2).join("/"), Number(each.rows)]),
+    scanned: scanned.map((each) => Number(each.n)).sort((a, b) => a - b),
+    filtered: filtered.map((each) => [Number(each.n), each.s]),
   }),
 );

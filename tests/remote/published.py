@@ -23,7 +23,7 @@ def bin_of(name: str, minimum: tuple[int, int], packages: Sequence[str]) -> Path
     """
     with installing(name, packages) as folder:
         if folder is None:
-            return _CACHE / name / "bin"
+            return folder_of(name) / "bin"
         python = next(_pythons(minimum), None)
         if python is None:
             pytest.skip(f"{name} needs Python {minimum[0]}.{minimum[1]}, which was not found")
@@ -32,13 +32,18 @@ def bin_of(name: str, minimum: tuple[int, int], packages: Sequence[str]) -> Path
     return folder / "bin"
 
 
+def folder_of(name: str) -> Path:
+    """Return the folder of the cache that `installing` fills."""
+    return _CACHE / name
+
+
 @contextmanager
 def installing(name: str, content: Sequence[str]) -> Iterator[Path | None]:
     """Yield an empty folder of the cache to fill with this content; None if it is filled already.
 
     Other processes wait meanwhile. The folder is complete if the block does not raise.
     """
-    folder = _CACHE / name
+    folder = folder_of(name)
     marker, wanted = folder / "installed.txt", "\n".join(content)
     _CACHE.mkdir(parents=True, exist_ok=True)
     with (_CACHE / f"{name}.lock").open("w") as lock:

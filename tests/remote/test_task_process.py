@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -185,3 +186,36 @@ def test_python_that_cannot_read_is_named(
         frame = read(spark, server)
         with pytest.raises(Exception, match="/bin/false cannot read remote tables: its"):
             frame.collect()
+
+
+@pytest.mark.parametrize("has_planner", [True, False])
+def test_missing_python_is_named(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, has_planner: bool
+) -> None:
+    missing = "/nonexistent/python"
+    monkeypatch.setenv("PYSPARK_PYTHON", missing)
+    monkeypatch.setattr(spark._sc, "pythonExec", missing)
+    bridge = spark._jvm.io.tamis.Tamis
+    if not has_planner:
+        spark.conf.set("spark.tamis.python", missing)
+        bridge.restart()
+    try:
+        with serving({("main", "t"): Served(ROWS)}) as server:
+            step = "reading" if has_planner else "planning the scan"
+            says = (
+                f"the table main.t of the .*{urlsplit(server.uri).netloc}.*: {step} failed: "
+                f"cannot run the Python interpreter {missing} .*spark.pyspark.python"
+            )
+            with pytest.raises(Exception, match=says):
+                read(spark, server).collect()
+    finally:
+        if not has_planner:
+            spark.conf.unset("spark.tamis.python")
+            bridge.restart()
+
+
+def test_process_keeps_the_memory_of_batches(spark: SparkSession) -> None:
+    with serving({("main", "t"): Served(ROWS)}) as server:
+        assert read(spark, server).count() == 3
+    for pid in readers(spark):
+        assert b"MALLOC_TRIM_THRESHOLD_=" in Path(f"/proc/{pid}/environ").read_bytes()

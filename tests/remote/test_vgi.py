@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.expr.nodes import Column, Compare, Comparison, Expr, Literal
-from tamis.expr.types import LONG
-from tamis.remote.contract import Applied, ReadRequest, RemoteError
+from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal
+from tamis.expr.types import BOOLEAN, LONG, STRING
+from tamis.remote.contract import Applied, JoinKeys, ReadRequest, RemoteError
 from tamis.remote.vgi.functions import splits
 from tamis.remote.vgi.functions.scan_task import VgiTask
 from tamis.remote.vgi.protocol.framing import error_metadata, stream_bytes
 from tamis.remote.vgi.protocol.methods import RESULT
-from tamis.remote.vgi.protocol.records import CARDINALITY, PLANNED, SPLIT
+from tamis.remote.vgi.protocol.records import CARDINALITY, INIT_REQUEST, PLANNED, SPLIT
 from tamis.remote.vgi.source import VgiSource
 from tamis.remote.vgi.transports import pipe_connection
 from tests.remote import vgi_script as script
@@ -269,6 +269,39 @@ def test_function_without_filters_gets_none(tmp_path: Path, lacks: dict[str, obj
     (planned,) = read.tasks(ReadRequest(("n",), filters=(ABOVE,)))
     assert isinstance(planned, VgiTask)
     assert b"filter_spec" not in planned.request
+
+
+IDENTITY = {"namespace": "spatial", "name": "st_intersects", "version": 1}
+DECLARES: list[dict[str, object]] = [
+    {},
+    {"additional_filter_functions": [IDENTITY]},
+    {"runtime_filter_algorithms": [{**IDENTITY, "namespace": "duckdb.runtime_filter"}]},
+    {"filter_evaluation_contexts": [{"profile": "vgi.duckdb.session.v1"}]},
+    {"filter_semantic_profiles": ["vgi.duckdb.standard.v2", script.SEMANTICS]},
+]
+
+
+@pytest.mark.parametrize("declares", DECLARES, ids=str)
+def test_filters_need_nothing_that_a_function_may_declare(
+    tmp_path: Path, declares: dict[str, object]
+) -> None:
+    """Whatever else it declares: standard nodes, no evaluation context, and the agreed profile."""
+    read = source(tmp_path, *script.prelude(script.function(**declares)))
+    ends = Call("EndsWith", (Column(("s",), STRING), Literal("x", STRING)), (), BOOLEAN)
+    keys = JoinKeys(Column(("n",), LONG), (1, 2))
+    assert read.applied([ABOVE, ends]) == [Applied.EXACTLY] * 2
+    (planned,) = read.tasks(ReadRequest(("n",), filters=(ends,), required=(ABOVE,), keys=(keys,)))
+    assert isinstance(planned, VgiTask)
+    request = INIT_REQUEST.unpack(planned.request)
+    with pa.ipc.open_stream(request["pushdown_filters"]) as reader:
+        assert reader.schema.metadata[b"vgi_evaluation_context"] == b"vgi.none.v1"
+        document = json.loads(reader.read_next_batch()["filter_spec"][0].as_py())
+    assert (document["kind"], document["semantics"]) == ("snapshot", script.SEMANTICS)
+    nodes = [each["expression"] for each in document["predicates"]]
+    assert [each["node"] for each in nodes] == ["comparison", "call", "in"]
+    assert nodes[1]["function"] == "ends_with"
+    assert nodes[2]["set"]["kind"] == "external"
+    assert [each["mode"] for each in document["predicates"]] == ["required", "advisory", "advisory"]
 
 
 def test_overloads_have_what_all_of_them_support(tmp_path: Path) -> None:

@@ -61,6 +61,16 @@ def test_rows_are_those_of_the_table(lake: Path) -> None:
     assert rows_of(lake, "p") == [{"p": "x"}, {"p": "x"}, {"p": None}]
 
 
+def test_file_whose_partition_has_no_row_is_not_opened(lake: Path) -> None:
+    b = lake / "b.parquet"
+    b.write_bytes(b"?" * b.stat().st_size)
+    for where in (equals("x", "p"), And((equals("x", "p"), equals(1, "b")))):
+        assert len(rows_of(lake, "b", where=where)) == 2
+    for where in (TRUE, equals("X", "P"), Or((equals("x", "p"), equals(9, "b")))):
+        with pytest.raises(SourceError, match=r"b\.parquet cannot be read"):
+            rows_of(lake, "b", where=where)
+
+
 @pytest.mark.parametrize(
     ("where", "files"),
     [

@@ -14,7 +14,9 @@ from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import TRUE
 from tamis.files.table import ArrowStatistics
 from tamis.indexing.executor.executor_job import files_table
+from tamis.remote.contract import ColumnStatistics, TableStatistics
 from tamis.remote.file_pruning import leaves_of
+from tamis.remote.proof import rules_out_all
 from tamis.remote.vgi.protocol.framing import READ_FAILURES
 from tamis.remote.vgi.tables.lake_task import LakeTask
 from tamis.remote.vgi.transports.connection import one_line
@@ -86,6 +88,8 @@ class LakeFiles:
         leaves = [each for each in leaves_of([whole]) if _has(self._columns, each.path)]
         reader = BoundFooterReader(leaves)
         for place, file in enumerate(listing.files):
+            if whole != TRUE and rules_out_all([whole], _of_partition(listing, place)):
+                continue
             where = f"{self._name}: {file.path}"
             metadata = self._metadata(file, where)
             published = file_schema(metadata.schema, where)
@@ -117,6 +121,19 @@ def _has(fields: Sequence[Field], path: tuple[str, ...]) -> bool:
     """Return whether fields have a path with these very names."""
     below = [each for each in fields if each.name == path[0]]
     return bool(below) and (len(path) == 1 or _has(below[0].children, path[1:]))
+
+
+def _of_partition(listing: Listing, place: int) -> TableStatistics:
+    """Return what the partition of a file says of its rows."""
+    group = listing.partitions.group[place]
+    columns = {}
+    for name, values in listing.partitions.values.items():
+        value = values[group]
+        if not value.is_valid:
+            columns[name] = ColumnStatistics(has_nulls=True, has_values=False)
+        elif not pa.types.is_floating(value.type):  # NaN is not a bound
+            columns[name] = ColumnStatistics(value, value, has_nulls=False, has_values=True)
+    return TableStatistics(columns=columns)
 
 
 def _values(listing: Listing, place: int) -> dict[str, pa.Scalar]:

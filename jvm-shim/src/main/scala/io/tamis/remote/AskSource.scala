@@ -18,7 +18,7 @@ object AskSource {
 
   /** Never throws: if there is no answer, all filters are sent and Spark applies all of them. */
   def apply(table: RemoteTable, filters: Seq[Expression], columns: Seq[String]): RemoteAnswer = {
-    val unknown = RemoteAnswer.unknown(table.format, filters.size)
+    val unknown = RemoteAnswer.unknown(table.label, filters.size)
     try {
       val conf = SQLConf.get
       val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema))
@@ -40,9 +40,11 @@ object AskSource {
               "statistics of it.",
             null
           )
-        case None => Warnings.resolved(key(table))
+          answer.copy(label = table.label)
+        case None =>
+          Warnings.resolved(key(table))
+          answer
       }
-      answer
     } catch {
       case _: PlannerUnavailable => unknown // the failure was already reported
       case AnyFailure(e)         =>

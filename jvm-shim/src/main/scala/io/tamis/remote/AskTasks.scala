@@ -3,6 +3,7 @@ package io.tamis.remote
 import io.tamis.bridge.{PlannerClient, PlannerUnavailable}
 import io.tamis.conf.TamisConf
 import io.tamis.wire.{RemoteTasks, RemoteTasksQuestion}
+import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
@@ -31,7 +32,7 @@ object AskTasks {
       table.options.asCaseSensitiveMap().asScala.toMap ++ request.options(table.schema),
       request.columns.json
     )
-    val tasks = ofPlanner(question).getOrElse(ofProcess(question, interpreter, environment))
+    val tasks = ofPlanner(question).getOrElse(ofProcess(question, interpreter, environment, where))
     tasks.problem.foreach(text => throw new SparkException(text))
     val program = TaskProgram(interpreter, environment, tasks.program)
     tasks.tasks.map(task => new RemotePart(where, program, tasks.reader, task))
@@ -50,24 +51,33 @@ object AskTasks {
   private def ofProcess(
       question: RemoteTasksQuestion,
       interpreter: String,
-      environment: Map[String, String]
+      environment: Map[String, String],
+      where: String
   ): RemoteTasks = {
     val builder = new ProcessBuilder(interpreter, "-P", "-m", "tamis.serve.remote")
       .redirectError(ProcessBuilder.Redirect.INHERIT)
     PythonEnvironment.fill(builder, environment)
-    val process = builder.start()
+    val process =
+      try builder.start()
+      catch {
+        case e: IOException => throw failure(where, PythonEnvironment.missing(interpreter, e), e)
+      }
     try {
       val stdin = process.getOutputStream
       try stdin.write(question.toJson.getBytes(UTF_8))
       finally stdin.close()
       val answer = new String(process.getInputStream.readAllBytes(), UTF_8)
       if (process.waitFor() != 0)
-        throw new SparkException(
-          s"${question.format}: planning the scan failed: $interpreter ended with the exit code " +
-            s"${process.exitValue}. It needs the tamis package. Set PYSPARK_PYTHON and, if it is " +
-            "set, PYSPARK_DRIVER_PYTHON to a Python that has the package."
+        throw failure(
+          where,
+          s"$interpreter ended with the exit code ${process.exitValue}. It needs the tamis package. " +
+            s"${PythonEnvironment.Choice} a Python that has the package.",
+          null
         )
       RemoteTasks.read(answer, question)
     } finally process.destroy()
   }
+
+  private def failure(where: String, problem: String, cause: Throwable): SparkException =
+    new SparkException(s"$where: planning the scan failed: $problem", cause)
 }

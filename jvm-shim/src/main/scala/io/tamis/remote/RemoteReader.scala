@@ -43,7 +43,9 @@ object RemoteReaderFactory extends PartitionReaderFactory {
 }
 
 private final class RemoteReader(part: RemotePart) extends PartitionReader[ColumnarBatch] {
-  private val process = TaskProcess.take(part.program)
+  private val process =
+    try TaskProcess.take(part.program)
+    catch { case e: SparkException => throw failure(s"reading failed: ${e.getMessage}", e) }
   private val allocator = RemoteReader.memory.newChildAllocator(part.toString, 0, Long.MaxValue)
   private val stream = new ArrowStreamReader(process.incoming, allocator)
   private var isComplete = false

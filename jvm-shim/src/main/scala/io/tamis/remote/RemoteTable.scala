@@ -1,6 +1,9 @@
 package io.tamis.remote
 
+import java.net.URI
 import java.util
+
+import scala.util.Try
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
@@ -32,6 +35,21 @@ final class RemoteTable(
     util.EnumSet.of(TableCapability.BATCH_READ)
   override def newScanBuilder(ignored: CaseInsensitiveStringMap): ScanBuilder =
     new RemoteScanBuilder(this)
+
+  /** The table and the server, for errors. Of the location it has only the host, because the rest
+    * may contain a password.
+    */
+  def label: String = {
+    def option(name: String) = Option(options.get(name)).filter(_.nonEmpty)
+    val table =
+      option("table").map(name => (option("schema").toSeq :+ name).mkString("the table ", ".", ""))
+    val rows = table.orElse(option("function").map("the function " + _)).getOrElse("a table")
+    val location = option("uri").flatMap(uri => Try(new URI(uri)).toOption)
+    val host = location.filter(_.getHost != null).map { uri =>
+      s"the server ${uri.getHost}" + (if (uri.getPort < 0) "" else s":${uri.getPort}")
+    }
+    s"$rows of ${host.getOrElse("a worker")} ($format)"
+  }
 
   def withoutKeys: RemoteTable =
     new RemoteTable(session, format, schema, options, takesKeys = false)

@@ -87,8 +87,8 @@ final case class RemoteAnswer(
 object RemoteAnswer {
 
   /** Nothing is known: every filter is sent, and Spark applies all of them. */
-  def unknown(format: String, filters: Int): RemoteAnswer =
-    RemoteAnswer(format, Seq.fill(filters)(Applied.Partly), false, None, None, Map.empty, None)
+  def unknown(label: String, filters: Int): RemoteAnswer =
+    RemoteAnswer(label, Seq.fill(filters)(Applied.Partly), false, None, None, Map.empty, None)
 
   /** Reads an answer, and throws PlannerFailure unless it belongs to this question. */
   def read(text: String, question: RemoteQuestion): RemoteAnswer = {
