@@ -31,7 +31,7 @@ from tests.remote.vgi_reference import WORKER, reference_python
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CASES, PREDICATES = 4, 50
+CASES, PREDICATES = 2, 50
 ROWS = "rows.arrow"  # the rows of the Parquet files beside it
 
 #: Yields the table of a folder.
