@@ -138,16 +138,17 @@ def test_stopped_sidecar_costs_one_deadline(spark: SparkSession, shim: Any, tabl
 
 
 def test_sidecar_killed_during_a_call(
-    spark: SparkSession, shim: Any, table: str, use_fake: Callable[[str], None]
+    spark: SparkSession, shim: Any, table: str, use_fake: Callable[[str], None], tmp_path: Path
 ) -> None:
     use_fake("hanging")
     spark.conf.set("spark.tamis.timeout", "60s")
     before = len(shim.warnings())
 
     def kill() -> None:
-        pid = _pid(spark)
-        time.sleep(1)  # the question is in progress
-        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while not requests_of(tmp_path).exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        os.kill(_pid(spark), signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()

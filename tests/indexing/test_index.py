@@ -159,9 +159,16 @@ class TestRefresh:
             "num_records": [2, 2, 3, 1],
         }
 
-    def test_refresh_builds_a_missing_index(self, index: LocalIndex, opened: Any) -> None:
-        index.refresh()
-        assert lowers(opened()) == [1, 3, 5]
+    def test_refresh_of_a_missing_index_names_the_command_that_builds_one(
+        self, index: LocalIndex, root: Path
+    ) -> None:
+        with pytest.raises(
+            StatisticsIndexError, match=r"no index .*: build one with build\(\)"
+        ) as e:
+            index.refresh()
+        command = f"python -m tamis index build 'file:{root}'"
+        assert f": to build one, run {command}" in e.value.shell
+        assert not (root / "_tamis").exists()
 
     def test_refresh_rebuilds_a_damaged_index(
         self, index: LocalIndex, root: Path, opened: Any

@@ -92,6 +92,7 @@ class TestSettings:
         _, path = open_file_system("hdfs://name:8020/t/x", {"fs.defaultFS": "hdfs://name:8020"})
         assert path == "/t/x"
         assert arguments_used["arguments"] == ("name", 8020)
+        assert arguments_used["extra_conf"] == {"fs.defaultFS": "hdfs://name:8020"}
 
     def test_settings_of_hdfs_with_a_logical_name(self, arguments_used: dict[str, Any]) -> None:
         open_file_system("hdfs://nameservice/t", {})

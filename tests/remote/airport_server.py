@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ class Served:
 
     With `declares`, the server declares so many filters of each request as applied exactly. With
     `statistics`, it offers those of its rows. `rows` is the number of rows that it reports, and
-    `pause` the seconds that it takes for an answer about statistics or endpoints.
+    `answers`, if given, is set when the server may answer about statistics or endpoints.
     """
 
     parts: Sequence[pa.Table]
@@ -43,7 +42,7 @@ class Served:
     declares: int = 0
     statistics: bool = False
     rows: int = -1
-    pause: float = 0
+    answers: threading.Event | None = None
     locations: Sequence[str] = ()  # of each part, instead of `location`
     continues: threading.Event | None = None
 
@@ -213,7 +212,8 @@ class _FlightServer(flight.FlightServerBase):
         document = request["parameters"]["json_filters"]
         if document and served.refuses_filters:
             raise flight.FlightServerError("this filter is not understood")
-        time.sleep(served.pause)
+        if served.answers:
+            served.answers.wait(60)
         filters = json.loads(document)["filters"] if document else []
         exact = list(range(min(served.declares, len(filters))))
         about = msgpack.packb({"tamis.applied_exactly": exact}) if served.declares else b""
@@ -232,7 +232,8 @@ class _FlightServer(flight.FlightServerBase):
     def _statistics(self, request: Mapping[str, Any]) -> bytes:
         schema, name = _names(request["flight_descriptor"])
         served = self._state.tables[schema, name]
-        time.sleep(served.pause)
+        if served.answers:
+            served.answers.wait(60)
         column = pa.concat_tables(served.parts)[request["column_name"]]
         if not served.statistics or column.null_count == len(column):
             raise flight.FlightServerError("there are no statistics")

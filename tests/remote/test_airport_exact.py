@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -233,9 +234,11 @@ def test_join_keys_reach_the_server(spark: SparkSession) -> None:
 @pytest.mark.spark
 def test_slow_server_keeps_every_filter(spark: SparkSession) -> None:
     spark.conf.set("spark.tamis.timeout", "3s")
-    with serving(served(declares=9, pause=3.5)) as server:
+    answers = threading.Event()
+    with serving(served(declares=9, answers=answers)) as server:
         frame = read(spark, server).where("n > 5")
         assert "> 5" in plan(frame)
+        answers.set()
         assert frame.count() == 14
         warnings = list(spark._jvm.io.tamis.bridge.Warnings.all().mkString("\n").splitlines())
     assert any("tamis.airport: the server gave no answer within" in each for each in warnings)

@@ -3,46 +3,50 @@
 from __future__ import annotations
 
 import threading
-import time
-
-import pytest
+from queue import Queue
 
 from tamis.serve.process.handler import Handler
 from tamis.serve.process.memory_trimmer import Idle
 
-
-@pytest.fixture
-def acts() -> list[float]:
-    return []
+_LIMIT = 60  # seconds until a test fails
 
 
-@pytest.fixture
-def idle(acts: list[float]) -> Idle:
-    instance = Idle(lambda: acts.append(time.monotonic()), seconds=0.2)
-    threading.Thread(target=instance.watch, daemon=True).start()
-    return instance
+class Clock:
+    """A clock that the test advances."""
+
+    def __init__(self) -> None:
+        self.sleeps: Queue[float] = Queue()
+        self._ends = threading.Semaphore(0)
+
+    def sleep(self, seconds: float) -> None:
+        self.sleeps.put(seconds)
+        self._ends.acquire()
+
+    def wait_for_sleep(self) -> None:
+        self.sleeps.get(timeout=_LIMIT)
+
+    def end_sleep(self) -> None:
+        self._ends.release()
 
 
-def wait_for(acts: list[float], count: int) -> None:
-    deadline = time.monotonic() + 30
-    while len(acts) < count:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def test_memory_is_returned_once_after_a_burst(idle: Idle, acts: list[float]) -> None:
-    time.sleep(0.3)
-    assert acts == []  # no question yet
+def test_memory_is_returned_once_after_a_burst() -> None:
+    clock, acts = Clock(), Queue[str]()
+    idle = Idle(lambda: acts.put("act"), clock.sleep)
+    threading.Thread(target=idle.watch, daemon=True).start()
+    idle.note_question()
+    clock.wait_for_sleep()
     for _ in range(10):
         idle.note_question()
-        last = time.monotonic()
-        time.sleep(0.02)
-    wait_for(acts, 1)
-    assert acts[0] >= last
-    time.sleep(0.6)
-    assert len(acts) == 1
+    clock.end_sleep()
+    clock.wait_for_sleep()  # questions have arrived, so memory is kept for another interval
+    assert acts.empty()
+    clock.end_sleep()
+    acts.get(timeout=_LIMIT)
     idle.note_question()
-    wait_for(acts, 2)
+    clock.wait_for_sleep()
+    assert acts.empty()  # it was returned once, and the next question starts another interval
+    clock.end_sleep()
+    acts.get(timeout=_LIMIT)
 
 
 def test_failing_questions_count_too() -> None:

@@ -124,15 +124,15 @@ def test_details_that_cannot_be_computed_are_null(
 
 
 def test_burst_of_records_becomes_one_file(folder: Path) -> None:
-    recorder = Recorder(seconds=0.3)
-    for number in range(20):
+    recorder = Recorder(seconds=3600)
+    for number in range(256):  # a full batch, which does not wait for further records
         assert recorder.take(record(folder, number)) == ""
     deadline = time.monotonic() + 60
     while not folder.exists() or not list(folder.glob("*.parquet")):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     assert len(list(folder.iterdir())) == 1
-    assert len(tamis.history(folder)) == 20
+    assert len(tamis.history(folder)) == 256
 
 
 def test_end_writes_pending_records(folder: Path) -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import pickle
 import re
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -89,8 +90,10 @@ def test_what_cannot_be_read_is_a_problem(
 
 
 def test_answer_after_the_time_limit_is_marked_as_late() -> None:
-    with serving({("main", "t"): Served(ROWS, pause=2)}) as server:
+    answers = threading.Event()
+    with serving({("main", "t"): Served(ROWS, answers=answers)}) as server:
         answer = asked(server, ID, seconds=0.2)
+        answers.set()
         assert answer["is_late"]
         assert answer["problem"] is None
         assert len(asked(server, ID)["tasks"]) == 2  # without a limit of time

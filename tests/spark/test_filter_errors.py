@@ -75,6 +75,40 @@ ANSWERED = [
 ]
 
 
+# Plain Spark fails in each of them. The expression is not a filter of the scan, and a join leaves
+# out the file with a = 3.
+NOT_A_FILTER_OF_THE_SCAN = [
+    "SELECT a FROM t JOIN five USING (a) WHERE 10 / (a - 3) > (SELECT min(a) - 9 FROM five)",
+    "SELECT t.a FROM t JOIN v ON t.b = v.b AND 10 / (t.a - 3) > v.c JOIN five ON t.a = five.a",
+    "SELECT a FROM (SELECT a FROM t GROUP BY a HAVING 10 / (max(a) - 3) > 1) JOIN five USING (a)",
+]
+
+# The same expressions below a goal that leaves out no file.
+RAISING_BELOW_A_GOAL = [
+    "SELECT a FROM t WHERE 10 / (a - 3) > (SELECT min(a) - 9 FROM five) ORDER BY a DESC LIMIT 1",
+    "SELECT max(a) FROM t WHERE 10 / (a - 3) > (SELECT min(a) - 9 FROM five)",
+    "SELECT t.a FROM t JOIN v ON t.b = v.b AND 10 / (t.a - 3) > v.c ORDER BY t.a DESC LIMIT 1",
+    "SELECT a FROM t GROUP BY a HAVING 10 / (max(a) - 3) > 1 ORDER BY a DESC LIMIT 1",
+    "SELECT a FROM (SELECT a FROM t GROUP BY a HAVING 10 / (a - 3) > 1) JOIN five USING (a)",
+]
+
+
+@pytest.mark.parametrize("statement", NOT_A_FILTER_OF_THE_SCAN)
+def test_other_expression_does_not_keep_a_file(views: SparkSession, statement: str) -> None:
+    views.range(3).selectExpr("CAST(id AS INT) AS b", "id - 200 AS c").createOrReplaceTempView("v")
+    views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
+    assert outcome(views, False, statement) == "DIVIDE_BY_ZERO"
+    assert len(outcome(views, True, statement)) == 1
+
+
+@pytest.mark.parametrize("statement", RAISING_BELOW_A_GOAL)
+def test_other_expression_below_a_goal_raises(views: SparkSession, statement: str) -> None:
+    views.range(3).selectExpr("CAST(id AS INT) AS b", "id - 200 AS c").createOrReplaceTempView("v")
+    views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
+    assert outcome(views, False, statement) == "DIVIDE_BY_ZERO"
+    assert outcome(views, True, statement) == "DIVIDE_BY_ZERO"
+
+
 @pytest.mark.parametrize("statement", RAISING)
 def test_error_of_a_filter_is_raised(views: SparkSession, statement: str) -> None:
     # Run-time filters skip files like Spark's own dynamic pruning, whether or not a filter raises.

@@ -33,10 +33,8 @@ MILLIS = [
 ]
 
 
-@pytest.mark.parametrize("statement", MILLIS)
-def test_milliseconds_compared_with_finer_constants(
-    spark: SparkSession, folder: str, same: Same, statement: str
-) -> None:
+def write_milliseconds(spark: SparkSession, folder: str) -> None:
+    """Write and index the table t: ten rows in each of three milliseconds, one file each."""
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MILLIS")
     start = "TIMESTAMP '2020-01-01 00:00:00'"
     rows = spark.range(30).selectExpr(
@@ -45,7 +43,37 @@ def test_milliseconds_compared_with_finer_constants(
     rows.repartitionByRange(3, "ts").write.parquet(f"{folder}/t")
     spark.read.parquet(f"{folder}/t").createOrReplaceTempView("t")
     tamis.index(spark, f"{folder}/t").build()
+
+
+@pytest.mark.parametrize("statement", MILLIS)
+def test_milliseconds_compared_with_finer_constants(
+    spark: SparkSession, folder: str, same: Same, statement: str
+) -> None:
+    write_milliseconds(spark, folder)
     same(statement)
+
+
+SUBQUERY = [
+    # Predicate | rows of plain Spark | rows of tamis, the right number.
+    ("ts < (SELECT max(m) FROM c)", 10, 20),
+    ("ts <> (SELECT max(m) FROM c)", 20, 30),
+    ("NOT (ts >= (SELECT m FROM c))", 10, 20),
+]
+
+
+@pytest.mark.parametrize(("predicate", "plain", "right"), SUBQUERY)
+def test_value_of_a_subquery_loses_no_rows(
+    spark: SparkSession, folder: str, predicate: str, plain: int, right: int
+) -> None:
+    write_milliseconds(spark, folder)
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    spark.sql(f"SELECT {FINE} AS m").write.parquet(f"{folder}/c")
+    spark.read.parquet(f"{folder}/c").createOrReplaceTempView("c")
+    counts = {}
+    for enabled in ("false", "true"):
+        spark.conf.set("spark.tamis.enabled", enabled)
+        counts[enabled] = len(spark.sql(f"SELECT id FROM t WHERE {predicate}").collect())
+    assert counts == {"false": plain, "true": right}
 
 
 WIDENED = [

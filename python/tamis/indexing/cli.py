@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeAlias
 
 import typer
 from rich.console import Console
@@ -314,37 +314,56 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
             with _noticed_interrupts(interrupts):
                 opened = index(spark, target, reader=reads.reader(spark))
                 yield opened
-    except (StatisticsIndexError, KeyboardInterrupt) as problem:
-        if isinstance(problem, StatisticsIndexError) and not interrupts:
-            raise StatisticsIndexError(problem.shell) from problem
+    except (Exception, KeyboardInterrupt) as problem:
+        # After Ctrl-C, the call that waits for a job may fail with another error first.
+        if not interrupts and not isinstance(problem, KeyboardInterrupt):
+            if isinstance(problem, StatisticsIndexError):
+                raise StatisticsIndexError(problem.shell) from problem
+            raise
         is_changed = opened is not None and opened.is_changed
         state = "had already been changed" if is_changed else "was not changed"
         typer.echo(f"tamis: interrupted: the index {state}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     finally:
         if spark is not None:
-            with suppress(Exception, KeyboardInterrupt):  # the JVM may be gone
-                spark.stop()
+            _stop(spark, is_quiet=bool(interrupts))
+
+
+def _stop(spark: SparkSession, is_quiet: bool) -> None:
+    """Stop the session, which cancels its jobs.
+
+    Args:
+        is_quiet: Keep Spark from logging the tasks that end with the session as failed.
+    """
+    with suppress(Exception, KeyboardInterrupt):  # the JVM may be gone
+        if is_quiet:
+            spark.sparkContext.setLogLevel("OFF")
+        spark.stop()
 
 
 @contextmanager
 def _noticed_interrupts(arrived: list[int]) -> Iterator[None]:
-    """Append SIGINT signals to a list as they arrive.
+    """Append SIGINT signals to a list as they arrive, and raise KeyboardInterrupt.
 
-    PySpark's handler cancels all jobs before it raises KeyboardInterrupt, and the call that waits
-    for a job may return with the error of the cancelled job first.
+    PySpark's own handler first cancels all jobs over the connection of this thread to the JVM. If
+    the thread waits for a job, that fails with a stack trace, because py4j is reading from the
+    connection. After KeyboardInterrupt, py4j opens another connection.
     """
     before = signal.getsignal(signal.SIGINT)
 
-    def notice(number: int, frame: FrameType | None) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
         arrived.append(number)
-        if callable(before):
-            before(number, frame)
+        raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, notice)
+    def is_wanted(record: logging.LogRecord) -> bool:
+        return not arrived  # py4j logs the interrupt with a stack trace, to the root logger
+
+    signal.signal(signal.SIGINT, interrupt)
+    logging.getLogger().addFilter(is_wanted)
     try:
         yield
     finally:
+        logging.getLogger().removeFilter(is_wanted)
         signal.signal(signal.SIGINT, before)
 
 

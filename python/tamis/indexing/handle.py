@@ -188,17 +188,22 @@ class Index:
         """Read new and changed files only, and forget files that were deleted.
 
         The index keeps what its build requested, even if an overwrite of the table deleted the
-        index together with the files. The index is built if it is missing or damaged, and if the
-        table has new columns or columns of other types. Columns that were dropped from the table
-        cause a warning.
+        index together with the files. All files are read if the index is damaged or was deleted by
+        an overwrite, and if the table has new columns or columns of other types. Columns that were
+        dropped from the table cause a warning.
+
+        Raises:
+            StatisticsIndexError: There is no index, and no list of what an earlier one recorded.
         """
         listing = self._list()
         _require_indexable(listing, self._target)
         store = self._store(listing)
         held = _held_by(store)
         if held is None:
-            selected, spec = self._requested(listing) or (None, RecordingSpec())
-            return self._build(listing, selected, spec, lenient=True)
+            requested = self._requested(listing)
+            if requested is None and store.stamp() is None:
+                raise _nothing_to_refresh(store)
+            return self._build(listing, *(requested or (None, RecordingSpec())), lenient=True)
         old, recording, reading = held
         selected = old.selected
         spec = RecordingSpec() if recording is None else recording.spec
@@ -461,6 +466,16 @@ def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] |
         if problem.code in ("index.missing", "index.damaged"):
             return None
         raise
+
+
+def _nothing_to_refresh(store: Store) -> StatisticsIndexError:
+    what = (
+        f"there is no index at {store.uri} to refresh, and no list of what an earlier one recorded"
+    )
+    return StatisticsIndexError(
+        f"{what}: build one with build()",
+        shell=f"{what}: to build one, run {store.rebuild_command()}",
+    )
 
 
 def _text_of(path_or_table: str | os.PathLike[str]) -> str:

@@ -136,10 +136,10 @@ def _s3(bucket: str, settings: Settings) -> pafs.FileSystem:
 
 def _hdfs(authority: str, settings: Settings) -> pafs.FileSystem:
     host, _, port = authority.partition(":")
-    extra = {key: value for key, value in settings.items() if key.startswith(("fs.", "dfs."))}
-    # an authority without a port is a logical (high-availability) name, for which the port is 0
+    # The settings dfs.* come from the hdfs-site.xml that libhdfs reads.
+    # An authority without a port is a logical (high-availability) name, for which the port is 0.
     return pafs.HadoopFileSystem(
-        host or "default", int(port) if port else 0, extra_conf=extra or None
+        host or "default", int(port) if port else 0, extra_conf=dict(settings) or None
     )
 
 

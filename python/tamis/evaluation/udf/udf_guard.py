@@ -23,16 +23,22 @@ _GRACE_SECONDS: Final = 0.5
 
 
 class UdfGuard:
-    """The time that users' functions may still take in one plan, and the warnings about them."""
+    """The time that users' functions may still take in one plan, and the warnings about them.
 
-    def __init__(self, seconds: float = 1.5) -> None:
+    Args:
+        seconds: The time.
+        clock: Returns seconds since some moment.
+    """
+
+    def __init__(self, seconds: float = 1.5, clock: Callable[[], float] = time.monotonic) -> None:
         self.warnings: dict[str, str] = {}
         self._left = seconds
+        self._clock = clock
         self._ends = 0.0
 
     def __enter__(self) -> bool:
         """Start the clock. Return whether any time is left."""
-        self._ends = time.monotonic() + self._left
+        self._ends = self._clock() + self._left
         return self._left > 0
 
     def __exit__(self, *_: object) -> None:
@@ -40,7 +46,7 @@ class UdfGuard:
 
     def left(self) -> float:
         """Return the seconds that are left. Valid only inside the `with` block."""
-        return max(0.0, self._ends - time.monotonic())
+        return max(0.0, self._ends - self._clock())
 
     def warn(self, code: str, text: str) -> None:
         """Keep the first warning of each code: a contract that fails does so in every file."""

@@ -15,11 +15,18 @@ _QUIET: Final = 1.0
 
 
 class Idle:
-    """Calls `act` once whenever no question has arrived for `seconds`. Thread-safe."""
+    """Calls `act` once whenever no question has arrived for `_QUIET` seconds. Thread-safe.
 
-    def __init__(self, act: Callable[[], None], seconds: float = _QUIET) -> None:
+    Args:
+        act: The action.
+        sleep: Returns after so many seconds.
+    """
+
+    def __init__(
+        self, act: Callable[[], None], sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self._act = act
-        self._seconds = seconds
+        self._sleep = sleep
         self._has_question = threading.Event()
 
     def note_question(self) -> None:
@@ -32,5 +39,5 @@ class Idle:
             self._has_question.wait()
             while self._has_question.is_set():
                 self._has_question.clear()
-                time.sleep(self._seconds)
+                self._sleep(_QUIET)
             self._act()
