@@ -130,7 +130,7 @@ def test_tamis_names_tables_that_do_not_exist(uri: str) -> None:
 # --- actions ------------------------------------------------------------------------------------
 
 
-def test_catalog(uri: str) -> None:
+def test_catalog_lists_schemas_and_tables(uri: str) -> None:
     client = Client(uri)
     request = {"catalog_name": "warehouse"}
     length, content = msgpack.unpackb(client.act("list_schemas", request), raw=True)
@@ -193,14 +193,14 @@ def test_columns_that_are_not_requested_are_null_or_left_out(
     assert {n for n in names if table.column(n).null_count < 40} == values
 
 
-def test_flight_info_of_all_rows(uri: str) -> None:
+def test_flight_info_covers_all_rows(uri: str) -> None:
     info = Client(uri).flight.get_flight_info(descriptor("orders"))
     rows = [row for each in info.endpoints for row in Client(uri).read(each).to_pylist()]
     assert sorted(row["id"] for row in rows) == list(range(40))
     assert [each.total_records for each in Client(uri).flight.list_flights()] == [40]
 
 
-def test_statistics(uri: str) -> None:
+def test_column_statistics_are_bounds(uri: str) -> None:
     client = Client(uri)
     assert client.statistics("orders", "id") == {
         "has_not_null": True, "has_null": False, "distinct_count": 0, "min": 0, "max": 39,
@@ -349,7 +349,7 @@ def test_changed_columns_are_an_error(uri: str, root: Path) -> None:
         client.rows(endpoints)
 
 
-def test_token(root: Path) -> None:
+def test_calls_without_the_token_are_refused(root: Path) -> None:
     access = Access("secret-1")
     assert "secret" not in repr(access)
     with serving({"orders": root}, access) as uri:

@@ -122,7 +122,7 @@ def test_tables_and_access_are_checked(orders: Path, tmp_path: Path) -> None:
     assert access_of(tmp_path / "token").token == "secret"
 
 
-def test_tls(orders: Path, certificate: tuple[Path, Path]) -> None:
+def test_server_uses_tls(orders: Path, certificate: tuple[Path, Path]) -> None:
     with serving({"orders": orders}, access_of(None, *certificate)) as uri:
         client = Client(uri, roots=certificate[0].read_bytes())
         assert len(client.rows(client.endpoints("orders"))) == 400

@@ -267,7 +267,7 @@ def table_of_numbers(root: Path) -> Path:
         ([over("s", "f", STRING)], {"b": (0, 1)}, []),
     ],
 )
-def test_surviving_row_groups(
+def test_row_groups_that_cannot_match_are_left_out(
     tmp_path: Path, filters: list[Expr], groups: dict[str, Any], exact: list[int]
 ) -> None:
     snapshot = PublishedTable(str(table_of_numbers(tmp_path))).current()
@@ -295,7 +295,7 @@ def test_filter_that_cannot_be_evaluated_keeps_everything(
     assert [(part.rows, part.matches) for part in parts] == [(6, (False,)), (4, (False,))]
 
 
-def test_statistics_of_columns(tmp_path: Path) -> None:
+def test_column_statistics_cover_all_files(tmp_path: Path) -> None:
     snapshot = PublishedTable(str(table_of_numbers(tmp_path))).current()
     facts = {field.name: column_facts(snapshot.statistics, field) for field in snapshot.schema}
     assert [(f.minimum.as_py(), f.maximum.as_py(), f.can_be_null) for f in facts.values()] == [

@@ -90,7 +90,7 @@ def test_python_and_polars_over_http_with_the_conformance_corpus(url: str) -> No
     assert seen["corpus"] == []
 
 
-def test_the_runner_of_the_corpus(worker: list[str]) -> None:
+def test_corpus_runner_passes_the_worker(worker: list[str]) -> None:
     cases = ["runtime.in-with-null"]
     chosen = [word for case in cases for word in ("--case", case)]
     runner = published_clients.corpus() / "run_worker.py"
@@ -139,7 +139,7 @@ def test_typescript_over_http(url: str, tmp_path: Path) -> None:
 NOT_OFFERED = {"runtime.session-integer-division"}
 
 
-def test_the_conformance_corpus() -> None:
+def test_conformance_corpus_passes() -> None:
     folder = published_clients.corpus()
     cases = json.loads((folder / "runtime-manifest.json").read_text())["cases"]
     assert len(cases) == 49

@@ -69,7 +69,7 @@ def test_reflection_lists_every_method(server: Server) -> None:
     assert {"bind", "init", "catalog_attach", "table_function_plan"} <= set(names)
 
 
-def test_a_scan_continues_with_cursors_on_one_connection(server: Server) -> None:
+def test_scan_continues_with_cursors_on_one_connection(server: Server) -> None:
     caller = Caller(server)
     found = caller.scan(init(numbers(95), NUMBERS, projection_ids=[1, 0]))
     assert [each.num_rows for each in found] == [10] * 9 + [5]
@@ -78,7 +78,7 @@ def test_a_scan_continues_with_cursors_on_one_connection(server: Server) -> None
     assert table["n"].to_pylist() == list(range(95))
 
 
-def test_a_repeated_turn_has_the_same_answer(server: Server) -> None:
+def test_repeated_turn_has_the_same_answer(server: Server) -> None:
     caller = Caller(server)
     _, opened, _ = caller.send("/vgi.v2/init/init", init(numbers(30), NUMBERS))
     cursor = streams(opened)[1][-1].metadata[CURSOR]
@@ -91,7 +91,7 @@ def test_a_repeated_turn_has_the_same_answer(server: Server) -> None:
     assert headers["x-vgi-rpc-error"] == "true"
 
 
-def test_a_cursor_that_was_tampered_with_is_refused(server: Server) -> None:
+def test_tampered_cursor_is_refused(server: Server) -> None:
     caller = Caller(server)
     _, opened, _ = caller.send("/vgi.v2/init/init", init(numbers(30), NUMBERS))
     cursor = base64.b64decode(streams(opened)[1][-1].metadata[CURSOR])
@@ -115,7 +115,7 @@ def test_cancel_ends_the_scan(server: Server) -> None:
     assert streams(caller.send("/vgi.v2/init/exchange", turn(metadata))[1]) == [[]]
 
 
-def test_an_answer_stays_below_what_the_client_accepts(server: Server) -> None:
+def test_answer_is_no_larger_than_the_client_accepts(server: Server) -> None:
     found = Caller(server).scan(
         init(numbers(20_000, 10_000), NUMBERS), VGI_Accept_Max_Response_Bytes="100000"
     )
@@ -124,7 +124,7 @@ def test_an_answer_stays_below_what_the_client_accepts(server: Server) -> None:
 
 
 @pytest.mark.parametrize("codec", ["zstd", "gzip"])
-def test_compressed_requests(server: Server, codec: str) -> None:
+def test_compressed_request_is_read(server: Server, codec: str) -> None:
     body = pa.compress(request("catalog_catalogs"), codec, asbytes=True)
     status, answer, _ = Caller(server).send(
         "/vgi.v2/catalog_catalogs", body, Content_Encoding=codec
@@ -176,7 +176,7 @@ REFUSED: list[tuple[str, bytes, dict[str, str], int, str]] = [
 @pytest.mark.parametrize(
     ("path", "body", "headers", "status", "text"), REFUSED, ids=lambda each: str(each)[:30]
 )
-def test_refused_requests(
+def test_malformed_http_request_is_refused(
     server: Server, path: str, body: bytes, headers: dict[str, str], status: int, text: str
 ) -> None:
     caller = Caller(server)
@@ -198,7 +198,7 @@ def test_bodies_that_are_too_long_are_refused() -> None:
         assert caller.connection.getresponse().status == 411
 
 
-def test_tokens(caplog: pytest.LogCaptureFixture) -> None:
+def test_requests_without_the_token_are_refused(caplog: pytest.LogCaptureFixture) -> None:
     with served(catalog_of("tamis", {}), tokens=["first-secret", "second-secret"]) as server:
         body = request("catalog_catalogs")
         for header, status in (
@@ -225,7 +225,7 @@ def test_tokens(caplog: pytest.LogCaptureFixture) -> None:
         assert "secret" not in repr(server.tokens) + repr(vars(server.tokens)) + caplog.text
 
 
-def test_callers_at_the_same_time(server: Server) -> None:
+def test_concurrent_callers_get_their_own_answers(server: Server) -> None:
     def scan(count: int) -> list[int]:
         found = Caller(server).scan(init(numbers(count, 7), NUMBERS))
         return [each for part in found for each in part.column("n").to_pylist()]
@@ -235,7 +235,7 @@ def test_callers_at_the_same_time(server: Server) -> None:
             assert found == list(range(count))
 
 
-def test_an_update_of_the_filters_acts_on_the_next_batch(server: Server) -> None:
+def test_updated_filters_apply_from_the_next_batch(server: Server) -> None:
     above = comparison("ge", column(0, "n"), literal(0))
     update = batch(delta(upsert(above, "top", 1)), {"value_0": pa.array([25])})
     caller = Caller(server)
@@ -257,7 +257,7 @@ def test_an_update_of_the_filters_acts_on_the_next_batch(server: Server) -> None
         (batch(snapshot()), base64.b64encode(batch(snapshot())), "not a delta"),
     ],
 )
-def test_a_malformed_update_ends_the_scan(
+def test_malformed_update_ends_the_scan(
     server: Server, snapshot_filter: bytes | None, update: bytes, text: str
 ) -> None:
     caller = Caller(server)

@@ -60,7 +60,7 @@ def test_random_filters_keep_the_rows_that_duckdb_keeps() -> None:
     assert evaluated == FILTERS
 
 
-def test_an_overflow_fails_a_required_filter_and_keeps_the_rows_of_an_advisory_one() -> None:
+def test_overflow_fails_a_required_filter_and_keeps_the_rows_of_an_advisory_one() -> None:
     rows = pa.record_batch({"n": pa.array([1, 2**63 - 1, None])})
     total = {"node": "arithmetic", "op": "add", "left": column(0, "n"), "right": literal(0)}
     node = comparison("gt", total, literal(0))

@@ -64,7 +64,7 @@ def test_requests_follow_each_other() -> None:
     assert batch_of_header["max_workers"] == 1
 
 
-def test_a_client_may_end_a_scan_early() -> None:
+def test_client_may_end_a_scan_early() -> None:
     for ending in (turns(None), turns(None, {CANCEL: b"1"}), turns(None, {CANCEL: b"1"}, None)):
         is_good, (_, scan, last) = answers(init(numbers(25), NUMBERS), ending, CATALOGS)
         assert is_good
@@ -72,13 +72,13 @@ def test_a_client_may_end_a_scan_early() -> None:
         assert kinds(last) == [Kind.DATA]
 
 
-def test_a_scan_without_turns_has_no_rows() -> None:
+def test_scan_without_turns_has_no_rows() -> None:
     _, (_, scan, last) = answers(init(numbers(25), NUMBERS), turns(), CATALOGS)
     assert (scan, kinds(last)) == ([], [Kind.DATA])
 
 
 @pytest.mark.parametrize("following", [turns(), b""], ids=["empty input", "no input"])
-def test_the_worker_goes_on_after_a_scan_that_could_not_be_opened(following: bytes) -> None:
+def test_worker_continues_after_a_scan_that_could_not_be_opened(following: bytes) -> None:
     wrong = init(numbers(25), NUMBERS, projection_ids=[3])
     is_good, (problem, last) = answers(wrong, following, CATALOGS)
     assert is_good
@@ -86,7 +86,7 @@ def test_the_worker_goes_on_after_a_scan_that_could_not_be_opened(following: byt
     assert kinds(last) == [Kind.DATA]
 
 
-def test_the_worker_goes_on_after_an_error_within_a_scan() -> None:
+def test_worker_continues_after_an_error_within_a_scan() -> None:
     total = {"node": "arithmetic", "op": "multiply", "left": column(0, "n"), "right": literal(0)}
     overflowing = comparison("ge", total, literal(1))
     constants = {"value_0": pa.array([2**60]), "value_1": pa.array([0])}
@@ -176,7 +176,7 @@ def test_broken_records_are_answered_without_an_internal_error() -> None:
                 assert not message.startswith("InternalError"), (place, answer.problem)
 
 
-def test_transport_options() -> None:
+def test_transport_options_are_read() -> None:
     body = framing.stream_bytes(EMPTY, {framing.METHOD: b"__transport_options__"})
     _, ((options,),) = answers(body)
     assert options.metadata[b"vgi_rpc.transport.shm"] == b"false"
@@ -190,7 +190,7 @@ def test_bytes_that_are_not_a_request_end_the_worker_with_an_error(broken: bytes
     assert kinds(last) == [Kind.ERROR]
 
 
-def test_the_limit_does_not_cut_rows_that_the_engine_filters_again() -> None:
+def test_limit_is_not_applied_before_filters_of_the_engine() -> None:
     node = comparison("ge", column(0, "n"), literal(0))
     for mode, count in (("required", 7), ("advisory", 90)):
         content = batch(snapshot(predicate(node, mode=mode)), {"value_0": pa.array([5])})
@@ -207,7 +207,7 @@ def test_limit_and_empty_projection() -> None:
     assert scan[0].batch.num_columns == 0
 
 
-def test_the_command_answers_and_ends_with_its_input(tmp_path: object) -> None:
+def test_command_answers_and_ends_with_its_input(tmp_path: object) -> None:
     command = [sys.executable, "-m", "tamis", "serve-vgi", "nothing=/nowhere/at/all"]
     done = subprocess.run(command, input=CATALOGS, capture_output=True, timeout=60, check=False)
     assert done.returncode == 1

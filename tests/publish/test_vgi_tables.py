@@ -123,7 +123,7 @@ def test_projection_keeps_the_order_and_the_number_of_rows(
     assert count == rows.num_rows
 
 
-def test_a_limit_ends_the_scan(catalog: Catalog) -> None:
+def test_limit_ends_the_scan_of_a_worker(catalog: Catalog) -> None:
     assert read(Scan(bound(catalog), None, [0], limit=30)).num_rows == 30
 
 
@@ -140,7 +140,7 @@ def test_as_many_splits_as_the_client_wants(catalog: Catalog) -> None:
     assert len(plan(catalog, target_split_bytes=-1)["splits"]) == 1
 
 
-def test_pages_of_splits(catalog: Catalog) -> None:
+def test_splits_are_listed_in_pages(catalog: Catalog) -> None:
     whole = plan(catalog, target_split_bytes=1)
     assert whole["next_cursors"] is None
     tokens = [records.SPLIT.unpack(each)["token"] for each in whole["splits"]]
@@ -207,7 +207,7 @@ def test_tokens_that_were_tampered_with_are_refused(catalog: Catalog) -> None:
     )
 
 
-def test_a_file_that_changes_after_planning_fails_the_scan(tmp_path: Path) -> None:
+def test_file_changed_after_planning_fails_the_scan(tmp_path: Path) -> None:
     path = tmp_path / "t" / "a.parquet"
     path.parent.mkdir()
     pq.write_table(pa.table({"n": [1, 2, 3]}), path)
@@ -309,7 +309,7 @@ class Unreadable(TableFunction):
         raise PublishError("the storage is gone")
 
 
-def test_a_table_that_cannot_be_read_does_not_hide_the_others(catalog: Catalog) -> None:
+def test_unreadable_table_does_not_hide_the_others(catalog: Catalog) -> None:
     tables = {"gone": PublishedRows("gone", Unreadable(), ()), **catalog.tables}
     listed = Catalog("tamis", catalog.functions, tables).contents_tables(["main"])
     items = records.ITEMS.unpack(listed)["items"]

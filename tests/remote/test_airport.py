@@ -72,7 +72,7 @@ def test_every_endpoint_is_read(layout: str) -> None:
     assert "flight_info" not in dict(server.requests)
 
 
-def test_row_identifiers_are_no_column() -> None:
+def test_row_identifiers_are_not_a_column() -> None:
     rowid = pa.field("rowid", pa.int64(), metadata={b"is_rowid": b"1"})
     schema = pa.schema([pa.field("id", pa.int64()), rowid])
     part = pa.table([[1], [7]], schema=schema)
@@ -150,7 +150,7 @@ def test_token_is_sent_to_the_same_host_and_not_without_tls(
 
 
 @pytest.mark.parametrize(("action", "is_hint"), [("list_schemas", True), ("endpoints", False)])
-def test_catalog_that_the_server_does_not_find(action: str, is_hint: bool) -> None:
+def test_unknown_catalog_is_an_error(action: str, is_hint: bool) -> None:
     answers = {action: KeyError("not found")}
     with (
         serving({("main", "orders"): Served(ORDERS)}, answers=answers) as server,
@@ -341,7 +341,7 @@ def test_format_is_found_without_registration(spark: SparkSession) -> None:
         assert spark.read.format("tamis.airport").options(**options).load().count() == 3
 
 
-def test_values_of_every_type(spark: SparkSession) -> None:
+def test_values_of_every_type_are_read(spark: SparkSession) -> None:
     identifier = uuid.UUID(int=7)
     moment = 1_577_836_800_123_456
     columns = {

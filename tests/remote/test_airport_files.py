@@ -43,7 +43,7 @@ def endpoints(*locations: str) -> list[flight.FlightEndpoint]:
         ([], None),
     ],
 )
-def test_files_of_endpoints(locations: list[str], files: list[str] | None) -> None:
+def test_locations_of_endpoints_become_files(locations: list[str], files: list[str] | None) -> None:
     assert file_uris(endpoints(*locations)) == files
 
 

@@ -55,14 +55,14 @@ NOT_SENT = [
 
 
 @pytest.mark.parametrize("predicate", SENT, ids=str)
-def test_sent(predicate: Expr) -> None:
+def test_predicate_is_sent(predicate: Expr) -> None:
     document = json.loads(filter_document([predicate, over(X, 0.0)], SCHEMA))
     assert len(document["filters"]) == 1
     assert document["column_binding_names_by_index"] == ["n", "x", "s"]
 
 
 @pytest.mark.parametrize("predicate", NOT_SENT, ids=str)
-def test_not_sent(predicate: Expr) -> None:
+def test_predicate_is_not_sent(predicate: Expr) -> None:
     assert filter_document([predicate], SCHEMA) == ""
 
 

@@ -64,7 +64,9 @@ def read(data_type: Any, low: Any, high: Any, **more: pa.Array) -> tuple[Any, An
         (TEXT, "a", "éééé", ("a", None, False)),
     ],
 )  # fmt: skip
-def test_bounds_that_are_used(data_type: Any, low: Any, high: Any, known: tuple[Any, ...]) -> None:
+def test_bounds_of_the_declared_type_are_used(
+    data_type: Any, low: Any, high: Any, known: tuple[Any, ...]
+) -> None:
     assert read(data_type, low, high) == known
 
 
@@ -96,7 +98,7 @@ def test_nulls_are_not_excluded_by_zeros_for_what_is_unknown(
     assert read(data_type, low, high, **more) == (low, high, known)
 
 
-def test_another_type_is_not_used() -> None:
+def test_bounds_of_another_type_are_not_used() -> None:
     assert column_statistics(answer(pa.int32(), 1, 2), LONG) == ColumnStatistics()
 
 
@@ -112,7 +114,7 @@ def test_answer_of_several_rows_is_malformed(columns: dict[str, pa.Array]) -> No
         column_statistics(stream_of(columns), LONG)
 
 
-def test_answer_that_is_no_stream_is_malformed() -> None:
+def test_answer_that_is_not_a_stream_is_malformed() -> None:
     with pytest.raises(pa.ArrowException):
         column_statistics(b"nothing", LONG)
 
@@ -153,7 +155,7 @@ PROOFS = [
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("predicate", "proof"), PROOFS)
-def test_what_statistics_prove(spark: Any, predicate: str, proof: bool) -> None:
+def test_statistics_decide_predicates(spark: Any, predicate: str, proof: bool) -> None:
     schema = ", ".join(f"{name} {data_type}" for name, data_type in TYPES.items())
     expr = tamis.parse(spark, predicate, schema)
     assert rules_out_all([expr], KNOWN) == proof

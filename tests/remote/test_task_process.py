@@ -107,7 +107,7 @@ def test_program_ends_with_its_socket(tmp_path: Path) -> None:
         assert executor.process.wait(30) == 0
 
 
-def test_program_ends_if_nobody_reads(tmp_path: Path) -> None:
+def test_program_ends_if_its_reader_is_gone(tmp_path: Path) -> None:
     with running(tmp_path) as executor:
         executor.send((10**9, None))
         executor.incoming.read(8)

@@ -80,7 +80,7 @@ def test_reflection_has_no_version() -> None:
         (Part(EMPTY, {CURSOR: b"eA==", CALL_STATE: b"eA=="}), Kind.CURSOR),
     ],
 )
-def test_kinds_of_batches(part: Part, kind: Kind) -> None:
+def test_kind_of_batch_is_recognized(part: Part, kind: Kind) -> None:
     assert kind_of(part) is kind
 
 

@@ -164,14 +164,14 @@ NOT_SENT: list[Expr] = [
 
 
 @pytest.mark.parametrize("predicate", EXACT, ids=to_sql)
-def test_exact_forms(predicate: Expr) -> None:
+def test_form_is_sent_as_required(predicate: Expr) -> None:
     sent = sendable(predicate, SCHEMA)
     assert sent is not None
     assert sent.is_exact
 
 
 @pytest.mark.parametrize(("predicate", "weaker"), WEAKER, ids=[w for _, w in WEAKER])
-def test_weaker_forms(predicate: Expr, weaker: str) -> None:
+def test_weaker_form_is_sent_as_advisory(predicate: Expr, weaker: str) -> None:
     sent = sendable(predicate, SCHEMA)
     assert sent is not None
     assert (to_sql(sent.predicate), sent.is_exact) == (weaker, False)
@@ -293,7 +293,7 @@ DEFAULTED = pa.schema(
         (DEFAULTED, [1], {"positional_0": 1}),
     ],
 )
-def test_forms_of_arguments(
+def test_arguments_are_read_in_every_form(
     declared: pa.Schema, given_arguments: list[Any], row: dict[str, Any]
 ) -> None:
     body = argument_bytes(Arguments(given_arguments), declared)
@@ -330,7 +330,7 @@ def test_arguments_that_do_not_fit_the_function() -> None:
         json_arguments([object()])
 
 
-def test_arguments_of_scan_functions() -> None:
+def test_scan_functions_get_their_arguments() -> None:
     row = pa.record_batch({"arg_0": [7], "arg_1": ["x"], "limit": [3], "arg_x": [1]})
     (args,) = batch_of(flat_arguments(row), "it").column("args").to_pylist()
     assert args == {"positional_0": 7, "positional_1": "x", "named_limit": 3, "named_arg_x": 1}
@@ -374,7 +374,9 @@ BOUNDS: list[tuple[Any, Any, Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("data_type", "lower", "upper", "least", "greatest"), BOUNDS)
-def test_bounds(data_type: Any, lower: Any, upper: Any, least: Any, greatest: Any) -> None:
+def test_bounds_are_converted_to_the_type(
+    data_type: Any, lower: Any, upper: Any, least: Any, greatest: Any
+) -> None:
     plain = data_type.value_type if pa.types.is_dictionary(data_type) else data_type
     statistics = known(data_type, lower, upper, plain)
     bounds = [None if b is None else b.as_py() for b in (statistics.minimum, statistics.maximum)]

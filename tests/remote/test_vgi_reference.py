@@ -221,7 +221,7 @@ def test_worker_gets_optional_filters_and_columns(worker: dict[str, str]) -> Non
     ]
 
 
-def test_keys_of_a_join(worker: dict[str, str]) -> None:
+def test_join_keys_are_sent_to_the_reference_worker(worker: dict[str, str]) -> None:
     read = source(worker, "filter_echo", [1000])
     keys = JoinKeys(N, (3, None, 4, 5000, 4))
     rows = rows_of(read, ["n", "pushed_filters"], keys=(keys,))

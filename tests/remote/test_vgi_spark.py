@@ -116,9 +116,7 @@ def test_filter_of_a_branch_that_a_worker_does_not_apply_is_found(
         assert read(spark, uri).count() == 100  # what the conf is for
 
 
-def test_limit_ends_the_scan_of_a_function_after_one_batch(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_limit_ends_the_scan_of_a_function_early(spark: SparkSession, tmp_path: Path) -> None:
     counts = tmp_path / "batches.txt"
     pq.write_table(pa.table({"n": [1]}), tmp_path / "t.parquet")
     program = COUNTS.format(counts=str(counts))

@@ -155,7 +155,7 @@ def test_unknown_file_has_no_verdict(table: Path) -> None:
     assert column(answer_of(table, contradiction), "verdict")[0] == "none"
 
 
-def test_many_alternating_files(table: Path) -> None:
+def test_many_alternating_files_get_their_verdicts(table: Path) -> None:
     for number in range(100):
         write(table / "p=0" / f"more{number:03d}.parquet", [number])
     index(table).build()

@@ -57,7 +57,7 @@ def test_tasks_read_the_columns() -> None:
     assert [row["name"] for row in rows] == ["a", None, "c"]
 
 
-def test_a_limit_ends_a_task_but_not_in_an_order() -> None:
+def test_limit_ends_a_task_unless_the_rows_are_ordered() -> None:
     order = json.dumps([{"column": "id", "is_descending": True, "nulls_first": False}])
     parts = [pa.concat_tables([ROWS[0], ROWS[0]])]  # two batches
     with serving({("main", "t"): Served(parts)}) as server:

@@ -248,7 +248,7 @@ def test_malformed_expressions_are_refused(expression: Any, message: str) -> Non
         read(batch(snapshot(predicate(expression)), FIVE))
 
 
-def test_a_malformed_advisory_predicate_is_refused() -> None:
+def test_malformed_advisory_predicate_is_refused() -> None:
     wrong = comparison("eq", column(0, "m"), N)
     with pytest.raises(Malformed, match="does not match"):
         read(batch(snapshot(predicate(wrong, mode="advisory"))))
@@ -340,7 +340,7 @@ def test_every_truncation_and_flipped_byte_is_refused_or_read() -> None:
                 read(broken)
 
 
-def test_a_payload_that_is_too_large_is_refused() -> None:
+def test_payload_that_is_too_large_is_refused() -> None:
     with pytest.raises(Malformed, match="payloads"):
         read(batch(snapshot(), {"value_0": pa.array([b"x" * ((16 << 20) + 1)])}))
 
