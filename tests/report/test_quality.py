@@ -249,6 +249,16 @@ def test_bloom_filter_is_proposed_if_few_files_have_the_value() -> None:
         assert ("bloom" in predicate.fix) == ("bloom" in expected)
 
 
+def test_value_list_is_proposed_if_few_files_have_a_match() -> None:
+    reason = {"reason": "VALUES_NOT_LISTED"}
+    unlisted = [conjunct("(NOT (kind IN ('a', 'b')))", ["kind"], **reason)]
+    (few,) = findings(history_of(scan(conjuncts=unlisted, rows_passed=50))).predicates
+    assert few.fix.startswith("record the distinct values of kind: at most half of the files")
+    assert "python -m tamis index add --values kind file:/data/events. This" in few.fix
+    (many,) = findings(history_of(scan(conjuncts=unlisted, rows_passed=51))).predicates
+    assert many.fix == "cluster the table by kind"
+
+
 def test_commands_find_the_index_of_the_table() -> None:
     equality = [conjunct("(`user id` = 5L)", ["user id"], reason="VALUE_WITHIN_RANGES")]
     known = "'file:/data/my events' --conf spark.tamis.index.location=file:/indexes --format orc"

@@ -176,13 +176,27 @@ def nulls_in_every_file(w: World) -> Any:
 @case("VALUE_WITHIN_RANGES")
 def one_value(w: World) -> Any:
     w.table(by="k", index={})
-    return "SELECT * FROM t WHERE id = 5", lambda: w.index(columns={"id": "bloom"})
+    return "SELECT * FROM t WHERE name = 'n0005'", lambda: w.index(columns={"name": "bloom"})
 
 
 @case("VALUE_WITHIN_RANGES")
 def some_values(w: World) -> Any:
     w.table(by="k", index={})
-    return "SELECT * FROM t WHERE id IN (5, 405)", lambda: w.table(by="id", index={})
+    statement = "SELECT * FROM t WHERE name IN ('n0005', 'n0405')"
+    return statement, lambda: w.table(by="id", index={})
+
+
+@case("VALUES_NOT_LISTED")
+def one_value_in_a_narrow_range(w: World) -> Any:
+    w.table(by="k", index={})
+    return "SELECT * FROM t WHERE id = 5", lambda: w.index(columns={"id": "values"})
+
+
+@case("VALUES_NOT_LISTED")
+def values_outside_a_list(w: World) -> Any:
+    w.table(by="k % 4", index={})
+    fix = lambda: w.index(columns={"k": "values"})  # noqa: E731
+    return "SELECT * FROM t WHERE k NOT IN (3, 7)", fix
 
 
 @case("FILES_WITHOUT_STATISTICS")

@@ -21,7 +21,7 @@ from tamis.report.quality import (
     is_opaque,
     lost_bytes,
     lost_files,
-    recording_helps,
+    recordable,
     residual,
     shape,
     suspects,
@@ -313,18 +313,22 @@ def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str
             return f"refresh the index: {command} refresh {_arguments(scan)}"
         case Cause.MISSING:
             return conjunct["fix"] or f"build the index: {command} build {_arguments(scan)}"
-        case Cause.COARSE if columns and recording_helps(conjunct, scan):
+        case Cause.COARSE if columns and (kind := recordable(conjunct, scan)):
             column = columns[0]
             return (
-                f"record Bloom filters of {column}: at most half of the files can contain matching "
-                f"rows, however the table is sorted. Run {command} add --bloom {quote(column)} "
-                f"{_arguments(scan)}. This does not rewrite the table; clustering it by {column} "
-                "would."
+                f"record {_KINDS[kind]} of {column}: at most half of the files can contain "
+                f"matching rows, however the table is sorted. Run {command} add --{kind} "
+                f"{quote(column)} {_arguments(scan)}. This does not rewrite the table; clustering "
+                f"it by {column} would."
             )
         case Cause.COARSE:
             return f"cluster the table by {', '.join(columns)}" if columns else "cluster the table"
         case Cause.OPAQUE:
             return conjunct["fix"] or "rewrite the predicate: no statistics can help as it stands"
+
+
+#: What `index add --bloom` and `--values` record.
+_KINDS: Final = {"bloom": "Bloom filters", "values": "the distinct values"}
 
 
 def _arguments(scan: Scan) -> str:

@@ -32,7 +32,7 @@ __all__ = [
     "lost_bytes",
     "lost_files",
     "prunes_little",
-    "recording_helps",
+    "recordable",
     "residual",
     "shape",
     "suspects",
@@ -142,25 +142,29 @@ def is_mend(conjunct: Mapping[str, Any], scan: Scan) -> bool:
     return conjunct["pruned_files"] is not None and not prunes_little(conjunct, scan)
 
 
-def recording_helps(conjunct: Mapping[str, Any], scan: Scan) -> bool:
-    """Return whether a Bloom filter of the column is likely to rule out half of the files or more.
+def recordable(conjunct: Mapping[str, Any], scan: Scan) -> str | None:
+    """Return the kind of row statistics that is likely to rule out half of the files or more.
 
-    That is so if the predicate looks for single values, and the number of matching rows is at most
-    half of the number of files: then at most half of the files hold a matching row, however the
-    table is sorted. With further filters this is an estimate, because the matching rows are those
-    that pass all filters.
+    That is so if the predicate depends on which values a file holds (its reason says so, and which
+    kind shows that), and the number of matching rows is at most half of the number of files: then
+    at most half of the files hold a matching row, however the table is sorted. With further filters
+    this is an estimate, because the matching rows are those that pass all filters.
+
+    Returns:
+        "bloom", "values" or None.
 
     >>> conjunct = {"reason": "VALUE_WITHIN_RANGES"}
-    >>> recording_helps(conjunct, {"rows_passed": 20, "files_total": 100})
-    True
-    >>> recording_helps(conjunct, {"rows_passed": 80, "files_total": 100})
-    False
+    >>> recordable(conjunct, {"rows_passed": 20, "files_total": 100})
+    'bloom'
+    >>> recordable(conjunct, {"rows_passed": 80, "files_total": 100})
     """
-    return (
-        conjunct["reason"] == "VALUE_WITHIN_RANGES"
-        and scan["rows_passed"] is not None
-        and bool(2 * scan["rows_passed"] <= scan["files_total"])
-    )
+    if scan["rows_passed"] is None or 2 * scan["rows_passed"] > scan["files_total"]:
+        return None
+    return _RECORDABLE.get(conjunct["reason"])
+
+
+#: The kind of row statistics that a reason proposes.
+_RECORDABLE: Final = {"VALUE_WITHIN_RANGES": "bloom", "VALUES_NOT_LISTED": "values"}
 
 
 def share_passed(scan: Scan) -> float | None:

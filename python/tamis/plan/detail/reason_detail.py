@@ -24,6 +24,7 @@ from tamis.expr.nodes import (
     Expr,
     In,
     Literal,
+    Not,
     Or,
     children_of,
     walk,
@@ -31,6 +32,8 @@ from tamis.expr.nodes import (
 from tamis.expr.sql import to_sql
 from tamis.files.segments import Segment
 from tamis.files.table import dotted
+from tamis.indexing.format.blooms import MAX_OPTIONS
+from tamis.indexing.format.value_lists import MAX_VALUES
 from tamis.plan.detail.pruning_effects import MOST_TOGETHER
 from tamis.plan.subset_statistics import SubsetStatistics
 from tamis.reasons import REASONS, Reason, reason
@@ -39,6 +42,9 @@ __all__ = ["better_reason"]
 
 #: Codes that `verdicts` returns.
 _NONE, _ALL = 0, 2
+
+#: The reason that proposes to record a kind of row statistics.
+_CODES: Final = {"values": "VALUES_NOT_LISTED", "bloom": "VALUE_WITHIN_RANGES"}
 
 _SINGLE: Final = frozenset(
     entry.name for entry in FUNCTION_ENTRIES if entry.knowledge is Knowledge.POINT
@@ -87,8 +93,9 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
             yield reason("MAY_BE_NAN", **described)
     if _is_of_single_values(conjunct):
         yield reason("BOUNDS_DECIDE_SINGLE_VALUES_ONLY", **described)
-    if _is_equality(conjunct) and not _has_members(column, segments):
-        yield reason("VALUE_WITHIN_RANGES", **described)
+    helpful = _helpful_kind(conjunct, column, segments, verdicts_of_files.mixed)
+    if helpful is not None:
+        yield reason(_CODES[helpful], **described)
 
 
 def _of_branch(disjunction: Or, segments: Sequence[Segment], files: int) -> Iterator[Reason]:
@@ -153,16 +160,50 @@ def _is_pattern_without_beginning(call: Call) -> bool:
     return not pattern.startswith("^") if call.name == "RLike" else pattern[:1] in ("", "%", "_")
 
 
-def _is_equality(conjunct: Expr) -> bool:
+def _helpful_kind(
+    conjunct: Expr, column: Column, segments: Sequence[Segment], mixed: Flags
+) -> str | None:
+    """Return the kind of row statistics, "values" or "bloom", that decides more files.
+
+    Returns None if neither does, or if they are recorded already. Functions of a column, such as
+    LIKE, use neither.
+    """
+    members = [each.statistics.members(column) for each in segments]
+    kinds = {kind for each in members if each is not None for kind in each.parts()}
+    if "values" in kinds:
+        return None
     match conjunct:
-        case In(value=Column()):
-            return True
+        case Not(child=In(value=Column(), options=options)):
+            # A file without a matching row has only values of the list, so its own list is short.
+            return "values" if len(options) <= MAX_VALUES else None
+        case In(value=Column(), options=options):
+            can_use_bloom = len(options) <= MAX_OPTIONS
         case Compare(op=op, left=Column(), right=Literal()) if op in _EQUALITIES:
-            return True
+            can_use_bloom = True
         case Compare(op=op, left=Literal(), right=Column()) if op in _EQUALITIES:
-            return True
-    return False
+            can_use_bloom = True
+        case _:
+            return None
+    if "bloom" in kinds and can_use_bloom:
+        return None
+    if _few_values(column, segments, len(mixed))[mixed].all():
+        return "values"
+    return "bloom" if can_use_bloom else None
 
 
-def _has_members(column: Column, segments: Sequence[Segment]) -> bool:
-    return any(each.statistics.members(column) is not None for each in segments)
+def _few_values(column: Column, segments: Sequence[Segment], files: int) -> Flags:
+    """Return True for each file whose bounds allow at most as many values as a list has."""
+    few = np.zeros(files, np.bool_)
+    if not column.type.is_discrete:
+        return few
+    for segment in segments:
+        bounds = segment.statistics.bounds(column)
+        if bounds.lower is None or bounds.upper is None:
+            continue
+        # Unsigned: an unknown edge is the extreme of its type, and the difference may exceed int64.
+        widths = np.asarray(bounds.upper).astype(np.uint64) - np.asarray(bounds.lower).astype(
+            np.uint64
+        )
+        # Discrete: between l and u, both included, there are u - l + 1 values.
+        few[segment.ordinals] |= widths < MAX_VALUES
+    return few

@@ -158,7 +158,9 @@ def _replan(question: PlanRequest, kept: Flags) -> _Facts:
 
 
 #: Specific reasons with their own fix, which the report shows.
-_FINER: Final = frozenset({"VALUE_WITHIN_RANGES", "BOUNDS_DECIDE_SINGLE_VALUES_ONLY"})
+_FINER: Final = frozenset(
+    {"VALUE_WITHIN_RANGES", "VALUES_NOT_LISTED", "BOUNDS_DECIDE_SINGLE_VALUES_ONLY"}
+)
 
 
 def _finer(conjunct: Expr, why: Reason | None, scan: ScanInput, files: int) -> Reason | None:
