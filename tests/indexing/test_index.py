@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+import warnings
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -159,16 +160,15 @@ class TestRefresh:
             "num_records": [2, 2, 3, 1],
         }
 
-    def test_refresh_of_a_missing_index_names_the_command_that_builds_one(
-        self, index: LocalIndex, root: Path
+    def test_refresh_builds_a_missing_index_from_footers_with_a_warning(
+        self, index: LocalIndex, opened: Any
     ) -> None:
-        with pytest.raises(
-            StatisticsIndexError, match=r"no index .*: build one with build\(\)"
-        ) as e:
+        with pytest.warns(UserWarning, match=r"there is no index at .* builds one from footers"):
             index.refresh()
-        command = f"python -m tamis index build 'file:{root}'"
-        assert f": to build one, run {command}" in e.value.shell
-        assert not (root / "_tamis").exists()
+        assert lowers(opened()) == [1, 3, 5]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            index.refresh()
 
     def test_refresh_rebuilds_a_damaged_index(
         self, index: LocalIndex, root: Path, opened: Any

@@ -188,12 +188,10 @@ class Index:
         """Read new and changed files only, and forget files that were deleted.
 
         The index keeps what its build requested, even if an overwrite of the table deleted the
-        index together with the files. All files are read if the index is damaged or was deleted by
-        an overwrite, and if the table has new columns or columns of other types. Columns that were
-        dropped from the table cause a warning.
-
-        Raises:
-            StatisticsIndexError: There is no index, and no list of what an earlier one recorded.
+        index together with the files. The index is built if it is missing or damaged, and if the
+        table has new columns or columns of other types. Without an index and a list of what an
+        earlier one recorded, it is built from footers alone, with a warning. Columns that were
+        dropped from the table cause a warning, too.
         """
         listing = self._list()
         _require_indexable(listing, self._target)
@@ -202,7 +200,12 @@ class Index:
         if held is None:
             requested = self._requested(listing)
             if requested is None and store.stamp() is None:
-                raise _nothing_to_refresh(store)
+                warnings.warn(
+                    f"there is no index at {store.uri}, and no list of what an earlier one "
+                    "recorded. refresh() builds one from footers alone: to record more, call "
+                    "build() with the columns and expressions that you want.",
+                    stacklevel=2,
+                )
             return self._build(listing, *(requested or (None, RecordingSpec())), lenient=True)
         old, recording, reading = held
         selected = old.selected
@@ -466,16 +469,6 @@ def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] |
         if problem.code in ("index.missing", "index.damaged"):
             return None
         raise
-
-
-def _nothing_to_refresh(store: Store) -> StatisticsIndexError:
-    what = (
-        f"there is no index at {store.uri} to refresh, and no list of what an earlier one recorded"
-    )
-    return StatisticsIndexError(
-        f"{what}: build one with build()",
-        shell=f"{what}: to build one, run {store.rebuild_command()}",
-    )
 
 
 def _text_of(path_or_table: str | os.PathLike[str]) -> str:
