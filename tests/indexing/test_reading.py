@@ -102,6 +102,9 @@ def test_eligible_readings_are_accepted() -> None:
         ("orc", Column(("a",), LONG), False),
         ("orc", Column(("d",), DOUBLE), True),
         ("orc", Not(IsNull(Column(("d",), FLOAT))), True),
+        ("orc", IsNull(Column(("a",), LONG)), False),
+        ("orc", IsNull(Column(("s", "a"), LONG)), True),
+        ("csv", IsNull(Column(("s", "a"), LONG)), False),
     ],
 )
 def test_filters_that_lose_rows_depend_on_the_format(

@@ -78,8 +78,8 @@ def is_sent_to_vgi(predicate: Expr, schema: pa.Schema) -> bool:
 
 SERVERS = [
     (airport, is_sent_to_airport, 10),
-    (vgi, is_sent_to_vgi, 100),
-    (reference, is_sent_to_vgi, 100),
+    (vgi, is_sent_to_vgi, 50),
+    (reference, is_sent_to_vgi, 50),
 ]
 
 

@@ -95,6 +95,20 @@ def test_proven_predicate_leaves_the_plan(same: Same, kind: str) -> None:
     assert ("Filter" in plan) == (kind == "json")
 
 
+def test_null_structs_of_orc_give_the_rows_of_plain_spark(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
+    """Spark's ORC reader loses the rows of `s.a IS NULL` whose struct is NULL, and they stay lost."""
+    path = f"{folder}/null_structs"
+    rows = spark.range(3).selectExpr("id", "CAST(NULL AS STRUCT<a: BIGINT>) AS s")
+    rows.coalesce(1).write.orc(path)
+    orc = spark.read.schema(rows.schema).format("orc")
+    tamis.index(spark, path, reader=orc).build()
+    orc.load(path).createOrReplaceTempView("null_structs")
+    frame = same("SELECT id FROM null_structs WHERE s.a IS NULL")
+    assert {c["pushdown"] for scan in scans(frame) for c in scan["conjuncts"]} <= {"inexact"}
+
+
 def test_other_reader_options_do_not_use_the_index(
     spark: SparkSession, path: str, same: Same, kind: str
 ) -> None:

@@ -138,8 +138,9 @@ def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
 
     JSON: if a key occurs twice in a record, the last value counts, but the parser applies a pushed
     filter to the first. {"a":1,"a":2} is not among the rows where a = 2. ORC: its bounds exclude
-    NaN, which Spark considers greater than any number. If tamis removed such a filter because all
-    rows pass it, the query would return these rows, which plain Spark loses.
+    NaN, which Spark considers greater than any number, and its statistics of a field do not count
+    rows whose struct is NULL, so that `s.a IS NULL` loses them. If tamis removed such a filter
+    because all rows pass it, the query would return these rows, which plain Spark loses.
 
     >>> from tamis.expr.types import LONG
     >>> a = Column(("a",), LONG)
@@ -150,7 +151,10 @@ def loses_rows_to(reading: Reading, conjunct: Expr) -> bool:
     if pushdown is None or reading.confs.get(pushdown, "").lower() == "false":
         return False
     if reading.format == "orc":
-        return any(isinstance(each, Column) and each.type.is_floating for each in walk(conjunct))
+        return any(
+            isinstance(each, Column) and (each.type.is_floating or len(each.path) > 1)
+            for each in walk(conjunct)
+        )
     return True
 
 
