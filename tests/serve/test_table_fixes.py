@@ -49,7 +49,7 @@ def test_fix_for_a_path_without_an_index(root: Path) -> None:
 def test_fix_names_a_table(indexed: Path) -> None:
     text_of_fix = fix(indexed, name="spark_catalog.sales.orders")
     assert (
-        'tamis.index(spark, "spark_catalog.sales.orders").add(columns={"a": "bloom"})'
+        'tamis.index(spark, "spark_catalog.sales.orders").add(columns={"a": "values"})'
         in text_of_fix
     )
 
