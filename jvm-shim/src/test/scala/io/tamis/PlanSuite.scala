@@ -9,6 +9,7 @@ import java.nio.file.{Files, Path}
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
@@ -57,6 +58,11 @@ trait PlanSuite extends munit.FunSuite {
 
   /** The same plan with tables of tamis. */
   protected def tamis(sql: String): LogicalPlan = new UseTamisTables(spark)(optimized(sql))
+
+  /** The same plan with tables of tamis in subqueries, too. */
+  protected def tamisInSubqueries(sql: String): LogicalPlan = tamis(sql).transformAllExpressions {
+    case s: SubqueryExpression => s.withNewPlan(new UseTamisTables(spark)(s.plan))
+  }
 
   protected def rowsOf(plan: LogicalPlan): Seq[Row] =
     spark.sessionState.executePlan(plan).executedPlan.executeCollectPublic().toSeq

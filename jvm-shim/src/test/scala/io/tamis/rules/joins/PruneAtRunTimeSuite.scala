@@ -2,9 +2,9 @@ package io.tamis.rules.joins
 
 import io.tamis.PlanSuite
 import io.tamis.bridge.StubAnswer
-import io.tamis.rules.relations.{TamisRelation, UseTamisTables}
+import io.tamis.rules.relations.TamisRelation
 import io.tamis.runtime.{KeyMembership, RuntimeCondition}
-import org.apache.spark.sql.catalyst.expressions.{ScalarSubquery, SubqueryExpression}
+import org.apache.spark.sql.catalyst.expressions.ScalarSubquery
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LocalRelation, LogicalPlan}
 
 class PruneAtRunTimeSuite extends PlanSuite {
@@ -18,11 +18,6 @@ class PruneAtRunTimeSuite extends PlanSuite {
     clustered(true)
   }
 
-  /** The plan with tables of tamis in subqueries, too. */
-  private def planned(sql: String): LogicalPlan = tamis(sql).transformAllExpressions {
-    case s: SubqueryExpression => s.withNewPlan(new UseTamisTables(spark)(s.plan))
-  }
-
   /** What the rule adds to scans: the table and the columns, `keys` for those of a join. */
   private def added(plan: LogicalPlan): Seq[String] =
     PruneAtRunTime(plan).collect { case Filter(condition, TamisRelation(table)) =>
@@ -34,7 +29,7 @@ class PruneAtRunTimeSuite extends PlanSuite {
 
   /** The same if Spark broadcasts no side, and so prunes by no broadcast. */
   private def shuffled(sql: String): Seq[String] =
-    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1")(added(planned(sql)))
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1")(added(tamisInSubqueries(sql)))
 
   /** One of three files. */
   private val day = "(SELECT * FROM p WHERE day = 1) q"
@@ -156,7 +151,10 @@ class PruneAtRunTimeSuite extends PlanSuite {
   test("applied twice equals once") {
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
       assertIdempotent(PruneAtRunTime, tamis(s"SELECT t.s FROM t JOIN $day ON t.k = q.k"))
-      assertIdempotent(PruneAtRunTime, planned(s"SELECT s FROM t WHERE k IN (SELECT k FROM $day)"))
+      assertIdempotent(
+        PruneAtRunTime,
+        tamisInSubqueries(s"SELECT s FROM t WHERE k IN (SELECT k FROM $day)")
+      )
     }
     assertIdempotent(PruneAtRunTime, tamis("SELECT s FROM t WHERE k > (SELECT max(k) FROM u)"))
   }
