@@ -78,7 +78,8 @@ def _footers(
             footers[place] = _footer(uris[place], file_systems)
 
     # Daemons: storage that does not answer must not keep this process from ending.
-    threads = [threading.Thread(target=read, daemon=True) for _ in range(_CONCURRENT)]
+    count = min(_CONCURRENT, len(uris))
+    threads = [threading.Thread(target=read, daemon=True) for _ in range(count)]
     for each in threads:
         each.start()
     for each in threads:

@@ -124,7 +124,7 @@ def _has(fields: Sequence[Field], path: tuple[str, ...]) -> bool:
 
 
 def _of_partition(listing: Listing, place: int) -> TableStatistics:
-    """Return what the partition of a file says of its rows."""
+    """Return the bounds that the partition values of a file give its rows."""
     group = listing.partitions.group[place]
     columns = {}
     for name, values in listing.partitions.values.items():
