@@ -43,9 +43,6 @@ __all__ = ["better_reason"]
 #: Codes that `verdicts` returns.
 _NONE, _ALL = 0, 2
 
-#: The reason that proposes to record a kind of row statistics.
-_CODES: Final = {"values": "VALUES_NOT_LISTED", "bloom": "VALUE_WITHIN_RANGES"}
-
 _SINGLE: Final = frozenset(
     entry.name for entry in FUNCTION_ENTRIES if entry.knowledge is Knowledge.POINT
 )
@@ -94,8 +91,10 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
     if _is_of_single_values(conjunct):
         yield reason("BOUNDS_DECIDE_SINGLE_VALUES_ONLY", **described)
     helpful = _helpful_kind(conjunct, column, segments, verdicts_of_files.mixed)
-    if helpful is not None:
-        yield reason(_CODES[helpful], **described)
+    if helpful == "values":
+        yield reason("VALUES_NOT_LISTED", **described)
+    elif helpful == "bloom":
+        yield reason("VALUE_WITHIN_RANGES", **described)
 
 
 def _of_branch(disjunction: Or, segments: Sequence[Segment], files: int) -> Iterator[Reason]:
