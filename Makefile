@@ -39,13 +39,13 @@ lint: setup ## Check lint, types, layers and formatting
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --doctest-modules
 
 .PHONY: check
-check: lint ## Run lint, doctests and tests without Spark (under two minutes)
-	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not spark" -q python/tamis tests
+check: lint ## Run lint, doctests and tests without Spark or other programs (under two minutes)
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not spark and not programs" -q python/tamis tests
 
 .PHONY: test
 test: lint $(CLASSES) ## Run lint, the Scala tests and all of pytest
 	$(SBT) test </dev/null
-	$(PYTEST) python/tamis tests
+	$(PYTEST) --durations 40 python/tamis tests
 
 $(CLASSES): $(INSTALLED)
 	$(PYTHON) -m tests.class_archive

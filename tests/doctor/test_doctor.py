@@ -22,6 +22,8 @@ from tamis.doctor import installation
 from tamis.doctor.settings import check_confs
 from tamis.wire.messages import VERSION
 
+pytestmark = pytest.mark.programs
+
 PACKAGE = Path(tamis.__file__).parent
 Doctor = Callable[..., "Report"]
 

@@ -26,11 +26,17 @@ REPORT = "REPORT "
 def shell(directory: Path, **more: str) -> dict[str, str]:
     """Return the environment of a shell with this Python activated.
 
-    The only setting of Spark in it is a time limit that a busy machine keeps.
+    Spark's settings in it are a time limit that a busy machine keeps, and options of the JVM with
+    which executors start fast.
     """
     settings = directory / "settings"
     settings.mkdir(exist_ok=True)
-    (settings / "spark-defaults.conf").write_text("spark.tamis.timeout 60s\n")
+    defaults = {
+        "spark.tamis.timeout": "60s",
+        "spark.executor.extraJavaOptions": java_options(),
+    }
+    lines = [f"{name} {value}\n" for name, value in defaults.items()]
+    (settings / "spark-defaults.conf").write_text("".join(lines))
     of_this_machine = {
         name: os.environ[name]
         for name in ("HOME", "JAVA_HOME", "LANG", "LD_LIBRARY_PATH", "XDG_CACHE_HOME")

@@ -18,6 +18,8 @@ from tests.publish.client import Client, exact, serving
 from tests.publish.mixed_table import CONDITIONS, write_mixed_table
 from tests.wire.duckdb.distribution import planned, python_of_haybarn, run_sql_test
 
+pytestmark = pytest.mark.programs
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -26,6 +26,8 @@ from tests.publish.client import Client, serving
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.programs
+
 SERVE = [sys.executable, "-m", "tamis", "serve-airport"]
 
 

@@ -26,6 +26,8 @@ from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode
 from tamis.wire.vgi import Filters, Malformed
 from tests.publish import published_clients
 
+pytestmark = pytest.mark.programs
+
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[1] / "python"
 

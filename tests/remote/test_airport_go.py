@@ -27,6 +27,8 @@ from tests.remote.published import folder_of, installing, run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.programs
+
 SOURCES = Path(__file__).with_name("airport_go")
 TYPES = (BOOLEAN, INTEGER, LONG, DOUBLE, STRING, DATE, TIMESTAMP_NTZ)
 COLUMNS = [Column((f"c{place}",), data_type) for place, data_type in enumerate(TYPES)]

@@ -36,6 +36,8 @@ from tests.remote.published import bin_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.programs
+
 #: The server fails on filters with DuckDB 2.
 PACKAGES = ("query-farm-airport-test-server==0.1.1", "duckdb==1.4.5")
 

@@ -26,6 +26,8 @@ from tests.remote.airport_server import AirportServer, Served, serving
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.programs
+
 ROWS = [pa.table({"id": [1, 2], "name": ["a", None]}), pa.table({"id": [3], "name": ["c"]})]
 
 

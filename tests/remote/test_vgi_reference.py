@@ -60,6 +60,8 @@ from tests.remote.vgi_reference import WORKER, reference_python, worker_command
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.programs
+
 TOKEN = "secret-of-alice"
 N, S, FLAG = Column(("n",), LONG), Column(("s",), STRING), Column(("flag",), BOOLEAN)
 

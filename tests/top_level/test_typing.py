@@ -13,6 +13,8 @@ import pytest
 
 import tamis
 
+pytestmark = pytest.mark.programs
+
 # "reveals": the type of the expression.  "error": a diagnostic on that line.
 SCRIPT = """\
 from pathlib import Path
