@@ -1,22 +1,27 @@
 """Check that random filters, as they are sent to Airport servers, keep every row that passes.
 
     python tests/remote/airport_filters.py --seed 1 --count 100000
-    python tests/remote/airport_filters.py --seed 21 --count 80000 --server
+    python tests/remote/airport_filters.py --seed 21 --count 80000 --server ours
+    python tests/remote/airport_filters.py --seed 31 --count 10000 --server theirs
 
 A row for which Spark's reference evaluation says that the predicate is true must be in the answer.
-Without `--server`, DuckDB evaluates the document over random rows. With it, `serve-airport` serves
-them from Parquet files, and an AirportSource reads them. If the server declares the filter as
-applied exactly, the answer must have no other row. The command prints the violations, then how many
-predicates were sent: a check that sends none proves nothing.
+Without `--server`, DuckDB evaluates the document over random rows. With `--server ours`,
+`serve-airport` serves them from Parquet files, and an AirportSource reads them. If the server
+declares the filter as applied exactly, the answer must have no other row. With `--server theirs`,
+an AirportSource reads them from the test server of Airport's authors, which turns the document into
+SQL for DuckDB. The command prints the violations, then how many predicates were sent: a check that
+sends none proves nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -37,6 +42,7 @@ from tests.differential.generate import POOLS, Row, random_case, random_predicat
 from tests.differential.rows import row_value
 from tests.publish.client import serving
 from tests.remote.airport_server import filtered
+from tests.remote.airport_test_server import AirportTestServer, airport_test_server
 
 PREDICATES = 8
 #: With a server, which takes longer to start than a filter takes to be applied.
@@ -77,8 +83,16 @@ def run(seed: int, count: int) -> tuple[int, list[str]]:
     return sent, wrong
 
 
-def run_with_server(seed: int, count: int) -> tuple[int, int, list[str]]:
-    """Return how many of `count` predicates were sent, how many were exact, and the violations."""
+def run_with_server(
+    seed: int,
+    count: int,
+    serve: Callable[[pa.Table, Sequence[int]], AbstractContextManager[dict[str, str]]],
+) -> tuple[int, int, list[str]]:
+    """Return how many of `count` predicates were sent, how many were exact, and the violations.
+
+    `serve` serves the rows of a table, of which so many each belong together, and returns the
+    options that read them.
+    """
     random = Random(seed)
     sent, exact, wrong = 0, 0, []
     for _ in range(-(-count // PREDICATES_OF_SERVER)):
@@ -87,16 +101,33 @@ def run_with_server(seed: int, count: int) -> tuple[int, int, list[str]]:
         rows = [row for container in case.containers for row in container]
         schema = pa.schema([(each.path[0], POOLS[each.type][1]) for each in columns])
         table = _table(columns, rows, schema)
-        with TemporaryDirectory() as folder:
-            _write(table, [len(each) for each in case.containers], Path(folder))
-            with serving({"t": folder}) as uri:
-                source = AirportSource({"uri": uri, "schema": "main", "table": "t"})
-                for _ in range(PREDICATES_OF_SERVER):
-                    predicate = random_predicate(random, columns)
-                    if filter_document([predicate], source.schema()):
-                        found, is_exact = _violations_of_source(source, predicate, rows)
-                        sent, exact, wrong = sent + 1, exact + is_exact, wrong + found
+        with serve(table, [len(each) for each in case.containers]) as options:
+            source = AirportSource(options)
+            for _ in range(PREDICATES_OF_SERVER):
+                predicate = random_predicate(random, columns)
+                if filter_document([predicate], source.schema()):
+                    found, is_exact = _violations_of_source(source, predicate, rows)
+                    sent, exact, wrong = sent + 1, exact + is_exact, wrong + found
     return sent, exact, wrong
+
+
+@contextmanager
+def served_by_tamis(table: pa.Table, sizes: Sequence[int]) -> Iterator[dict[str, str]]:
+    """Serve consecutive rows from a file each."""
+    with TemporaryDirectory() as folder:
+        _write(table, sizes, Path(folder))
+        with serving({"t": folder}) as uri:
+            yield {"uri": uri, "schema": "main", "table": "t"}
+
+
+def served_by(server: AirportTestServer) -> Callable[..., AbstractContextManager[dict[str, str]]]:
+    """Return a function that serves tables with Airport's test server."""
+    numbers = itertools.count(1)
+
+    def serve(table: pa.Table, _: Sequence[int]) -> AbstractContextManager[dict[str, str]]:
+        return nullcontext(server.create_table(f"t{next(numbers)}", table))
+
+    return serve
 
 
 def _violations_of_source(
@@ -142,12 +173,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100_000)
-    parser.add_argument("--server", action="store_true")
+    parser.add_argument("--server", choices=["ours", "theirs"])
     options = parser.parse_args()
-    if options.server:
-        sent, exact, wrong = run_with_server(options.seed, options.count)
+    asked = options.seed, options.count
+    if options.server == "ours":
+        sent, exact, wrong = run_with_server(*asked, served_by_tamis)
+    elif options.server == "theirs":
+        with TemporaryDirectory() as folder, airport_test_server(Path(folder)) as server:
+            sent, exact, wrong = run_with_server(*asked, served_by(server))
     else:
-        (sent, wrong), exact = run(options.seed, options.count), 0
+        (sent, wrong), exact = run(*asked), 0
     for each in wrong[:20]:
         print(each)
     print(f"{options.count} predicates, {sent} sent, {exact} exact, {len(wrong)} violations")

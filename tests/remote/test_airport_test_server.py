@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.flight as flight
+import pyarrow as pa
 import pytest
 
 import tamis
@@ -30,30 +30,25 @@ from tamis.remote.airport.sendable_filters import filter_document
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import ReadRequest
 from tests.differential.rows import row_value
-from tests.launch.processes import free_port, running, shell
-from tests.remote.published import bin_of
+from tests.remote.airport_filters import rows_of, run_with_server, served_by
+from tests.remote.airport_test_server import AirportTestServer, airport_test_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.programs
 
-#: The server fails on filters with DuckDB 2.
-PACKAGES = ("query-farm-airport-test-server==0.1.1", "duckdb==1.4.5")
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirportTestServer]:
+    with airport_test_server(tmp_path_factory.mktemp("server")) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Yield the options of a server with one database, which it creates for this token."""
-    binary = bin_of("airport-test-server", (3, 12), PACKAGES) / "airport_test_server"
-    folder = tmp_path_factory.mktemp("server")  # it stores its databases where it runs
-    uri, token = f"grpc://127.0.0.1:{free_port()}", uuid.uuid4().hex
-    with running([str(binary), "--location", uri], folder, shell(folder)) as process:
-        process.wait_for_port(int(uri.rpartition(":")[2]))
-        options = flight.FlightCallOptions(headers=[(b"authorization", f"Bearer {token}".encode())])
-        with flight.FlightClient(uri) as client:
-            list(client.do_action(flight.Action("create_database", b"db"), options))
-        yield {"uri": uri, "catalog": "db", "token": token, "schema": "static_data"}
+def server(published: AirportTestServer) -> dict[str, str]:
+    """Return the options of the server's own tables."""
+    return {**published.options, "schema": "static_data"}
 
 
 def test_spark_reads_tables(spark: SparkSession, server: dict[str, str]) -> None:
@@ -124,6 +119,20 @@ def test_rows_that_pass_a_filter_are_returned(
         return sorted(str(row) for row in rows if passes(row))
 
     assert texts(answer(predicate)) == texts(answer())
+
+
+def test_random_filters_return_the_rows_that_pass(published: AirportTestServer) -> None:
+    sent, _, wrong = run_with_server(7, 384, served_by(published))
+    assert sent > 30
+    assert wrong == []
+
+
+def test_server_applies_the_filters(published: AirportTestServer) -> None:
+    """Otherwise every filter would return the rows that pass."""
+    options = published.create_table("numbers", pa.table({"id": range(10)}))
+    source = AirportSource(options)
+    request = ReadRequest(("id",), (compared(Comparison.GREATER, ID, 6),))
+    assert sorted(rows_of(source, request)) == [7, 8, 9]
 
 
 def test_what_cannot_be_read_is_named(server: dict[str, str]) -> None:

@@ -14,6 +14,10 @@ The constant has exactly the type of the column, and is not NULL, not zero for d
 floating-point numbers, and not an empty text. Everything else stays with Spark, which applies the
 sent filters again as well.
 
+NaN is above all numbers in Spark. A server that lets DuckDB 1.4 read Arrow data loses it for > and
+>=. Both are sent if they exclude NaN: if another conjunct of the query does, as in a range, or if
+the server declares the filters that it applies exactly, which promises the order of Spark.
+
 A conjunct that is not sent only makes the answer larger. An OR is sent only if all of its operands
 can be sent. The same applies to an AND, which here is always inside an OR.
 """
@@ -23,8 +27,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final
 
@@ -47,7 +51,7 @@ from tamis.expr.nodes import (
 from tamis.remote.contract import JoinKeys
 from tamis.wire.duckdb import to_duckdb
 
-__all__ = ["filter_document", "keys_filter", "sendable"]
+__all__ = ["document", "filter_document", "keys_filter", "sendable"]
 
 #: The Arrow types of columns that filters may use, by the type that Spark gives the column.
 _TYPES: Final = {
@@ -69,12 +73,15 @@ _DAYS: Final = ((date.min - _EPOCH).days, (date.max - _EPOCH).days)
 _MICROSECONDS: Final = (1, (date(2100, 1, 1) - _EPOCH).days * 86_400_000_000)
 
 
-def sendable(filters: Iterable[Expr], schema: pa.Schema) -> list[Expr | None]:
+def sendable(
+    filters: Sequence[Expr], schema: pa.Schema, *, orders_nan: bool = False
+) -> list[Expr | None]:
     """Return the form in which each conjunct is sent; None for those that are not sent.
 
     Args:
-        filters: Conjuncts.
+        filters: Conjuncts. Rows that fail one of them may be lost.
         schema: The columns of the table, as the server declares them.
+        orders_nan: Whether NaN is above all numbers for the server, as it is for Spark.
 
     >>> from tamis.expr.types import LONG
     >>> over = Compare(Comparison.GREATER, Column(("n",), LONG), Literal(5, LONG))
@@ -90,7 +97,8 @@ def sendable(filters: Iterable[Expr], schema: pa.Schema) -> list[Expr | None]:
         for field in schema
         if folded[field.name.lower()] == 1 and '"' not in field.name
     }
-    return [_sendable(conjunct, types) for conjunct in filters]
+    table = _Table(types, orders_nan)
+    return [_sendable(conjunct, table, _columns_without_nan(filters)) for conjunct in filters]
 
 
 def keys_filter(keys: JoinKeys) -> Expr:
@@ -123,43 +131,94 @@ def filter_document(filters: Sequence[Expr], schema: pa.Schema) -> str:
     >>> json.loads(document)["filters"][0]["type"]
     'COMPARE_GREATERTHAN'
     """
-    sent = [form for form in sendable(filters, schema) if form is not None]
-    return json.dumps(to_duckdb(sent, schema.names)) if sent else ""
+    return document([form for form in sendable(filters, schema) if form is not None], schema)
 
 
-def _sendable(expr: Expr, types: dict[str, Any]) -> Expr | None:
-    """Return the form in which a predicate is sent; None if it is not sent."""
-    match expr:
-        case And(parts=parts) | Or(parts=parts):
-            sent = [each for each in (_sendable(part, types) for part in parts) if each]
-            return replace(expr, parts=tuple(sent)) if len(sent) == len(parts) else None
-        case Compare(op=op, left=Column() as column, right=Literal(value=value)):
-            is_sent = op is not Comparison.NULL_SAFE_EQUAL and _is_compared(column, [value], types)
-            return expr if is_sent else None
-        case Not(child=Compare(op=Comparison.EQUAL) as child):
-            # servers have been seen to lose the NOT of other forms
-            return _sendable(replace(child, op=Comparison.NOT_EQUAL), types)
+def document(forms: Sequence[Expr], schema: pa.Schema) -> str:
+    """Return the document of forms that `sendable` has returned; empty if there are none."""
+    return json.dumps(to_duckdb(forms, schema.names)) if forms else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The Arrow types of the columns that filters may use, and whether the server orders NaN."""
+
+    types: dict[str, Any]
+    orders_nan: bool
+
+
+def _columns_without_nan(conjuncts: Sequence[Expr]) -> frozenset[str]:
+    """Return the columns that are not NaN in a row for which all conjuncts are true."""
+    return frozenset(
+        column.path[0] for column in map(_column_without_nan, conjuncts) if column is not None
+    )
+
+
+def _column_without_nan(conjunct: Expr) -> Column | None:
+    match conjunct:
+        case Compare(
+            op=Comparison.LESS | Comparison.LESS_EQUAL | Comparison.EQUAL,
+            left=Column() as column,
+            right=Literal(value=float(bound)),
+        ):
+            return None if math.isnan(bound) else column  # NaN is above every other number
         case In(value=Column() as column, options=options):
-            # a NULL in the list makes no row pass
-            return replace(expr, has_null=False) if _is_compared(column, options, types) else None
-        case Not(child=In(value=Column() as column, options=options, has_null=False)):
-            return expr if _is_compared(column, options, types) else None
-        case IsNull(child=Column() as column) | Not(child=IsNull(child=Column() as column)):
-            return expr if _is_known(column, types) else None
-        case Call(name=name, arguments=(Column() as column, Literal(value=str(text)))):
-            is_text = column.type.name == "string" and name in _TEXT_FUNCTIONS
-            return expr if is_text and _is_compared(column, [text], types) else None
+            return None if any(each != each for each in options) else column
     return None
 
 
-def _is_known(column: Column, types: dict[str, Any]) -> bool:
+def _sendable(expr: Expr, table: _Table, without_nan: frozenset[str]) -> Expr | None:
+    """Return the form in which a predicate is sent; None if it is not sent.
+
+    Args:
+        expr: A predicate.
+        table: The table that it filters.
+        without_nan: Columns that are not NaN in the rows that the server has to return.
+    """
+    match expr:
+        case And(parts=parts):
+            inside = without_nan | _columns_without_nan(parts)
+            return _with_all(expr, [_sendable(part, table, inside) for part in parts])
+        case Or(parts=parts):
+            return _with_all(expr, [_sendable(part, table, without_nan) for part in parts])
+        case Compare(op=Comparison.GREATER | Comparison.GREATER_EQUAL, left=Column() as column) if (
+            column.type.is_floating and not (table.orders_nan or column.path[0] in without_nan)
+        ):
+            return None
+        case Compare(op=op, left=Column() as column, right=Literal(value=value)):
+            is_sent = op is not Comparison.NULL_SAFE_EQUAL and _is_compared(column, [value], table)
+            return expr if is_sent else None
+        case Not(child=Compare(op=Comparison.EQUAL) as child):
+            # servers have been seen to lose the NOT of other forms
+            return _sendable(replace(child, op=Comparison.NOT_EQUAL), table, without_nan)
+        case In(value=Column() as column, options=options):
+            # a NULL in the list makes no row pass
+            return replace(expr, has_null=False) if _is_compared(column, options, table) else None
+        case Not(child=In(value=Column() as column, options=options, has_null=False)):
+            return expr if _is_compared(column, options, table) else None
+        case IsNull(child=Column() as column) | Not(child=IsNull(child=Column() as column)):
+            return expr if _is_known(column, table) else None
+        case Call(name=name, arguments=(Column() as column, Literal(value=str(text)))):
+            is_text = column.type.name == "string" and name in _TEXT_FUNCTIONS
+            return expr if is_text and _is_compared(column, [text], table) else None
+    return None
+
+
+def _with_all(expr: And | Or, sent: Sequence[Expr | None]) -> Expr | None:
+    """Return the AND or OR of the forms of its operands; None if one of them is not sent."""
+    parts = tuple(each for each in sent if each is not None)
+    return replace(expr, parts=parts) if len(parts) == len(sent) else None
+
+
+def _is_known(column: Column, table: _Table) -> bool:
     """Return whether a column of the table has the type that the filter has for it."""
-    return len(column.path) == 1 and types.get(column.path[0]) in _TYPES.get(column.type.name, ())
+    known = _TYPES.get(column.type.name, ())
+    return len(column.path) == 1 and table.types.get(column.path[0]) in known
 
 
-def _is_compared(column: Column, values: Sequence[Value], types: dict[str, Any]) -> bool:
+def _is_compared(column: Column, values: Sequence[Value], table: _Table) -> bool:
     are_safe = len(values) > 0 and all(_is_safe(each, column.type.name) for each in values)
-    return are_safe and _is_known(column, types)
+    return are_safe and _is_known(column, table)
 
 
 def _is_safe(value: Value, data_type: str) -> bool:

@@ -22,7 +22,7 @@ from tamis.remote.airport.endpoints import declares, exact_filters, read_endpoin
 from tamis.remote.airport.file_locations import file_uris, is_file_location, spark_uri
 from tamis.remote.airport.flight_task import FlightTask
 from tamis.remote.airport.messages import MalformedAnswer
-from tamis.remote.airport.sendable_filters import filter_document, keys_filter, sendable
+from tamis.remote.airport.sendable_filters import document, keys_filter, sendable
 from tamis.remote.contract import (
     Applied,
     ColumnStatistics,
@@ -87,7 +87,7 @@ class AirportSource(RemoteSource):
         return f"the table {self._label} of {self._connection.label}"
 
     def applied(self, filters: Sequence[Expr]) -> Sequence[Applied]:
-        forms = sendable(filters, self.schema())
+        forms = self._forms(filters)
         sent = [form for form in forms if form is not None]
         exact: frozenset[int] = frozenset()
         if sent and declares(self._table.schema):
@@ -113,7 +113,7 @@ class AirportSource(RemoteSource):
         if _Tables.is_streamed(self._key):
             return None
         schema = self.schema()
-        sent = [form for form in sendable(filters, schema) if form is not None]
+        sent = [form for form in self._forms(filters) if form is not None]
         try:
             endpoints = self._endpoints(schema.names, sent)
         except RemoteError:
@@ -161,9 +161,9 @@ class AirportSource(RemoteSource):
 
     def tasks(self, request: ReadRequest) -> Sequence[Task]:
         schema = self.schema()
-        required = sendable(request.required, schema)
-        keys = sendable([keys_filter(each) for each in request.keys], schema)
-        optional = [*sendable(request.filters, schema), *keys]
+        keys = [keys_filter(each) for each in request.keys]
+        forms = self._forms([*request.required, *request.filters, *keys])
+        required, optional = forms[: len(request.required)], forms[len(request.required) :]
         must = [form for form in required if form is not None]
         sent = must + [form for form in optional if form is not None]
         try:
@@ -185,12 +185,16 @@ class AirportSource(RemoteSource):
         columns = pa.schema([schema.field(name) for name in request.columns])
         return [task for each in endpoints for task in self._tasks(each, columns)]
 
+    def _forms(self, filters: Sequence[Expr]) -> list[Expr | None]:
+        """Return the form in which each conjunct of the query is sent; None for others."""
+        return sendable(filters, self.schema(), orders_nan=declares(self._table.schema))
+
     def _endpoints(
         self, columns: Sequence[str], filters: Sequence[Expr]
     ) -> list[flight.FlightEndpoint]:
         unit, value = self._at
         parameters = {
-            "json_filters": filter_document(filters, self.schema()),
+            "json_filters": document(filters, self.schema()),
             "column_ids": self._places(columns),
             "table_function_parameters": "",
             "table_function_input_schema": "",
