@@ -29,7 +29,7 @@ _Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME=PATH",
-        help="A table, and its directory: Parquet files, a Delta or an Iceberg table.",
+        help="A name for a table, and its path: Parquet files, a Delta or an Iceberg table.",
     ),
 ]
 _Host = Annotated[str, typer.Option(help="The address to listen on.")]
@@ -70,7 +70,9 @@ def jar() -> None:
 
 @app.command()
 def conf(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/conf.md.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, as in docs/conf.md.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
 ) -> None:
     """List the confs with their allowed values, defaults and meanings."""
@@ -186,9 +188,10 @@ def serve_airport(
         ),
     ] = False,
 ) -> None:
-    """Serve tables of Parquet files to DuckDB, Spark and other clients of Airport.
+    """Serve tables of Parquet files to DuckDB, Spark and other Airport clients.
 
-    Prints the location when clients can connect, and runs until Ctrl-C or
+    Airport is the protocol of DuckDB's extension of this name, over Arrow
+    Flight. Prints the location when clients can connect, and runs until Ctrl-C or
     SIGTERM. Needs no Spark. Clients receive only the row groups that can hold
     matching rows. Tables are directories of Parquet files, Delta tables and
     Iceberg tables (also iceberg:CATALOG.NAMESPACE.TABLE).
@@ -228,7 +231,9 @@ def serve_vgi(
 ) -> None:
     """Serve tables of Parquet files as a VGI worker.
 
-    Without --http it is a worker process: the client starts it and ends it.
+    VGI is a protocol for workers that provide tables and table functions
+    (https://github.com/Query-farm/vgi). Without --http it is a worker process:
+    the client starts it and ends it.
     With --http it prints PORT:<number> when clients can connect, and runs
     until Ctrl-C or SIGTERM. Needs no Spark. Clients receive only the rows that
     pass their filters, from the row groups that can hold such rows. Tables are

@@ -52,7 +52,7 @@ class WireError(TamisError):
 
 
 class WireVersionError(WireError):
-    """The shim and the package use different versions of the protocol.
+    """The jar and the package use different versions of the wire protocol.
 
     >>> str(WireVersionError(3, 1))
     'the jar uses version 3 of the wire protocol, but the Python package uses 1: install the \

@@ -355,7 +355,10 @@ def test_view_is_indexed_by_its_files(spark: SparkSession, path: str) -> None:
 
 ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"columns": {"kid": "bloom"}}, "no column kid .*: did you mean kind"),
-    ({"columns": {"id": "blom"}}, "no kind 'blom'.*'bounds', 'bloom', 'values'"),
+    (
+        {"columns": {"id": "blom"}},
+        "'blom' is not a kind of statistics.*'bounds', 'bloom', 'values'",
+    ),
     ({"columns": {"part": "values"}}, "part is a partition column"),
     ({"columns": "id"}, "take lists"),
     ({"expressions": ["uper(kind)"]}, "uper.*write it as in a SELECT"),

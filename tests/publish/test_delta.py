@@ -255,7 +255,9 @@ def test_files_without_ids_are_refused_if_columns_are_matched_by_id(tmp_path: Pa
 
 def test_files_of_another_storage_are_refused(tmp_path: Path) -> None:
     write_log(tmp_path, [column("n")], [{"path": "s3://bucket/a.parquet", "size": 1}])
-    with pytest.raises(PublishError, match=r"s3://bucket/a\.parquet, which is in another storage"):
+    with pytest.raises(
+        PublishError, match=r"s3://bucket/a\.parquet, which is not in the storage of the table"
+    ):
         published(tmp_path).current()
 
 

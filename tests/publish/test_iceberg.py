@@ -505,7 +505,10 @@ def struct(**more: Any) -> dict[str, Any]:
             "a field of s has an initial default",
         ),
         (lambda m: m["snapshots"][0].pop("manifest-list"), "t .*manifest"),
-        (lambda m: m.update({"location": "s3://bucket/t"}), "which is in another storage"),
+        (
+            lambda m: m.update({"location": "s3://bucket/t"}),
+            "which is not in the storage of the table",
+        ),
         (lambda m: m.clear(), "t is an Iceberg table that cannot be read"),
     ],
 )

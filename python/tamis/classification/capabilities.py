@@ -27,7 +27,8 @@ class Capabilities:
         null_counts: The columns whose number of NULLs is known. None means the same columns.
         partition_spec: The partition fields. The partition value of a file is assumed to be known
             here; `evaluate` checks it.
-        expressions: The keys of expressions that have recorded statistics.
+        expressions: The keys (`Call.key`, `Opaque.key`) of expressions that have recorded
+            statistics.
         has_index: Whether the table has an index. It only selects the reason: statistics are
             missing from the index, or there is no index.
 

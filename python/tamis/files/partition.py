@@ -72,7 +72,7 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """One field of a partition spec. Its values are the column `partition.<name>` of `files`.
+    """One field of a partition spec. Its values are the column `partition.<name>` in `evaluate`.
 
     `source` is the column that the field is derived from (dots for struct fields). `transform` is
     spelled as in Iceberg. Values are those that Iceberg stores: ordinals since 1970 for the time

@@ -150,7 +150,7 @@ def _recording(column_help: str) -> Callable[[_Record], _Record]:
 
 @_recording("Record statistics of this column only; repeatable. Default: all columns.")
 def build(index: Index, columns: _Columns, expressions: list[str] | None) -> None:
-    """Build the index from the footers of all files and, with the options below, from the rows.
+    """Build the index from the footers of all files and, if requested, from the rows.
 
     The index of ORC, CSV and JSON is built from the rows. A path to such files
     needs --format, a table does not.
@@ -220,7 +220,7 @@ def list_indexes(
 ) -> None:
     """List the indexes that this user has built on this machine.
 
-    Indexes at spark.tamis.index.location are listed with --location only.
+    To list the indexes at spark.tamis.index.location, pass --location.
     """
     indexes = [
         {

@@ -31,7 +31,7 @@ class Description:
 
     Attributes:
         uri: Where the index is.
-        pointer: The generation in force.
+        pointer: The current generation of the index.
         staleness: How the indexed files compare with the current listing.
         recorded: The statistics that were recorded from the rows.
         built_for: How Spark read files that are not Parquet when the index was built.

@@ -109,13 +109,13 @@ class Index:
         The new index replaces the old one, with everything that it recorded. Use `add` to keep it.
 
         Args:
-            columns: Either a list of the columns to describe (dots for struct fields; the name of a
-                struct stands for all of its fields). Or a mapping from columns to what to record of
-                them from the rows, in addition to the footer statistics of all columns: "bounds"
-                (for columns whose footers have no bounds, such as INT96 timestamps, or truncated
-                ones), "bloom" (for = and IN), "values" (for =, IN, <> and NOT IN, in files with at
-                most 1000 distinct values), or a list of these. Default: all columns, and nothing
-                from the rows.
+            columns: A list or a mapping. Default: all columns, and nothing from the rows.
+                A list names the columns to describe (dots for struct fields; the name of a struct
+                stands for all of its fields).
+                A mapping says what to record of columns from the rows, in addition to the footer
+                statistics of all columns: "bounds" (for columns whose footers have no bounds, such
+                as INT96 timestamps, or truncated ones), "bloom" (for = and IN), "values" (for =,
+                IN, <> and NOT IN, in files with at most 1000 distinct values), or a list of these.
             expressions: SQL of deterministic expressions over the columns of a row. A list records
                 "bounds" and "values" of them, a mapping the kinds that it names. Queries may spell
                 them differently: an expression is identified by what it computes.
@@ -189,9 +189,9 @@ class Index:
 
         The index keeps what its build requested, even if an overwrite of the table deleted the
         index together with the files. The index is built if it is missing or damaged, and if the
-        table has new columns or columns of other types. Without an index and a list of what an
-        earlier one recorded, it is built from footers alone, with a warning. Columns that were
-        dropped from the table cause a warning, too.
+        table has new columns or columns of other types. If there is neither an index nor a list of
+        what an earlier one recorded, it is built from footers alone, with a warning. Columns that
+        were dropped from the table cause a warning, too.
         """
         listing = self._list()
         _require_indexable(listing, self._target)
@@ -268,7 +268,7 @@ class Index:
         )
 
     def drop(self) -> None:
-        """Remove the index, and forget what it should hold.
+        """Remove the index, and the list of what it recorded, from which `refresh` restores it.
 
         Dropping an index that does not exist is not an error.
         """

@@ -75,7 +75,7 @@ class PartReader:
         """
         where = f"{self.table}: {part.file.path}"
         if part.file.path not in self._places:
-            raise PublishError(f"{where} is not in the table any more: run the query again")
+            raise PublishError(f"{where} is no longer in the table: run the query again")
         self._require_unchanged(part.file, where)
         wanted = set(columns)
         fields = [each for each in self.schema if with_others or each.name in wanted]

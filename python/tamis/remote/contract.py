@@ -135,7 +135,7 @@ class TableStatistics:
 class RemoteError(TamisError):
     """A remote table cannot be read. The message names the server, the table and the step.
 
-    What looks like a credential is masked in the problem.
+    Text that looks like a credential is masked.
     """
 
     def __init__(self, server: str, table: str, step: str, problem: object, fix: str = "") -> None:

@@ -94,7 +94,7 @@ def read_vgi(
             the keys `positional` and `named`.
         table: The name of a table, instead of `function`.
         catalog: The name of the catalog, if the worker has several.
-        schema: The path of the schema, with dots; by default that of the catalog.
+        schema: The path of the schema, with dots; by default the default schema of the catalog.
         token: A bearer token, for URLs only. It appears in no plan, log or error.
         filters: `exact`: the worker gets filters, and Spark does not apply again those that the
             worker promises to apply exactly. `advisory`: the worker gets filters, and Spark applies

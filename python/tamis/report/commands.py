@@ -19,7 +19,7 @@ _SHOWN = 10
 
 app = typer.Typer(
     name="report",
-    help="Write the history as HTML: what was read, what was read needlessly, and the fixes.",
+    help="Write the history as HTML: what was read, what was read needlessly, and how to avoid it.",
     subcommand_metavar="",
 )
 
@@ -37,7 +37,9 @@ def report(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table", metavar="TEXT", help="Only tables whose name contains TEXT; repeatable."
+            "--table",
+            metavar="TEXT",
+            help="Report only tables whose name contains TEXT; repeatable.",
         ),
     ] = None,
     output: Annotated[

@@ -208,9 +208,10 @@ def _because(each: Predicate) -> str:
 
 def _worth(columns: Sequence[ColumnUse]) -> str:
     about = (
-        '<p class="soft">Ranked by what was read and then dropped by filters on the column. A '
-        "perfect layout stores the matching rows in separate files and reads at least one. If a "
-        "scan filters by several columns, all that it read needlessly counts for each of them. "
+        '<p class="soft">Ranked by what was read and then dropped by filters on the column, '
+        "except what a perfect layout would read too. In a perfect layout, separate files hold the "
+        "matching rows, and a scan reads only these files. If a scan filters by several columns, "
+        "all that it read needlessly counts for each of them. "
         "&ldquo;Bytes, column alone&rdquo; counts only scans that filter by no other column. "
         f"Opening a file counts as much as reading {size(OPEN_COST)}.</p>"
     )

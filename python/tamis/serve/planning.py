@@ -42,9 +42,7 @@ from tamis.wire.messages import (
 #: Seconds of planning after which memory is returned: longer planning allocates much.
 _LONG = 0.02
 #: The fix if Spark's reader may lose rows to a pushed filter, with a place for its conf.
-_WITHOUT_PUSHDOWN = (
-    "SET {} = false, build the index again with this setting, and keep the setting for queries"
-)
+_WITHOUT_PUSHDOWN = "SET {} = false, rebuild the index with this setting, and keep it for queries"
 
 
 def plan(question: str) -> str:

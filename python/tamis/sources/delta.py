@@ -199,7 +199,7 @@ class DeltaSource(FileSource):
         own_scheme, own_authority, _ = split_uri(self._location)
         if (_family(scheme), authority) != (_family(own_scheme), own_authority):
             raise SourceError(
-                f"{self._table} has the file {path}, which is in another storage than the table: "
+                f"{self._table} has the file {path}, which is not in the storage of the table: "
                 "publish a table with all of its files in one storage"
             )
         is_path = self._storage.root.startswith("/")

@@ -289,7 +289,7 @@ class _Storages:
         location = _Location.of(text)
         if location.family != self._location.family:
             raise SourceError(
-                f"{self._name} has the file {text}, which is in another storage than the table: "
+                f"{self._name} has the file {text}, which is not in the storage of the table: "
                 "publish a table with all of its files in one storage"
             )
         return self._inside(location)
@@ -364,5 +364,5 @@ class _PositionDeletes:
             ) from problem
         content = content.cast(pa.schema({"file_path": pa.string(), "pos": pa.int64()}))
         if content.column("pos").null_count or content.column("file_path").null_count:
-            raise SourceError(f"{self._table}: the delete file {delete_file} has NULL in it")
+            raise SourceError(f"{self._table}: the delete file {delete_file} contains NULL")
         return content

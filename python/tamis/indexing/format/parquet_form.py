@@ -34,13 +34,13 @@ def open_verified(
         OSError: The file cannot be read.
     """
     if file.size() != size:
-        raise ValueError(f"{file.size()} bytes long instead of {size}")
+        raise ValueError(f"it has {file.size()} bytes instead of {size}")
     # Zeros for bytes that are not read: memory pages that are not touched take no memory.
     sparse = np.zeros(size, np.uint8)
     for start, length, checksum in _needed(checksums, columns):
         content = file.read_at(length, start)
         if zlib.crc32(content) != checksum:
-            raise ValueError(f"checksum of bytes {start} to {start + length}")
+            raise ValueError(f"the checksum of bytes {start} to {start + length} does not match")
         sparse[start : start + length] = np.frombuffer(content, np.uint8)
     return pq.ParquetFile(
         pa.BufferReader(pa.py_buffer(sparse)),

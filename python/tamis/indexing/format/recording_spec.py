@@ -138,7 +138,7 @@ def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, .
         for kind in chosen:
             if kind not in KINDS:
                 raise StatisticsIndexError(
-                    f"{argument}: {name}: there is no kind {kind!r}: write one of "
+                    f"{argument}: {name}: {kind!r} is not a kind of statistics: write one of "
                     f"{', '.join(map(repr, KINDS))}, or a list of them"
                 )
         result[name] = tuple(kind for kind in KINDS if kind in chosen)
@@ -243,8 +243,8 @@ def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema) -> list[Leaf]:
     for leaf in matching:
         if leaf.has_default:
             raise StatisticsIndexError(
-                f"columns: {leaf.name} has a default value. Spark fills it in where it reads the "
-                "table, but not where it reads the files, so statistics would be wrong: leave "
+                f"columns: {leaf.name} has a default value. Spark fills it in when it reads the "
+                "table, but not when it reads the files, so statistics would be wrong: leave "
                 "the column out"
             )
     return matching

@@ -68,5 +68,5 @@ class HeadersFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]
                 str(each).encode(errors="replace") for each in headers.get("authorization", ())
             ]
             if not any(hmac.compare_digest(each, self._expected) for each in given):
-                raise flight.FlightUnauthenticatedError("the token is missing or wrong")
+                raise flight.FlightUnauthenticatedError("the bearer token is missing or wrong")
         return Headers(headers)

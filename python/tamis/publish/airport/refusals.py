@@ -30,4 +30,6 @@ def refusals() -> Iterator[None]:
         raise flight.FlightServerError(str(problem)) from None
     except Exception as problem:
         _LOG.exception("a request has failed")
-        raise flight.FlightServerError(f"internal error ({type(problem).__name__})") from None
+        raise flight.FlightServerError(
+            f"the server has failed ({type(problem).__name__}): see its log"
+        ) from None

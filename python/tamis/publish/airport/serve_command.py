@@ -102,7 +102,8 @@ def serve(
     threading.Thread(target=server.serve, daemon=True).start()
     if access.token is None and not _is_loopback(host):
         typer.echo(
-            f"tamis: every client that can reach {host} can read the tables: pass --token-file",
+            f"tamis: every client that can reach {host} can read the tables. Pass --token-file to "
+            "require a token.",
             err=True,
         )
     typer.echo(f"{scheme}://{shown}:{server.port}")

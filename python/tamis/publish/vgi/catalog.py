@@ -64,7 +64,9 @@ class Catalog:
     def attach(self, request: bytes) -> bytes:
         name = records.CATALOG_ATTACH_REQUEST.unpack(request, ("name",))["name"]
         if name not in ("", self.name):
-            raise Refused(f"there is no catalog {name[:60]!r}: it is {self.name!r}", "NOT_FOUND")
+            raise Refused(
+                f"there is no catalog {name[:60]!r}: this worker has {self.name!r}", "NOT_FOUND"
+            )
         return records.CATALOG_ATTACHED.pack(
             attach_opaque_data=_ATTACHED,
             catalog_version_frozen=True,

@@ -65,7 +65,7 @@ class AirportSource(RemoteSource):
             raise _refused(uri, f"the option {missing[0]} is missing")
         unknown = sorted(given.keys() - known.keys() - {"path"})
         if unknown:
-            raise _refused(uri, f"{unknown[0]} is not one of {', '.join(_OPTIONS)}")
+            raise _refused(uri, f"the option {unknown[0]} is not one of {', '.join(_OPTIONS)}")
         if bool(given.get("atunit")) != bool(given.get("atvalue")):
             raise _refused(uri, "pass both of the options atUnit and atValue, or neither")
         self._schema_name, self._table_name = given["schema"], given["table"]

@@ -56,7 +56,7 @@ class VgiSource(RemoteSource):
         self._client = Client(given.get("uri", ""), given.get("token") or None, target)
         unknown = sorted(given.keys() - set(_OPTIONS) - {"path"})
         if unknown:
-            raise self._refused(f"{unknown[0]} is not one of {', '.join(_OPTIONS)}")
+            raise self._refused(f"the option {unknown[0]} is not one of {', '.join(_OPTIONS)}")
         if not given.get("uri"):
             raise self._refused("the option uri is missing")
         if bool(function) is bool(table):

@@ -33,9 +33,9 @@ _UNKNOWN: Final = Opaque("<not understood>")
 def from_duckdb(document: dict[str, Any] | str, schema: pa.Schema | None = None) -> list[Expr]:
     """Read a filter document of DuckDB's Airport extension.
 
-    Verdicts are valid for the meaning that the document has in DuckDB. A node that means something
-    else in Spark, or is not understood, becomes Opaque and proves nothing. Never raises: anything
-    that is not a document becomes one Opaque.
+    Verdicts on the expressions hold for the filters as DuckDB evaluates them. A node that means
+    something else in Spark, or is not understood, becomes Opaque and proves nothing. Never raises:
+    anything that is not a document becomes one Opaque.
 
     Args:
         document: The document, or its text. The text may contain bare NaN and Infinity.

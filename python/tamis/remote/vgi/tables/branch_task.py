@@ -77,7 +77,10 @@ class BranchTask(Task):
         if not places:
             return pa.nulls(batch.num_rows, wanted.type)
         if len(places) > 1:
-            raise RuntimeError(f"{self.where}: reading failed: two columns named {wanted.name}")
+            raise RuntimeError(
+                f"{self.where}: reading failed: a batch has {len(places)} columns named "
+                f"{wanted.name}"
+            )
         column = batch.column(places[0])
         try:
             return column if column.type == wanted.type else column.cast(wanted.type)

@@ -220,9 +220,10 @@ object Tamis {
       case Seq(files) => files
       case _          =>
         throw new IllegalArgumentException(
-          s"an index needs one directory of Parquet, ORC, CSV or JSON files, or a table over one, " +
-            s"but $name is something else, such as a view, a table of a Hive SerDe or a format " +
-            "outside of spark.sql.sources.useV1SourceList. Pass the path of the directory."
+          "an index needs one directory of Parquet, ORC, CSV or JSON files, or a table over one, " +
+            s"but $name is something else, such as a view, a table of a Hive SerDe, or a table " +
+            "whose format is not in spark.sql.sources.useV1SourceList. Pass the path of the " +
+            "directory."
         )
     }
 
