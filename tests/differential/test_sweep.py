@@ -1,6 +1,6 @@
 """The small run of the sweep against Spark; `make sweep` is the large one.
 
-Both ANSI modes of every type, and one time zone besides UTC: about three thousand values for each
+Both ANSI modes of every type, and one time zone besides UTC: about 2,400 values for each
 expression. SWEEP_SEED chooses the containers. Without it, CI always uses the same containers, and
 other runs use new ones. A failure names the seed.
 """
@@ -20,7 +20,7 @@ from tests.differential.wrong_rules import WRONG, Wrong
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CONTAINERS = 100
+CONTAINERS = 80
 _FIXED = 20_261_121
 
 #: Functions that no SQL produces in the tested version of Spark.
@@ -42,7 +42,7 @@ def test_values_that_spark_computes_lie_within_their_bounds(spark: SparkSession)
     assert findings.wrong == [], f"SWEEP_SEED={seed}"
     # Every function with a rule occurs in an expression with a claim.
     assert set(findings.missing_functions()) <= _NOT_IN_SQL, f"SWEEP_SEED={seed}"
-    assert findings.checks > 1_000_000
+    assert findings.checks > 800_000
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.mistake)

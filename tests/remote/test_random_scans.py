@@ -31,7 +31,7 @@ from tests.remote.vgi_reference import WORKER, reference_python
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CASES, PREDICATES = 2, 50
+CASES, PREDICATES = 1, 60
 ROWS = "rows.arrow"  # the rows of the Parquet files beside it
 
 #: Yields the table of a folder.
@@ -77,9 +77,9 @@ def is_sent_to_vgi(predicate: Expr, schema: pa.Schema) -> bool:
 
 
 SERVERS = [
-    (airport, is_sent_to_airport, 10),
-    (vgi, is_sent_to_vgi, 50),
-    (reference, is_sent_to_vgi, 50),
+    (airport, is_sent_to_airport, 5),
+    (vgi, is_sent_to_vgi, 30),
+    (reference, is_sent_to_vgi, 30),
 ]
 
 
