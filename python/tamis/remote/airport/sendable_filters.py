@@ -14,9 +14,9 @@ The constant has exactly the type of the column, and is not NULL, not zero for d
 floating-point numbers, and not an empty text. Everything else stays with Spark, which applies the
 sent filters again as well.
 
-NaN is above all numbers in Spark. A server that lets DuckDB 1.4 read Arrow data loses it for > and
->=. Both are sent if they exclude NaN: if another conjunct of the query does, as in a range, or if
-the server declares the filters that it applies exactly, which promises the order of Spark.
+NaN is above all numbers in Spark. A server that filters Arrow data with DuckDB 1.4 or 1.5 loses it
+for > and >=. Both are sent only if another conjunct excludes NaN, as in a range, or if the server
+declares the filters that it applies exactly, which promises Spark's order.
 
 A conjunct that is not sent only makes the answer larger. An OR is sent only if all of its operands
 can be sent. The same applies to an AND, which here is always inside an OR.
