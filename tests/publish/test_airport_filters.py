@@ -17,6 +17,8 @@ from tests.publish.mixed_table import CONDITIONS, ROWS_A_GROUP, write_mixed_tabl
 from tests.wire.duckdb.planned import planned_filters, prepare
 from tests.wire.duckdb.test_documents import PLANNED
 
+pytestmark = pytest.mark.programs
+
 conditions = st.recursive(
     st.sampled_from(CONDITIONS),
     lambda each: st.one_of(

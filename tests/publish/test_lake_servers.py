@@ -20,6 +20,8 @@ from tamis.publish.vgi.requests.scan_batches import Scan
 from tamis.publish.vgi.serve_command import catalog_of
 from tests.publish.client import Client, descriptor, serving
 
+pytestmark = pytest.mark.programs
+
 
 class Lake:
     """A table to which numbers are appended, or that has only some numbers."""

@@ -18,6 +18,8 @@ from tamis.remote.vgi.protocol.framing import CANCEL, EMPTY, Kind, Part, kind_of
 from tests.publish.vgi_calls import arguments, bind_call, init, request, streams
 from tests.wire.vgi.documents import batch, column, comparison, literal, predicate, snapshot
 
+pytestmark = pytest.mark.programs
+
 NUMBERS = pa.schema({"n": pa.int64(), "s": pa.string(), "pushed_filters": pa.string()})
 CATALOGS = request("catalog_catalogs")
 

@@ -12,6 +12,8 @@ from tamis.expr.types import DOUBLE, LONG, STRING
 from tamis.remote.airport.sendable_filters import filter_document, sendable
 from tests.remote.airport_filters import run, run_with_server, served_by_tamis
 
+pytestmark = pytest.mark.programs
+
 N, X, S = (Column((name,), kind) for name, kind in (("n", LONG), ("x", DOUBLE), ("s", STRING)))
 SCHEMA = pa.schema({"n": pa.int64(), "x": pa.float64(), "s": pa.large_string()})
 

@@ -25,6 +25,8 @@ from tamis.remote.vgi.source import VgiSource
 from tamis.remote.vgi.transports import pipe_connection
 from tests.remote import vgi_script as script
 
+pytestmark = pytest.mark.programs
+
 ROWS = pa.record_batch({"n": pa.array([1, 2], pa.int64()), "s": ["a", None]})
 ABOVE: Expr = Compare(Comparison.GREATER, Column(("n",), LONG), Literal(1, LONG))
 

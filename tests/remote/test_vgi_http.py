@@ -18,6 +18,8 @@ from tamis.remote.vgi.protocol.framing import CALL_STATE, CANCEL, CURSOR, Stream
 from tamis.remote.vgi.source import VgiSource
 from tests.remote import vgi_script as script
 
+pytestmark = pytest.mark.programs
+
 ARROW = "application/vnd.apache.arrow.stream"
 ROWS = pa.record_batch({"n": pa.array([1, 2], pa.int64())})
 STATES = {CURSOR: b"Y3Vyc29y", CALL_STATE: b"c3RhdGU="}

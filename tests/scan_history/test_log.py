@@ -186,6 +186,7 @@ def _writer(folder: str, process: int) -> None:
         log.tidy(YEARS, 64 << 20)
 
 
+@pytest.mark.programs
 def test_concurrent_drivers_lose_no_scan(log: Log) -> None:
     """Writers lose and duplicate no scan. A concurrent reader never sees fewer scans."""
     spawn = multiprocessing.get_context("spawn")
