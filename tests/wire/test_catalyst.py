@@ -233,9 +233,12 @@ _CALLS = {
 
 def type_name(data_type: DataType | None) -> str:
     """Return Spark's name of a type; the fields of an interval type are not preserved."""
-    fields = {"day_time_interval": "day to second", "year_month_interval": "year to month"}
-    field = fields.get(str(data_type))
-    return str(data_type) if field is None else f"interval {field}"
+    intervals = {
+        "calendar_interval": "interval",
+        "day_time_interval": "interval day to second",
+        "year_month_interval": "interval year to month",
+    }
+    return intervals.get(str(data_type), str(data_type))
 
 
 def encode(expr: Expr) -> dict[str, Any]:
@@ -280,6 +283,8 @@ def encode_value(value: Any) -> Any:
             return base64.b64encode(value).decode()
         case Decimal():
             return str(value)
+        case CalendarInterval(months=months, days=days, microseconds=microseconds):
+            return [months, days, microseconds]
         case float() if math.isnan(value):
             return "NaN"
         case float() if math.isinf(value):
