@@ -183,7 +183,7 @@ class TestDamage:
         detected = set()
         for path in recorded_files:
             size = path.stat().st_size
-            for position in range(0, size, max(1, size // 10)):
+            for position in range(0, size, max(1, size // 20)):
                 content = bytearray(path.read_bytes())
                 content[position] ^= 0x10
                 path.write_bytes(content)

@@ -72,9 +72,10 @@ def above(value: int) -> Compare:
 
 def document(uri: str, value: int) -> str:
     """Return the document that tamis sends for `id > value`."""
-    from tamis.remote.airport.sendable_filters import filter_document
+    from tamis.remote.airport.sendable_filters import filter_document, sendable
 
-    return filter_document([above(value)], Client(uri).schema("orders"))
+    schema = Client(uri).schema("orders")
+    return filter_document(sendable([above(value)], schema), schema)
 
 
 # --- the client of tamis ------------------------------------------------------------------------

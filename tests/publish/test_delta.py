@@ -20,8 +20,6 @@ from tamis.sources.file_source import Moment
 from tests.publish.delta_log import column, deleted, file_of, with_ids, write_log
 from tests.publish.lakes import Comparison, mixed_rows, rows_of
 
-pytestmark = pytest.mark.programs
-
 SMALL_GROUPS = WriterProperties(max_row_group_size=4)
 
 

@@ -42,8 +42,6 @@ from tamis.publish.pruning import exact_filters
 from tamis.publish.tables import PublishedTable
 from tests.publish.lakes import Comparison, mixed_rows, rows_of, without_catalog
 
-pytestmark = pytest.mark.programs
-
 INT, LARGE = pa.int32(), pa.int64()
 
 

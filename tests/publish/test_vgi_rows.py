@@ -14,8 +14,6 @@ from tamis.wire.vgi import Filters, Malformed
 from tests.publish.random_filters import SCHEMA, Filter, random_rows
 from tests.wire.vgi.documents import batch, column, comparison, literal, predicate, snapshot
 
-pytestmark = pytest.mark.programs
-
 FILTERS = 250
 ROWS = 100
 

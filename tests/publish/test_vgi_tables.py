@@ -29,8 +29,6 @@ from tests.publish.random_filters import SCHEMA, Filter, random_rows
 from tests.publish.vgi_calls import arguments, bind_call
 from tests.wire.vgi.documents import batch, column, comparison, literal, predicate, snapshot
 
-pytestmark = pytest.mark.programs
-
 FILTERS = 60
 ROWS = 400
 PATHS = ("a.parquet", "b.parquet", "c.parquet", "d.parquet")

@@ -35,7 +35,7 @@ import pyarrow.parquet as pq
 
 from tamis.expr.nodes import Column, Expr
 from tamis.expr.sql import to_sql
-from tamis.remote.airport.sendable_filters import filter_document
+from tamis.remote.airport.sendable_filters import filter_document, sendable
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import Applied, ReadRequest
 from tests.differential.generate import POOLS, Row, random_case, random_predicate
@@ -53,7 +53,7 @@ def violations(
     predicate: Expr, table: pa.Table, rows: list[Row], schema: pa.Schema
 ) -> Iterator[str] | None:
     """Yield what is wrong about the filter; None if it is not sent."""
-    document = filter_document([predicate], schema)
+    document = filter_document(sendable([predicate], schema), schema)
     if not document:
         return None
     kept = set(filtered(table, json.loads(document)).column("row").to_pylist())
@@ -90,8 +90,11 @@ def run_with_server(
 ) -> tuple[int, int, list[str]]:
     """Return how many of `count` predicates were sent, how many were exact, and the violations.
 
-    `serve` serves the rows of a table, of which so many each belong together, and returns the
-    options that read them.
+    Args:
+        seed: The seed of tables and predicates.
+        count: The number of predicates.
+        serve: Serves a table, in files of these numbers of rows, and yields the options of its
+            source.
     """
     random = Random(seed)
     sent, exact, wrong = 0, 0, []
@@ -105,7 +108,7 @@ def run_with_server(
             source = AirportSource(options)
             for _ in range(PREDICATES_OF_SERVER):
                 predicate = random_predicate(random, columns)
-                if filter_document([predicate], source.schema()):
+                if any(sendable([predicate], source.schema())):
                     found, is_exact = _violations_of_source(source, predicate, rows)
                     sent, exact, wrong = sent + 1, exact + is_exact, wrong + found
     return sent, exact, wrong
@@ -113,7 +116,7 @@ def run_with_server(
 
 @contextmanager
 def served_by_tamis(table: pa.Table, sizes: Sequence[int]) -> Iterator[dict[str, str]]:
-    """Serve consecutive rows from a file each."""
+    """Serve a table from Parquet files of these numbers of rows."""
     with TemporaryDirectory() as folder:
         _write(table, sizes, Path(folder))
         with serving({"t": folder}) as uri:
@@ -121,7 +124,7 @@ def served_by_tamis(table: pa.Table, sizes: Sequence[int]) -> Iterator[dict[str,
 
 
 def served_by(server: AirportTestServer) -> Callable[..., AbstractContextManager[dict[str, str]]]:
-    """Return a function that serves tables with Airport's test server."""
+    """Return the `serve` of `run_with_server` for Airport's test server."""
     numbers = itertools.count(1)
 
     def serve(table: pa.Table, _: Sequence[int]) -> AbstractContextManager[dict[str, str]]:

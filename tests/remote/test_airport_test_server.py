@@ -26,7 +26,7 @@ from tamis.expr.nodes import (
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING
 from tamis.remote import RemoteError
 from tamis.remote.airport.flight_task import FlightTask
-from tamis.remote.airport.sendable_filters import filter_document
+from tamis.remote.airport.sendable_filters import sendable
 from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import ReadRequest
 from tests.differential.rows import row_value
@@ -103,7 +103,7 @@ def test_rows_that_pass_a_filter_are_returned(
     server: dict[str, str], table: str, predicate: Expr
 ) -> None:
     source = AirportSource({**server, "table": table})
-    assert filter_document([predicate], source.schema())
+    assert any(sendable([predicate], source.schema()))
     names = tuple(source.schema().names)
 
     def answer(*filters: Expr) -> list[dict[str, Any]]:

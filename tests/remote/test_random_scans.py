@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 import tamis
 from tamis.expr.nodes import Expr
 from tamis.expr.sql import to_sql
-from tamis.remote.airport.sendable_filters import filter_document
+from tamis.remote.airport.sendable_filters import sendable as sendable_to_airport
 from tamis.remote.vgi.filters.sendable_filters import sendable
 from tests.differential.generate import POOLS, random_case, random_predicate
 from tests.launch.processes import free_port, running, shell
@@ -69,7 +69,7 @@ def reference(spark: SparkSession, folder: Path) -> Iterator[DataFrame]:
 
 
 def is_sent_to_airport(predicate: Expr, schema: pa.Schema) -> bool:
-    return bool(filter_document([predicate], schema))
+    return any(sendable_to_airport([predicate], schema))
 
 
 def is_sent_to_vgi(predicate: Expr, schema: pa.Schema) -> bool:

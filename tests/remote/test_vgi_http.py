@@ -72,7 +72,7 @@ def serving(*answers: Answer) -> Iterator[Server]:
 
     listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     listening.daemon_threads = True
-    thread = Thread(target=listening.serve_forever, daemon=True)
+    thread = Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     server.uri = f"http://127.0.0.1:{listening.server_port}/prefix/"
     try:

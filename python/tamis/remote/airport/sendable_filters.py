@@ -28,7 +28,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
@@ -51,7 +51,7 @@ from tamis.expr.nodes import (
 from tamis.remote.contract import JoinKeys
 from tamis.wire.duckdb import to_duckdb
 
-__all__ = ["document", "filter_document", "keys_filter", "sendable"]
+__all__ = ["filter_document", "keys_filter", "sendable"]
 
 #: The Arrow types of columns that filters may use, by the type that Spark gives the column.
 _TYPES: Final = {
@@ -67,6 +67,7 @@ _TYPES: Final = {
     "timestamp_ntz": (pa.timestamp("us"),),
 }
 _TEXT_FUNCTIONS: Final = frozenset({"StartsWith", "EndsWith", "Contains"})
+_LOWER_BOUNDS: Final = (Comparison.GREATER, Comparison.GREATER_EQUAL)
 _MOST_OPTIONS: Final = 1000  # of join keys in one list
 _EPOCH: Final = date(1970, 1, 1)
 _DAYS: Final = ((date.min - _EPOCH).days, (date.max - _EPOCH).days)
@@ -97,8 +98,8 @@ def sendable(
         for field in schema
         if folded[field.name.lower()] == 1 and '"' not in field.name
     }
-    table = _Table(types, orders_nan)
-    return [_sendable(conjunct, table, _columns_without_nan(filters)) for conjunct in filters]
+    keeping_nan = frozenset(types) if orders_nan else _columns_without_nan(filters)
+    return [_sendable(conjunct, types, keeping_nan) for conjunct in filters]
 
 
 def keys_filter(keys: JoinKeys) -> Expr:
@@ -122,29 +123,17 @@ def keys_filter(keys: JoinKeys) -> Expr:
     return And(tuple(Compare(op, column, Literal(end, column.type)) for op, end in ends.items()))
 
 
-def filter_document(filters: Sequence[Expr], schema: pa.Schema) -> str:
-    """Return the document of the filters that may be sent; empty if there are none.
+def filter_document(forms: Sequence[Expr | None], schema: pa.Schema) -> str:
+    """Return the document of the forms that `sendable` returns; empty if none is sent.
 
     >>> from tamis.expr.types import LONG
     >>> over = Compare(Comparison.GREATER, Column(("n",), LONG), Literal(5, LONG))
-    >>> document = filter_document([over], pa.schema({"n": pa.int64()}))
+    >>> document = filter_document([over, None], pa.schema({"n": pa.int64()}))
     >>> json.loads(document)["filters"][0]["type"]
     'COMPARE_GREATERTHAN'
     """
-    return document([form for form in sendable(filters, schema) if form is not None], schema)
-
-
-def document(forms: Sequence[Expr], schema: pa.Schema) -> str:
-    """Return the document of forms that `sendable` has returned; empty if there are none."""
-    return json.dumps(to_duckdb(forms, schema.names)) if forms else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The Arrow types of the columns that filters may use, and whether the server orders NaN."""
-
-    types: dict[str, Any]
-    orders_nan: bool
+    sent = [form for form in forms if form is not None]
+    return json.dumps(to_duckdb(sent, schema.names)) if sent else ""
 
 
 def _columns_without_nan(conjuncts: Sequence[Expr]) -> frozenset[str]:
@@ -167,40 +156,38 @@ def _column_without_nan(conjunct: Expr) -> Column | None:
     return None
 
 
-def _sendable(expr: Expr, table: _Table, without_nan: frozenset[str]) -> Expr | None:
+def _sendable(expr: Expr, types: dict[str, Any], keeping_nan: frozenset[str]) -> Expr | None:
     """Return the form in which a predicate is sent; None if it is not sent.
 
     Args:
         expr: A predicate.
-        table: The table that it filters.
-        without_nan: Columns that are not NaN in the rows that the server has to return.
+        types: The Arrow types of the columns that filters may use.
+        keeping_nan: Columns of which the server loses no NaN that it has to return.
     """
     match expr:
         case And(parts=parts):
-            inside = without_nan | _columns_without_nan(parts)
-            return _with_all(expr, [_sendable(part, table, inside) for part in parts])
+            inside = keeping_nan | _columns_without_nan(parts)
+            return _with_all(expr, [_sendable(part, types, inside) for part in parts])
         case Or(parts=parts):
-            return _with_all(expr, [_sendable(part, table, without_nan) for part in parts])
-        case Compare(op=Comparison.GREATER | Comparison.GREATER_EQUAL, left=Column() as column) if (
-            column.type.is_floating and not (table.orders_nan or column.path[0] in without_nan)
-        ):
-            return None
+            return _with_all(expr, [_sendable(part, types, keeping_nan) for part in parts])
         case Compare(op=op, left=Column() as column, right=Literal(value=value)):
-            is_sent = op is not Comparison.NULL_SAFE_EQUAL and _is_compared(column, [value], table)
-            return expr if is_sent else None
+            loses_nan = op in _LOWER_BOUNDS and column.path[0] not in keeping_nan
+            if op is Comparison.NULL_SAFE_EQUAL or (column.type.is_floating and loses_nan):
+                return None
+            return expr if _is_compared(column, [value], types) else None
         case Not(child=Compare(op=Comparison.EQUAL) as child):
             # servers have been seen to lose the NOT of other forms
-            return _sendable(replace(child, op=Comparison.NOT_EQUAL), table, without_nan)
+            return _sendable(replace(child, op=Comparison.NOT_EQUAL), types, keeping_nan)
         case In(value=Column() as column, options=options):
             # a NULL in the list makes no row pass
-            return replace(expr, has_null=False) if _is_compared(column, options, table) else None
+            return replace(expr, has_null=False) if _is_compared(column, options, types) else None
         case Not(child=In(value=Column() as column, options=options, has_null=False)):
-            return expr if _is_compared(column, options, table) else None
+            return expr if _is_compared(column, options, types) else None
         case IsNull(child=Column() as column) | Not(child=IsNull(child=Column() as column)):
-            return expr if _is_known(column, table) else None
+            return expr if _is_known(column, types) else None
         case Call(name=name, arguments=(Column() as column, Literal(value=str(text)))):
             is_text = column.type.name == "string" and name in _TEXT_FUNCTIONS
-            return expr if is_text and _is_compared(column, [text], table) else None
+            return expr if is_text and _is_compared(column, [text], types) else None
     return None
 
 
@@ -210,15 +197,14 @@ def _with_all(expr: And | Or, sent: Sequence[Expr | None]) -> Expr | None:
     return replace(expr, parts=parts) if len(parts) == len(sent) else None
 
 
-def _is_known(column: Column, table: _Table) -> bool:
+def _is_known(column: Column, types: dict[str, Any]) -> bool:
     """Return whether a column of the table has the type that the filter has for it."""
-    known = _TYPES.get(column.type.name, ())
-    return len(column.path) == 1 and table.types.get(column.path[0]) in known
+    return len(column.path) == 1 and types.get(column.path[0]) in _TYPES.get(column.type.name, ())
 
 
-def _is_compared(column: Column, values: Sequence[Value], table: _Table) -> bool:
+def _is_compared(column: Column, values: Sequence[Value], types: dict[str, Any]) -> bool:
     are_safe = len(values) > 0 and all(_is_safe(each, column.type.name) for each in values)
-    return are_safe and _is_known(column, table)
+    return are_safe and _is_known(column, types)
 
 
 def _is_safe(value: Value, data_type: str) -> bool:

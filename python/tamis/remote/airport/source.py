@@ -22,7 +22,7 @@ from tamis.remote.airport.endpoints import declares, exact_filters, read_endpoin
 from tamis.remote.airport.file_locations import file_uris, is_file_location, spark_uri
 from tamis.remote.airport.flight_task import FlightTask
 from tamis.remote.airport.messages import MalformedAnswer
-from tamis.remote.airport.sendable_filters import document, keys_filter, sendable
+from tamis.remote.airport.sendable_filters import filter_document, keys_filter, sendable
 from tamis.remote.contract import (
     Applied,
     ColumnStatistics,
@@ -194,7 +194,7 @@ class AirportSource(RemoteSource):
     ) -> list[flight.FlightEndpoint]:
         unit, value = self._at
         parameters = {
-            "json_filters": document(filters, self.schema()),
+            "json_filters": filter_document(filters, self.schema()),
             "column_ids": self._places(columns),
             "table_function_parameters": "",
             "table_function_input_schema": "",
