@@ -355,7 +355,10 @@ def test_location_without_an_index_has_no_entries(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "text"),
-    [("build", "Default: all columns."), ("add", "Without it, the index describes all columns.")],
+    [
+        ("build", "Default: all columns."),
+        ("add", "Without --column, the new index describes all columns."),
+    ],
 )
 def test_help_of_column_fits_the_command(command: str, text: str) -> None:
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})

@@ -100,7 +100,9 @@ def _pruned(spark: SparkSession, path: str) -> Finding:
     if scan["fallback"]:
         return failed("prune", scan["fallback"], "fix what this reports, and what fails above")
     if scan["files_kept"] >= scan["files_total"]:
-        text = f"{scan['files_kept']} of {scan['files_total']} files are read, but one is needed"
+        text = (
+            f"{scan['files_kept']} of {scan['files_total']} files are read, but only one is needed"
+        )
         return failed("prune", text, _REPORT)
     return ok(
         "prune",

@@ -159,8 +159,8 @@ def build(index: Index, columns: _Columns, expressions: list[str] | None) -> Non
 
 
 @_recording(
-    "Also record statistics of this column; repeatable. Without it, the index describes all "
-    "columns."
+    "Also record statistics of this column; repeatable. Without --column, the new index describes "
+    "all columns."
 )
 def add(index: Index, columns: _Columns, expressions: list[str] | None) -> None:
     """Add statistics to the index, and keep everything that it records already."""

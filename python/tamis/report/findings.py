@@ -316,8 +316,8 @@ def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str
         case Cause.COARSE if columns and (kind := recordable(conjunct, scan)):
             column = columns[0]
             return (
-                f"record {_KINDS[kind]} of {column}: at most half of the files can contain "
-                f"matching rows, however the table is sorted. Run {command} add --{kind} "
+                f"record {_KINDS[kind]} of {column}: in any sort order of the table, at most "
+                f"half of its files can contain matching rows. Run {command} add --{kind} "
                 f"{quote(column)} {_arguments(scan)}. This does not rewrite the table; clustering "
                 f"it by {column} would."
             )

@@ -101,8 +101,8 @@ class DeltaSource(FileSource):
         ]
         if not until or max(until) != table.version():
             raise SourceError(
-                f"{self._table} has no version that was certainly current at {moment.value}: pass "
-                "a VERSION"
+                f"{self._table}: its log does not show with certainty which version was current at "
+                f"{moment.value}: pass a VERSION"
             )
         return str(table.version())
 
@@ -173,7 +173,7 @@ class DeltaSource(FileSource):
             )
         if protocol.min_reader_version > _GREATEST_READER:
             raise SourceError(
-                f"{self._table} is a Delta table for readers of version "
+                f"{self._table} is a Delta table that requires the reader version "
                 f"{protocol.min_reader_version}, which is not supported"
             )
 

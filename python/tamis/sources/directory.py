@@ -64,7 +64,7 @@ def list_files(storage: Storage, table: str) -> tuple[DataFile, ...]:
     try:
         top = file_system.get_file_info(root)
         if top.type == pafs.FileType.NotFound:
-            raise SourceError(f"{table} does not exist")
+            raise SourceError(f"{table} does not exist: pass the path of an existing table")
         if top.type != pafs.FileType.Directory:
             raise SourceError(f"{table} is not a directory: pass the directory of the files")
         entries = file_system.get_file_info(pafs.FileSelector(root, recursive=True))
@@ -88,7 +88,7 @@ def _data_files(entries: list[pafs.FileInfo], root: str, table: str) -> Iterator
         if is_directory or any(_is_hidden(part) for part in parts):
             continue
         if entry.type != pafs.FileType.File:
-            raise SourceError(f"{table}: {path} is not a file that can be read")
+            raise SourceError(f"{table}: {path} is neither a file nor a directory: remove it")
         outside = next((part for part in parts[:-1] if "=" not in part), None)
         if outside is not None:
             raise SourceError(

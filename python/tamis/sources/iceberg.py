@@ -122,13 +122,16 @@ class IcebergSource(FileSource):
         return _version(table, snapshot.snapshot_id, schema)
 
     def no_versions(self) -> SourceError:
-        return SourceError(f"{self._table} has no such snapshot: run the query again")
+        return SourceError(
+            f"{self._table} no longer has the snapshot or the schema with which the query was "
+            "planned: run the query again"
+        )
 
     def _listing(self, table: Any, snapshot: int | None, schema_id: int) -> Listing:
         metadata = table.metadata
         if metadata.format_version > _GREATEST_FORMAT:
             raise SourceError(
-                f"{self._table} is an Iceberg table of version {metadata.format_version}, which is "
+                f"{self._table} has the Iceberg format version {metadata.format_version}, which is "
                 "not supported"
             )
         schema = next((s for s in metadata.schemas if s.schema_id == schema_id), None)

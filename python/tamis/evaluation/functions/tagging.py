@@ -30,9 +30,9 @@ def known_not_null(call: Call, statistics: Statistics) -> Bounds | None:
 ENTRIES = (
     FunctionEntry(
         "KnownNotNull",
-        "f(x) of a primitive x",
+        "primitive argument of a Scala UDF",
         Knowledge.MONOTONE,
         known_not_null,
-        note="a tag that Spark puts on arguments of Scala functions",
+        note="Spark wraps such an argument in it where the argument is not NULL",
     ),
 )

@@ -152,7 +152,7 @@ def not_listed(target: str, problem: Exception, reads_parquet: bool) -> Statisti
     text = f"{target} cannot be listed ({causes(problem)})"
     if reads_parquet and any(mark in str(problem) for mark in _NOT_PARQUET):
         return StatisticsIndexError(text + _READER, shell=text + _READER_IN_SHELL)
-    return StatisticsIndexError(text)
+    return StatisticsIndexError(f"{text}: check the path or the name of the table")
 
 
 def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFrame:
@@ -169,7 +169,7 @@ def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFram
     except Exception as problem:  # an error of PySpark or of py4j
         text = f"{path} cannot be read ({causes(problem)})"
         if "UNABLE_TO_INFER_SCHEMA" not in str(problem):
-            raise StatisticsIndexError(text) from None
+            raise StatisticsIndexError(f"{text}: check the path and the reader") from None
         raise StatisticsIndexError(
             f'{text}: give the reader a schema, spark.read.format("csv").schema("id LONG")',
             shell=f'{text}: pass its columns, --schema "id LONG"',

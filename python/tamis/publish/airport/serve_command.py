@@ -70,7 +70,9 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as problem:
-        raise PublishError(f"{path} cannot be read ({problem.strerror})") from problem
+        raise PublishError(
+            f"the file {path} cannot be read ({problem.strerror}): check its path and permissions"
+        ) from problem
 
 
 def serve(

@@ -213,7 +213,9 @@ class _Parser:
         kind, pattern = self._tokens[self._at]
         text = pattern.removeprefix("%").removesuffix("%") if pattern != "%" else ""
         if kind != "text" or column.type.line is not Line.TEXT or re.search("[%_]", text):
-            raise UnknownPredicate("LIKE is supported for texts, with % at the ends of the pattern")
+            raise UnknownPredicate(
+                "LIKE is supported only for strings, with % only at the ends of the pattern"
+            )
         self._at += 1
         if text == pattern:
             return comparisons.compare(Comparison.EQUAL, column, Constant(text, column.type))

@@ -327,7 +327,11 @@ ENTRIES: Final = (
     FunctionEntry("TruncDate", "trunc", Knowledge.MONOTONE, trunc_date),
     FunctionEntry("LastDay", "last_day", Knowledge.MONOTONE, last_day),
     FunctionEntry(
-        "NextDay", "next_day", Knowledge.MONOTONE, next_day, note="two-letter days (MO, TU, …)"
+        "NextDay",
+        "next_day",
+        Knowledge.MONOTONE,
+        next_day,
+        note="only two-letter names of days (MO, TU, …)",
     ),
     FunctionEntry("DateAdd", "date_add, date + n", Knowledge.MONOTONE, add_days),
     FunctionEntry("DateSub", "date_sub, date - n", Knowledge.MONOTONE, subtract_days),

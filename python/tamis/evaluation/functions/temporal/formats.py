@@ -168,13 +168,17 @@ def moment_text(x: Interval, clock: Zone) -> Bounds | None:
 
 ENTRIES: Final = (
     FunctionEntry(
-        "DateFormatClass", "date_format", Knowledge.MONOTONE, date_format, note="sortable patterns"
+        "DateFormatClass",
+        "date_format",
+        Knowledge.MONOTONE,
+        date_format,
+        note="only patterns whose text sorts in order of time",
     ),
     FunctionEntry(
         "FromUnixTime",
         "from_unixtime",
         Knowledge.MONOTONE,
         from_unix_time,
-        note="sortable patterns",
+        note="only patterns whose text sorts in order of time",
     ),
 )

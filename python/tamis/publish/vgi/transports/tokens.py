@@ -35,7 +35,9 @@ class Tokens:
         try:
             lines = [line.strip() for line in path.read_text().splitlines()]
         except (OSError, UnicodeDecodeError) as error:
-            raise PublishError(f"the token file {path} cannot be read ({error})") from error
+            raise PublishError(
+                f"the token file {path} cannot be read ({error}): check its path and permissions"
+            ) from error
         tokens = [line for line in lines if line]
         if not tokens:
             raise PublishError(

@@ -241,7 +241,7 @@ class _Writer:
         node, arrow = self._column(column)
         items = constants(values, column.type, arrow)
         if items is None:
-            raise NotEncodable("the column cannot hold an option")
+            raise NotEncodable("the column cannot hold a value of the IN list")
         whole = pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items)
         listed = {"kind": "literal", "value_ref": self._value(whole)}
         return {"node": "in", "expression": node, "set": listed, "negated": False}
@@ -256,7 +256,7 @@ class _Writer:
                 case Literal(value=value, type=data_type) if data_type == STRING:
                     written.append(self._literal(value, STRING, pa.string()))
                 case _:
-                    raise NotEncodable("the operands are not texts")
+                    raise NotEncodable("the operands are not strings")
         return {"node": "call", "function": function, "arguments": written}
 
     def _literal(self, value: Value, data_type: DataType, arrow: Any) -> _Node:

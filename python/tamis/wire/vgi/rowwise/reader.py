@@ -169,7 +169,7 @@ def _member(reader: Reader, node: Node) -> RowExpr:
     convert = None if kind == _NULL else cast_function(kind, target)
     items = tuple(None if each is None or convert is None else convert(each) for each, _ in options)
     if any(each is FAILED for each in items):
-        raise NotUnderstood("an option does not fit the type of the comparison")
+        raise NotUnderstood("a value of the IN list does not fit the type of the comparison")
     return Member(_cast(value, target), items)
 
 

@@ -194,8 +194,8 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
   }
 
   private def refuse(name: String, why: String): Nothing = throw new QueryRefused(
-    s"tamis: a scan of $name must skip a file (spark.tamis.requireFilter), but ${why}To read the " +
-      "whole table, run SET spark.tamis.requireFilter= first."
+    s"tamis: a scan of $name must skip a file or a row group (spark.tamis.requireFilter), but " +
+      s"${why}To read the whole table, first run: SET spark.tamis.requireFilter="
   )
 }
 
@@ -263,6 +263,6 @@ private object AssertedPruning {
 
   private def refuse(what: String, why: String): Nothing = throw new QueryRefused(
     s"tamis: spark.tamis.assertPruned names $what: ${why.stripSuffix(".")}. To run the query " +
-      "anyway, run SET spark.tamis.assertPruned= first."
+      "anyway, first run: SET spark.tamis.assertPruned="
   )
 }
