@@ -311,7 +311,8 @@ def test_hanging_call_is_abandoned() -> None:
 
     def hang(x: int) -> int:
         calls.append(x)
-        never.wait()
+        while not never.wait(0.001):  # returns to Python, so that the thread can be ended
+            pass
         return x
 
     watch = UdfGuard(seconds=0.05)
