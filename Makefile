@@ -28,24 +28,32 @@ setup: $(INSTALLED) $(JAR) ## Create .venv, install everything, build the jar (n
 demo: setup ## Run a dozen queries on TPC-H with tamis on and off, and compare
 	@$(PYTHON) -m bench.demo
 
-.PHONY: lint
+.PHONY: lint lint-python lint-scala
 lint: setup ## Check lint, types, layers and formatting
+	@$(MAKE) --no-print-directory -j 2 --output-sync lint-python lint-scala
+
+lint-python:
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+
+lint-scala:
 	$(SBT) scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck </dev/null
 
-PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --doctest-modules
+PYTEST := $(PYTHON) -m pytest --dist loadfile --doctest-modules
+
+# One more than the two cores, because tests wait for the processes that they start.
+WORKERS := 3
 
 .PHONY: check
 check: lint ## Run lint, doctests and tests without Spark or other programs (under two minutes)
-	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not spark and not programs" -q python/tamis tests
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -n 2 -m "not spark and not programs" -q python/tamis tests
 
 .PHONY: test
 test: lint $(CLASSES) ## Run lint, the Scala tests and all of pytest
 	$(SBT) test </dev/null
-	$(PYTEST) --durations 40 python/tamis tests
+	$(PYTEST) -n $(WORKERS) --durations 40 python/tamis tests
 
 $(CLASSES): $(INSTALLED)
 	$(PYTHON) -m tests.class_archive

@@ -83,6 +83,24 @@ def test_predicate_on_a_declared_function_says_so() -> None:
     assert why.code == "DECLARED_FUNCTION"
 
 
+def test_recorded_expression_needs_no_statistics_of_its_columns() -> None:
+    """Not even if it is a function that tamis does not know."""
+    d = Column(("d",), STRING)
+    recorded = Capabilities(statistics=["c"], expressions=["upper(d)", "f(d)"])
+    upper, unknown = Call("Upper", (d,), (), STRING, "upper(d)"), Opaque("f(d)", (("d",),), "f(d)")
+    text = Literal("X", STRING)
+    for predicate, code in (
+        (Compare(Comparison.EQUAL, upper, text), "VALUES_MIXED"),
+        (unknown, "VALUES_MIXED"),
+        (Compare(Comparison.EQUAL, Call("Length", (upper,), (), LONG), c), "RANGES_OVERLAP"),
+    ):
+        result = classify(predicate, recorded)
+        assert result.pushdown is Pushdown.INEXACT
+        assert result.reason is not None
+        assert result.reason.code == code
+        assert classify(predicate, DIRECTORIES).pushdown is Pushdown.UNSUPPORTED
+
+
 # Statistics of c and d in two files; the columns with bounds, and those with NULL counts.
 KNOWN: list[tuple[dict[str, list[object]], set[str], set[str]]] = [
     ({"min.c": [1, 2], "max.c": [3, 4]}, {"c"}, set()),

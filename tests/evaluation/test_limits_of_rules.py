@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tamis.evaluation.domain.bounds import Bounds
 from tamis.evaluation.functions.strings.string_parts import beginning
 from tamis.evaluation.interpreter import truth, value
-from tamis.expr.nodes import CalendarInterval, Call, Column, Expr, Literal
+from tamis.expr.nodes import CalendarInterval, Call, Column, Expr, In, Literal
 from tamis.expr.types import (
     BINARY,
     BOOLEAN,
@@ -173,7 +174,7 @@ def test_length_of_binary_counts_bytes(name: str, data_type: DataType, expected:
     assert edges(length, data_type, edge, edge) == (expected, expected)
 
 
-def truths(predicate: Call, lower: Any, upper: Any) -> tuple[bool, bool]:
+def truths(predicate: Expr, lower: Any, upper: Any) -> tuple[bool, bool]:
     """Return whether a predicate over strings may be true, and may be false."""
     found = truth(predicate, Given(between(STRING, lower, upper)))
     return bool(found.can_be_true.any()), bool(found.can_be_false.any())
@@ -205,6 +206,33 @@ def test_pattern_that_is_not_constant_allows_true_and_false() -> None:
         assert truths(predicate, "a", "b") == (True, True)
 
 
+FAR = 5 * 10**18  # microseconds: 64 bits hold the distance of one from zero, but not of two
+
+
+@pytest.mark.parametrize(
+    ("end", "start", "is_known"),
+    [
+        ((0, FAR), (-FAR, 0), False),  # only the greatest distance is too far
+        ((-FAR, 0), (0, FAR), False),  # only the least one is
+        ((0, FAR), (0, 0), True),
+    ],
+)
+def test_distances_beyond_64_bits_are_not_known(
+    end: tuple[int, int], start: tuple[int, int], is_known: bool
+) -> None:
+    x, y = (Column((name,), TIMESTAMP_NTZ) for name in "xy")
+    given = {x: between(TIMESTAMP_NTZ, *end), y: between(TIMESTAMP_NTZ, *start)}
+    bounds = value(call("SubtractTimestamps", DAY_TIME_INTERVAL, x, y), Given(given))
+    assert _is_unlimited(bounds) != is_known
+
+
+def _is_unlimited(bounds: Bounds | None) -> bool:
+    """Return whether the bounds are unknown, or the ends of 64 bits."""
+    if bounds is None or bounds.lower is None or bounds.upper is None:
+        return True
+    return bool(np.all(bounds.lower == -(1 << 63)) and np.all(bounds.upper == (1 << 63) - 1))
+
+
 @pytest.mark.parametrize("name", ["EndsWith", "Contains"])
 def test_edges_of_different_lengths_are_not_one_string(name: str) -> None:
     """One lower edge for two containers that have an upper edge each."""
@@ -213,6 +241,30 @@ def test_edges_of_different_lengths_are_not_one_string(name: str) -> None:
         found = truth(predicate, Given(between(STRING, lower, upper), 2))
         assert found.can_be_true.all()
         assert found.can_be_false.all()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        call("Upper", STRING, column(STRING)),
+        call("Lower", STRING, column(STRING)),
+        cast(column(STRING), DATE, "LEGACY"),
+        cast(column(STRING), TIMESTAMP, "LEGACY"),
+        call("GetTimestamp", TIMESTAMP_NTZ, column(STRING), "yyyy-MM-dd"),
+    ],
+    ids=["Upper", "Lower", "DATE", "TIMESTAMP", "GetTimestamp"],
+)
+def test_edges_of_different_lengths_bound_nothing(function: Expr) -> None:
+    """One lower edge for two containers that have an upper edge each, and the reverse."""
+    years = ["2024-01-01", "2024-12-31"]
+    for lower, upper in ((years[:1], years), (years, years[1:])):
+        assert _is_unlimited(value(function, Given(between(STRING, lower, upper), 2)))
+
+
+def test_list_with_an_option_of_another_type_allows_true_and_false() -> None:
+    upper = call("Upper", STRING, column(STRING))
+    assert truths(In(upper, ("B", "C")), "x", "y") == (False, True)
+    assert truths(In(upper, ("B", 1)), "x", "y") == (True, True)
 
 
 def test_case_mapping_stops_at_bytes_beyond_ascii() -> None:

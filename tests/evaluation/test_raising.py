@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
 from tamis.evaluation.raising import can_raise, may_raise
 from tamis.expr.nodes import (
     And,
@@ -90,6 +91,21 @@ def test_like_pattern_with_an_escape_may_raise(escape: str | None, may: list[boo
     options = () if escape is None else (("escapeChar", escape),)
     patterns = [Literal(text, STRING) for text in ("a\\b%", "a#b%")]
     assert [can_raise(Call("Like", (s, each), options, BOOLEAN)) for each in patterns] == may
+
+
+#: Functions that Spark defines for all arguments, in every mode.
+TOTAL = """
+    Atan BitLength CaseWhen Cbrt Coalesce Contains Cos DateDiff DayOfMonth DayOfWeek DayOfYear
+    EndsWith Exp Expm1 Factorial Greatest Hour If IsNaN Least Length Log Log10 Log1p Log2 Lower
+    Minute Month NaNvl OctetLength Pow Quarter Reverse Rint Second SecondWithFraction Signum Sin
+    Sinh Sqrt StartsWith StringInstr StringReplace StringTrim StringTrimLeft StringTrimRight
+    Substring Tanh ToDegrees ToRadians UnixDate Upper WeekDay WeekOfYear WidthBucket Year YearOfWeek
+"""
+
+
+def test_only_functions_that_are_defined_for_all_arguments_never_raise() -> None:
+    never = {each.name for each in FUNCTION_ENTRIES if not can_raise(call(each.name, a))}
+    assert never == set(TOTAL.split())
 
 
 def test_double_functions_return_nan_and_do_not_raise() -> None:

@@ -142,9 +142,18 @@ def _imports(other: ModuleType, module: ModuleType, name: str) -> bool:
 
 def _register(names: Mapping[str, Any]) -> None:
     """Register the rules of a table again, as the import of the module does."""
+    from tamis.evaluation import raising
+    from tamis.evaluation.functions import registry
     from tamis.evaluation.interpreter import FUNCTIONS, PREDICATES
 
-    for entry in names.get("ENTRIES", ()):
+    entries = names.get("ENTRIES", ())
+    if entries:
+        known = {each.name: each for each in registry.FUNCTION_ENTRIES}
+        known |= {each.name: each for each in entries}
+        registry.__dict__["FUNCTION_ENTRIES"] = tuple(known.values())
+        never = frozenset(each.name for each in known.values() if each.never_raises)
+        raising.__dict__["_NEVER"] = never
+    for entry in entries:
         if entry.value is not None:
             FUNCTIONS[entry.name] = entry.value
         if entry.predicate is not None:
