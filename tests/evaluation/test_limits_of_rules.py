@@ -11,7 +11,7 @@ import pytest
 from tamis.evaluation.domain.bounds import Bounds
 from tamis.evaluation.functions.strings.string_parts import beginning
 from tamis.evaluation.interpreter import truth, value
-from tamis.expr.nodes import CalendarInterval, Call, Column, Expr, In, Literal
+from tamis.expr.nodes import CalendarInterval, Call, Column, Expr, In, Literal, Opaque
 from tamis.expr.types import (
     BINARY,
     BOOLEAN,
@@ -265,6 +265,24 @@ def test_list_with_an_option_of_another_type_allows_true_and_false() -> None:
     upper = call("Upper", STRING, column(STRING))
     assert truths(In(upper, ("B", "C")), "x", "y") == (False, True)
     assert truths(In(upper, ("B", 1)), "x", "y") == (True, True)
+
+
+@pytest.mark.parametrize(
+    "searched",
+    [
+        call("Log", DOUBLE, column(STRING)),
+        Opaque("f(c)"),
+        In(column(DOUBLE), ("not a number",)),
+        In(call("Upper", DOUBLE, column(STRING)), (1.0,)),
+    ],
+    ids=["no bounds", "unknown", "option of another type", "bounds of another type"],
+)
+@pytest.mark.parametrize("has_null", [False, True])
+def test_list_of_unknown_values_allows_true_and_false(searched: Expr, has_null: bool) -> None:
+    options = (0.0, 2.0)
+    predicate = searched if isinstance(searched, In) else In(searched, options, has_null)
+    assert truths(predicate, "a", "a")[0]
+    assert truths(predicate, "a", "a")[1] or has_null
 
 
 def test_case_mapping_stops_at_bytes_beyond_ascii() -> None:
