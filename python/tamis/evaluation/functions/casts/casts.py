@@ -106,7 +106,8 @@ ENTRIES: Final = (
         "CAST, TRY_CAST",
         Knowledge.MONOTONE,
         cast,
-        note="numbers, dates, timestamps; from and to strings: a single value, dates of one year, "
-        "numbers with the same number of digits",
+        note="numbers, dates, timestamps; to strings: dates and timestamps of the years 1900 to "
+        "9999, whole numbers with the same sign and number of digits, otherwise a single value; "
+        "from strings: a single value or, outside of ANSI mode, dates and timestamps of one year",
     ),
 )
