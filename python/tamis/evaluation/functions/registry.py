@@ -81,8 +81,8 @@ def to_markdown() -> str:
         Knowledge.MONOTONE: "the bounds of the argument map to the bounds of the result",
         Knowledge.PIECEWISE: "monotone within a piece (a year, a day); otherwise the full range",
         Knowledge.INTERVAL: "interval arithmetic",
-        Knowledge.PREFIX: "compares the bounds with the beginning of the pattern, or uses the prefix "
-        "that all strings of a file share",
+        Knowledge.PREFIX: "compares the bounds with the beginning of the pattern, or uses the "
+        "prefix that all strings of a file share",
         Knowledge.POINT: "computed where all values of a file are equal; otherwise not known",
         Knowledge.CHOICE: "lies within the bounds of all arguments that can be chosen",
     }
