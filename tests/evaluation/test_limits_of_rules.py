@@ -11,7 +11,17 @@ import pytest
 from tamis.evaluation.domain.bounds import Bounds
 from tamis.evaluation.functions.strings.string_parts import beginning
 from tamis.evaluation.interpreter import truth, value
-from tamis.expr.nodes import CalendarInterval, Call, Column, Expr, In, Literal, Opaque
+from tamis.expr.nodes import (
+    CalendarInterval,
+    Call,
+    Column,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+)
 from tamis.expr.types import (
     BINARY,
     BOOLEAN,
@@ -265,6 +275,12 @@ def test_list_with_an_option_of_another_type_allows_true_and_false() -> None:
     upper = call("Upper", STRING, column(STRING))
     assert truths(In(upper, ("B", "C")), "x", "y") == (False, True)
     assert truths(In(upper, ("B", 1)), "x", "y") == (True, True)
+
+
+@pytest.mark.parametrize("child", [Opaque("f(c)"), call("Log", DOUBLE, column(STRING))], ids=str)
+def test_unknown_value_may_be_null_and_may_not_be(child: Expr) -> None:
+    assert truths(IsNull(child), "a", "a") == (True, True)
+    assert truths(Not(IsNull(child)), "a", "a") == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,20 @@ def test_only_functions_that_are_defined_for_all_arguments_never_raise() -> None
     assert never == set(TOTAL.split())
 
 
+def test_predicate_that_is_proven_false_does_not_raise() -> None:
+    """An escape in a pattern may be an error. Where the prefix excludes all rows, it is not one."""
+    like = Call("Like", (s, Literal("7\\_%", STRING)), (("escapeChar", "\\"),), BOOLEAN)
+    texts = pa.table(
+        {
+            "num_records": [10, 10],
+            "min.s": ["8", "6"],
+            "max.s": ["9", "8"],
+            "null_count.s": [3, 3],
+        }
+    )
+    assert may_raise(like, ArrowStatistics(texts)).tolist() == [False, True]
+
+
 def test_double_functions_return_nan_and_do_not_raise() -> None:
     x = Column(("x",), DOUBLE)
     assert not can_raise(above(Call("Log", (x,), (), DOUBLE), 1.0, DOUBLE))

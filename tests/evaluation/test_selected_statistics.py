@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.row_statistics import members_of, recorded_bounds
-from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.statistics import Statistics, Subject
 from tamis.expr.nodes import Call, Column, Opaque
-from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
+from tamis.expr.types import DOUBLE, FLOAT, INTEGER, LONG, STRING, DataType, decimal
 from tamis.files.partition import PartitionField
 from tamis.files.table import ArrowStatistics
+from tests.evaluation.given import Given
 
 WIDE = decimal(30, 0)
 TYPES: dict[str, DataType] = {
@@ -233,6 +235,47 @@ def test_selection_has_the_bounds_of_recorded_expressions(choice: str) -> None:
         (ordinals * 5 if len(ordinals) == 1 else ordinals),
         ([each + 1 for each in ordinals] * (5 if len(ordinals) == 1 else 1)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class OneFlag(Given):
+    """Statistics with one flag for all containers, and members of every column."""
+
+    def empty(self) -> Flags | None:
+        return YES
+
+    def members(self, subject: Subject) -> Any:
+        return subject
+
+
+def test_selection_keeps_a_flag_for_all_containers() -> None:
+    every = OneFlag(Bounds.unknown(LONG), 5)
+    for chosen in (every.slice(2, 4), every.slice(0, 1), every.take(np.array([3, 4]))):
+        assert as_list(chosen.empty(), chosen.num_containers) == [True] * chosen.num_containers
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "keeps"),
+    [
+        (INTEGER, LONG, True),
+        (INTEGER, INTEGER, True),
+        (LONG, INTEGER, False),
+        (FLOAT, DOUBLE, True),
+        (DOUBLE, FLOAT, False),
+        (STRING, INTEGER, False),
+        (INTEGER, STRING, False),
+        (INTEGER, DOUBLE, False),
+        (STRING, STRING, False),
+        (decimal(10, 2), decimal(12, 2), False),
+    ],
+    ids=str,
+)
+def test_only_casts_that_keep_values_have_the_members_of_their_argument(
+    given: DataType, wanted: DataType, keeps: bool
+) -> None:
+    column = Column(("c",), given)
+    cast = Call("Cast", (column,), (("evalMode", "ANSI"),), wanted)
+    assert members_of(cast, OneFlag(Bounds.unknown(given))) == (column if keeps else None)
 
 
 def test_recorded_bounds_require_key_and_type() -> None:

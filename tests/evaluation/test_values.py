@@ -114,6 +114,7 @@ GIVEN: list[tuple[DataType, Any, Any]] = [
     (SHORT_DECIMAL, 7, 700),
     (SHORT_DECIMAL, Decimal("99.99"), 9999),
     (SHORT_DECIMAL, Decimal("0.001"), 0),
+    (decimal(2, 2), 0, 0),
     (decimal(3, 0), Decimal("7.5"), 8),
     (decimal(30, 0), Decimal("7.5"), Decimal(8)),
     (WIDE, Decimal("1.5"), Decimal("1.500000")),
@@ -150,6 +151,7 @@ NOT_GIVEN: list[tuple[DataType, Any]] = [
         for each in (Decimal(100), Decimal("99.995"), True, 1.5, Decimal("NaN"))
     ),
     *((decimal(3, 0), each) for each in (Decimal(1000), Decimal("999.5"))),
+    (decimal(2, 2), 1),
     *((DATE, each) for each in (5, "1970-01-01")),
     *((TIMESTAMP, each) for each in (5, datetime.date(1970, 1, 1))),
     *((TIMESTAMP_NTZ, each) for each in (5, datetime.date(1970, 1, 1))),

@@ -14,6 +14,9 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from tamis.evaluation import interpreter, raising
+from tamis.evaluation.functions import registry
+
 Key = tuple[str, str, int]
 Functions = Mapping[Key, list[FunctionType]]
 _PLAIN = (int, float, str, bytes, tuple, type(None))
@@ -88,6 +91,11 @@ def _again(module: ModuleType, code: CodeType) -> None:
     Functions and classes keep their identity; modules that imported a value get the new one.
     """
     names: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
+    if module.__name__ == "tamis.evaluation.nodes.operators":
+        for nodes in (interpreter.TRUTHS, interpreter.VALUES):
+            nodes.clear()
+        for rules in (interpreter.FUNCTIONS, interpreter.PREDICATES):
+            rules.clear()
     exec(code, names)
     replaced = {}
     for name, new in names.items():
@@ -142,10 +150,6 @@ def _imports(other: ModuleType, module: ModuleType, name: str) -> bool:
 
 def _register(names: Mapping[str, Any]) -> None:
     """Register the rules of a table again, as the import of the module does."""
-    from tamis.evaluation import raising
-    from tamis.evaluation.functions import registry
-    from tamis.evaluation.interpreter import FUNCTIONS, PREDICATES
-
     entries = names.get("ENTRIES", ())
     if entries:
         known = {each.name: each for each in registry.FUNCTION_ENTRIES}
@@ -155,6 +159,6 @@ def _register(names: Mapping[str, Any]) -> None:
         raising.__dict__["_NEVER"] = never
     for entry in entries:
         if entry.value is not None:
-            FUNCTIONS[entry.name] = entry.value
+            interpreter.FUNCTIONS[entry.name] = entry.value
         if entry.predicate is not None:
-            PREDICATES[entry.name] = entry.predicate
+            interpreter.PREDICATES[entry.name] = entry.predicate
