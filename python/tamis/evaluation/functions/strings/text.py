@@ -9,7 +9,7 @@ A function with no known property is still exact where all values of a container
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -29,25 +29,21 @@ _REPLACEMENT = "\ufffd"
 
 def text_result(
     data_type: DataType,
-    lower: Sequence[bytes | None] | pa.Array,
-    upper: Sequence[bytes | None] | pa.Array,
+    lower: pa.Array,
+    upper: pa.Array,
     *arguments: Bounds | Interval,
     can_be_null: Flags = NO,
     upper_open: Flags | None = None,
 ) -> Bounds:
     """Return bounds of a string function that is NULL where an argument is.
 
-    An edge of None is not known. `can_be_null`: where the function may be NULL although no argument
+    An edge of null is not known. `can_be_null`: where the function may be NULL although no argument
     is.
     """
     null, has_value = can_be_null, YES
     for each in arguments:
         null, has_value = null | each.can_be_null, has_value & each.can_be_value
-    edges = [
-        each if isinstance(each, pa.Array) else pa.array(each, pa.large_binary())
-        for each in (lower, upper)
-    ]
-    low, high = same_length(edges[0], edges[1])
+    low, high = same_length(lower, upper)
     return Bounds(data_type, low, high, null, NO, has_value, upper_open=upper_open)
 
 
