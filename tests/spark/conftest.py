@@ -21,11 +21,14 @@ ROWS_PER_FILE = 100
 
 @pytest.fixture(autouse=True)
 def clean_catalog(spark: SparkSession) -> Iterator[None]:
-    """Drop every table and view when its test ends."""
+    """Drop every table and view of the shared catalog. Temporary views end with their session."""
     yield
-    for table in spark.catalog.listTables():
-        kind = "VIEW" if table.tableType in ("VIEW", "TEMPORARY") else "TABLE"
-        spark.sql(f"DROP {kind} IF EXISTS `{table.name}`")
+    catalog = spark._jsparkSession.sessionState().catalog()  # spark.catalog takes 0.1 s for this
+    names = catalog.listTables("default", "*", False).iterator()
+    while names.hasNext():
+        name = names.next()
+        kind = catalog.getTableMetadata(name).tableType().name()
+        spark.sql(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} IF EXISTS {name.quotedString()}")
 
 
 @pytest.fixture
