@@ -101,6 +101,15 @@ def test_empty_column_has_empty_keys() -> None:
     assert [len(each) for each in sort_keys] == [0, 0]
 
 
+def test_empty_column_without_offsets_has_empty_keys() -> None:
+    """Arrow allows an empty array an offsets buffer of no bytes."""
+    nothing = pa.py_buffer(b"")
+    edge = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 0, [None, nothing, nothing])
+    sort_keys = with_keys(Bounds(BINARY, edge, edge, YES, NO, YES)).keys
+    assert sort_keys is not None
+    assert [len(each) for each in sort_keys] == [0, 0]
+
+
 def test_each_edge_has_its_own_keys() -> None:
     sort_keys = with_keys(bounds([b"a", None], [b"b", None])).keys
     assert sort_keys is not None

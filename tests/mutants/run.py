@@ -74,7 +74,7 @@ TESTS = (
         "tests/expr",
     ),
     *("tests/files", "tests/indexing", "tests/plan", "tests/properties", "tests/serve"),
-    "tests/snapshots",
+    *("tests/snapshots", "tests/tables"),
     *("tests/differential/test_row_sweep.py", "tests/differential/test_verdicts.py"),
     *(f"python/tamis/{folder}" for folder in FOLDERS),
 )

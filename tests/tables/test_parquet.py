@@ -18,7 +18,7 @@ import pytest
 
 from tamis.evaluation.domain.bounds import Bounds
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal
-from tamis.expr.types import BOOLEAN, LONG, DataType
+from tamis.expr.types import BOOLEAN, INTEGER, LONG, DataType
 from tamis.indexing.format.layout import POINTER
 from tamis.plan.scan_decision import decide
 from tamis.tables.parquet import ParquetTables, ScanInput
@@ -240,6 +240,12 @@ class TestPartitions:
         data_type = DataType.parse(read_as or kind)
         assert data_type is not None
         return scan.segments[0].statistics.bounds(Column(("p",), data_type))
+
+    def test_every_row_has_the_partition_value(self, tmp_path: Path) -> None:
+        scan = Scene(tmp_path).open(partitions={"P": ("integer", pa.array([1, 2], pa.int32()))})
+        statistics = scan.segments[0].statistics
+        assert statistics.certain(Column(("p",), INTEGER)).attained.all()
+        assert not statistics.certain(Column(("b",), INTEGER)).attained.any()
 
     @pytest.mark.parametrize(
         ("kind", "values", "expected"),
