@@ -8,13 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.evaluation.functions.strings.string_parts import beginning
 from tamis.evaluation.interpreter import truth, value
 from tamis.expr.nodes import (
     CalendarInterval,
     Call,
     Column,
+    Compare,
+    Comparison,
     Expr,
     In,
     IsNull,
@@ -275,6 +277,46 @@ def test_list_with_an_option_of_another_type_allows_true_and_false() -> None:
     upper = call("Upper", STRING, column(STRING))
     assert truths(In(upper, ("B", "C")), "x", "y") == (False, True)
     assert truths(In(upper, ("B", 1)), "x", "y") == (True, True)
+
+
+def one_sided(lower: str | None, upper: str | None) -> Bounds:
+    edges = [None if each is None else texts(each) for each in (lower, upper)]
+    return Bounds(STRING, edges[0], edges[1], NO, NO, YES)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [("a", None), (None, "a"), (None, None)])
+@pytest.mark.parametrize("name", ["EndsWith", "Contains", "StartsWith"])
+def test_pattern_may_match_beyond_an_edge_that_is_unknown(
+    name: str, lower: str | None, upper: str | None
+) -> None:
+    found = truth(call(name, BOOLEAN, column(STRING), "a"), Given(one_sided(lower, upper)))
+    assert found.can_be_true.all()
+    assert found.can_be_false.all()
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "mapped", "may_equal"),
+    [
+        ("b", None, "A", False),  # only A and a are mapped to A
+        ("a", None, "A", True),
+        (None, "A", "B", False),
+        (None, "B", "B", True),
+    ],
+)
+def test_one_edge_decides_what_a_mapped_string_equals(
+    lower: str | None, upper: str | None, mapped: str, may_equal: bool
+) -> None:
+    upper_case = call("Upper", STRING, column(STRING))
+    equal = Compare(Comparison.EQUAL, upper_case, Literal(mapped, STRING))
+    found = truth(equal, Given(one_sided(lower, upper)))
+    assert bool(found.can_be_true.any()) == may_equal
+    assert found.can_be_false.all()
+
+
+def test_mapped_string_that_is_unknown_may_equal_anything() -> None:
+    unknown = call("NoSuchFunction", STRING, column(STRING))
+    equal = Compare(Comparison.EQUAL, call("Upper", STRING, unknown), Literal("A", STRING))
+    assert truths(equal, "a", "a") == (True, True)
 
 
 @pytest.mark.parametrize("child", [Opaque("f(c)"), call("Log", DOUBLE, column(STRING))], ids=str)
