@@ -282,10 +282,14 @@ class TestWriters:
 
     @staticmethod
     def written_by(
-        created_by: bytes, values: pa.Array, spark_type: str, store_schema: bool = False
+        created_by: bytes,
+        values: pa.Array,
+        spark_type: str,
+        store_schema: bool = False,
+        **options: Any,
     ) -> Any:
         sink = io.BytesIO()
-        pq.write_table(pa.table({"c": values}), sink, store_schema=store_schema)
+        pq.write_table(pa.table({"c": values}), sink, store_schema=store_schema, **options)
         content = sink.getvalue()
         ours = pq.read_metadata(sink).created_by.encode()
         assert content.count(ours) == 1
@@ -315,6 +319,35 @@ class TestWriters:
         low, high, _ = self.written_by(created_by, pa.array(["a", "b"]), "string")
         assert (low, high) == ((b"a", b"b") if trusted else (None, None))
 
+    @pytest.mark.parametrize(
+        ("created_by", "is_encoded", "row_groups", "nulls"),
+        [
+            (b"DuckDB", False, 1, None),
+            (b"DuckDB", False, 2, None),
+            (b"DuckDB version v1.1.0 (build x)", True, 2, 2),
+            (b"KUZU", False, 1, None),
+            (b"Polars", True, 1, None),
+            (b"Polars", False, 2, 2),
+            (b"Polars (python) version 2.0.0", True, 2, 2),
+            (b"Arrow2 - Native Rust", True, 1, None),
+            (b"Arrow2 - Native Rust", False, 1, 2),
+            (b"parquet-mr version 1.13.1 (build", True, 2, 2),
+            (b"parquet-cpp-arrow version 20.0.0", True, 2, 2),
+            (b"somebody", True, 1, 2),
+            (b"somebody", True, 2, None),
+        ],
+    )
+    def test_trust_in_null_counts_depends_on_the_writer(
+        self, created_by: bytes, is_encoded: bool, row_groups: int, nulls: int | None
+    ) -> None:
+        """Some writers count the NULLs of earlier row groups too, or those of a dictionary."""
+        values = pa.array([1, None, 1, None], pa.int64())
+        size = len(values) // row_groups
+        triple = self.written_by(
+            created_by, values, "long", use_dictionary=is_encoded, row_group_size=size
+        )
+        assert triple[2] == nulls
+
     def test_bounds_of_numbers_are_trusted(self) -> None:
         values = pa.array([1, 2], pa.int64())
         assert self.written_by(b"parquet-mr version 1.9.0 (build", values, "long") == (1, 2, 0)
@@ -339,7 +372,8 @@ class TestWriters:
     def test_bounds_that_polars_combines_are_not_trusted(
         self, values: pa.Array, spark_type: str
     ) -> None:
-        assert self.written_by(b"Polars", values, spark_type) == (None, None, 0)
+        triple = self.written_by(b"Polars", values, spark_type, use_dictionary=False)
+        assert triple == (None, None, 0)
 
     @pytest.mark.parametrize(
         ("values", "spark_type", "expected"),
@@ -353,7 +387,8 @@ class TestWriters:
     def test_other_bounds_of_polars_are_trusted(
         self, values: pa.Array, spark_type: str, expected: Any
     ) -> None:
-        assert self.written_by(b"Polars", values, spark_type) == expected
+        triple = self.written_by(b"Polars", values, spark_type, use_dictionary=False)
+        assert triple == expected
 
     def test_floats_of_old_parquet_cpp_are_not_trusted(self) -> None:
         # A NaN among the values hid the value after it.

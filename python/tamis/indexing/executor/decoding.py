@@ -331,26 +331,46 @@ def orders_bytes(created_by: str | None) -> bool:
     return created_by.startswith(_TRUSTED) or _ARROW_GO.match(created_by) is not None
 
 
-def counts_nulls(created_by: str | None, is_field: bool) -> bool:
+def counts_nulls(created_by: str | None, is_field: bool, row_groups: int = 1) -> bool:
     """Return whether the null counts of this writer are those of the rows.
 
-    Two libraries for Go, which name themselves without a version, count too few. Fields of structs
-    are NULL where the struct is, which cudf left out before 23.04, so only known writers are
-    trusted for them.
+    Two libraries for Go, which name themselves without a version, count too few. DuckDB up to 0.9,
+    which does not state its version, and Kuzu add the NULLs of all row groups before. Unknown
+    writers may be relatives of these, so their counts are trusted only in files with one row group.
+    Fields of structs are NULL where the struct is, which cudf left out before 23.04, so only known
+    writers are trusted for them.
 
     Args:
         created_by: The writer.
         is_field: Whether the column is a field of a struct.
+        row_groups: The number of row groups of the file.
 
     >>> counts_nulls("parquet-go version 18.0.0", True), counts_nulls("parquet-go", False)
     (True, False)
-    >>> counts_nulls(None, False), counts_nulls(None, True)
-    (True, False)
+    >>> counts_nulls(None, False), counts_nulls(None, True), counts_nulls(None, False, 2)
+    (True, False, False)
     """
     writer = (created_by or "").strip()
-    if writer == "parquet-go" or writer.startswith("parquet-go version latest"):
+    if writer in ("parquet-go", "DuckDB", "KUZU") or writer.startswith("parquet-go version latest"):
         return False
-    return not is_field or writer.startswith("parquet-mr") or orders_bytes(writer)
+    is_known = writer.startswith("parquet-mr") or orders_bytes(writer)
+    return is_known or (not is_field and row_groups == 1)
+
+
+def counts_nulls_of_dictionaries(created_by: str | None) -> bool:
+    """Return whether the null counts of this writer hold for dictionary-encoded chunks.
+
+    Polars before 2.0 does not state its version. Up to 0.20.13, it counts the NULLs of the
+    dictionary, which has none; from 1.38 on, it multiplies the count by the number of pages
+    (polars#29321).
+
+    >>> counts_nulls_of_dictionaries("Polars (python) version 2.0.0 (build 1)")
+    True
+    >>> counts_nulls_of_dictionaries("Polars")
+    False
+    """
+    writer = (created_by or "").strip()
+    return writer != "Polars" and not writer.startswith("Arrow2")
 
 
 def orders_dictionaries(created_by: str | None) -> bool:

@@ -23,6 +23,7 @@ from tamis.indexing.executor.decoding import (
     Family,
     counts_dictionaries,
     counts_nulls,
+    counts_nulls_of_dictionaries,
     decoder,
     family_of,
     misstated,
@@ -68,6 +69,7 @@ class Writer:
     counts_dictionaries: bool
     counts_nulls: bool
     counts_nulls_of_fields: bool
+    counts_nulls_of_dictionaries: bool
     old_dates_unchanged: bool
 
 
@@ -119,8 +121,9 @@ class FooterReader:
             misstated(metadata.created_by),
             orders_dictionaries(metadata.created_by),
             counts_dictionaries(metadata.created_by, metadata),
-            counts_nulls(metadata.created_by, is_field=False),
-            counts_nulls(metadata.created_by, is_field=True),
+            counts_nulls(metadata.created_by, False, metadata.num_row_groups),
+            counts_nulls(metadata.created_by, True, metadata.num_row_groups),
+            counts_nulls_of_dictionaries(metadata.created_by),
             reads_old_dates_unchanged(metadata.metadata),
         )
         groups = []
@@ -277,6 +280,9 @@ def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) ->
             # statistics of a part of the rows: neither the bounds nor the count holds for all
             statistics = statistics if writer.counts_dictionaries else None
         is_counted = writer.counts_nulls_of_fields if reader.is_field else writer.counts_nulls
+        if is_counted and not writer.counts_nulls_of_dictionaries:
+            # not has_dictionary_page: some files of Polars do not state the offset of that page
+            is_counted = not any(each.endswith("DICTIONARY") for each in chunk.encodings)
         counted = statistics if is_counted else None
         nulls = 0 if reader.required else _null_count(counted, rows)
         if statistics is None or not statistics.has_min_max:
