@@ -2,9 +2,8 @@
 
     to an integer      of another integer, a BOOLEAN; of a DECIMAL, rounded half away from zero; of
                        a floating number, rounded half to even; of text that is a plain number
-    to a DECIMAL       of an integer, a BOOLEAN; of another DECIMAL or a floating number, rounded
-                       half away from zero; of text that is a plain number with at most the digits
-                       of the type
+    to a DECIMAL       of an integer, a BOOLEAN; of another DECIMAL or a DOUBLE, rounded half away
+                       from zero; of text that is a plain number with at most the digits of the type
     to FLOAT, DOUBLE   of every number; of text that is a plain number
     to BOOLEAN         of every number: whether it is not 0; of 'true' and 'false'
     to VARCHAR         of integers, BOOLEAN, DECIMAL, DATE
@@ -20,7 +19,6 @@ import math
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
-from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -48,7 +46,6 @@ _UNITS_PER_DAY: Final = {
     "TIMESTAMP_NS": 86_400_000_000_000,
 }
 _LONG: Final = (1 << 63) - 1
-_LONG_DIGITS: Final = 18
 _INFINITE_DAY: Final = (1 << 31) - 1
 
 
@@ -129,8 +126,9 @@ def _to_decimal(source: LogicalType, target: LogicalType) -> Convert:
         if change >= 0:
             return lambda value: within(value * 10**change, target)
         return lambda value: within(_rounded(value, 10**-change), target)
-    # DuckDB rounds a FLOAT to the digits of FLOAT again if the DECIMAL has 128 bits.
-    if source.id == "DOUBLE" or (source.id == "FLOAT" and (target.width or 0) <= _LONG_DIGITS):
+    # Not of a FLOAT: up to DuckDB 1.5, 0.1 is 0.100000000 as DECIMAL(18, 9), and since 2.0 it is
+    # 0.100000001.
+    if source.id == "DOUBLE":
         power = 10.0**scale
 
         def from_floating(value: float) -> Any:
@@ -145,9 +143,10 @@ def _to_decimal(source: LogicalType, target: LogicalType) -> Convert:
     if source.id == "VARCHAR":
 
         def parse(text: str) -> Any:
-            if not _PLAIN.fullmatch(text) or len(text.partition(".")[2]) > scale:
+            whole, _, fraction = text.partition(".")
+            if not _PLAIN.fullmatch(text) or len(fraction) > scale:
                 return FAILED
-            return within(int(Decimal(text).scaleb(scale)), target)
+            return within(int(whole + fraction.ljust(scale, "0")), target)
 
         return parse
     raise _no_cast(source, target)
@@ -206,8 +205,7 @@ def _to_text(source: LogicalType) -> Convert:
     if source.id in INTEGERS:
         return str
     if is_decimal(source):
-        scale = source.scale or 0
-        return lambda value: f"{Decimal(value).scaleb(-scale):f}" if scale else str(value)
+        return lambda value: _decimal_text(value, source)
     if source.id == "DATE":
 
         def written(days: int) -> Any:
@@ -216,6 +214,16 @@ def _to_text(source: LogicalType) -> Convert:
 
         return written
     raise _no_cast(source, LogicalType("VARCHAR"))
+
+
+def _decimal_text(value: int, data_type: LogicalType) -> str:
+    """Return a DECIMAL as text. If all of its digits are behind the point, none is before it."""
+    scale = data_type.scale or 0
+    if scale == 0:
+        return str(value)
+    digits = str(abs(value)).rjust(scale + 1, "0")
+    whole = "" if scale == data_type.width else digits[:-scale]
+    return f"{'-' if value < 0 else ''}{whole}.{digits[-scale:]}"
 
 
 def _day_of(text: str) -> Any:
@@ -234,6 +242,9 @@ def _to_calendar(source: LogicalType, target: LogicalType) -> Convert:
     def convert(value: int) -> Any:
         if abs(value) >= infinite:
             return FAILED
+        if source.id == "TIMESTAMP_NS" and target.id == "DATE":
+            # DuckDB first drops what a microsecond does not hold, toward zero.
+            value = abs(value) // 1000 * (1000 if value >= 0 else -1000)
         converted = value * (new // old) if new >= old else value // (old // new)
         return converted if abs(converted) < _LONG else FAILED
 
