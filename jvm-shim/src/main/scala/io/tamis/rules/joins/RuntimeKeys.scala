@@ -8,7 +8,7 @@ import io.tamis.wire.{ExpressionWriter, TypeSets}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, CollectList}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
   Filter,
@@ -147,8 +147,9 @@ object RuntimeKeys {
   }
 
   /** Whether two runs give the same rows: no LIMIT, nothing random, no user code, no sums whose
-    * last digits depend on the order of rows. Plans that cost much more than reading their files do
-    * not qualify either.
+    * last digits depend on the order of rows, no aggregate whose value does. Catalyst calls the
+    * latter deterministic, such as `first`, which also evaluates `dropDuplicates`. Plans that cost
+    * much more than reading their files do not qualify either.
     */
   private def isRepeatable(plan: LogicalPlan): Boolean = !plan.exists {
     case node if !node.expressions.forall(isRepeatable)             => true
@@ -160,8 +161,14 @@ object RuntimeKeys {
   private def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists {
     case _: SubqueryExpression | _: UserDefinedExpression => true
     case a: AggregateExpression                           =>
+      !isFreeOfOrder(a.aggregateFunction) ||
       (a +: a.references.toSeq).exists(e => TypeSets.isFloating(e.dataType))
     case _ => false
+  }
+
+  private def isFreeOfOrder(function: AggregateFunction): Boolean = function match {
+    case _: Min | _: Max | _: Count | _: Sum | _: Average => true
+    case _                                                => false
   }
 
   /** The bytes of all files that the plan reads; None if it reads anything else. */
