@@ -25,6 +25,9 @@ STATEMENTS = [
     f"SELECT count(*) FROM mixed WHERE {FIRST} AND {RAISES} AND k IN (SELECT n FROM mixed)",
     "SELECT a.k FROM mixed a JOIN mixed b ON a.k = b.n WHERE "
     "a.k = (SELECT max(k) FROM mixed WHERE k < 8) AND CAST(a.s AS INT) = 7",
+    # Spark pushes the condition on m below the semi join, behind the filter on the scan.
+    f"SELECT k FROM mixed m WHERE {FIRST} AND {RAISES} "
+    "AND EXISTS (SELECT 1 FROM mixed u WHERE u.k = m.k AND m.n < 50)",
 ]
 
 
@@ -49,6 +52,19 @@ def test_queries_that_succeed_in_spark_succeed(
 ) -> None:
     mixed.sparkSession.conf.set("spark.sql.adaptive.enabled", adaptive)
     assert rows(same(statement)) != []
+
+
+def test_order_of_conjuncts_above_an_aggregate(
+    mixed: DataFrame, same: Callable[[str], DataFrame]
+) -> None:
+    """A run-time condition for the scan below leaves the filter above it as it is."""
+    mixed.sparkSession.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    grouped = "SELECT k, max(s) AS s, max(n) AS n FROM mixed GROUP BY k"
+    statement = (
+        f"SELECT k FROM ({grouped}) WHERE n = (SELECT max(n) FROM mixed WHERE k < 8) "
+        f"AND {RAISES} AND (k, n) IN (SELECT k, n FROM mixed WHERE k < 50)"
+    )
+    assert rows(same(statement)) == ["(7,)"]
 
 
 def test_query_that_raises_in_spark_raises(mixed: DataFrame) -> None:

@@ -79,13 +79,15 @@ object KeepFilterOrder {
       val places = order.flatMap { isSubquery =>
         if (isSubquery) Some(true) else if (exact.hasNext && exact.next()) None else Some(false)
       }
-      val fits = !exact.hasNext && places.count(identity) == subqueries.size &&
-        places.count(!_) == residual.size
+      // Spark may have added conjuncts, such as a Bloom filter. They come last, as in plain Spark.
+      val fits = !exact.hasNext && places.count(identity) <= subqueries.size &&
+        places.count(!_) <= residual.size
       if (order.isEmpty || !fits) filter
       else {
         val (s, r) = (subqueries.iterator, residual.iterator)
-        val conjuncts = places.map(isSubquery => if (isSubquery) s.next() else r.next())
-        FilterExec(conjuncts.reduceLeft(And(_, _)), filter.child)
+        val written = places.map(isSubquery => if (isSubquery) s.next() else r.next())
+        val added = r ++ s
+        FilterExec((written ++ added).reduceLeft(And(_, _)), filter.child)
       }
     }
   }

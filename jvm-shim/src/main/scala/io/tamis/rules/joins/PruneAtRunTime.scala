@@ -108,9 +108,13 @@ object PruneAtRunTime extends GoalRule {
           RuntimeKeys.of(join.plan, left, join.keys.map(_.swap), mayBroadcast = true)
         }
       }
-      if (left eq filtered) filter
-      // the conditions that were added may be in the filter that `filtered` has
-      else others.reduceOption[Expression](And(_, _)).fold(left)(above(_, left))
+      (left, filtered) match {
+        case _ if left eq filtered => filter
+        // keep the order in which the conjuncts are written
+        case (Filter(a, below), Filter(b, _)) if a == b => Filter(condition, below)
+        // the conditions that were added may be in the filter that `filtered` has
+        case _ => others.reduceOption[Expression](And(_, _)).fold(left)(above(_, left))
+      }
   }
 
   /** Merges a condition into the filter on the scan: Spark hands only the first filter to it. */
