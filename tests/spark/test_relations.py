@@ -22,6 +22,14 @@ def test_read_parquet_is_pruned(spark: SparkSession, events: DataFrame) -> None:
     assert kept(frame) == [1]
 
 
+@pytest.mark.parametrize("key", ["comment", "CURRENT_DEFAULT", "generationExpression"])
+def test_metadata_of_any_type_does_not_disturb(spark: SparkSession, folder: str, key: str) -> None:
+    """Spark expects some keys to be strings, but only reads them for tables of a catalog."""
+    frame = spark.range(10).withMetadata("id", {key: 5})
+    frame.write.parquet(f"{folder}/labelled")
+    assert spark.read.parquet(f"{folder}/labelled").where("id < 3").count() == 3
+
+
 def test_sql_over_a_path_is_pruned(spark: SparkSession, events_path: str, same: Same) -> None:
     assert kept(same(f"SELECT * FROM parquet.`{events_path}` WHERE id = 5")) == [1]
 

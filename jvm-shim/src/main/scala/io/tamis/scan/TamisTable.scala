@@ -9,7 +9,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.connector.catalog.TableCapability
+import org.apache.spark.sql.connector.catalog.{Column, TableCapability}
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
@@ -43,6 +43,12 @@ final class TamisTable(
   override def wholeFiles: Boolean = false
 
   override lazy val schema: StructType = relation.schema
+
+  /** The columns without their metadata, which fails if a comment in it is not a string. The
+    * attributes of the relation keep it.
+    */
+  override def columns(): Array[Column] =
+    schema.fields.map(f => Column.create(f.name, f.dataType, f.nullable))
 
   /** The files that the plan reads, for `inputFiles`. Used only after a scan was built. */
   override lazy val fileIndex: PartitioningAwareFileIndex =
