@@ -2,6 +2,8 @@ package io.tamis.rules.relations
 
 import io.tamis.remote.RemoteTable
 import io.tamis.wire.TypeSets
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -40,8 +42,12 @@ object OtherSource {
   def unapply(plan: LogicalPlan): Option[OtherSource] = plan match {
     case _ if plan.isStreaming  => None
     case FileRelation(r, files) =>
-      val partitions = files.partitionSchema.fieldNames.toSet // Spark prunes by them itself
-      ofFiles(files).map(_.over(r.output.filterNot(a => partitions(a.name))))
+      // Spark prunes by partitions and buckets itself. An implied equality would make it prune
+      // buckets, which loses rows of files that were written with another number of buckets.
+      val buckets = files.bucketSpec.toSeq.flatMap(_.bucketColumnNames)
+      val excluded = (files.partitionSchema.fieldNames ++ buckets).map(_.toLowerCase(Locale.ROOT))
+      val output = r.output.filterNot(a => excluded.contains(a.name.toLowerCase(Locale.ROOT)))
+      ofFiles(files).map(_.over(output))
     case r: LogicalRelation if r.relation.getClass.getSimpleName == "JDBCRelation" =>
       ofDatabase(r.relation).map(_.over(r.output))
     case r: DataSourceV2Relation => ofTable(r).map(_.over(r.output))
