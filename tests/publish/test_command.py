@@ -84,7 +84,10 @@ def test_server_prints_its_location_and_ends_cleanly(
     ("arguments", "says"),
     [
         ((), "Missing argument 'NAME=PATH'"),
-        (("o=/no/such/table",), "tamis: o does not exist (at /no/such/table)"),
+        (
+            ("o=/no/such/table",),
+            "tamis: o does not exist: pass the path of an existing table (at /no/such/table)",
+        ),
         (
             ("--host", "no.such.host.invalid", "o={orders}"),
             "cannot listen on no.such.host.invalid:8815",

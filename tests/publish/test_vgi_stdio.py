@@ -213,5 +213,7 @@ def test_command_answers_and_ends_with_its_input(tmp_path: object) -> None:
     command = [sys.executable, "-m", "tamis", "serve-vgi", "nothing=/nowhere/at/all"]
     done = subprocess.run(command, input=CATALOGS, capture_output=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert done.stderr == b"tamis: /nowhere/at/all does not exist\n"
+    assert done.stderr == (
+        b"tamis: /nowhere/at/all does not exist: pass the path of an existing table\n"
+    )
     assert done.stdout == b""
