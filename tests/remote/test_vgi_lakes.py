@@ -11,6 +11,7 @@ import pytest
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, Literal, Or
 from tamis.expr.rewrites import TRUE
 from tamis.expr.types import LONG, STRING
+from tamis.remote.vgi.tables.branch_task import BranchTask
 from tamis.remote.vgi.tables.lake_files import LakeFiles
 from tamis.sources.errors import SourceError
 from tests.publish.delta_log import column, deleted, file_of, with_ids, write_log
@@ -59,6 +60,15 @@ def test_rows_are_those_of_the_table(lake: Path) -> None:
         {"a": None, "b": 9, "s": None, "p": None},
     ]
     assert rows_of(lake, "p") == [{"p": "x"}, {"p": "x"}, {"p": None}]
+
+
+def test_rows_are_counted_if_no_column_is_needed(lake: Path) -> None:
+    """A table whose columns this branch lacks still has its rows."""
+    other = pa.schema([("other", pa.int64())])
+    tasks = LakeFiles("branch 1", str(lake), "delta", "server").tasks((), TRUE)
+    branches = [BranchTask("server", each, other) for each in tasks]
+    rows = [row for each in branches for batch in each.batches() for row in batch.to_pylist()]
+    assert rows == [{"other": None}] * 3
 
 
 def test_file_whose_partition_has_no_row_is_not_opened(lake: Path) -> None:

@@ -47,8 +47,10 @@ from tamis.expr.types import (
     DataType,
 )
 from tamis.remote import executor
+from tamis.remote.arrow_form import readable_type
 from tamis.remote.contract import ColumnStatistics
 from tamis.remote.file_pruning import ruled_out
+from tamis.remote.parquet_task import ParquetTask
 from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode, NotEncodable
 from tamis.remote.vgi.filters.sendable_filters import sendable
 from tamis.remote.vgi.functions.arguments import (
@@ -68,6 +70,7 @@ from tamis.remote.vgi.tables.branch_filter import (
 from tamis.remote.vgi.tables.branch_paths import matching_files
 from tamis.remote.vgi.tables.branch_task import BranchTask, Check
 from tamis.remote.vgi.tables.row_filter import passing_rows
+from tamis.remote.vgi.tables.table_scan import _fits
 
 N, S, X, B, D, T, U = (
     Column((name,), kind)
@@ -533,10 +536,12 @@ def test_row_that_the_worker_must_not_return_is_an_error() -> None:
 
 
 def test_wildcards_stand_for_the_files_that_duckdb_reads(tmp_path: Path) -> None:
-    for name in ("a.parquet", ".h.parquet", "x/b.parquet", "x/y/c.parquet", ".d/e.parquet"):
+    names = ("a.parquet", "é.parquet", ".h.parquet", "x/b.parquet", "x/y/c.parquet", ".d/e.parquet")
+    for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table({"n": [1]}), tmp_path / name)
-    for pattern in ("*.parquet", "?.parquet", "*/*", "**/*.parquet", "x/**", "x/**/c.parquet"):
+    patterns = ("*.parquet", "?.parquet", "??.parquet", "*/*", "**/*.parquet", "x/**")
+    for pattern in (*patterns, "x/**/c.parquet"):
         path = f"{tmp_path}/{pattern}"
         read = duckdb.execute("SELECT filename FROM read_parquet(?, filename = true)", [path])
         assert matching_files(path) == sorted(name for (name,) in read.fetchall()), pattern
@@ -554,6 +559,54 @@ def test_wildcards_stand_for_the_files_that_duckdb_reads(tmp_path: Path) -> None
     }.items():
         with pytest.raises(ValueError, match=problem):
             matching_files(f"{tmp_path}/{pattern}")
+
+
+@pytest.mark.parametrize(
+    ("of_branch", "of_table", "fits"),
+    [
+        (pa.int64(), pa.int32(), True),
+        (pa.float32(), pa.float64(), True),
+        (pa.float64(), pa.float32(), False),
+        (pa.float32(), pa.float16(), False),
+        (pa.float16(), pa.float16(), True),
+        (pa.large_string(), pa.string(), True),
+        (pa.uuid(), pa.string(), False),
+        (pa.uuid(), pa.uuid(), True),
+        (pa.string(), pa.int64(), False),
+    ],
+    ids=str,
+)
+def test_branch_may_have_types_whose_values_stay_the_same(
+    of_branch: pa.DataType, of_table: pa.DataType, fits: bool
+) -> None:
+    assert _fits(of_branch, of_table) == fits
+
+
+def test_columns_of_files_are_found_in_any_letter_case(tmp_path: Path) -> None:
+    def read(*names: str) -> list[dict[str, Any]]:
+        task = ParquetTask(
+            "server", str(tmp_path / "a.parquet"), pa.schema([(n, pa.int64()) for n in names])
+        )
+        return [row for batch in task.batches() for row in batch.to_pylist()]
+
+    pq.write_table(
+        pa.table({"Name": [1], "x": [2], "X": [3], "yY": [4], "Yy": [5]}), tmp_path / "a.parquet"
+    )
+    assert read("name", "Name", "x", "X", "other") == [
+        {"name": 1, "Name": 1, "x": 2, "X": 3, "other": None}
+    ]
+    with pytest.raises(RuntimeError, match="has 2 columns named YY in some letter case"):
+        read("YY")
+
+
+def test_servers_are_not_believed_that_nested_values_are_not_null() -> None:
+    required = pa.field("x", pa.int32(), nullable=False)
+    for served, readable in (
+        (pa.list_(required), pa.list_(pa.field("x", pa.int32()))),
+        (pa.struct([required]), pa.struct([pa.field("x", pa.int32())])),
+        (pa.map_(pa.string(), required), pa.map_(pa.string(), pa.int32())),
+    ):
+        assert readable_type(served) == readable
 
 
 def test_footers_exclude_files_only_if_their_bounds_prove_it(tmp_path: Any) -> None:

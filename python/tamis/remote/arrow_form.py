@@ -92,17 +92,17 @@ def _of_extension(data_type: Any) -> Any:
 def _of_nested(data_type: Any) -> Any:
     types = pa.types
     if types.is_struct(data_type):
-        fields = [_field(each) for each in data_type]
+        fields = [_nullable(each) for each in data_type]
         return None if any(each is None for each in fields) else pa.struct(fields)
     if types.is_map(data_type):
-        key, item = _field(data_type.key_field), _field(data_type.item_field)
+        key, item = _field(data_type.key_field), _nullable(data_type.item_field)
         return None if key is None or item is None else pa.map_(key, item)
     if (
         types.is_list(data_type)
         or types.is_large_list(data_type)
         or types.is_fixed_size_list(data_type)
     ):
-        element = _field(data_type.value_field)
+        element = _nullable(data_type.value_field)
         return None if element is None else pa.list_(element)
     return None
 
@@ -113,6 +113,12 @@ def _field(field: Any) -> Any:
         return None
     readable = readable_type(field.type)
     return None if readable is None else field.with_type(readable)
+
+
+def _nullable(field: Any) -> Any:
+    """Return a field that may be NULL: a server may be wrong about NOT NULL, as for columns."""
+    readable = _field(field)
+    return None if readable is None else readable.with_nullable(True)
 
 
 def converted(column: pa.Array) -> pa.Array:

@@ -17,8 +17,9 @@ __all__ = ["ParquetTask"]
 class ParquetTask(Task):
     """The rows of a file on the machine of the executor.
 
-    - `columns`: those to read, by name. One that the file does not have is NULL, and one that has
-      another type in the file keeps that type.
+    - `columns`: those to read, by name; if the file has no such name, by a name that differs in
+      letter case only. A column that the file does not have is NULL, and one that has another type
+      in the file keeps that type.
     """
 
     where: str
@@ -33,19 +34,31 @@ class ParquetTask(Task):
         """
         try:
             with pq.ParquetFile(self.path) as file:
-                present = [name for name in self.columns.names if name in file.schema_arrow.names]
-                for batch in file.iter_batches(columns=present):
-                    yield self._complete(batch)
+                names = [_stored_name(each, file.schema_arrow.names) for each in self.columns.names]
+                for batch in file.iter_batches(
+                    columns=[each for each in names if each is not None]
+                ):
+                    yield self._complete(batch, names)
         except (pa.ArrowException, OSError, ValueError) as error:
             what = next(iter(str(error).splitlines()), type(error).__name__)
             raise RuntimeError(f"{self.where}: reading {self.path} failed: {what}") from error
 
-    def _complete(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _complete(self, batch: pa.RecordBatch, names: list[str | None]) -> pa.RecordBatch:
         columns = []
-        for each in self.columns:
-            places = batch.schema.get_all_field_indices(each.name)
+        for each, name in zip(self.columns, names, strict=True):
+            places = [] if name is None else batch.schema.get_all_field_indices(name)
             if len(places) > 1:
                 raise ValueError(f"the file has {len(places)} columns named {each.name}")
             present = batch.column(places[0]) if places else pa.nulls(batch.num_rows, each.type)
             columns.append(present)
         return pa.RecordBatch.from_arrays(columns, names=self.columns.names)
+
+
+def _stored_name(name: str, stored: list[str]) -> str | None:
+    """Return the name of a column in the file, or None if the file does not have it."""
+    if name in stored:
+        return name
+    alike = [each for each in stored if each.lower() == name.lower()]
+    if len(alike) > 1:
+        raise ValueError(f"the file has {len(alike)} columns named {name} in some letter case")
+    return alike[0] if alike else None

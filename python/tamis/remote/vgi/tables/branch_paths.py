@@ -31,8 +31,9 @@ def matching_files(path: str) -> list[str]:
             parts.count(_RECURSIVE) > 1
         ):
             raise ValueError(f"reads {path}: tamis does not expand these wildcards")
-        matches = glob.iglob(path, recursive=True, include_hidden=True)
-        files = sorted(each for each in matches if os.path.isfile(each))
+        # In DuckDB, ? stands for a byte, not for a character.
+        matches = glob.iglob(os.fsencode(path), recursive=True, include_hidden=True)
+        files = sorted(os.fsdecode(each) for each in matches if os.path.isfile(each))
     if not files:
         raise ValueError(f"reads {path}, which no file matches")
     for each in files:

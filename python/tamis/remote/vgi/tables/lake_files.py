@@ -75,12 +75,14 @@ class LakeFiles:
         """Yield the files that may have rows for which a predicate is true.
 
         Args:
-            names: The columns to read.
+            names: The columns to read. If there is none, the first column of the table is read,
+                because a batch without columns would not know its number of rows.
             whole: The predicate.
 
         Raises:
             SourceError: A file cannot be read, or does not fit the table.
         """
+        names = names or (self._columns[0].name,)
         listing = self._listing
         fields = tuple(each for each in self._columns if each.name not in listing.partitions.values)
         columns = [each for each in self._columns if each.name in names]

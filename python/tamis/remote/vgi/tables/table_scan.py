@@ -254,9 +254,13 @@ class TableScan:
 
 def _fits(data_type: Any, wanted: Any) -> bool:
     """Return whether every value of a type has the same value in the wanted type."""
-    if data_type == wanted or readable_type(data_type) == readable_type(wanted) is not None:
+    if data_type == wanted:
         return True
     types = pa.types
+    if types.is_float16(wanted) or isinstance(data_type, pa.BaseExtensionType):
+        return False  # the cast would round, or take the bytes of a UUID for text
+    if readable_type(data_type) == readable_type(wanted) is not None:
+        return True
     if types.is_integer(data_type) and types.is_integer(wanted):
         return True  # a value that does not fit is an error
     return bool(types.is_float32(data_type) and types.is_float64(wanted))
