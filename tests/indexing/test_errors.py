@@ -45,7 +45,10 @@ class TestListing:
             "An error occurred while calling o1.list.\n: java.io.IOException: no disk\n\tat x.y(z)"
         )
         error = not_listed("t", Exception(text), reads_parquet=True)
-        assert str(error) == "t cannot be listed (java.io.IOException: no disk)"
+        assert str(error) == (
+            "t cannot be listed (java.io.IOException: no disk): check the path or the name of the "
+            "table"
+        )
         assert error.shell == str(error)
 
     @pytest.mark.parametrize("reads_parquet", [True, False])
