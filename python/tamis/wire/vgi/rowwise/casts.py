@@ -4,7 +4,7 @@
                        a floating number, rounded half to even; of text that is a plain number
     to a DECIMAL       of an integer, a BOOLEAN; of another DECIMAL or a DOUBLE, rounded half away
                        from zero; of text that is a plain number with at most the digits of the type
-    to FLOAT, DOUBLE   of every number; of text that is a plain number
+    to FLOAT, DOUBLE   of every number; to DOUBLE also of text that is a plain number
     to BOOLEAN         of every number: whether it is not 0; of 'true' and 'false'
     to VARCHAR         of integers, BOOLEAN, DECIMAL, DATE
     between calendars  to the same or a finer unit; to DATE, the day
@@ -19,10 +19,12 @@ import math
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
 
+from tamis.expr.decimals import from_unscaled, unscaled
 from tamis.wire.duckdb.document import NotUnderstood
 from tamis.wire.duckdb.types import Line, LogicalType
 from tamis.wire.vgi.rowwise.types import BOOLEAN, INTEGERS, is_decimal, is_exact_number
@@ -143,10 +145,9 @@ def _to_decimal(source: LogicalType, target: LogicalType) -> Convert:
     if source.id == "VARCHAR":
 
         def parse(text: str) -> Any:
-            whole, _, fraction = text.partition(".")
-            if not _PLAIN.fullmatch(text) or len(fraction) > scale:
+            if not _PLAIN.fullmatch(text) or len(text.partition(".")[2]) > scale:
                 return FAILED
-            return within(int(whole + fraction.ljust(scale, "0")), target)
+            return within(unscaled(Decimal(text), scale), target)
 
         return parse
     raise _no_cast(source, target)
@@ -218,12 +219,8 @@ def _to_text(source: LogicalType) -> Convert:
 
 def _decimal_text(value: int, data_type: LogicalType) -> str:
     """Return a DECIMAL as text. If all of its digits are behind the point, none is before it."""
-    scale = data_type.scale or 0
-    if scale == 0:
-        return str(value)
-    digits = str(abs(value)).rjust(scale + 1, "0")
-    whole = "" if scale == data_type.width else digits[:-scale]
-    return f"{'-' if value < 0 else ''}{whole}.{digits[-scale:]}"
+    text = f"{from_unscaled(value, data_type.scale or 0):f}"
+    return text.replace("0.", ".", 1) if data_type.scale == data_type.width else text
 
 
 def _day_of(text: str) -> Any:
