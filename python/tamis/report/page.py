@@ -210,9 +210,8 @@ def _worth(columns: Sequence[ColumnUse]) -> str:
     about = (
         '<p class="soft">Ranked by what was read and then dropped by filters on the column. What a '
         "perfect layout would read as well is not counted. In a perfect layout, separate files "
-        "hold the "
-        "matching rows, and a scan reads only these files. If a scan filters by several columns, "
-        "all that it read needlessly counts for each of them. "
+        "hold the matching rows, and a scan reads only these files. If a scan filters by several "
+        "columns, all that it read needlessly counts for each of them. "
         "&ldquo;Bytes, column alone&rdquo; counts only scans that filter by no other column. "
         f"Opening a file counts as much as reading {size(OPEN_COST)}.</p>"
     )
