@@ -30,7 +30,7 @@ demo: setup ## Run a dozen queries on TPC-H with tamis on and off, and compare
 
 .PHONY: lint lint-python lint-scala
 lint: setup ## Check lint, types, layers and formatting
-	@$(MAKE) --no-print-directory -j 2 --output-sync lint-python lint-scala
+	@$(MAKE) --no-print-directory -j 2 lint-python lint-scala
 
 lint-python:
 	$(VENV)/bin/ruff check .
