@@ -692,6 +692,17 @@ def field_ids(w: World) -> Any:
     )
 
 
+@case("OTHER_SESSION")
+def view_of_another_session(w: World) -> Any:
+    key = "spark.sql.parquet.datetimeRebaseModeInRead"
+    w.table(index={})
+    other = w.spark.newSession()
+    other.conf.set(key, "LEGACY")
+    other.read.parquet(w.paths["t"]).createOrReplaceGlobalTempView("of_another_session")
+    statement = "SELECT * FROM global_temp.of_another_session WHERE id < 50"
+    return statement, lambda: w.set(key, "LEGACY")
+
+
 def with_metadata(w: World, *conditions: str) -> tuple[Query, Fix]:
     """Return a query that stays Spark's own relation, and its fix.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tamis
@@ -28,6 +31,21 @@ def test_metadata_of_any_type_does_not_disturb(spark: SparkSession, folder: str,
     frame = spark.range(10).withMetadata("id", {key: 5})
     frame.write.parquet(f"{folder}/labelled")
     assert spark.read.parquet(f"{folder}/labelled").where("id < 3").count() == 3
+
+
+def test_global_view_is_read_with_the_confs_of_its_session(
+    spark: SparkSession, same: Same, folder: str
+) -> None:
+    """Under LEGACY, Spark moves dates before 1582 that another writer wrote by some days."""
+    days = pa.array([datetime.date(1500, 1, 1), datetime.date(1990, 1, 1)])
+    pq.write_table(pa.table({"day": days}), f"{folder}/old.parquet", store_schema=False)
+    other = spark.newSession()
+    other.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY")
+    other.read.parquet(f"{folder}/old.parquet").createOrReplaceGlobalTempView("old_days")
+    moved = same("SELECT CAST(min(day) AS STRING) FROM global_temp.old_days").first()
+    assert moved is not None
+    assert moved[0] != "1500-01-01"
+    same("SELECT day FROM global_temp.old_days WHERE day < DATE '1500-01-05'")
 
 
 def test_sql_over_a_path_is_pruned(spark: SparkSession, events_path: str, same: Same) -> None:

@@ -56,8 +56,11 @@ trait PlanSuite extends munit.FunSuite {
       PlanSuite.BeforeTamis.last
     }
 
-  /** The same plan with tables of tamis. */
-  protected def tamis(sql: String): LogicalPlan = new UseTamisTables(spark)(optimized(sql))
+  /** The same plan with tables of tamis. Tests call this in the thread of the planner, too, which has
+    * no active session.
+    */
+  protected def tamis(sql: String): LogicalPlan =
+    spark.withActive(new UseTamisTables(spark)(optimized(sql)))
 
   /** The same plan with tables of tamis in subqueries, too. */
   protected def tamisInSubqueries(sql: String): LogicalPlan = tamis(sql).transformAllExpressions {

@@ -53,7 +53,8 @@ object Eligibility {
           // the reader fills such a column with row positions if the files do not contain it
           files.schema.exists(_.name.equalsIgnoreCase(RowIndexColumn)) -> "ROW_INDEX_COLUMN",
           // columns are then matched by field id and not by name, but statistics are stored by name
-          isMatchedByFieldId(files.schema) -> "MATCHED_BY_FIELD_ID"
+          isMatchedByFieldId(files.schema) -> "MATCHED_BY_FIELD_ID",
+          !isReadAlike(files) -> "OTHER_SESSION"
         )
       )
     case other => Some(Reasons("OTHER_SOURCE", "source" -> other.getClass.getSimpleName))
@@ -71,6 +72,31 @@ object Eligibility {
     case _: CatalogFileIndex           => true
     case _                             => false
   }
+
+  /** Whether the session of the relation, whose confs Spark's own scan uses, has the same confs of
+    * readers as this one. A global temporary view of a DataFrame brings the session in which the
+    * DataFrame was created. Cached plans and streams have clones of their session, which agree.
+    */
+  private def isReadAlike(files: HadoopFsRelation): Boolean = {
+    val (own, active) = (files.sparkSession.sessionState.conf, SQLConf.get)
+    (own eq active) || ofReaders(own) == ofReaders(active)
+  }
+
+  private def ofReaders(conf: SQLConf): Map[String, String] =
+    conf.getAllConfs.filter { case (key, _) => ReaderConfs.exists(key.startsWith) }
+
+  /** Prefixes of confs on which the rows that readers return may depend, and of credentials. */
+  private val ReaderConfs = Seq(
+    "fs.",
+    "parquet.",
+    "spark.hadoop.",
+    "spark.sql.caseSensitive",
+    "spark.sql.files.",
+    "spark.sql.legacy.",
+    "spark.sql.orc.",
+    "spark.sql.parquet.",
+    "spark.sql.session.timeZone"
+  )
 
   def isMatchedByFieldId(schema: StructType): Boolean =
     SQLConf.get.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(schema)
