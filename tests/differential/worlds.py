@@ -49,6 +49,14 @@ SETTINGS: dict[str, list[str]] = {
     "spark.tamis.residualSplit.minSaved": ["0ms", "0ms", "200ms"],
 }
 
+#: A conf that changes what a reader returns, for a table of another session.
+OTHER_SESSIONS = [
+    *[("spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY")] * 4,
+    ("spark.sql.parquet.int96RebaseModeInRead", "LEGACY"),
+    ("spark.sql.session.timeZone", "Pacific/Apia"),
+    ("spark.sql.caseSensitive", "true"),
+]
+
 EXPRESSIONS = {
     "STRING": ["upper({})", "soundex({})", "reverse({})", "length({}) % 3", "{} RLIKE 'b'"],
     "INT": ["{} % 7", "abs({}) % 5", "CAST({} AS STRING)"],
@@ -196,6 +204,7 @@ class World:
         for table in self.tables:
             spark.catalog.dropTempView(view_of(table))
             spark.catalog.dropTempView(table.name)
+            spark.catalog.dropGlobalTempView(shared_view_of(table))
             spark.sql(f"DROP TABLE IF EXISTS {table.name}")
 
     def configure(self, spark: SparkSession) -> None:
@@ -242,9 +251,9 @@ def _placed(rng: random.Random, table: RandomTable) -> list[Step]:
         return [create, Step(name, _copied(rng, table), True)]
     if where < 0.2:
         return [create, Step(name, _bucketed(rng, table), True), *indexed(rng, table)]
-    if where < 0.3 and table.partition is None:
-        create = Step(name, _viewed(table), True)
-        return [create, *indexed(rng, table, f"str(folder / {name!r})")]
+    if where < 0.34 and table.partition is None:
+        code = _viewed(table) if rng.random() < 0.6 else _shared(rng, table)
+        return [Step(name, code, True), *indexed(rng, table, f"str(folder / {name!r})")]
     return [create, *indexed(rng, table)]
 
 
@@ -280,6 +289,26 @@ def _viewed(table: RandomTable) -> str:
     return (
         f"spark.read.schema({table.ddl!r}).parquet({path}).createOrReplaceTempView({table.name!r})"
     )
+
+
+def _shared(rng: random.Random, table: RandomTable) -> str:
+    """Return a view over a DataFrame of another session, which keeps the confs of that session."""
+    key, value = rng.choice(OTHER_SESSIONS)
+    path = f"str(folder / {table.name!r})"
+    copied = f"[other.conf.set(k, spark.conf.get(k)) for k in {[*SETTINGS]!r}]\n"
+    own = f"other.conf.set({key!r}, {value!r})\n"
+    view = shared_view_of(table)
+    text = f"CREATE OR REPLACE TEMPORARY VIEW {table.name} AS SELECT * FROM global_temp.{view}"
+    return f"""\
+other = spark.newSession()
+{rng.choice([copied, own, copied + own])}\
+other.read.schema({table.ddl!r}).parquet({path}).createOrReplaceGlobalTempView({view!r})
+spark.sql({text!r})"""
+
+
+def shared_view_of(table: RandomTable) -> str:
+    """Return the name of the global view that `_shared` creates."""
+    return f"{table.name}_shared"
 
 
 def _copied(rng: random.Random, table: RandomTable) -> str:

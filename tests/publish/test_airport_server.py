@@ -446,6 +446,16 @@ def test_partitioned_tables_have_no_locations(root: Path) -> None:
         assert len(Client(uri).rows(Client(uri).endpoints("orders"))) == 40
 
 
+def test_tables_below_a_partition_folder_have_no_locations(tmp_path: Path) -> None:
+    """DuckDB reads the column `id` from the folder `id=7`."""
+    folder = tmp_path / "id=7" / "orders"
+    folder.mkdir(parents=True)
+    pq.write_table(ORDERS, folder / "a.parquet")
+    with serving({"orders": folder}, with_locations=True) as uri:
+        assert files_of(Client(uri).endpoints("orders")) == []
+        assert len(Client(uri).rows(Client(uri).endpoints("orders"))) == 40
+
+
 def test_documents_of_tamis_are_answered(uri: str) -> None:
     """DuckDB's evaluation of the document gives the same rows."""
     text = document(uri, 27)

@@ -37,6 +37,8 @@ def endpoints(*locations: str) -> list[flight.FlightEndpoint]:
     [
         ([parquet("/a"), parquet("s3://b/c d")], ["/a", "s3://b/c d"]),
         ([read_parquet("/a")], ["/a"]),
+        ([parquet("/x=1/day/day=")], ["/x=1/day/day="]),
+        ([read_parquet("/Day=1/a", hive_partitioning=False)], ["/Day=1/a"]),
         ([read_parquet(["/a", "/b"], hive_partitioning=False, union_by_name=True)], ["/a", "/b"]),
         ([parquet("/a"), "grpc://h:1"], None),
         (["grpc://h:1"], None),
@@ -44,7 +46,7 @@ def endpoints(*locations: str) -> list[flight.FlightEndpoint]:
     ],
 )
 def test_locations_of_endpoints_become_files(locations: list[str], files: list[str] | None) -> None:
-    assert file_uris(endpoints(*locations)) == files
+    assert file_uris(endpoints(*locations), ["day"]) == files
 
 
 def encoded(kind: str, content: Any) -> str:
@@ -59,6 +61,8 @@ def encoded(kind: str, content: Any) -> str:
         (read_parquet("/a", hive_partitioning=True), "the argument hive_partitioning"),
         (read_parquet("/a", encryption_config="x"), "the argument encryption_config"),
         (read_parquet("/a/*.parquet"), "by a glob pattern"),
+        (read_parquet("/Day=1/a"), "in the folder Day=1, from which DuckDB reads the column Day"),
+        (parquet("s3://b/day=/a"), "in the folder day="),
         (encoded("x-msgpack-duckdb-function-call", {"function_name": "read_parquet", "data": b"x"}), "arguments of the function are malformed"),
         ("data:application/msgpack;base64,!", "not base64"),
         ("data:text/plain,x", "cannot read from the location data:text/plain"),
@@ -67,7 +71,7 @@ def encoded(kind: str, content: Any) -> str:
 )  # fmt: skip
 def test_locations_that_are_refused(location: str, says: str) -> None:
     with pytest.raises(MalformedAnswer, match=says):
-        file_uris(endpoints(location))
+        file_uris(endpoints(location), ["day"])
 
 
 def over(name: str, bound: int) -> Compare:

@@ -28,6 +28,7 @@ class Conditions(Expressions):
             (10, lambda: self.null_test(scope)),
             (8, lambda: self.membership(scope)),
             (6, lambda: self.between(scope)),
+            (3, lambda: self.guarded(scope)),
             (4, lambda: node("pred", "NOT (", self.condition(scope, 0), ")")),
             (8, lambda: node("pred", "(", self.condition(scope, 0), " OR ", self.condition(scope, depth), ")")),
             (4, lambda: node("pred", "(", self.condition(scope, 0), " AND ", self.condition(scope, 0), ")")),
@@ -66,6 +67,17 @@ class Conditions(Expressions):
         column = self.rng.choice(scope)
         return node("pred", f"{column.sql} BETWEEN ", self.constant(column.family, (column,)), " AND ",
                     self.constant(column.family, (column,)))  # fmt: skip
+
+    def guarded(self, scope: Columns) -> Node:
+        """A cast that may fail, behind the condition that prevents it."""
+        texts = [c.sql for c in scope if c.family == "str"]
+        if not texts:
+            return self.between(scope)
+        text = self.rng.choice(texts)
+        operator, number = self.rng.choice(COMPARISONS), self.rng.choice([-1, 0, 7, 20])
+        return node(
+            "pred", f"{text} RLIKE '^-?[0-9]{{1,4}}$' AND CAST({text} AS INT) {operator} {number}"
+        )
 
     def pair(self, left: Columns, right: Columns) -> Node:
         """A key of one side that equals a key of the other side."""

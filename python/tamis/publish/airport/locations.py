@@ -4,7 +4,8 @@
 
 A client matches the columns of such a file by name, and fails if a type differs from that of the
 table. So only files that have the published types are offered, and none that has partition values
-in its path. DuckDB expands patterns, so the path must not look like one.
+in its path, even above the folder of the table, because DuckDB reads columns from such folders.
+DuckDB expands patterns, so the path must not look like one.
 """
 
 from __future__ import annotations
@@ -26,10 +27,9 @@ def location_of(snapshot: Snapshot, part: Part) -> str | None:
     """Return the location of the file of a part. None: clients cannot read it as published."""
     uri = snapshot.reader.uri_of(part.file)
     footer = snapshot.footer_of(part)
-    has_partitions = "=" in part.file.directory
-    if has_partitions or not snapshot.reader.is_complete(part.file) or not footer.is_plain:
+    if not snapshot.reader.is_complete(part.file) or not footer.is_plain:
         return None
-    if uri is None or _PLAIN.fullmatch(uri) is None:
+    if uri is None or _PLAIN.fullmatch(uri) is None or "=" in uri.rpartition("/")[0]:
         return None
     types = {field.name: field.type for field in snapshot.schema}
     if any(types.get(field.name) != field.type for field in footer.schema):

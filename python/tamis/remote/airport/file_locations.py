@@ -7,15 +7,17 @@ types:
     application/x-msgpack-duckdb-function-call {function_name: "read_parquet", data}
 
 `data` is an Arrow stream of one row with the arguments of DuckDB's function: `arg_0` is a URI or a
-list of URIs. `hive_partitioning` must be false. `union_by_name` makes no difference, because Spark
-reads columns by name.
+list of URIs. `union_by_name` makes no difference, because Spark reads columns by name.
+
+tamis reads all columns from the file. By default, DuckDB reads a column `day` from a folder
+`day=5`, so such files are refused unless the function has the argument `hive_partitioning=false`.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -42,8 +44,14 @@ def is_file_location(location: str) -> bool:
     return location.startswith("data:")
 
 
-def file_uris(endpoints: Iterable[flight.FlightEndpoint]) -> list[str] | None:
+def file_uris(
+    endpoints: Iterable[flight.FlightEndpoint], columns: Collection[str]
+) -> list[str] | None:
     """Return the files that hold the rows of all endpoints, as the server names them.
+
+    Args:
+        endpoints: What the server answers.
+        columns: The columns of the table.
 
     Returns:
         The URIs; None if an endpoint has another location, or there is none.
@@ -58,7 +66,7 @@ def file_uris(endpoints: Iterable[flight.FlightEndpoint]) -> list[str] | None:
         location = endpoint.locations[0].uri.decode() if endpoint.locations else ""
         if not is_file_location(location):
             return None
-        uris.extend(_uris(location))
+        uris.extend(_uris(location, {name.lower() for name in columns}))
     return uris if is_any else None
 
 
@@ -82,7 +90,7 @@ def spark_uri(uri: str) -> str:
     return _SCHEMES[scheme] + uri[len(scheme) :]
 
 
-def _uris(location: str) -> list[str]:
+def _uris(location: str, columns: Collection[str]) -> list[str]:
     if location.startswith(_DOCUMENT):
         document = _message(location.removeprefix(_DOCUMENT))
         if document.text("format") != "parquet":
@@ -90,7 +98,7 @@ def _uris(location: str) -> list[str]:
                 f"the server refers to files of the format {document.text('format')[:60]}, "
                 "but tamis reads only Parquet"
             )
-        return [document.text("uri")]
+        return _outside_partitions([document.text("uri")], columns)
     if not location.startswith(_CALL):
         raise MalformedAnswer(
             f"tamis cannot read from the location {location.partition(',')[0][:60]}"
@@ -101,16 +109,17 @@ def _uris(location: str) -> list[str]:
         raise MalformedAnswer(
             f"the server refers to DuckDB's function {function[:60]}, which tamis does not support"
         )
-    return _files_of_call(call.binary("data"))
+    return _files_of_call(call.binary("data"), columns)
 
 
-def _files_of_call(data: bytes) -> list[str]:
+def _files_of_call(data: bytes, columns: Collection[str]) -> list[str]:
     try:
         with pa.ipc.open_stream(data) as stream:
             (row,) = stream.read_all().to_pylist()
     except (pa.ArrowException, ValueError) as error:
         raise MalformedAnswer("the arguments of the function are malformed") from error
     files = row.pop("arg_0", None)
+    reads_folders = row.get("hive_partitioning") is not False
     unknown = {name for name, value in row.items() if not (name in _OFF and value is False)}
     if unknown - _IGNORED:
         raise MalformedAnswer(
@@ -124,7 +133,21 @@ def _files_of_call(data: bytes) -> list[str]:
         raise MalformedAnswer(
             "the function names files by a glob pattern, which tamis does not expand"
         )
-    return listed
+    return _outside_partitions(listed, columns) if reads_folders else listed
+
+
+def _outside_partitions(uris: list[str], columns: Collection[str]) -> list[str]:
+    """Return the URIs, if no folder is named after a column."""
+    for uri in uris:
+        for folder in uri.split("/")[:-1]:
+            name, equals, _ = folder.partition("=")
+            if equals and name.lower() in columns:
+                raise MalformedAnswer(
+                    f"the server refers to a file in the folder {folder[:60]}, from which DuckDB "
+                    f"reads the column {name[:60]}; tamis reads columns only from files, so the "
+                    "server must pass hive_partitioning=false"
+                )
+    return uris
 
 
 def _message(text: str) -> Message:

@@ -119,7 +119,7 @@ class AirportSource(RemoteSource):
         except RemoteError:
             return None  # the server fails on some filter
         try:
-            uris = file_uris(endpoints)
+            uris = file_uris(endpoints, schema.names)
             if uris is None:
                 _Tables.remember_streamed(self._key)
                 return None
@@ -251,7 +251,7 @@ class AirportSource(RemoteSource):
 
     def _files(self, endpoint: flight.FlightEndpoint) -> Sequence[str]:
         try:
-            return file_uris([endpoint]) or ()
+            return file_uris([endpoint], self.schema().names) or ()
         except MalformedAnswer as error:
             raise self._connection.error("endpoints", str(error), self._label) from error
 
