@@ -164,6 +164,8 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
             from_utc_timestamp(x, 'Asia/Tokyo'); from_utc_timestamp(x, 'America/New_York')
             to_utc_timestamp(x, 'America/New_York'); to_utc_timestamp(x, 'Pacific/Apia')
             from_utc_timestamp(x, 'Pacific/Apia'); to_utc_timestamp(x, '+03:00')
+            from_utc_timestamp(x, if(k > 0, 'Asia/Tokyo', NULL))
+            to_utc_timestamp(x, if(k > 0, NULL, 'Asia/Tokyo'))
             from_utc_timestamp(x, 'PST'); convert_timezone('UTC', 'America/Havana', CAST(x AS TIMESTAMP_NTZ))
         """),
     ),

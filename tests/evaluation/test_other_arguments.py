@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tamis.evaluation.interpreter import truth, value
-from tamis.expr.nodes import Call, Column, Expr, Opaque, type_of
+from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, type_of, walk
 from tamis.expr.sql import to_sql
 from tamis.expr.types import BOOLEAN, DataType
 from tamis.files.table import ArrowStatistics
@@ -136,3 +136,52 @@ def test_mismatched_types_give_no_bounds(function: str) -> None:
                 f"Return None from the rule of {function} for this type. If Catalyst does create "
                 "it, add the type to ALSO."
             )
+
+
+#: Functions that may ignore a NULL argument, or replace it with another one.
+IGNORES_NULL = {"Coalesce", "If", "CaseWhen", "Greatest", "Least"}
+
+
+def _with_null(literal: Literal, column: Column) -> ArrowStatistics:
+    """Return files in which the column `other` has the value of the literal, and a NULL."""
+    kind = {"string": pa.string(), "integer": pa.int32(), "boolean": pa.bool_()}
+    arrow = POOLS[literal.type][1] if literal.type in POOLS else kind[literal.type.name]
+    pool, pooled = POOLS[column.type]
+    values = sorted((each for each in pool if each == each), key=order_key)
+    files = len(values) - 1
+    (name,) = column.path
+    return ArrowStatistics(
+        pa.table(
+            {
+                "num_records": [3] * files,
+                "min.other": pa.array([literal.value] * files, arrow),
+                "max.other": pa.array([literal.value] * files, arrow),
+                "null_count.other": [1] * files,
+                f"min.{name}": pa.array(values[:-1], pooled),
+                f"max.{name}": pa.array(values[1:], pooled),
+                f"null_count.{name}": [0] * files,
+                f"nan_count.{name}": [0] * files,
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize("function", sorted(DRAWN.keys() - IGNORES_NULL))
+def test_argument_that_may_be_null_makes_the_result_null(function: str) -> None:
+    """The generators draw constants for all arguments but one. A query may pass columns."""
+    for call, data_type in DRAWN[function]:
+        assert isinstance(call, Call)
+        column = next((each for each in walk(call) if isinstance(each, Column)), None)
+        for place, argument in enumerate(call.arguments):
+            if column is None or not isinstance(argument, Literal) or argument.value is None:
+                continue
+            if argument.type not in POOLS and argument.type.name != "boolean":
+                continue
+            other = Column(("other",), argument.type)
+            arguments = (*call.arguments[:place], other, *call.arguments[place + 1 :])
+            changed = replace(call, arguments=arguments)
+            statistics = _with_null(argument, replace(column, type=data_type))
+            if call.type == BOOLEAN:
+                assert truth(changed, statistics).can_be_null.all(), to_sql(changed)
+            bounds = value(changed, statistics)
+            assert bounds is None or bounds.can_be_null.all(), to_sql(changed)

@@ -24,6 +24,7 @@ from tamis.expr.nodes import (
     Compare,
     Comparison,
     Expr,
+    IsNull,
     Literal,
     Value,
 )
@@ -177,6 +178,29 @@ def is_(left: Call, value: Value) -> Expr:
 
 def day(text: str) -> int:
     return micros(text + " 00:00:00") // DAY
+
+
+@pytest.mark.parametrize("name", ["FromUTCTimestamp", "ToUTCTimestamp"])
+@pytest.mark.parametrize(
+    ("zone", "verdicts"),
+    [
+        (Literal("Asia/Tokyo", STRING), ("none", "all")),
+        (Literal("UTC", STRING), ("none", "all")),
+        # NULL where the zone is NULL, and an error where it is invalid
+        (Column(("zone",), STRING), ("some", "some")),
+        (Literal(None, STRING), ("some", "some")),
+        (Literal("Mars/Olympus", STRING), ("some", "some")),
+    ],
+)
+def test_only_a_constant_zone_that_exists_gives_bounds(
+    name: str, zone: Expr, verdicts: tuple[str, str]
+) -> None:
+    moved = Call(name, (ts, zone), (), TIMESTAMP)
+    assert verdict(IsNull(moved), 0, DAY) == verdicts[0]
+    assert (
+        verdict(Compare(Comparison.GREATER, moved, Literal(-3 * DAY, TIMESTAMP)), 0, DAY)
+        == (verdicts[1])
+    )
 
 
 def test_skipped_hour_prunes_and_repeated_hour_does_not() -> None:

@@ -151,8 +151,8 @@ class Images:
         self.watch.warn(
             f"declaration_refuted:{name}",
             f"the contract of {name} is wrong: for some values its bounds contradict each other. "
-            "tamis ignores it for these values, but for others it may lose rows. Correct the "
-            f"contract, and declare {name} again (docs/declared_functions.md).",
+            "tamis ignores the contract for these values, but for other values, queries may lose "
+            f"rows. Correct the contract, and declare {name} again (docs/declared_functions.md).",
         )
 
     # ---- NULL and NaN ----

@@ -17,7 +17,7 @@ from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
 from tamis.evaluation.functions.temporal import dates
 from tamis.evaluation.functions.temporal.parsing import text_to_unix
 from tamis.evaluation.functions.temporal.piecewise import piecewise
-from tamis.evaluation.functions.temporal.zones import DAY, HOUR, SECOND, zone_of
+from tamis.evaluation.functions.temporal.zones import DAY, HOUR, SECOND, Zone, zone, zone_of
 from tamis.evaluation.interpreter import ValueRule, value
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call, Literal
@@ -143,20 +143,32 @@ def trunc_timestamp(call: Call, statistics: Statistics) -> Bounds | None:
     return result(TIMESTAMP, *clock.utc(low * DAY, high * DAY), x, proven=is_safe(x))
 
 
+def _zone_argument(call: Call) -> Zone | None:
+    """Return the zone that is the second argument, if it is a constant and exists.
+
+    Any other zone may be NULL, and then the result is NULL, or invalid, and then Spark raises.
+    """
+    match call.arguments:
+        case (_, Literal(value=str() as name)):
+            clock = zone_of(call) if call.option("timeZoneId") == name else zone(name)
+            return clock if clock.is_known else None
+    return None
+
+
 def from_utc(call: Call, statistics: Statistics) -> Bounds | None:
     """from_utc_timestamp: the local time of the zone, taken as UTC."""
-    x = moment(call, statistics)
-    if x is None or x.type != TIMESTAMP or call.type != TIMESTAMP:
+    x, clock = moment(call, statistics), _zone_argument(call)
+    if x is None or clock is None or x.type != TIMESTAMP or call.type != TIMESTAMP:
         return None
-    return result(TIMESTAMP, *zone_of(call).local(x.lower, x.upper), x, proven=is_safe(x))
+    return result(TIMESTAMP, *clock.local(x.lower, x.upper), x, proven=is_safe(x))
 
 
 def to_utc(call: Call, statistics: Statistics) -> Bounds | None:
     """to_utc_timestamp: the moment whose local time in the zone is the UTC time of the argument."""
-    x = moment(call, statistics)
-    if x is None or x.type != TIMESTAMP or call.type != TIMESTAMP:
+    x, clock = moment(call, statistics), _zone_argument(call)
+    if x is None or clock is None or x.type != TIMESTAMP or call.type != TIMESTAMP:
         return None
-    return result(TIMESTAMP, *zone_of(call).utc(x.lower, x.upper), x, proven=is_safe(x))
+    return result(TIMESTAMP, *clock.utc(x.lower, x.upper), x, proven=is_safe(x))
 
 
 def to_unix(step: int) -> ValueRule:

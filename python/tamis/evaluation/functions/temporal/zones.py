@@ -67,6 +67,11 @@ class Zone:
     first: int = _FIRST
 
     @property
+    def is_known(self) -> bool:
+        """Whether there is such a zone, as far as Python or the JVM knows."""
+        return True
+
+    @property
     def is_fixed(self) -> bool:
         return len(self.moments) == 0 and self.early[0] == self.early[1]
 
@@ -193,6 +198,10 @@ def _fixed(least: int, greatest: int) -> Zone:
 @dataclass(frozen=True, slots=True, eq=False)
 class _AnyZone(Zone):
     """A zone with unknown offsets: any offset from early[0] to early[1]."""
+
+    @property
+    def is_known(self) -> bool:
+        return False
 
     def local(self, lower: Numbers, upper: Numbers) -> tuple[Numbers, Numbers]:
         ends = np.array([self.early[0]]), np.array([self.early[1]])
