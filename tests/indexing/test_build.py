@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import tamis
 from tamis.errors import StatisticsIndexError
+from tamis.indexing.executor import executor_job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -211,3 +212,11 @@ except ModuleNotFoundError:
     )
     assert process.stderr == ""
     assert process.stdout.startswith("[{'min.c': 1, 'max.c': 2, 'null_count.c': 0}]")
+
+
+def test_old_pyarrow_of_executors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor_job.pa, "__version__", "18.1.0")
+    with pytest.raises(
+        ImportError, match=r"executors have pyarrow 18\.1\.0, but tamis needs .* 19"
+    ):
+        executor_job.harvest_stream(b"", [], True, {})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tamis.indexing.executor import row_group_ranges as module
 from tamis.indexing.executor.row_group_ranges import extents
-from tamis.indexing.executor.thrift import _Compact, stated_sizes
+from tamis.indexing.executor.thrift import StatedGroup, _Compact, stated_groups
 
 
 def written(table: pa.Table, **options: Any) -> pq.FileMetaData:
@@ -54,7 +54,9 @@ NESTED = pa.table(
 )
 def test_stated_sizes_are_read(table: pa.Table, options: dict[str, Any]) -> None:
     metadata = written(table, row_group_size=5, **options)
-    assert stated_sizes(metadata) == summed(metadata)
+    stated = stated_groups(metadata)
+    assert [group.size for group in stated] == summed(metadata)
+    assert [group.unusable for group in stated] == [frozenset()] * len(stated)
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.booleans())
@@ -62,7 +64,7 @@ def test_midpoint_lies_in_its_row_group(rows: int, size: int, dictionary: bool) 
     table = pa.table({"a": list(range(rows)), "b": ["x" * k for k in range(rows)]})
     metadata = written(table, row_group_size=size, use_dictionary=dictionary)
     reached = 4
-    for start, length, midpoint in extents(metadata):
+    for start, length, midpoint in extents(metadata, None):
         assert reached <= start
         reached = start + length
         if metadata.num_row_groups > 1:
@@ -116,17 +118,11 @@ def test_encrypted_columns_make_the_row_group_unknown() -> None:
     assert module._extent(hidden, None) == (0, 0, None)
 
 
-def test_unparsable_footer_has_no_midpoints(monkeypatch: pytest.MonkeyPatch) -> None:
-    metadata = written(WIDE, row_group_size=10)
-    assert None not in [midpoint for _, _, midpoint in extents(metadata)]
-    monkeypatch.setattr(module, "_STATES_SUMS", ())
-    assert None not in [midpoint for _, _, midpoint in extents(metadata)]
-
-    def fails(_: Any) -> Any:
-        raise ValueError("no footer")
-
-    monkeypatch.setattr(module, "stated_sizes", fails)
-    assert {midpoint for _, _, midpoint in extents(metadata)} == {None}
+def test_stated_sizes_take_precedence() -> None:
+    metadata = written(WIDE, row_group_size=20)
+    first, second = extents(metadata, None)
+    stated = [StatedGroup(None, frozenset()), StatedGroup(10, frozenset())]
+    assert extents(metadata, stated) == [first, (*second[:2], second[0] + 5)]
 
 
 # --- the compact protocol, byte by byte -----------------------------------------------------------
@@ -146,7 +142,8 @@ def test_row_group_sizes_are_parsed() -> None:
         "06 0c c901 00"  # long form of a field number: 6, -101
         "00"
     )
-    assert _Compact(footer, 0).sizes() == [100, None, -101]
+    groups = _Compact(footer, 0, [None]).groups()
+    assert [group.size for group in groups] == [100, None, -101]
 
 
 @pytest.mark.parametrize(
@@ -155,4 +152,4 @@ def test_row_group_sizes_are_parsed() -> None:
 )
 def test_malformed_bytes_raise(footer: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        _Compact(bytes.fromhex(footer), 0).sizes()
+        _Compact(bytes.fromhex(footer), 0, []).groups()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ import pytest
 
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.executor.footers import UNKNOWN, Footer, FooterReader
+from tests.indexing.compact import read_footer, write_footer
+from tests.indexing.compact import statistics_of as stored
 from tests.indexing.local import spark_schema
 
 SPARK_4 = {"org.apache.spark.version": "4.1.3"}
@@ -489,3 +492,79 @@ class TestLeaves:
             '"metadata": {}', '"metadata": {"EXISTS_DEFAULT": "5"}'
         )
         assert leaves_of(schema) == (Leaf(("a",), "long", True),)
+
+
+class TestUnusableStatistics:
+    """Footers that no library writes, from a writer whose footers are parsed a second time."""
+
+    @staticmethod
+    def changed(
+        path: Path, values: pa.Array, spark_type: str, bounds: dict[int, Any], writer: bytes = b"x"
+    ) -> Any:
+        pq.write_table(pa.table({"c": values}), path)
+        footer = read_footer(path)
+        footer[6] = (8, writer)
+        stored(footer, 0, 0).update(bounds)
+        write_footer(path, footer)
+        return (
+            FooterReader([Leaf(("c",), spark_type)], True).read(pq.read_metadata(path)).columns[0]
+        )
+
+    @pytest.mark.parametrize(
+        ("values", "spark_type", "length"),
+        [
+            (pa.array([1, 2], pa.int64()), "long", 4),
+            (pa.array([1, 2], pa.int64()), "long", 0),
+            (pa.array([1, 2], pa.int32()), "integer", 2),
+            (pa.array([1.0, 2.0]), "double", 4),
+            (pa.array([True, False]), "boolean", 0),
+            (pa.array(decimals("1", "5"), pa.decimal128(38, 2)), "decimal(38,2)", 8),
+        ],
+    )
+    def test_bounds_of_another_length_do_not_end_the_process(
+        self, tmp_path: Path, values: pa.Array, spark_type: str, length: int
+    ) -> None:
+        low = {6: (8, bytes(length)), 2: (8, bytes(length))}
+        assert self.changed(tmp_path / "f.parquet", values, spark_type, low) == UNKNOWN
+
+    @pytest.mark.parametrize("flag", [7, 8])
+    @pytest.mark.parametrize(
+        ("values", "spark_type", "is_exact", "bounds"),
+        [
+            (pa.array([1, 2], pa.int64()), "long", False, (None, None)),
+            (pa.array([1, 2], pa.int64()), "long", True, (1, 2)),
+            (pa.array([b"a", b"b"]), "binary", False, (b"a", b"b")),
+        ],
+    )
+    def test_inexact_bounds_of_numbers_are_ignored(
+        self, tmp_path: Path, flag: int, values: Any, spark_type: str, is_exact: bool, bounds: Any
+    ) -> None:
+        flags = {flag: (1, is_exact)}
+        triple = self.changed(
+            tmp_path / "f.parquet", values, spark_type, flags, b"DuckDB version v1.4.0 (build x)"
+        )
+        assert triple[:2] == bounds
+
+    def test_other_columns_and_row_groups_are_not_affected(self, tmp_path: Path) -> None:
+        path = tmp_path / "f.parquet"
+        table = pa.table({"a": [1, 2, 3, 4], "s": [{"b": n} for n in (5, 6, 7, 8)]})
+        pq.write_table(table, path, row_group_size=2)
+        footer = read_footer(path)
+        footer[6] = (8, b"x")
+        stored(footer, 1, 1)[5] = (8, b"")
+        write_footer(path, footer)
+        leaves = [Leaf(("a",), "long"), Leaf(("s", "b"), "long")]
+        read = FooterReader(leaves, True).read(pq.read_metadata(path))
+        first, second = (group.columns for group in read.row_groups)
+        assert [triple[:2] for triple in (*first, second[0])] == [(1, 2), (5, 6), (3, 4)]
+        assert second[1] == UNKNOWN
+        assert [triple[:2] for triple in read.columns] == [(1, 4), (None, None)]
+
+    def test_footer_that_is_parsed_differently_is_unknown(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(_: Any) -> Any:
+            raise ValueError("no footer")
+
+        monkeypatch.setattr("tamis.indexing.executor.footers.stated_groups", fails)
+        assert self.changed(tmp_path / "f.parquet", pa.array([1]), "long", {}) == UNKNOWN

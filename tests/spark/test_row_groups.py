@@ -396,7 +396,7 @@ def _one_at_a_time(spark: SparkSession, file: Path) -> list[int]:
     conf = spark._jsc.hadoopConfiguration()
     path = jvm.org.apache.hadoop.fs.Path(file.as_uri())
     counts = []
-    for _, _, midpoint in extents(pq.read_metadata(file)):
+    for _, _, midpoint in extents(pq.read_metadata(file), None):
         assert midpoint is not None
         builder = jvm.org.apache.parquet.HadoopReadOptions.builder(conf)
         options = builder.withRange(midpoint, midpoint + 1).build()

@@ -17,6 +17,7 @@ from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.footers import Footer, FooterReader, unreadable
 from tamis.indexing.storage import FileSystems
 
+OLDEST_PYARROW = 19
 # Footers that a task reads concurrently: the threads wait for storage rather than compute.
 _CONCURRENT = 8
 # The widest decimal has 38 digits; the default context would round at 28.
@@ -26,7 +27,17 @@ _EXACT = Context(prec=40)
 def harvest_stream(
     stream: bytes, leaves: Sequence[Leaf], case_sensitive: bool, settings: Mapping[str, str]
 ) -> list[tuple[bytes, bytes]]:
-    """Run one task: `harvest` over an Arrow IPC stream. Returns pairs (files, row_groups)."""
+    """Run one task: `harvest` over an Arrow IPC stream. Returns pairs (files, row_groups).
+
+    Raises:
+        ImportError: pyarrow is too old. Up to version 16 it returns whatever is in memory for a
+            bound that the footer does not have.
+    """
+    if int(pa.__version__.partition(".")[0]) < OLDEST_PYARROW:
+        raise ImportError(
+            f"the executors have pyarrow {pa.__version__}, but tamis needs pyarrow "
+            f"{OLDEST_PYARROW} or newer to read footers: install it there"
+        )
     rows = harvest(pa.ipc.open_stream(stream), leaves, case_sensitive, settings)
     return [(row["files"][0].as_py(), row["row_groups"][0].as_py()) for row in rows]
 

@@ -15,33 +15,31 @@ wrong (PARQUET-2078); the extent is then unknown. This module also runs on execu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow.parquet as pq
 
-from tamis.indexing.executor.thrift import stated_sizes
+from tamis.indexing.executor.thrift import StatedGroup
 
 #: Start and length in bytes of the column chunks, and the midpoint (None: unknown). (0, 0, None):
 #: nothing is known.
 Extent = tuple[int, int, int | None]
 
 _HIDDEN: Final[Extent] = (0, 0, None)
-# Writers whose total_compressed_size is the sum of the chunks: BlockMetaData.getCompressedSize, and
-# RowGroupMetaDataBuilder::Finish. Parsing every footer again would take three times as long as
-# everything else.
-_STATES_SUMS: Final = ("parquet-mr version ", "parquet-cpp-arrow version ")
 
 
-def extents(metadata: pq.FileMetaData) -> list[Extent]:
-    """Return the extent of every row group. A file with one row group gets no midpoint."""
+def extents(metadata: pq.FileMetaData, stated: Sequence[StatedGroup] | None) -> list[Extent]:
+    """Return the extent of every row group. A file with one row group gets no midpoint.
+
+    Args:
+        metadata: The footer.
+        stated: What the footer states of each row group. None: `total_compressed_size` is the sum
+            over the chunks.
+    """
     count = metadata.num_row_groups
-    stated: list[int | None] = [None] * count
-    try:
-        if count > 1 and not (metadata.created_by or "").startswith(_STATES_SUMS):
-            stated = stated_sizes(metadata)
-    except Exception:  # the footer cannot be parsed as pyarrow parsed it
-        count = 1
-    places = [_extent(metadata.row_group(i), stated[i]) for i in range(metadata.num_row_groups)]
+    sizes = [None] * count if stated is None else [group.size for group in stated]
+    places = [_extent(metadata.row_group(i), sizes[i]) for i in range(count)]
     if count > 1:
         return places
     return [(start, length, None) for start, length, _ in places]
