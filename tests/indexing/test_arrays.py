@@ -83,6 +83,22 @@ def test_wrong_row_count_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data_type", ARROW, ids=str)
+def test_missing_files_are_refused(tmp_path: Path, data_type: DataType) -> None:
+    """A file that says which bounds are known is absent if all of them are."""
+    value = {STRING: "abc", DECIMAL: decimal.Decimal("1.25"), LONG: 7, DOUBLE: 1.5}[data_type]
+    write_bounds(tmp_path, [(2, bounds_of(data_type, [(value, 0), (None, None)]))], 2)
+    written = sorted(tmp_path.iterdir())
+    assert len(written) > 5
+    for path in written:
+        content = path.read_bytes()
+        path.unlink()
+        with pytest.raises((OSError, ValueError)):
+            map_bounds(tmp_path, data_type, 2)
+        path.write_bytes(content)
+    map_bounds(tmp_path, data_type, 2)
+
+
+@pytest.mark.parametrize("data_type", ARROW, ids=str)
 def test_truncated_files_are_refused(tmp_path: Path, data_type: DataType) -> None:
     value = {STRING: "abc", DECIMAL: decimal.Decimal("1.25"), LONG: 7, DOUBLE: 1.5}[data_type]
     write_bounds(tmp_path, [(3, bounds_of(data_type, [(value, 0)] * 3))], 3)

@@ -5,6 +5,10 @@
     lower.bytes                               edges of long decimals: sixteen bytes per value
     lower.valid.npy                           validity bits of an Arrow edge with unknown values
     can_be_null.npy  lower_known.npy  …       flags; a single one if all are equal
+    content.json                              the names and sizes of the other files
+
+A file that is not there has a meaning, such as that every value is known. So the content is listed,
+and a folder that has lost a file is not read.
 
 A block is a run of consecutive rows. Memory holds one block and the flags, however many rows there
 are.
@@ -12,6 +16,7 @@ are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -32,6 +37,7 @@ _KNOWN: Final = ("lower_known", "upper_known")
 #: The sort keys of unknown edges: the widest possible.
 _UNKNOWN_KEYS: Final = {"lower_key": 0, "upper_key": np.iinfo(np.uint64).max}
 _DECIMAL_BYTES: Final = 16
+_CONTENT: Final = "content.json"
 
 
 def write_bounds(folder: Path, blocks: Iterable[tuple[int, Bounds]], rows: int) -> None:
@@ -53,6 +59,8 @@ def write_bounds(folder: Path, blocks: Iterable[tuple[int, Bounds]], rows: int) 
         writer.finish()
     finally:
         writer.close()
+    content = {path.name: path.stat().st_size for path in folder.iterdir()}
+    (folder / _CONTENT).write_text(json.dumps(content), "utf-8")
 
 
 class _BoundsWriter:
@@ -230,7 +238,10 @@ def map_bounds(folder: Path, data_type: DataType, rows: int) -> Bounds:
     Raises:
         OSError, ValueError, pyarrow.ArrowException: A file is missing or damaged.
     """
-    names = {path.name for path in folder.iterdir()}
+    names: dict[str, int] = json.loads((folder / _CONTENT).read_text("utf-8"))
+    for name, size in names.items():
+        if (folder / name).stat().st_size != size:
+            raise ValueError(f"{folder / name} is damaged")
     arrays = {
         name.removesuffix(".npy"): _map_numbers(folder / name)
         for name in names

@@ -17,6 +17,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -33,12 +34,12 @@ from tamis.indexing.read.memory import release_unused_memory
 T = TypeVar("T")
 
 # Raise the suffix when this code would misread arrays written earlier under the same version.
-_VERSION = f"{__version__}-2"
+_VERSION = f"{__version__}-3"
 # Seconds since it was last opened after which another generation of an index is removed.
 _IDLE = 3600.0
 _LIMIT = 20 << 30  # bytes
 # The exceptions that damaged arrays and tables raise.
-_UNREADABLE = (OSError, ValueError, EOFError, pa.ArrowException)
+_UNREADABLE = (OSError, ValueError, KeyError, EOFError, pa.ArrowException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def _sweep(current: Path) -> None:
     now = time.time()
     for other in current.parent.iterdir():
         if other != current and now - other.stat().st_mtime > _IDLE:
-            shutil.rmtree(other, ignore_errors=True)
+            _remove(other)
     generations = sorted(
         (folder.stat().st_mtime, folder) for folder in current.parent.parent.glob("*/*")
     )
@@ -205,8 +206,16 @@ def _sweep(current: Path) -> None:
         if total <= _LIMIT:
             return
         if folder != current:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
             total -= sizes[folder]
+
+
+def _remove(generation: Path) -> None:
+    """Remove a generation. It gets another name first, so that no process opens a part of it."""
+    gone = generation.with_name(f".{generation.name}.{secrets.token_hex(4)}")
+    with suppress(OSError):
+        generation.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def _size(folder: Path) -> int:
