@@ -206,7 +206,7 @@ class TestRefresh:
     ) -> None:
         index.build()
         pointer = root / "_tamis" / POINTER
-        pointer.write_text(pointer.read_text().replace('"format": 2', '"format": 99'))
+        pointer.write_text(pointer.read_text().replace('"format": 3', '"format": 99'))
         with pytest.raises(StatisticsIndexError, match="written by a newer version of tamis"):
             index.refresh()
 
@@ -374,7 +374,7 @@ class TestDamage:
     def test_newer_format_is_reported(self, index: LocalIndex, root: Path, tmp_path: Path) -> None:
         index.build()
         pointer = root / "_tamis" / POINTER
-        pointer.write_text(pointer.read_text().replace('"format": 2', '"format": 99'))
+        pointer.write_text(pointer.read_text().replace('"format": 3', '"format": 99'))
         assert self.outcome(index, tmp_path / "cache").code == "index.newer_format"
 
     def test_missing_index_is_reported(self, index: LocalIndex, tmp_path: Path) -> None:

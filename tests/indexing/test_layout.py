@@ -10,11 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
+from tamis.evaluation.domain.exact_counts import UNKNOWN
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG
 from tamis.indexing import storage
-from tamis.indexing.format.layout import POINTER, VISIBLE_POINTER
+from tamis.indexing.format.layout import COUNTED_FORMAT, POINTER, VISIBLE_POINTER, seal, unseal
+from tamis.indexing.read.index_statistics import IndexStatistics
 from tamis.indexing.read.open_indexes import Indexes, OpenIndex, open_index
 from tests.indexing.local import LocalIndex, spark_schema, to_visible_layout, uri_of
 
@@ -87,7 +90,7 @@ class TestVisibleLayout:
         assert index.describe().to_dict()["files"] == 3
         assert len(index.describe().recorded) == 3
 
-    def test_refresh_reuses_and_hides_the_visible_layout(
+    def test_refresh_reads_every_file_and_hides_the_visible_layout(
         self, index: LocalIndex, root: Path, lowers: Any
     ) -> None:
         index.build(**RECORDED)
@@ -96,8 +99,7 @@ class TestVisibleLayout:
         index.read.clear()
         index.aggregated.clear()
         index.refresh()
-        assert index.read == ["3.parquet"]
-        assert index.aggregated == ["3.parquet"]
+        assert len(index.read) == len(index.aggregated) == 4
         assert lowers() == [0, 10, 20, 30]
         assert [path.name for path in contents(root) if not is_hidden(path.name)] == []
 
@@ -168,3 +170,39 @@ class TestVisibleLayout:
         to_visible_layout(root)
         shutil.copytree(tmp_path / "first", root / "_tamis", dirs_exist_ok=True)
         assert generation().startswith("2")
+
+
+class TestOlderNullCounts:
+    """Format 2: older versions believed writers that count NULLs wrongly."""
+
+    @pytest.fixture
+    def older(self, index: LocalIndex, root: Path) -> LocalIndex:
+        index.build()
+        pointer = root / "_tamis" / POINTER
+        pointer.write_bytes(seal(replace(unseal(pointer.read_bytes()), format=COUNTED_FORMAT - 1)))
+        return index
+
+    @staticmethod
+    def statistics(index: LocalIndex, cache: Path) -> IndexStatistics:
+        return open_index(index.store(), str(cache)).statistics
+
+    def test_null_counts_are_not_used_but_bounds_are(
+        self, older: LocalIndex, tmp_path: Path, lowers: Any
+    ) -> None:
+        statistics = self.statistics(older, tmp_path / "cache")
+        column = Column(("a",), LONG)
+        assert lowers() == [0, 10, 20]
+        assert statistics.bounds(column).can_be_null.tolist() == [True]
+        assert statistics.certain(column).nulls.tolist() == [UNKNOWN]
+        assert "null_count" not in statistics.cells(("a",), None)
+
+    def test_refresh_reads_every_file_again(self, older: LocalIndex, tmp_path: Path) -> None:
+        older.read.clear()
+        older.refresh()
+        assert len(older.read) == 3
+        statistics = self.statistics(older, tmp_path / "cache")
+        assert statistics.bounds(Column(("a",), LONG)).can_be_null.tolist() == [False]
+        assert statistics.certain(Column(("a",), LONG)).nulls.tolist() == [0]
+        older.read.clear()
+        older.refresh()
+        assert older.read == []

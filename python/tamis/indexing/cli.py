@@ -109,8 +109,8 @@ def _columns(
             recorded.setdefault(name, []).append(kind)
     if described and recorded:
         raise typer.BadParameter(
-            "--column limits the statistics to these columns, but --bounds, --bloom and --values "
-            "need those of all columns: pass either --column or the others"
+            "--column limits the index to the given columns, but --bounds, --bloom and --values "
+            "need an index of all columns: pass either --column or the other options"
         )
     return recorded or described
 

@@ -36,7 +36,7 @@ from tamis.indexing.build.row_job import CHANGED
 from tamis.indexing.describe import Description
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.format.entry_statistics import RowStatistics, timed
-from tamis.indexing.format.layout import FORMAT, Pointer
+from tamis.indexing.format.layout import COUNTED_FORMAT, FORMAT, Pointer
 from tamis.indexing.format.recording_spec import (
     Columns,
     Entry,
@@ -188,8 +188,9 @@ class Index:
         """Read new and changed files only, and forget files that were deleted.
 
         The index keeps what its build requested, even if an overwrite of the table deleted the
-        index together with the files. The index is built if it is missing or damaged, and if the
-        table has new columns or columns of other types. If there is neither an index nor a list of
+        index together with the files. All files are read if the index is missing or damaged, if an
+        older version wrote it in another format, and if the table has new columns or columns of
+        other types. If there is neither an index nor a list of
         what an earlier one recorded, it is built from footers alone, with a warning. Columns that
         were dropped from the table cause a warning, too.
         """
@@ -215,7 +216,8 @@ class Index:
         entries = self._entries(listing, spec, gone)
         before = () if recording is None else recording.entries
         if (
-            reading != listing.reading
+            old.format < COUNTED_FORMAT
+            or reading != listing.reading
             or old.case_sensitive != listing.case_sensitive
             or not set(leaves) <= {entry.leaf for entry in old.columns}
             or [entry.meaning for entry in entries] != [entry.meaning for entry in before]

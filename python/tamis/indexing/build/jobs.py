@@ -152,7 +152,7 @@ def aggregate_rows(
         raise StatisticsIndexError(
             f"statistics of timestamps cannot be recorded while {_MOVES_INT96} is true, because "
             "Spark then shifts INT96 timestamps of other writers by the session's time zone: SET "
-            "it to false"
+            f"{_MOVES_INT96} = false"
         )
     frame = _all_rows(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)

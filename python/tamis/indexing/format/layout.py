@@ -12,8 +12,11 @@ generation. It does not ignore names that contain `=`, or begin with `_metadata`
 `_common_metadata`, so no name here does. No name ends in `.parquet`, for engines that do not ignore
 hidden names.
 
-Format 1 had the same names without the underscore. It is still read, and the next build replaces
-it.
+Older formats are still read, and the next build or refresh replaces them:
+
+    1  the same names without the underscore
+    2  NULL counts of footers are not used: some writers count wrongly, and older versions believed
+       them
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ import msgspec
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.executor.columns_schema import Leaf
 
-FORMAT = 2
+FORMAT = 3
+#: The first format whose NULL counts leave out writers that count wrongly.
+COUNTED_FORMAT = 3
 #: The format whose names are not hidden.
 VISIBLE_FORMAT = 1
 POINTER = "_index.json"

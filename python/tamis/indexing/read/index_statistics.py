@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -21,7 +22,7 @@ from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.columns import count_array, plain
 from tamis.files.exact_counts import certain_columns
-from tamis.indexing.format.layout import FILES, ColumnEntry, Pointer
+from tamis.indexing.format.layout import COUNTED_FORMAT, FILES, ColumnEntry, Pointer
 from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
@@ -61,10 +62,15 @@ class IndexStatistics(Statistics):
         self._part = part
         self._num_records = num_records
         self._empty: Flags = num_records == 0
-        self._columns = {entry.path: entry for entry in pointer.columns}
+        entries = pointer.columns
+        self._kinds: tuple[str, ...] = _STATISTICS
+        if pointer.format < COUNTED_FORMAT:
+            entries = tuple(msgspec.structs.replace(entry, nulls=None) for entry in entries)
+            self._kinds = tuple(kind for kind in _STATISTICS if kind != "null_count")
+        self._columns = {entry.path: entry for entry in entries}
         if not pointer.case_sensitive:
             # a query may read the table with a schema that spells the columns differently
-            self._columns.update({_fold(entry.path): entry for entry in pointer.columns})
+            self._columns.update({_fold(entry.path): entry for entry in entries})
         self._recordings = (
             None
             if recording is None
@@ -258,7 +264,7 @@ class IndexStatistics(Statistics):
     def _columns_of(self, entry: ColumnEntry, with_rows: bool = True) -> dict[str, pa.Array]:
         """Return raw statistics of a column of all files: from rows, else from footers."""
         checksums = self._store.checksums(self._pointer)[FILES]
-        wanted = _stored(entry, _STATISTICS)
+        wanted = _stored(entry, self._kinds)
         columns = _by_kind(entry, self._store.columns(self._pointer, checksums, FILES, wanted))
         path = self._spelled(entry.path)
         recordings = self._recordings if with_rows else None
@@ -281,7 +287,7 @@ class IndexStatistics(Statistics):
 
         A block fits into the cache of the processor.
         """
-        wanted = _stored(entry, ("min", "max", "null_count", "nan_count"))
+        wanted = _stored(entry, (kind for kind in self._kinds if kind != "attained"))
         checksums = self._store.checksums(self._pointer)[self._part]
         read = self._store.batches if in_blocks else self._store.columns
         source = read(self._pointer, checksums, self._part, wanted)
