@@ -98,6 +98,20 @@ def test_partition_values_give_no_row_counts(
     assert len(rows(frame)) == 5
 
 
+def test_limit_does_not_choose_a_file_in_which_the_select_list_raises(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Plain Spark reads the largest file first, and stops after it."""
+    for name, texts in (("large", [str(n) for n in range(1000)]), ("small", ["x"] * 20)):
+        pq.write_table(pa.table({"s": texts, "n": list(range(len(texts)))}), tmp_path / name)
+    tamis.index(spark, str(tmp_path)).build()
+    spark.read.parquet(str(tmp_path)).createOrReplaceTempView("t")
+    assert len(spark.sql("SELECT CAST(s AS INT) FROM t LIMIT 5").collect()) == 5
+    assert spark.sql("SELECT CAST(s AS INT) AS i FROM t").take(5)[0].i == 0
+    spark.sql("SELECT CAST(s AS INT) FROM t").show(5)
+    assert kept(spark.sql("SELECT s, n + 1 FROM t LIMIT 5")) == [1]
+
+
 def test_limit_above_a_left_outer_join_keeps_all_rows(spark: SparkSession, tmp_path: Path) -> None:
     starts = [0, 200, 300, 400]
     for start, end in zip(starts, [*starts[1:], 500], strict=True):

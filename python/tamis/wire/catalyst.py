@@ -8,8 +8,8 @@
 
 Calls and opaque nodes may have a key, "k", which is the same for all expressions that have the same
 value for the same row. The root of a document may have "zones", a mapping from time zones to tables
-of their transitions (evaluation.functions.temporal.zones). They apply to all documents of a
-message, and each zone is sent only once.
+of their transitions (evaluation.functions.temporal.zones). In a list of documents, only the first
+one that names a zone has its table, which applies to all of them.
 
 Types have the names of Spark's `DataType.json`. Integers are JSON numbers. Dates are days and
 timestamps are microseconds since 1970. Calendar intervals are [months, days, microseconds].

@@ -41,9 +41,15 @@ class ReasonDocument(msgspec.Struct, frozen=True):
 
 
 class LimitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="limit"):
-    """Find files that are enough for any `rows` rows that pass the filters."""
+    """Find files that are enough for any `rows` rows that pass the filters.
+
+    Attributes:
+        rows: The number of rows.
+        outputs: Documents of the expressions that Spark computes for each of these rows.
+    """
 
     rows: int
+    outputs: list[Any] = []
 
 
 class TopKGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="topk"):

@@ -9,8 +9,10 @@ A scan leaves out files for two kinds of reasons. Each has its own rule for erro
   Plain Spark still evaluates the filter on these rows, and fails if it raises. So the file is read
   unless it is proven that no conjunct raises for any of its rows.
 
-LIMIT without ORDER BY and run-time filters do not check for errors. A LIMIT promises no particular
-rows, and Spark's own dynamic partition pruning leaves out files in the same way.
+LIMIT without ORDER BY and run-time filters leave out files without checking for errors. A LIMIT
+promises no particular rows, and Spark's own dynamic partition pruning leaves out files in the same
+way. But a LIMIT does not choose a file in which the SELECT list may raise an error, because plain
+Spark may have stopped before that file.
 """
 
 from __future__ import annotations

@@ -51,8 +51,12 @@ def answer_goal(
 
 
 def _limit(goal: LimitGoal, context: GoalContext) -> GoalAnswer:
-    kept = context.decision.kept
-    matching = fully_matching_blocks(context.conjuncts, context.scan.segments, kept)
+    kept, segments = context.decision.kept, context.scan.segments
+    raising = files_that_may_raise(decode_conjuncts(goal.outputs), segments, kept)
+    matching = (
+        ordinals[~raising[ordinals]]
+        for ordinals in fully_matching_blocks(context.conjuncts, segments, kept)
+    )
     files = enough_files(goal.rows, matching, context.scan.num_records, len(kept))
     if files is None:
         return nothing("LIMIT_NOT_COVERED", rows=goal.rows)

@@ -49,14 +49,25 @@ final class ExpressionWriter(hidden: Set[String]) {
 
   private def nameOf(t: DataType): String = typeNames.getOrElseUpdate(t, typeName(t))
 
-  /** Zones whose tables an earlier document of this writer contains. */
-  private val announced = mutable.Set.empty[String]
-
   /** Returns the document of an expression. Its root has a field `zones` (time zone -> table) for
-    * the zones that the expression names and no earlier document of this writer contains: a table
-    * is a few kilobytes long, and a request needs it once.
+    * the zones that the expression names.
     */
-  def write(expression: Expression): ObjectNode = {
+  def write(expression: Expression): ObjectNode = write(expression, mutable.Set.empty[String])
+
+  /** Returns the documents of expressions, which are decoded together: a table of a zone is a few
+    * kilobytes long, so only the first document that names the zone contains it.
+    */
+  def writeAll(expressions: Seq[Expression]): ArrayNode = {
+    val documents = json.arrayNode()
+    val announced = mutable.Set.empty[String]
+    expressions.foreach(e => documents.add(write(e, announced)))
+    documents
+  }
+
+  /** @param announced
+    *   the zones whose tables an earlier document contains
+    */
+  private def write(expression: Expression, announced: mutable.Set[String]): ObjectNode = {
     val document =
       try node(expression, 0)
       catch { case NonFatal(_) | _: StackOverflowError => opaque(expression) }
@@ -67,12 +78,6 @@ final class ExpressionWriter(hidden: Set[String]) {
       announced ++= unknown
     }
     document
-  }
-
-  def writeAll(expressions: Seq[Expression]): ArrayNode = {
-    val documents = json.arrayNode()
-    expressions.foreach(e => documents.add(write(e)))
-    documents
   }
 
   private def node(e: Expression, depth: Int): ObjectNode = e match {

@@ -45,9 +45,14 @@ final case class SplitGoal(freed: Seq[String], columns: Int, least: Long) extend
     Json.obj("kind" -> "split", "columns" -> columns, "least" -> least, "freed" -> freed)
 }
 
-/** Which files are enough for a LIMIT? */
-final case class LimitGoal(rows: Long) extends Goal {
-  override def document: ObjectNode = Json.obj("kind" -> "limit", "rows" -> rows)
+/** Which files are enough for a LIMIT?
+  *
+  * @param outputs
+  *   expressions that are computed for every row below the LIMIT
+  */
+final case class LimitGoal(rows: Long, outputs: ArrayNode) extends Goal {
+  override def document: ObjectNode =
+    Json.obj("kind" -> "limit", "rows" -> rows, "outputs" -> outputs)
 }
 
 /** Which files hold rows that can have a match on the other side of a join?

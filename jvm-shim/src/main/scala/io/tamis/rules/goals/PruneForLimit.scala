@@ -1,9 +1,14 @@
 package io.tamis.rules.goals
 
 import io.tamis.conf.TamisConf
-import io.tamis.planning.ScanGoal
+import io.tamis.planning.{Question, ScanGoal}
 import io.tamis.wire.LimitGoal
-import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  Expression,
+  IntegerLiteral,
+  ToPrettyString
+}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -20,6 +25,17 @@ object PruneForLimit extends GoalRule {
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {
     case limit @ LocalLimit(IntegerLiteral(rows), ScanBelow(scan))
         if rows > 0 && scan.table.purpose.goals.isEmpty =>
-      scan.withFiles(limit, ScanGoal.Limit(rows), LimitGoal(rows))
+      val outputs = Question.writer(scan.table).writeAll(computed(scan))
+      scan.withFiles(limit, ScanGoal.Limit(rows), LimitGoal(rows, outputs))
   }
+
+  /** What is computed for the rows below the LIMIT. Spark reads the largest file first and stops
+    * after it, so rows of another file must not raise an error.
+    */
+  private def computed(scan: ScanBelow): Seq[Expression] = scan.outputs.values.toSeq
+    .map {
+      case text: ToPrettyString => text.child // of DataFrame.show
+      case other                => other
+    }
+    .filterNot(_.isInstanceOf[Attribute])
 }

@@ -40,9 +40,20 @@ class PruneForLimitSuite extends PlanSuite {
   test("the question has the rows, and the conjuncts of the filter") {
     answer(first)
     val plan = PruneForLimit(tamis("SELECT k FROM t WHERE v > 1 LIMIT 3"))
-    assertEquals(StubPlanner.goals.map(_.toString), Seq("""{"kind":"limit","rows":3}"""))
+    assertEquals(
+      StubPlanner.goals.map(_.toString),
+      Seq("""{"kind":"limit","rows":3,"outputs":[]}""")
+    )
     assertEquals(StubPlanner.questions.head.path("conjuncts").size, 2)
     assertEquals(confined(plan), Seq(1))
+  }
+
+  test("the question has what is computed for each row below the LIMIT") {
+    answer(first)
+    PruneForLimit(tamis("SELECT k, v, CAST(s AS INT), k + 1 FROM t LIMIT 3"))
+    val outputs = StubPlanner.goals.head.path("outputs")
+    assertEquals(Seq(0, 1).map(outputs.path(_).path("f").asText).sorted, Seq("Add", "Cast"))
+    assertEquals(outputs.size, 2)
   }
 
   test("only files of matching partitions are asked about, without the exact conjunct") {
