@@ -2,6 +2,7 @@ package io.tamis.rules.filters
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.planning.{FileSelection, GoalAnswer, ScanConstraints, ScanGoal, ScanPlanner}
+import io.tamis.rules.RowOrder
 import io.tamis.rules.goals.{GoalRule, ScanBelow}
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
 import io.tamis.wire.{ExpressionWriter, GoalReader, SplitGoal, TypeSets}
@@ -23,9 +24,9 @@ import org.apache.spark.sql.internal.SQLConf
   * child has fresh ones, as required for a Union.
   *
   * The rule applies only below an Aggregate, which accepts the rows in any order, and only if
-  * nothing in the plan depends on the order or the position of rows. It does not apply below a
-  * LIMIT, which may stop early, nor to partitioned tables beside a Join, whose partitions Spark
-  * prunes at run time.
+  * nothing in the plan depends on the order or the position of rows (RowOrder). It does not apply
+  * below a LIMIT, which may stop early, nor to partitioned tables beside a Join, whose partitions
+  * Spark prunes at run time.
   */
 object SplitResidual extends GoalRule {
   override val ruleName: String = "io.tamis.rules.SplitResidual"
@@ -41,7 +42,7 @@ object SplitResidual extends GoalRule {
 
   private def isInTheWay(node: LogicalPlan): Boolean = node match {
     case _: Command => true
-    case _          => node.expressions.exists(!_.deterministic)
+    case _          => RowOrder.isUsedBy(node) || node.expressions.exists(!_.deterministic)
   }
 
   private def below(plan: LogicalPlan, joins: Boolean): LogicalPlan = plan match {

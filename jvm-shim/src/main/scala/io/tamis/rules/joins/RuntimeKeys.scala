@@ -1,6 +1,7 @@
 package io.tamis.rules.joins
 
 import io.tamis.planning.{Clustering, ScanPlanner, SeemsSelective}
+import io.tamis.rules.RowOrder
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation, TamisScanRelation}
 import io.tamis.runtime.{KeyMembership, RuntimeCondition, RuntimeValues}
 import io.tamis.scan.TamisTable
@@ -161,14 +162,9 @@ object RuntimeKeys {
   private def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists {
     case _: SubqueryExpression | _: UserDefinedExpression => true
     case a: AggregateExpression                           =>
-      !isFreeOfOrder(a.aggregateFunction) ||
+      !RowOrder.isFree(a.aggregateFunction) ||
       (a +: a.references.toSeq).exists(e => TypeSets.isFloating(e.dataType))
     case _ => false
-  }
-
-  private def isFreeOfOrder(function: AggregateFunction): Boolean = function match {
-    case _: Min | _: Max | _: Count | _: Sum | _: Average => true
-    case _                                                => false
   }
 
   /** The bytes of all files that the plan reads; None if it reads anything else. */

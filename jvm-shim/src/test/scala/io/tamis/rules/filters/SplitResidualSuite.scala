@@ -73,6 +73,11 @@ class SplitResidualSuite extends PlanSuite {
       "SELECT count(*) FROM (SELECT k FROM t WHERE s LIKE '%7%' OFFSET 5)",
       "SELECT count(*) FROM t WHERE s LIKE '%7%' AND rand() > 0.5D",
       "SELECT max(k) + rand() FROM t WHERE s LIKE '%7%'",
+      "SELECT count(*) FROM (SELECT k FROM t WHERE s LIKE '%7%') TABLESAMPLE (50 PERCENT) REPEATABLE (7)",
+      "SELECT first(k) FROM t WHERE s LIKE '%7%'",
+      "SELECT max(k), collect_list(v) FROM t WHERE s LIKE '%7%'",
+      """SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY v) AS r FROM t WHERE s LIKE '%7%')
+         WHERE r < 5""",
       "SELECT count(*), monotonically_increasing_id() FROM t WHERE s LIKE '%7%' GROUP BY 2"
     )
   }
