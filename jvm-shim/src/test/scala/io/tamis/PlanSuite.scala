@@ -56,8 +56,8 @@ trait PlanSuite extends munit.FunSuite {
       PlanSuite.BeforeTamis.last
     }
 
-  /** The same plan with tables of tamis. Tests call this in the thread of the planner, too, which has
-    * no active session.
+  /** The same plan with tables of tamis. Tests call this in the thread of the planner, too, which
+    * has no active session.
     */
   protected def tamis(sql: String): LogicalPlan =
     spark.withActive(new UseTamisTables(spark)(optimized(sql)))

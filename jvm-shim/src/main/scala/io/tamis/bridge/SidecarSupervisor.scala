@@ -4,6 +4,7 @@ import io.tamis.conf.{Mode, TamisConf}
 import java.nio.file.{Files, Path}
 import java.util.concurrent._
 
+import scala.collection.mutable
 import scala.util.Try
 
 import org.apache.hadoop.util.ShutdownHookManager
@@ -46,10 +47,15 @@ object SidecarSupervisor {
   private var lastFailure = ""
 
   /** Directory where snapshots are exchanged: only this user can read it, and it is removed at
-    * exit.
+    * exit. If something else removes it, such as a job that cleans /tmp, there will be another one.
     */
-  lazy val privateDirectory: Path = {
-    val directory = Files.createTempDirectory("tamis-") // mode 0700
+  def privateDirectory: Path = directories.synchronized {
+    if (directories.lastOption.forall(!Files.isDirectory(_)))
+      directories += Files.createTempDirectory("tamis-") // mode 0700
+    directories.last
+  }
+
+  private lazy val directories: mutable.ArrayBuffer[Path] = {
     // after Spark's own hook, which stops contexts that are still running: the sidecar may then
     // still have records to write
     ShutdownHookManager
@@ -57,13 +63,15 @@ object SidecarSupervisor {
       .addShutdownHook(
         () => {
           current.filter(_.isAlive).foreach(_.flushRecords(FlushMs))
-          Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
-          Try(Files.deleteIfExists(directory))
+          directories.foreach { directory =>
+            Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
+            Try(Files.deleteIfExists(directory))
+          }
           restart()
         },
         LateHook
       )
-    directory
+    mutable.ArrayBuffer.empty
   }
 
   /** Starts the sidecar in the background, so that it is ready before the first query is planned:

@@ -35,9 +35,8 @@ object Snapshots {
 
   /** Writes the snapshot of the listing into the directory unless it is there already. */
   def ensure(listing: Listing, directory: Path): Unit = synchronized {
-    if (
-      onDisk.get(listing.fingerprint) != directory || !Files.exists(filesPath(listing, directory))
-    ) {
+    val paths = Seq(groupsPath(listing, directory), filesPath(listing, directory))
+    if (onDisk.get(listing.fingerprint) != directory || !paths.forall(Files.exists(_))) {
       write(listing, directory)
       onDisk.put(listing.fingerprint, directory)
       while (onDisk.size > Remembered) {
@@ -52,9 +51,12 @@ object Snapshots {
 
   /** Writes both files, each atomically. */
   def write(listing: Listing, directory: Path): Unit = {
-    atomically(directory.resolve(s"${listing.fingerprint}.groups.arrow"))(writeGroups(listing, _))
+    atomically(groupsPath(listing, directory))(writeGroups(listing, _))
     atomically(filesPath(listing, directory))(writeFiles(listing, _))
   }
+
+  private def groupsPath(listing: Listing, directory: Path): Path =
+    directory.resolve(s"${listing.fingerprint}.groups.arrow")
 
   private def filesPath(listing: Listing, directory: Path): Path =
     directory.resolve(s"${listing.fingerprint}.files.arrow")

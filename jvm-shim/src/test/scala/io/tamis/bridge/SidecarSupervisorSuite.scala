@@ -36,6 +36,19 @@ class SidecarSupervisorSuite extends munit.FunSuite {
   private def failure(run: SidecarSupervisor.Run): String =
     intercept[Exception](run.future.get()).getCause.getMessage
 
+  test("there is another private directory after something has removed it") {
+    val before = SidecarSupervisor.privateDirectory
+    assertEquals(SidecarSupervisor.privateDirectory, before)
+    Files.list(before).forEach(f => Files.delete(f))
+    Files.delete(before)
+    val after = SidecarSupervisor.privateDirectory
+    assertNotEquals(after, before)
+    assertEquals(
+      PosixFilePermissions.toString(Files.getPosixFilePermissions(after)),
+      "rwx------"
+    )
+  }
+
   test("the first start waits as long as spark.tamis.startTimeout says") {
     val run = SidecarSupervisor.warmUp(conf("spark.tamis.startTimeout" -> "1234ms")).get.get()
     assertEquals((run.python, run.startTimeoutMs), (interpreter, 1234L))
