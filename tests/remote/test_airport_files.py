@@ -228,7 +228,7 @@ def test_tasks_read_files_and_streams_of_one_table(tmp_path: Path) -> None:
     ("location", "says"),
     [
         (parquet("/nowhere/a.parquet"), "reading /nowhere/a.parquet failed"),
-        (parquet("s3://bucket/a"), "files in other storage, .*tamis.configure"),
+        (parquet("s3://bucket/a"), "files that have no local path, .*tamis.configure"),
         (read_parquet("/a", hive_partitioning=True), "the argument hive_partitioning"),
     ],
 )

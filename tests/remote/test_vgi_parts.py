@@ -550,7 +550,7 @@ def test_wildcards_stand_for_the_files_that_duckdb_reads(tmp_path: Path) -> None
     (tmp_path / "n=1").mkdir()
     (tmp_path / "n=1" / "f.parquet").touch()
     for pattern, problem in {
-        "**/b.parquet": "links",
+        "**/b.parquet": "a symbolic link",
         "z*": "no file matches",
         "**/**/c.parquet": "does not expand",
         "a**": "does not expand",

@@ -260,9 +260,9 @@ class AirportSource(RemoteSource):
         if path is None:
             raise self._connection.error(
                 "endpoints",
-                "the server refers to files in other storage, which only Spark's own Parquet scan "
-                "can read. Spark uses it if the session has the extension of tamis and the server "
-                "refers to files for all parts of the table",
+                "the server refers to files that have no local path, which only Spark's own "
+                "Parquet scan can read. Spark uses this scan if the session has the extension of "
+                "tamis and the server refers to files for all parts of the table",
                 self._label,
                 "Create the session with tamis.configure",
             )

@@ -62,7 +62,7 @@ class VgiSource(RemoteSource):
         if bool(function) is bool(table):
             raise self._refused("pass either the option function or the option table")
         if table and given.get("arguments"):
-            raise self._refused("the option arguments is for functions only")
+            raise self._refused("the option 'arguments' is for functions only")
         if given.get("token") and not is_url(given["uri"]):
             raise self._refused("the option token is for http:// and https:// only")
         try:

@@ -60,7 +60,7 @@ class Arguments:
         try:
             parsed = json.loads(text or "{}")
         except (ValueError, RecursionError) as error:
-            raise UnusableArguments(f"the option arguments is not JSON ({error})") from error
+            raise UnusableArguments(f"the option 'arguments' is not JSON ({error})") from error
         match parsed:
             case list():
                 return Arguments(parsed)
@@ -68,7 +68,7 @@ class Arguments:
                 positional, named = parsed.get("positional", []), parsed.get("named", {})
                 if isinstance(positional, list) and isinstance(named, dict):
                     return Arguments(positional, named)
-        raise UnusableArguments('the option arguments is not {"positional": […], "named": {…}}')
+        raise UnusableArguments('the option \'arguments\' is not {"positional": […], "named": {…}}')
 
 
 def json_arguments(arguments: Sequence[Any] | Mapping[str, Any]) -> str:

@@ -42,7 +42,10 @@ def matching_files(path: str) -> list[str]:
             raise ValueError(f"reads {each}: tamis does not read partitions of branches")
         # For ** DuckDB leaves links out, and Python follows them.
         if _RECURSIVE in parts and _has_link(each, parts.index(_RECURSIVE)):
-            raise ValueError(f"reads {each}: tamis does not expand ** over links")
+            raise ValueError(
+                f"reads {each}, which ** reaches through a symbolic link: tamis does not follow "
+                "links there"
+            )
     return files
 
 

@@ -36,8 +36,8 @@ object AskSource {
         case Some(text) =>
           warn(
             table,
-            s"${text.stripSuffix(".")}. Spark applies every filter of the table itself and has no " +
-              "statistics of it.",
+            s"${text.stripSuffix(".")}. Spark itself applies all filters on the table, and has " +
+              "no statistics of the table.",
             null
           )
           answer.copy(label = table.label)
@@ -51,7 +51,7 @@ object AskSource {
         warn(
           table,
           s"preparing the scan of a ${table.format} table failed ($e). Report this error. Spark " +
-            "applies every filter of the table itself.",
+            "itself applies all filters on the table.",
           e
         )
         unknown
