@@ -187,7 +187,21 @@ def test_ineligible_columns_are_left_out() -> None:
     ]
     schema = msgspec.json.encode({"type": "struct", "fields": fields}).decode()
     names = [leaf.name for leaf in row_leaves(schema, CSV, "bad")]
+    assert names == ["a", "v", "s.x", "s.c", "n"]
+    formatted = changed(options={"timestampformat": "yyyy-MM-dd HH:mm:ss"})
+    names = [leaf.name for leaf in row_leaves(schema, formatted, "bad")]
     assert names == ["a", "v", "s.x", "s.c", "t", "n"]
+    for reading in (
+        changed(options={**formatted.options, "enabledatetimeparsingfallback": "true"}),
+        msgspec.structs.replace(
+            formatted, confs={"spark.sql.legacy.csv.enableDateTimeParsingFallback": "true"}
+        ),
+    ):
+        assert "t" not in [leaf.name for leaf in row_leaves(schema, reading, "bad")]
+    legacy = msgspec.structs.replace(
+        formatted, confs={"spark.sql.legacy.timeParserPolicy": "LEGACY"}
+    )
+    assert {"t", "n"}.isdisjoint(leaf.name for leaf in row_leaves(schema, legacy, "bad"))
     names_of_orc = [leaf.name for leaf in row_leaves(schema, changed(format="orc"), None)]
     assert names_of_orc == ["a", "v", "s.x", "s.c", "bad"]
 

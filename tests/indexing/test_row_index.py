@@ -97,20 +97,71 @@ def assert_no_row_is_lost(frame: Any, condition: str, answer: PlannerAnswer) -> 
     assert names <= set(answer.kept), condition
 
 
+ISO = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"}
+
+
 @pytest.mark.parametrize(
-    ("file_format", "files"), [("orc", FILES), ("csv", 1), ("json", 1)], ids=["orc", "csv", "json"]
+    ("file_format", "options", "files"),
+    [
+        ("orc", {}, FILES),
+        ("csv", ISO, 1),
+        ("json", ISO, 1),
+        ("csv", {}, FILES),
+        ("json", {}, FILES),
+    ],
 )
-def test_timestamps_have_bounds_except_in_orc(
-    spark: SparkSession, file_format: str, files: int, tmp_path: Path
+def test_timestamps_have_bounds_if_their_format_has_a_date(
+    spark: SparkSession, file_format: str, options: dict[str, str], files: int, tmp_path: Path
 ) -> None:
     path = written(spark, file_format, str(tmp_path / "t"))
-    reader = reader_of(spark, file_format)
+    reader = reader_of(spark, file_format, **options)
     index = tamis.index(spark, path, reader=reader).build()
     answer = ask_planner(spark, reader.load(path), "at < TIMESTAMP '1970-01-11 00:00:00Z'")
     assert answer.kept_files == files
     assert_no_row_is_lost(reader.load(path), "at < TIMESTAMP '1970-01-11 00:00:00Z'", answer)
     named = {column["name"] for column in index.describe().to_dict()["columns"]}
-    assert ("at" in named) == (file_format != "orc")
+    assert ("at" in named) == (files == 1)
+
+
+@pytest.mark.parametrize(
+    ("file_format", "line"), [("csv", "10:30:00"), ("json", '{"t": "10:30:00"}')]
+)
+def test_time_without_a_date_is_one_of_the_current_day(
+    spark: SparkSession, file_format: str, line: str, tmp_path: Path
+) -> None:
+    root = tmp_path / "t"
+    root.mkdir()
+    (root / "a").write_text(f"{line}\n")
+    reader = reader_of(spark, file_format, "t TIMESTAMP")
+    frame = reader.load(str(root))
+    assert frame.where("CAST(t AS DATE) = current_date()").count() == 1
+    index = tamis.index(spark, str(root), reader=reader).build()
+    assert index.describe().to_dict()["columns"] == []
+    assert ask_planner(spark, frame, "t < TIMESTAMP '2020-01-01 00:00:00Z'").kept == ["a"]
+    with pytest.raises(StatisticsIndexError, match="set the option timestampFormat"):
+        index.build(expressions=["hour(t)"])
+
+
+@pytest.mark.parametrize(
+    ("escape", "line"),
+    [('"', '"",",red,blue",7'), ("\\", '"C:\\\\",",red,blue",7'), ("\\", 'a"b,"c",7')],
+)
+def test_csv_files_with_unusual_quotes_are_kept(
+    spark: SparkSession, escape: str, line: str, tmp_path: Path
+) -> None:
+    root = tmp_path / "t"
+    root.mkdir()
+    (root / "plain").write_text('"x","y",7\n,,8\n')
+    (root / "quoted").write_text(f'"x","y",7\n{line}\n')
+    reader = reader_of(spark, "csv", "p STRING, q STRING, n INT", escape=escape)
+    index = tamis.index(spark, str(root), reader=reader).build()
+    assert index.describe().to_dict()["unreadable_files"] == 1
+    assert "some lines have quotes or escape characters inside of quotes" in str(index.describe())
+    frame = reader.load(str(root))
+    for condition in ("n > 100", "n IS NULL"):
+        answer = ask_planner(spark, frame, condition)
+        assert answer.kept == ["quoted"]
+        assert_no_row_is_lost(frame, condition, answer)
 
 
 def test_recorded_members_and_expressions_prune(

@@ -407,7 +407,7 @@ def _of_scan(seed: int, case: Case, conjuncts: Sequence[Expr], column: Column, k
         "raising": raising,
         "effects": effects(conjuncts, segments, FILES),
         "kinds": [deciding_kinds(each, segments, ~kept) for each in conjuncts],
-        "limit": enough_files(random.choice([1, 3, 6]), blocks, records, FILES),
+        "limit": enough_files(random.choice([1, 3, 6]), blocks, records, records),
         "order": _first(sort, conjuncts, segments, kept, records, random.choice([1, 2, 5])),
         "keys": key_ranges(key, conjuncts, segments, kept),
         "answer": answer(

@@ -110,6 +110,14 @@ def test_limit_does_not_choose_a_file_in_which_the_select_list_raises(
     assert spark.sql("SELECT CAST(s AS INT) AS i FROM t").take(5)[0].i == 0
     spark.sql("SELECT CAST(s AS INT) FROM t").show(5)
     assert kept(spark.sql("SELECT s, n + 1 FROM t LIMIT 5")) == [1]
+    # expressions above the LIMIT: the largest file is chosen, as plain Spark does
+    spark.range(9).createOrReplaceTempView("u")
+    for above in (
+        "SELECT sum(CAST(s AS INT)) FROM (SELECT s FROM t LIMIT 5)",
+        "SELECT count(*) FROM (SELECT s FROM t LIMIT 5) WHERE CAST(s AS INT) >= 0",
+        "SELECT CAST(a.s AS INT), b.id FROM t a LEFT JOIN u b ON a.n = b.id LIMIT 5",
+    ):
+        assert spark.sql(above).collect()
 
 
 def test_limit_above_a_left_outer_join_keeps_all_rows(spark: SparkSession, tmp_path: Path) -> None:

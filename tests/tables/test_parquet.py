@@ -6,9 +6,10 @@ import datetime as dt
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -17,11 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.statistics import Members, SelectedStatistics
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal
 from tamis.expr.types import BOOLEAN, INTEGER, LONG, DataType
+from tamis.files.table import ArrowStatistics
 from tamis.indexing.format.layout import POINTER
 from tamis.plan.scan_decision import decide
 from tamis.tables.parquet import ParquetTables, ScanInput
+from tamis.tables.partitions import FileStatistics
 from tamis.wire.messages import PlanRequest
 from tamis.wire.scans import IndexOptions, PartitionColumn, Snapshot, Table
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
@@ -244,8 +248,9 @@ class TestPartitions:
     def test_every_row_has_the_partition_value(self, tmp_path: Path) -> None:
         scan = Scene(tmp_path).open(partitions={"P": ("integer", pa.array([1, 2], pa.int32()))})
         statistics = scan.segments[0].statistics
-        assert statistics.certain(Column(("p",), INTEGER)).attained.all()
-        assert not statistics.certain(Column(("b",), INTEGER)).attained.any()
+        for chosen in (statistics, SelectedStatistics(statistics, np.array([3, 0]))):
+            assert chosen.certain(Column(("p",), INTEGER)).attained.all()
+            assert not chosen.certain(Column(("b",), INTEGER)).attained.any()
 
     @pytest.mark.parametrize(
         ("kind", "values", "expected"),
@@ -317,6 +322,29 @@ class TestPartitions:
         values = pa.array([70, 80])
         scan = scene.open(partitions={"a": ("long", values)})
         assert lowers(scan) == [70, 70, 80, 80]
+
+    def test_expressions_over_a_column_that_a_partition_hides_are_unknown(
+        self, scene: Scene
+    ) -> None:
+        """The index recorded them over the column of the files."""
+
+        class Recorded(ArrowStatistics):
+            def expression(self, key: str) -> Bounds:
+                return Bounds.unknown(LONG)
+
+            def members(self, subject: object) -> Members:
+                return cast(Members, self)
+
+        values = pa.array([70, 80])
+        for name, is_known in (("a", False), ("b", True)):
+            (segment,) = scene.open(partitions={name: ("long", values)}).segments
+            assert isinstance(segment.statistics, FileStatistics)
+            recorded = replace(segment.statistics, columns=Recorded(pa.table({"num_records": [1]})))
+            for each in (recorded, recorded.take(np.array([0])), recorded.slice(0, 1)):
+                assert isinstance(each, FileStatistics)
+                same = replace(each, columns=recorded.columns)
+                assert (same.expression("key") is not None) == is_known
+                assert (same.members("key") is not None) == is_known
 
 
 class TestProblems:

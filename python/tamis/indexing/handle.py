@@ -64,6 +64,14 @@ if TYPE_CHECKING:
 
 #: Columns whose footer statistics are read; None: all.
 Selected: TypeAlias = Sequence[str] | None
+#: Why statistics that read a timestamp cannot be recorded, by format.
+_DEPENDENCE: Final = {
+    "orc": "reads an ORC timestamp. Its value depends on the time zone of the JVM that reads it, "
+    "so it cannot be recorded: leave it out",
+    "": "reads a date or timestamp of a text file. Its value may depend on the current day (10:30 "
+    "is a time of today), so it cannot be recorded: set the option timestampFormat of the reader, "
+    "and do not use the time parser policy LEGACY, or leave it out",
+}
 #: Attempts to write a specification while other processes commit builds.
 _ATTEMPTS: Final = 10
 
@@ -393,8 +401,7 @@ class Index:
         for entry in entries:
             if is_of_reader(entry, listing.reading):
                 raise StatisticsIndexError(
-                    f"{entry.name} reads an ORC timestamp. Its value depends on the time zone of "
-                    "the JVM that reads it, so it cannot be recorded: leave it out"
+                    f"{entry.name} {_DEPENDENCE['orc' if listing.reading.format == 'orc' else '']}"
                 )
         # bounds of columns are in the index already
         return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")

@@ -157,7 +157,14 @@ class ParquetTables:
         group = snapshot.group
         segments = [
             Segment(
-                part.ordinals, FileStatistics(partitions, group[part.ordinals], part.statistics)
+                part.ordinals,
+                FileStatistics(
+                    partitions,
+                    group[part.ordinals],
+                    part.statistics,
+                    part.index is not None
+                    and any(part.index.statistics.has((name,)) for name in partitions.types),
+                ),
             )
             for part in match.parts
         ]

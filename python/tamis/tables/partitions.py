@@ -73,11 +73,14 @@ class FileStatistics(Statistics):
 
     - `directory`: the directory of each file.
     - `columns`: the statistics of the index, None if no index describes these files.
+    - `is_shadowed`: whether a partition column has the name of a column of the index. An expression
+      that the index recorded may then be one over the other column.
     """
 
     partitions: DirectoryStatistics
     directory: npt.NDArray[np.int32]
     columns: Statistics | None
+    is_shadowed: bool = False
 
     @property
     def num_containers(self) -> int:
@@ -91,13 +94,17 @@ class FileStatistics(Statistics):
         return self.columns.bounds(column)
 
     def expression(self, key: str) -> Bounds | None:
-        return None if self.columns is None else self.columns.expression(key)
+        if self.columns is None or self.is_shadowed:
+            return None
+        return self.columns.expression(key)
 
     def members(self, subject: Subject) -> Members | None:
         if self.columns is None:
             return None
         if isinstance(subject, Column) and self.partitions.names(subject) is not None:
             return None  # its bounds are already its single value
+        if isinstance(subject, str) and self.is_shadowed:
+            return None
         return self.columns.members(subject)
 
     def certain(self, column: Column) -> Certain:
@@ -113,6 +120,7 @@ class FileStatistics(Statistics):
             self.partitions,
             self.directory[start:stop],
             None if self.columns is None else self.columns.slice(start, stop),
+            self.is_shadowed,
         )
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
@@ -120,4 +128,5 @@ class FileStatistics(Statistics):
             self.partitions,
             self.directory[ordinals],
             None if self.columns is None else self.columns.take(ordinals),
+            self.is_shadowed,
         )

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark import cloudpickle
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 from pyspark.sql.classic.dataframe import DataFrame
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing import storage
 from tamis.indexing.build import row_aggregation
+from tamis.indexing.build.csv_quotes import LINE, plain_lines
 from tamis.indexing.build.listing import TableListing, shim_of
 from tamis.indexing.build.progress import progress_of
 from tamis.indexing.build.row_job import harvest_rows, no_row_groups
@@ -121,7 +122,12 @@ def read_rows(
     frame = _all_rows(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
     keys, malformed = listing.snapshot.files, listing.malformed
-    files = harvest_rows(spark, frame, keys, ordinals, columns, schema, malformed, watch)
+    lines, pattern = None, None if listing.reading is None else plain_lines(listing.reading)
+    if pattern is not None:
+        lines = _all_lines(spark, path_or_table, listing).withColumn(
+            "suspicious", ~functions.col(LINE).rlike(pattern)
+        )
+    files = harvest_rows(spark, frame, keys, ordinals, columns, schema, malformed, watch, lines)
     return Harvest(files, no_row_groups(columns))
 
 
@@ -131,6 +137,14 @@ def _all_rows(spark: SparkSession, path_or_table: str, listing: TableListing) ->
     if listing.loaded is None:
         return DataFrame(shim.files(spark._jsparkSession, path_or_table), spark)
     return DataFrame(shim.files(listing.loaded._jdf, path_or_table), spark)
+
+
+def _all_lines(spark: SparkSession, path_or_table: str, listing: TableListing) -> DataFrame:
+    shim = shim_of(spark)
+    assert shim is not None  # the listing came from it
+    if listing.loaded is None:
+        return DataFrame(shim.lines(spark._jsparkSession, path_or_table), spark)
+    return DataFrame(shim.lines(listing.loaded._jdf, path_or_table), spark)
 
 
 def aggregate_rows(

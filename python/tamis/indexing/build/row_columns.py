@@ -15,6 +15,7 @@ __all__ = ["is_of_reader", "readable_schema", "row_leaves"]
 #: ORC stores wall-clock fields, which Spark converts to a moment in the time zone of the JVM that
 #: reads them. So the value may differ between executors.
 _CLOCKS: Final = ("timestamp", "timestamp_ntz")
+_POLICY: Final = "spark.sql.legacy.timeParserPolicy"
 
 
 def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Leaf, ...]:
@@ -22,7 +23,8 @@ def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Le
 
     Beside those that `leaves_of` leaves out, these are left out: columns with a default, which
     Spark fills in for files without them; CHAR columns, which Spark pads when it reads them;
-    timestamps of ORC; and the column of malformed records, whose content depends on the other
+    timestamps of ORC; timestamps of text, if a time without a date is one of the current day; and
+    the column of malformed records, whose content depends on the other
     columns that are read.
     """
     charred = {path for path, field in _fields(json.loads(schema), ()) if is_char(field)}
@@ -31,7 +33,7 @@ def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Le
         for leaf in leaves_of(readable_schema(schema, malformed))
         if not leaf.has_default
         and not any(leaf.path[: k + 1] in charred for k in range(len(leaf.path)))
-        and not (reading.format == "orc" and leaf.type in _CLOCKS)
+        and not _depends_on_reader(leaf.type, reading)
     )
 
 
@@ -47,8 +49,27 @@ def readable_schema(schema: str, malformed: str | None) -> str:
 
 
 def is_of_reader(entry: Entry, reading: Reading) -> bool:
-    """Return whether the values of an entry depend on the JVM that reads them."""
-    return reading.format == "orc" and any(kind in _CLOCKS for _, kind in entry.guards)
+    """Return whether the values of an entry depend on the JVM that reads them, or on the day."""
+    return any(_depends_on_reader(kind, reading) for _, kind in entry.guards)
+
+
+def _depends_on_reader(data_type: str, reading: Reading) -> bool:
+    if reading.format == "orc":
+        return data_type in _CLOCKS
+    if data_type == "timestamp":
+        # Without a format, and as a fallback, Spark casts the text: 10:30 is a time of today.
+        settings = {**reading.confs, **reading.options}
+        falls_back = any(
+            name.lower().endswith("enabledatetimeparsingfallback") and value.lower() != "false"
+            for name, value in settings.items()
+        )
+        return "timestampformat" not in reading.options or falls_back or _is_legacy(reading)
+    # SimpleDateFormat takes years with two digits as close to the current one.
+    return data_type in ("date", "timestamp_ntz") and _is_legacy(reading)
+
+
+def _is_legacy(reading: Reading) -> bool:
+    return reading.confs.get(_POLICY, "").upper() == "LEGACY"
 
 
 def _has_default(field: dict[str, Any]) -> bool:

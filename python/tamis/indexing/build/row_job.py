@@ -4,12 +4,12 @@ One Spark aggregation over all rows, grouped by file, computes the number of row
 least and greatest value and the number of NULLs of every column. Text files are read with every
 column and with the one that has malformed records. Nothing is recorded of a file with such a
 record, not even its number of rows, because what a query reads from that record depends on the
-columns of the query.
+columns of the query. The same applies to a CSV file with other than plain quotes, see `csv_quotes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.expr.sql import identifier
+from tamis.indexing.build.csv_quotes import SUSPICIOUS
 from tamis.indexing.build.row_aggregation import Job, Watch, failed
 from tamis.indexing.build.row_bounds import bounds_at
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
@@ -48,6 +49,7 @@ def harvest_rows(
     schema: Schema,
     malformed: str | None,
     watch: Watch,
+    lines: DataFrame | None = None,
 ) -> pa.Table:
     """Return statistics of the listed files at these ordinals, in the form of `read_footers`.
 
@@ -60,6 +62,7 @@ def harvest_rows(
         schema: The columns of the table.
         malformed: The name of the column that has malformed records; None: there is none.
         watch: Shows the progress of the job.
+        lines: The lines of CSV files with the column `suspicious`, see `csv_quotes`.
 
     Raises:
         StatisticsIndexError: Spark cannot read the files.
@@ -97,10 +100,26 @@ def harvest_rows(
     try:
         with watch(f"aggregating the rows of {len(ordinals)} files"):
             table = job.sql(text, job.rows(entries, places, more))
+        suspicious: set[int] = set()
+        if lines is not None:
+            with watch(f"checking the quotes of {len(ordinals)} files"):
+                suspicious = _suspicious(Job(spark, lines, keys, ordinals, None, watch), places)
     except Exception as problem:  # an error of PySpark or of py4j
         fix = "repair or remove the file that fails, or pass a schema and options that fit it"
         raise failed("the rows of the files", problem, fix) from problem
-    return _table(ordinals, leaves, entries, job, table)
+    return _table(ordinals, leaves, entries, job, table, suspicious)
+
+
+def _suspicious(job: Job, places: Sequence[int]) -> set[int]:
+    """Return the places of the files with a suspicious line, and of those that have changed."""
+    found = job.sql(
+        f"SELECT {', '.join(FILE)}, count_if(suspicious) AS n FROM {{rows}} "
+        f"GROUP BY {', '.join(FILE)}",
+        job.rows([], places, ["suspicious"]),
+    )
+    counts = found.column("n").to_pylist()
+    plain = {place for place, row in zip(*job.matched(found), strict=True) if not counts[row]}
+    return set(places) - plain
 
 
 def _table(
@@ -109,6 +128,7 @@ def _table(
     entries: Sequence[Entry],
     job: Job,
     table: pa.Table | None,
+    suspicious: Collection[int] = (),
 ) -> pa.Table:
     at = np.full(len(ordinals), -1, np.int64)
     problems: list[str | None] = [CHANGED] * len(ordinals)
@@ -121,6 +141,8 @@ def _table(
                 problems[place] = (
                     f"{malformed[row]} of {counts[row]} records do not parse under the schema"
                 )
+            elif place in suspicious:
+                problems[place] = SUSPICIOUS
             else:
                 at[place], records[place] = row, counts[row]
     columns: dict[str, Any] = {

@@ -2,9 +2,11 @@
 
 Any n rows that pass the filters are an answer to LIMIT n, or all such rows if there are fewer. If
 the fully matching files F1 .. Fm hold n rows or more, all of their rows pass, so any n of them are
-an answer. No other file has to be read. The filter is true for every row of the files that are
-read, so it does not matter whether it stays in the plan. If they hold fewer rows, it is not known
-how many rows of the other files pass, so all files stay.
+an answer. No other file has to be read. Spark reads the largest files first and stops when it has n
+rows, so the largest files are chosen: the rows are then mostly those that plain Spark returns. The
+filter is true for every row of the files that are read, so it does not matter whether it stays in
+the plan. If they hold fewer rows, it is not known how many rows of the other files pass, so all
+files stay.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ def enough_files(
     rows: int,
     matching: Iterable[npt.NDArray[np.intp]],
     num_records: npt.NDArray[np.int64] | None,
-    files: int,
+    sizes: npt.NDArray[np.int64],
 ) -> Flags | None:
-    """Return the fewest of the first fully matching files that hold `rows` rows together.
+    """Return the largest of the first fully matching files that hold `rows` rows together.
 
     Args:
         rows: The number of rows that are needed.
@@ -33,37 +35,29 @@ def enough_files(
             needed.
         num_records: The number of rows of each file, -1 where it is not known. None if it is known
             for no file.
-        files: The number of files.
+        sizes: The size of each file, in bytes.
 
     Returns:
         One flag per file, or None if all matching files together hold fewer rows.
 
-    >>> enough_files(5, [np.array([0, 1]), np.array([3])], np.array([3, 4, 9, 9]), 4).tolist()
+    >>> sizes = np.array([300, 400, 900, 900])
+    >>> enough_files(5, [np.array([0, 1]), np.array([3])], np.array([3, 4, 9, 9]), sizes).tolist()
     [True, True, False, False]
-    >>> enough_files(4, [np.array([0, 1])], np.array([3, 4, 9, 9]), 4).tolist()
+    >>> enough_files(3, [np.array([0, 1])], np.array([3, 4, 9, 9]), sizes).tolist()
     [False, True, False, False]
     """
     if num_records is None:
         return None
-    chosen = np.zeros(files, np.bool_)
+    chosen = np.zeros(len(sizes), np.bool_)
     total = 0
     for ordinals in matching:
         fresh = np.unique(ordinals[~chosen[ordinals] & (num_records[ordinals] > 0)])
         chosen[fresh] = True
         total += int(num_records[fresh].sum())
         if total >= rows:
-            return _fewest(rows, np.flatnonzero(chosen), num_records)
+            ordinals = np.flatnonzero(chosen)
+            ordinals = ordinals[np.argsort(-sizes[ordinals], kind="stable")]
+            last = int(np.searchsorted(np.cumsum(num_records[ordinals]), rows))
+            chosen[ordinals[last + 1 :]] = False
+            return chosen
     return None
-
-
-def _fewest(rows: int, ordinals: npt.NDArray[np.intp], num_records: npt.NDArray[np.int64]) -> Flags:
-    """Choose the largest files first, and as the last one the smallest that completes the rows."""
-    ordinals = ordinals[np.argsort(-num_records[ordinals], kind="stable")]
-    total = np.cumsum(num_records[ordinals])
-    last = int(np.searchsorted(total, rows))
-    missing = rows - (int(total[last - 1]) if last else 0)
-    fits = np.flatnonzero(num_records[ordinals[last:]] >= missing)
-    chosen = [*ordinals[:last], ordinals[last + int(fits[-1])]]
-    flags = np.zeros(len(num_records), np.bool_)
-    flags[chosen] = True
-    return flags

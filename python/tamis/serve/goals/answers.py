@@ -57,7 +57,9 @@ def _limit(goal: LimitGoal, context: GoalContext) -> GoalAnswer:
         ordinals[~raising[ordinals]]
         for ordinals in fully_matching_blocks(context.conjuncts, segments, kept)
     )
-    files = enough_files(goal.rows, matching, context.scan.num_records, len(kept))
+    files = enough_files(
+        goal.rows, matching, context.scan.num_records, context.scan.sizes.to_numpy()
+    )
     if files is None:
         return nothing("LIMIT_NOT_COVERED", rows=goal.rows)
     return FilesAnswer(encode_kept(files))

@@ -139,6 +139,23 @@ object Tamis {
     session.withActive(allRows(session, fileRelation(execution(loaded), name)))
   }
 
+  /** Every line of the text files that `files` reads, as one column of text. */
+  def lines(session: SparkSession, pathOrTable: String): Dataset[Row] = {
+    val classic = session.asInstanceOf[ClassicSession]
+    classic.withActive(allLines(classic, fileRelation(classic, pathOrTable)))
+  }
+
+  /** The overload for the result of a reader. */
+  def lines(loaded: Dataset[_], name: String): Dataset[Row] = {
+    val session = execution(loaded).sparkSession
+    session.withActive(allLines(session, fileRelation(execution(loaded), name)))
+  }
+
+  private def allLines(session: ClassicSession, relation: HadoopFsRelation): Dataset[Row] = {
+    relation.location.refresh()
+    session.baseRelationToDataFrame(MalformedRecords.lines(relation))
+  }
+
   private def allRows(session: ClassicSession, relation: HadoopFsRelation): Dataset[Row] = {
     relation.location.refresh()
     session.baseRelationToDataFrame(MalformedRecords.shown(relation))

@@ -1,7 +1,10 @@
 package io.tamis.listing
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.execution.datasources.text.TextFileFormat
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
 /** Makes Spark show which records of text files it could not parse.
@@ -25,6 +28,17 @@ object MalformedRecords {
     )
     if (relation.dataSchema.fieldNames.contains(name)) Some(name) else None
   }
+
+  /** The lines of the same files, with the line ends and the encoding of the reader. */
+  def lines(relation: HadoopFsRelation): HadoopFsRelation = relation.copy(
+    dataSchema = StructType(Seq(StructField(Line, StringType))),
+    bucketSpec = None,
+    fileFormat = new TextFileFormat,
+    options = relation.options.filter { case (key, _) => LineOptions(key.toLowerCase(Locale.ROOT)) }
+  )(relation.sparkSession)
+
+  private val Line = "__tamis_line"
+  private val LineOptions = Set("linesep", "encoding", "charset")
 
   /** The relation with that column. Its CSV parser reads all columns, whichever a query needs. */
   def shown(relation: HadoopFsRelation): HadoopFsRelation =

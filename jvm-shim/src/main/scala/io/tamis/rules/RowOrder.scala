@@ -19,14 +19,16 @@ object RowOrder {
   }
 
   /** Whether a node of the plan may return other rows if its input is in another order or in other
-    * partitions. Above them, ties of a sort and the order of a result do not count.
+    * partitions. That is assumed of all nodes but these: a window numbers ties of its sort, a
+    * sample and the functions and scripts of a user see partitions. The order of the result does
+    * not count.
     */
   def isUsedBy(node: LogicalPlan): Boolean = node match {
-    // ties of its sort: row_number, lag, frames of rows
-    case _: Sample | _: Window => true
-    // functions of the user over partitions or groups: MapPartitions, MapInPandas, FlatMapGroups …
-    case _ if node.nodeName.contains("Map") => true
-    case _                                  => node.expressions.exists(isUsedBy)
+    case _: LeafNode | _: Project | _: Filter | _: Join | _: Aggregate | _: Expand | _: Generate |
+        _: Union | _: Sort | _: LocalLimit | _: GlobalLimit | _: Offset | _: ReturnAnswer |
+        _: Subquery | _: SubqueryAlias | _: WithCTE | _: CTERelationDef =>
+      node.expressions.exists(isUsedBy)
+    case _ => true
   }
 
   private def isUsedBy(e: Expression): Boolean = e.exists {

@@ -27,10 +27,11 @@ object RangePartitions {
     val splits = Seq.newBuilder[PartitionedFile]
     var group = -1
     var values: InternalRow = InternalRow.empty
-    var ofGroup = Seq.newBuilder[PartitionedFile]
+    // with the bytes by which Spark would sort: those of a split, not of the ranges that are kept
+    var ofGroup = Seq.newBuilder[(Long, PartitionedFile)]
     def flush(): Unit = {
-      splits ++= ofGroup.result().sortBy(_.length)(Ordering[Long].reverse)
-      ofGroup = Seq.newBuilder[PartitionedFile]
+      splits ++= ofGroup.result().sortBy(_._1)(Ordering[Long].reverse).map(_._2)
+      ofGroup = Seq.newBuilder[(Long, PartitionedFile)]
     }
     kept.foreach { i =>
       if (kept.listing.groupOf(i) != group) {
@@ -42,11 +43,13 @@ object RangePartitions {
       val path = file.getPath
       kept.ranges.of(i, maxBytes) match {
         case None =>
-          ofGroup ++=
-            PartitionedFileUtil.splitFiles(file, path, scan.isSplitable(path), maxBytes, values)
+          ofGroup ++= PartitionedFileUtil
+            .splitFiles(file, path, scan.isSplitable(path), maxBytes, values)
+            .map(split => split.length -> split)
         case Some(ranges) =>
           ranges.foreach { case (start, length) =>
-            ofGroup += PartitionedFileUtil.getPartitionedFile(file, path, values, start, length)
+            val split = PartitionedFileUtil.getPartitionedFile(file, path, values, start, length)
+            ofGroup += math.min(file.getLen, maxBytes) -> split
           }
       }
     }

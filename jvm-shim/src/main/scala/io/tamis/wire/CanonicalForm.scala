@@ -188,7 +188,21 @@ object CanonicalForm {
   }
 
   private def isRepeatable(e: Expression): Boolean =
-    e.references.nonEmpty && !e.exists(part => !ExpressionWriter.isPlain(part))
+    e.references.nonEmpty && !e.exists(part => !ExpressionWriter.isPlain(part) || readsClock(part))
+
+  private val Timestamp = "timestamp(?!_ntz)".r
+
+  /** Whether the value may depend on the day, although Catalyst calls the expression deterministic:
+    * text such as 10:30 becomes a timestamp of the current day, and java.text.SimpleDateFormat
+    * takes years with two digits as close to the current one.
+    */
+  private def readsClock(e: Expression): Boolean = e match {
+    case c: Cast =>
+      c.child.dataType.catalogString.contains("string") &&
+      Timestamp.findFirstIn(c.dataType.catalogString).nonEmpty
+    case _: ToTimestamp => SQLConf.get.legacyTimeParserPolicy.toString == "LEGACY"
+    case _              => false
+  }
 
   private def isSmall(e: Expression): Boolean = {
     var left = MaxNodes

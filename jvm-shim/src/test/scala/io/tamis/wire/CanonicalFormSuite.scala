@@ -115,6 +115,21 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertEquals(key(Upper(AttributeReference("s", StringType, metadata = default)())), None)
   }
 
+  test("an expression whose value depends on the day has no key") {
+    val zone = Some("UTC")
+    def cast(from: DataType, to: DataType) = key(Cast(AttributeReference("s", from)(), to, zone))
+    assertEquals(cast(StringType, TimestampType), None)
+    assertEquals(cast(ArrayType(StringType), ArrayType(TimestampType)), None)
+    assert(cast(StringType, TimestampNTZType).isDefined)
+    assert(cast(StringType, DateType).isDefined)
+    assert(cast(DateType, TimestampType).isDefined)
+    val parsed = UnixTimestamp(s, Literal("yy-MM-dd"), zone)
+    assert(key(parsed).isDefined)
+    val legacy = new SQLConf
+    legacy.setConfString("spark.sql.legacy.timeParserPolicy", "LEGACY")
+    assertEquals(SQLConf.withExistingConf(legacy)(key(parsed)), None)
+  }
+
   test("a struct field is a path, whatever its position in the struct") {
     def field(ddl: String) = {
       val struct = StructType.fromDDL(ddl)

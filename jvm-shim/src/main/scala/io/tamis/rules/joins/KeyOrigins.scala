@@ -3,6 +3,8 @@ package io.tamis.rules.joins
 import io.tamis.planning.ScanPlanner
 import io.tamis.rules.relations.ScanInPlan
 import io.tamis.wire.{KeySource, Reason, TypeSets}
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.catalyst.expressions.{AttributeSeq, BindReferences, Expression, InSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 
@@ -50,6 +52,8 @@ object KeyOrigins {
     if (TypeSets.isFloating(key.dataType) || local.data.size > MostRows) Left(None)
     else {
       val bound = BindReferences.bindReference(key, AttributeSeq(local.output))
-      Right(KeyOrigins(Nil, local.data.map(bound.eval).filter(_ != null).distinct))
+      // a cast may fail on a row that a filter above removes, see KeyOrigins
+      try Right(KeyOrigins(Nil, local.data.map(bound.eval).filter(_ != null).distinct))
+      catch { case NonFatal(_) => Left(None) }
     }
 }

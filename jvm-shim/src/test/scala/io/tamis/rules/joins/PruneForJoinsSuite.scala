@@ -50,6 +50,15 @@ class PruneForJoinsSuite extends PlanSuite {
     assert(goal.path("others").isNull)
   }
 
+  test("a key that raises an error for a row of VALUES is unknown") {
+    answer(StubAnswer())
+    assertNoGoals(
+      PruneForJoins,
+      """SELECT t.k FROM t JOIN (VALUES ('x'), ('7')) v(s) ON t.k = CAST(v.s AS BIGINT)
+         WHERE v.s RLIKE '^[0-9]+$'"""
+    )
+  }
+
   test("keys come from every branch of a UNION ALL, from VALUES and from extended rows") {
     answer(StubAnswer())
     PruneForJoins(
