@@ -62,6 +62,19 @@ CASES = (
             both(compare(">", i, 0), either(compare("<", i, 30), compare("=", i, -5))),
         ),
     ),
+    # An excluded value at the only limit moves the limit.
+    Case(
+        i,
+        data=(1, 5),
+        hits=(
+            both(compare(">=", i, 5), compare("<>", i, 1)),
+            both(compare("<=", i, 1), compare("<>", i, 5)),
+        ),
+        misses=(
+            both(compare(">=", i, 5), compare("<>", i, 5)),
+            both(compare("<=", i, 1), compare("<>", i, 1)),
+        ),
+    ),
     Case(
         i,
         data=(1, 20, None),
@@ -71,6 +84,7 @@ CASES = (
             either(both(is_null(i), compare("=", i, 1)), is_null(i)),
         ),
         misses=(
+            both(is_null(i), is_not_null(i)),
             both(is_null(i), compare("=", i, 1)),
             both(is_null(i), is_in(i, 1, null=True)),
             both(compare("<=>", i, None), compare(">", i, 1)),
@@ -110,7 +124,10 @@ CASES = (
         f,
         data=(-1.0, 1.0),
         hits=(both(compare(">=", f, 0.1), compare("<=", f, 0.1)),),
-        misses=(both(compare(">", f, 0.1), compare("<", f, 0.1)),),
+        misses=(
+            both(compare(">", f, 0.1), compare("<", f, 0.1)),
+            both(compare(">", f, 1.0), compare("<", f, 5.0)),
+        ),
     ),
     Case(
         n,

@@ -23,7 +23,7 @@ from tamis.evaluation import verdicts
 from tamis.evaluation.udf.declared_calls import DeclaredCall, bind, relies_on_declaration
 from tamis.evaluation.udf.images import Declared
 from tamis.evaluation.udf.udf_contract import Contract
-from tamis.evaluation.udf.udf_guard import UdfGuard
+from tamis.evaluation.udf.udf_guard import UdfGuard, run_within
 from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, IsNull, Literal, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.expr.types import (
@@ -317,15 +317,31 @@ def test_hanging_call_is_abandoned() -> None:
                 if never.wait(0.001):
                     return x
 
-    watch = UdfGuard(seconds=0.05)
-    contract = Contract("f", monotone=hang, types=["INT"])
-    expr = declared(contract, compare("=", INTEGER, LONG, 1234), watch)
+    contracts = {"f": [Declared(Contract("f", monotone=hang, types=["INT"]))]}
+    predicate = compare("=", INTEGER, LONG, 1234)
     files = ArrowStatistics(statistics_of(Column(("c",), INTEGER), [(3, 17)]))
-    assert verdicts(expr, files).tolist() == [SOME]
-    assert list(watch.warnings) == ["declaration_hangs:f"]
-    assert verdicts(expr, files).tolist() == [SOME]
+    first, next_plan = UdfGuard(seconds=0.05), UdfGuard(seconds=0.05)
+    for watch in (first, first, next_plan):
+        assert verdicts(bind(predicate, contracts, watch), files).tolist() == [SOME]
+    assert list(first.warnings) == ["declaration_hangs:f"]
+    assert next_plan.warnings == {}
     assert len(calls) == 1
     never.set()
+
+
+def test_loop_that_does_not_end_in_time_is_ended() -> None:
+    ended, never = threading.Event(), threading.Event()
+
+    def loop() -> None:
+        with contextlib.suppress(SystemExit):
+            while not never.wait(0.001):
+                pass
+        ended.set()
+
+    assert not run_within(loop, 0.01)
+    is_ended = ended.wait(5)
+    never.set()
+    assert is_ended
 
 
 def test_results_of_earlier_questions_are_kept() -> None:

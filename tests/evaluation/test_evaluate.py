@@ -188,6 +188,7 @@ def test_bounds_of_other_integer_widths_are_read() -> None:
         Compare(Comparison.LESS, c, Literal("5", LONG)),
         is_in(c, "5", 6),
         c,
+        And((c, ABOVE)),
         s,
         None,
         "c > 5",

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Buckets
 from tamis.evaluation.functions.strings.string_parts import beginning
 from tamis.evaluation.interpreter import truth, value
 from tamis.expr.nodes import (
@@ -33,6 +33,7 @@ from tamis.expr.types import (
     DOUBLE,
     FLOAT,
     INTEGER,
+    LONG,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -319,9 +320,50 @@ def test_mapped_string_that_is_unknown_may_equal_anything() -> None:
     assert truths(equal, "a", "a") == (True, True)
 
 
+def test_mapped_value_that_is_no_string_may_equal_anything() -> None:
+    """The bounds of a logarithm are numbers, whatever type its call has."""
+    logarithm = call("Log", STRING, column(DOUBLE))
+    equal = Compare(Comparison.EQUAL, call("Upper", STRING, logarithm), Literal("A", STRING))
+    found = truth(equal, Given(between(DOUBLE, 1.0, 2.0)))
+    assert found.can_be_true.all()
+    assert found.can_be_false.all()
+
+
+@pytest.mark.parametrize("name", ["GetTimestamp", "UnixTimestamp"])
+@pytest.mark.parametrize(
+    ("lower", "upper"), [("2024-01-01", None), (None, "2024-01-01"), (None, None)]
+)
+def test_text_with_an_unknown_edge_is_any_moment(
+    name: str, lower: str | None, upper: str | None
+) -> None:
+    result = LONG if name == "UnixTimestamp" else TIMESTAMP_NTZ
+    moment = call(name, result, column(STRING), "yyyy-MM-dd")
+    assert _is_unlimited(value(moment, Given(one_sided(lower, upper))))
+
+
+@pytest.mark.parametrize("name", ["GetTimestamp", "UnixTimestamp"])
+@pytest.mark.parametrize("argument", [Opaque("f(c)"), column(LONG)], ids=str)
+def test_moment_of_anything_but_text_is_unknown(name: str, argument: Expr) -> None:
+    result = LONG if name == "UnixTimestamp" else TIMESTAMP_NTZ
+    moment = call(name, result, argument, "yyyy-MM-dd")
+    assert edges(moment, LONG, 20_240_101, 20_240_101) is None
+
+
+@pytest.mark.parametrize(
+    ("argument", "scale"), [(Opaque("f(c)"), 6), (column(LONG), 6), (column(TIMESTAMP_NTZ), 3)]
+)
+def test_seconds_of_a_minute_have_six_digits_and_belong_to_a_moment(
+    argument: Expr, scale: int
+) -> None:
+    data_type = argument.type if isinstance(argument, Column) else LONG
+    seconds = call("SecondWithFraction", decimal(8, scale), argument)
+    assert edges(seconds, data_type, 5, 5) is None
+
+
 @pytest.mark.parametrize("child", [Opaque("f(c)"), call("Log", DOUBLE, column(STRING))], ids=str)
 def test_unknown_value_may_be_null_and_may_not_be(child: Expr) -> None:
     assert truths(IsNull(child), "a", "a") == (True, True)
+    assert not truth(IsNull(child), Given(between(STRING, "a", "a"))).can_be_null.any()
     assert truths(Not(IsNull(child)), "a", "a") == (True, True)
 
 
@@ -340,6 +382,20 @@ def test_unknown_value_may_be_null_and_may_not_be(child: Expr) -> None:
 )
 def test_list_of_unknown_values_allows_true_and_false(predicate: In, may_be_false: bool) -> None:
     assert truths(predicate, "a", "a") == (True, may_be_false)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 0.0), (-0.0, 0.0), (-0.0, -0.0)])
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_list_with_a_zero_has_both_zeros(lower: float, upper: float, zero: float) -> None:
+    found = truth(In(column(DOUBLE), (zero, 1.0)), Given(between(DOUBLE, lower, upper)))
+    assert found.can_be_true.all()
+    assert not found.can_be_false.any()
+
+
+def test_bucket_of_a_type_without_hashes_excludes_no_option() -> None:
+    buckets = (Buckets(8, np.array([0])),)
+    found = truth(In(column(DOUBLE), (2.0,)), Given(between(DOUBLE, 1.0, 3.0, buckets=buckets)))
+    assert found.can_be_true.all()
 
 
 def test_case_mapping_stops_at_bytes_beyond_ascii() -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
+from tamis.evaluation.interpreter import truth
 from tamis.evaluation.raising import can_raise, may_raise
 from tamis.expr.nodes import (
     And,
@@ -108,18 +109,30 @@ def test_only_functions_that_are_defined_for_all_arguments_never_raise() -> None
     assert never == set(TOTAL.split())
 
 
-def test_predicate_that_is_proven_false_does_not_raise() -> None:
-    """An escape in a pattern may be an error. Where the prefix excludes all rows, it is not one."""
+@pytest.mark.parametrize(
+    ("name", "may"), [*((name, False) for name in TOTAL.split()), ("Remainder", True)]
+)
+def test_function_of_an_unknown_value_may_raise_unless_it_is_always_defined(
+    name: str, may: bool
+) -> None:
+    nothing = ArrowStatistics(pa.table({"num_records": [10]}))
+    predicate = above(call(name, s))
+    assert truth(predicate, nothing).can_be_true.all()
+    assert may_raise(predicate, nothing).tolist() == [may]
+
+
+def test_predicate_whose_truth_is_proven_does_not_raise() -> None:
+    """An escape in a pattern may be an error. Where the bounds decide the pattern, it is none."""
     like = Call("Like", (s, Literal("7\\_%", STRING)), (("escapeChar", "\\"),), BOOLEAN)
     texts = pa.table(
         {
-            "num_records": [10, 10],
-            "min.s": ["8", "6"],
-            "max.s": ["9", "8"],
-            "null_count.s": [3, 3],
+            "num_records": [10, 10, 10],
+            "min.s": ["8", "7_x", "6"],
+            "max.s": ["9", "7_x", "8"],
+            "null_count.s": [3, 3, 3],
         }
     )
-    assert may_raise(like, ArrowStatistics(texts)).tolist() == [False, True]
+    assert may_raise(like, ArrowStatistics(texts)).tolist() == [False, False, True]
 
 
 def test_double_functions_return_nan_and_do_not_raise() -> None:

@@ -278,6 +278,14 @@ def test_only_casts_that_keep_values_have_the_members_of_their_argument(
     assert members_of(cast, OneFlag(Bounds.unknown(given))) == (column if keeps else None)
 
 
+def test_cast_of_an_unknown_type_has_no_members() -> None:
+    unknown = Opaque("f(a)", (("a",),), key="known")
+    cast = Call("Cast", (unknown,), (("evalMode", "ANSI"),), LONG)
+    every = OneFlag(Bounds.unknown(LONG))
+    assert members_of(unknown, every) == "known"
+    assert members_of(cast, every) is None
+
+
 def test_recorded_bounds_require_key_and_type() -> None:
     recording, plain = Recording(TABLE, SPEC), statistics()
     column = Column(("a",), LONG)

@@ -116,6 +116,7 @@ GIVEN: list[tuple[DataType, Any, Any]] = [
     (SHORT_DECIMAL, Decimal("0.001"), 0),
     (decimal(2, 2), 0, 0),
     (decimal(3, 0), Decimal("7.5"), 8),
+    (decimal(3, 0), Decimal("999.4"), 999),
     (decimal(30, 0), Decimal("7.5"), Decimal(8)),
     (WIDE, Decimal("1.5"), Decimal("1.500000")),
     (STRING, "a", b"a"),

@@ -160,6 +160,21 @@ def test_text_is_parsed_from_1900_to_2036_where_clocks_change(name: str) -> None
         assert list(claim.says_anything) == [is_known, True, True, is_known, is_known]
 
 
+@pytest.mark.parametrize(
+    ("name", "result", "unit"), [("GetTimestamp", TIMESTAMP, 1), ("UnixTimestamp", LONG, 1_000_000)]
+)
+def test_time_that_comes_twice_is_either_of_two_moments(
+    name: str, result: DataType, unit: int
+) -> None:
+    """The clocks of New York were set back on 2024-11-03, at 06:00 UTC."""
+    tried = call(name, result, s, "yyyy-MM-dd HH:mm", timeZoneId="America/New_York")
+    claim = claim_over(
+        tried, table_over((s,), [(("2024-11-03 01:30",),), (("2024-11-03 02:30",),)])
+    )
+    first, second, later = (micros(2024, 11, 3, hour, 30) // unit for hour in (5, 6, 7))
+    assert [claim.lower, claim.upper] == [[first, later], [second, later]]
+
+
 @pytest.mark.parametrize("data_type", [TIMESTAMP, TIMESTAMP_NTZ], ids=str)
 def test_seconds_preserve_their_fraction(data_type: DataType) -> None:
     column = Column(("c",), data_type)

@@ -226,7 +226,9 @@ def test_long_decimals_are_read() -> None:
     result = decimal_edge(pa.array(values, pa.decimal128(30, 1)), WIDE, Side.LOWER)
     assert result.type == pa.decimal128(38, 6)
     assert result.to_pylist() == [Decimal("1.500000"), None, Decimal(-(10**20))]
-    assert decimal_edge(pa.array([GREATEST]), WIDE, Side.LOWER).to_pylist() == [Decimal(GREATEST)]
+    for data_type in (WIDE, decimal(30, 0)):
+        numbers = decimal_edge(pa.array([GREATEST]), data_type, Side.LOWER)
+        assert numbers.to_pylist() == [Decimal(GREATEST)]
     for refused in (pa.array([Decimal("1.5")], pa.decimal128(30, 7)), pa.array([1.5])):
         with pytest.raises(NotLossless):
             decimal_edge(refused, WIDE, Side.LOWER)

@@ -19,7 +19,7 @@ from tamis.evaluation.functions import registry
 
 Key = tuple[str, str, int]
 Functions = Mapping[Key, list[FunctionType]]
-_PLAIN = (int, float, str, bytes, tuple, type(None))
+_PLAIN = (int, float, str, bytes, tuple, frozenset, type(None))
 
 
 class CannotMutate(Exception):

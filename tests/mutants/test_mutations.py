@@ -41,6 +41,7 @@ def inner(value, can_be_null):
 @dataclass
 class Declared:
     place: int = 70
+    kinds: frozenset[str] = frozenset()
 '''
 
 

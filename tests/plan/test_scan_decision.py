@@ -116,6 +116,12 @@ def test_conjuncts_of_one_column_are_combined() -> None:
     assert [each.pruned_files for each in decision.conjuncts] == [0, 1]
 
 
+def test_equalities_with_every_value_of_the_kept_files_are_exact() -> None:
+    decision = decided(Or(tuple(compare("=", c, value) for value in range(10))))
+    assert decision.kept.tolist() == [True, False, False, False]
+    assert decision.conjuncts[0].pushdown is Pushdown.EXACT
+
+
 def test_combined_ranges_preserve_the_outcome_of_each_conjunct() -> None:
     decision = decided(compare(">=", c, 10), compare("<", c, 35), compare("<>", c, 3), detail=True)
     assert decision.kept.tolist() == [False, True, True, True]
