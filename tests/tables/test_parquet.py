@@ -336,7 +336,8 @@ class TestPartitions:
                 return cast(Members, self)
 
         values = pa.array([70, 80])
-        for name, is_known in (("a", False), ("b", True)):
+        scene.index.build(columns={"a": "values"})
+        for name, is_known in (("A", False), ("b", True)):
             (segment,) = scene.open(partitions={name: ("long", values)}).segments
             assert isinstance(segment.statistics, FileStatistics)
             recorded = replace(segment.statistics, columns=Recorded(pa.table({"num_records": [1]})))

@@ -163,7 +163,7 @@ class ParquetTables:
                     group[part.ordinals],
                     part.statistics,
                     part.index is not None
-                    and any(part.index.statistics.has((name,)) for name in partitions.types),
+                    and part.index.statistics.is_recorded_over(partitions.types),
                 ),
             )
             for part in match.parts

@@ -57,6 +57,7 @@ _SHIPPED = (
 for _module in _SHIPPED:
     cloudpickle.register_pickle_by_value(_module)  # type: ignore[no-untyped-call]
 _MOVES_INT96 = "spark.sql.parquet.int96TimestampConversion"
+_BY_FIELD_ID = "spark.sql.parquet.fieldId.read.enabled"
 _CHOOSING_PYTHON = threading.Lock()
 
 
@@ -158,10 +159,20 @@ def aggregate_rows(
     """Aggregate the rows of the listed files at these ordinals with Spark: see `row_aggregation`.
 
     Raises:
-        StatisticsIndexError: An entry reads a timestamp, and the session converts INT96 timestamps.
+        StatisticsIndexError: An entry reads a timestamp, and the session converts INT96 timestamps;
+            or the session matches columns by field id.
     """
-    if any(kind == "timestamp" for entry in entries for _, kind in entry.guards) and (
-        spark.conf.get(_MOVES_INT96, "false") == "true"
+
+    def is_true(conf: str) -> bool:
+        return (spark.conf.get(conf, "false") or "").strip().lower() == "true"
+
+    if listing.reading is None and "parquet.field.id" in listing.schema and is_true(_BY_FIELD_ID):
+        raise StatisticsIndexError(
+            f"statistics of rows cannot be recorded while {_BY_FIELD_ID} is true, because the "
+            f"columns of {path_or_table} have field ids: SET {_BY_FIELD_ID} = false"
+        )
+    if any(kind == "timestamp" for entry in entries for _, kind in entry.guards) and is_true(
+        _MOVES_INT96
     ):
         raise StatisticsIndexError(
             f"statistics of timestamps cannot be recorded while {_MOVES_INT96} is true, because "

@@ -98,6 +98,17 @@ class IndexStatistics(Statistics):
         """Return whether the index describes a column."""
         return self._entry(path) is not None
 
+    def is_recorded_over(self, names: Iterable[str]) -> bool:
+        """Return whether expressions are recorded, and the table had a column of one of the names.
+
+        An expression may read a column that the index does not describe.
+        """
+        if self._recordings is None:
+            return False
+        fields = json.loads(self._pointer.schema)["fields"]
+        folded = {field["name"].lower() for field in fields}
+        return any(name.lower() in folded for name in names)
+
     def bounds(self, column: Column) -> Bounds:
         key = (tuple(column.path), column.type)
         result = self._bounds.get(key)

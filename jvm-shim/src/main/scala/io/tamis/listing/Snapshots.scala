@@ -97,6 +97,11 @@ object Snapshots {
     * DECIMAL(20,4), but reads the digits in the scale of the type, as 0.0300. Such a column must
     * not be compared.
     */
+  def holdsOtherScales(listing: Listing): Boolean =
+    listing.partitionSchema.fields.toSeq.zipWithIndex.exists { case (f, i) =>
+      holdsOtherScales(listing, f, i)
+    }
+
   private def holdsOtherScales(listing: Listing, f: StructField, i: Int): Boolean =
     f.dataType match {
       case d: DecimalType =>

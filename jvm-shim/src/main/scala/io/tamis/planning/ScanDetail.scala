@@ -8,7 +8,7 @@ import io.tamis.wire.{PlanAnswer, Reason}
   * A scan of a catalog table lists only the partitions that match; this class lists all of them.
   */
 final class ScanDetail(table: PlannedFiles, decision: Decision) {
-  val listing: Listing = ScanPlanner.everything(table).kept.listing
+  val listing: Listing = ScanPlanner.wholeListing(table)
 
   private val question = new Question(
     table,

@@ -32,6 +32,9 @@ object ScanPlanner {
     }
   }
 
+  /** All files of the table, whatever a scan is confined to. */
+  def wholeListing(table: PlannedFiles): Listing = listing(table, Nil)
+
   /** The decision, confined to these of its files. In the mode `observe`, only what would have been
     * kept becomes less.
     */

@@ -29,7 +29,7 @@ object Layouts {
   private def of(scan: ScanNode): ObjectNode = {
     val d = scan.decision.shown
     // a scan of a catalog table lists only the partitions that match
-    val whole = ScanPlanner.everything(scan.files).kept.listing
+    val whole = ScanPlanner.wholeListing(scan.files)
     Json.put(
       Json.obj(d.sizes.outOf(whole).fields: _*),
       "table" -> scan.files.name(),

@@ -117,8 +117,13 @@ final class RuntimeFilterExec(
         Some(plan.executeCollect().map(_.get(0, dataType)))
       } catch { case NonFatal(_) => None }
 
+  /** Never empty: Spark would hand on an IN without values, which no partition value satisfies. */
   override def values(): Option[Array[Any]] = Some(
-    rows.toArray.map(new RuntimeFilter(condition, _))
+    Array(
+      rows.fold(new RuntimeFilter(Literal.TrueLiteral, Array.empty))(
+        new RuntimeFilter(condition, _)
+      )
+    )
   )
 
   override def withNewPlan(plan: BaseSubqueryExec): InSubqueryExec =

@@ -4,7 +4,7 @@ import io.tamis.listing.Listing
 import io.tamis.planning.FileSelection
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.execution.PartitionedFileUtil
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
@@ -73,11 +73,7 @@ object RangePartitions {
       s"not all of ${scan.readPartitionSchema} are partition columns of $schema"
     )
     if (wanted.sameElements(schema.indices)) identity
-    else {
-      val project = UnsafeProjection.create(
-        wanted.toSeq.map(i => BoundReference(i, schema(i).dataType, nullable = true))
-      )
-      row => project(row).copy()
-    }
+    // not a projection of Spark's, which changes the scale of decimals in the row that it reads
+    else row => new GenericInternalRow(wanted.map(i => row.get(i, schema(i).dataType)))
   }
 }

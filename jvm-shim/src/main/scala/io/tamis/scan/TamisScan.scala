@@ -1,7 +1,7 @@
 package io.tamis.scan
 
 import io.tamis.conf.TamisConf
-import io.tamis.listing.QuotedName
+import io.tamis.listing.{QuotedName, Snapshots}
 import io.tamis.planning.{
   Clustering,
   Decision,
@@ -210,7 +210,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch {
   private val native = reading.toBatch
   override def planInputPartitions(): Array[InputPartition] = reading.fileIndex match {
-    case files: FixedFileIndex if !files.kept.ranges.isEmpty =>
+    // Spark's own partitions change the scale of such values, also in the listing that it caches
+    case files: FixedFileIndex
+        if !files.kept.ranges.isEmpty || Snapshots.holdsOtherScales(files.kept.listing) =>
       RangePartitions.of(scan.table.session, reading, files.kept).toArray
     case _ => native.planInputPartitions()
   }

@@ -9,7 +9,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{ArrayType, DataType, Decimal}
+import org.apache.spark.sql.types.{ArrayType, DataType, Decimal, MapType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Keys for what expressions compute: two expressions with the same key give the same value for the
@@ -171,7 +171,7 @@ object CanonicalForm {
 
   private def surroundings(conf: SQLConf): String = {
     val set = conf.getAllConfs.toSeq.filter { case (k, _) => ReadLate.exists(k.startsWith) }.sorted
-    val java = System.getProperty("java.specification.version")
+    val java = System.getProperty("java.version") // decides the rules of time zones
     val language = Some(Locale.getDefault.getLanguage).filter(OwnCase).map(" language " + _)
     s"spark $SPARK_VERSION java $java ${set.mkString(" ")}${language.getOrElse("")}\n"
   }
@@ -188,7 +188,10 @@ object CanonicalForm {
   }
 
   private def isRepeatable(e: Expression): Boolean =
-    e.references.nonEmpty && !e.exists(part => !ExpressionWriter.isPlain(part) || readsClock(part))
+    e.references.nonEmpty &&
+      !e.exists(part => !ExpressionWriter.isPlain(part) || readsClock(part) || hidesZone(part)) &&
+      // the canonical form gives variables of nested lambdas the same number
+      e.collect { case h: HigherOrderFunction => h }.size <= 1
 
   private val Timestamp = "timestamp(?!_ntz)".r
 
@@ -197,12 +200,32 @@ object CanonicalForm {
     * takes years with two digits as close to the current one.
     */
   private def readsClock(e: Expression): Boolean = e match {
-    case c: Cast =>
-      c.child.dataType.catalogString.contains("string") &&
-      Timestamp.findFirstIn(c.dataType.catalogString).nonEmpty
-    case _: ToTimestamp => SQLConf.get.legacyTimeParserPolicy.toString == "LEGACY"
-    case _              => false
+    case c: Cast => c.child.dataType.catalogString.contains("string") && hasTimestamp(c.dataType)
+    case _: ToTimestamp                         => isLegacy
+    case _ if Parsers(e.getClass.getSimpleName) => hasTimestamp(e.dataType) || isLegacy
+    case _                                      => false
   }
+
+  private val Parsers = Set("JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet")
+
+  private def isLegacy = SQLConf.get.legacyTimeParserPolicy.toString == "LEGACY"
+
+  /** Whether the canonical form leaves out the time zone of the cast: it does so for arrays, maps
+    * and structs, also if they hold timestamps.
+    */
+  private def hidesZone(e: Expression): Boolean = e match {
+    case c: Cast =>
+      val types = Seq(c.child.dataType, c.dataType)
+      types.exists(isNestedType) && types.exists(hasTimestamp)
+    case _ => false
+  }
+
+  private def isNestedType(t: DataType): Boolean = t match {
+    case _: ArrayType | _: MapType | _: StructType => true
+    case _                                         => false
+  }
+
+  private def hasTimestamp(t: DataType): Boolean = Timestamp.findFirstIn(t.catalogString).nonEmpty
 
   private def isSmall(e: Expression): Boolean = {
     var left = MaxNodes

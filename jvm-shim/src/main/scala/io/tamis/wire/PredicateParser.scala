@@ -11,6 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   CommonExpressionRef,
   EqualNullSafe,
   Expression,
+  LeafExpression,
+  LeafMathExpression,
   Literal,
   SubqueryExpression,
   UserDefinedExpression,
@@ -59,8 +61,9 @@ object PredicateParser {
         case _                                    => None // moved into an operator of its own
       }
       val refusal = value match {
-        case None    => Some("it is an aggregate, window or table function")
-        case Some(e) => refusalOf(e)
+        case None => Some("it is an aggregate, window or table function")
+        case _ if SpecialValue.findFirstIn(sql).nonEmpty => Some(OfNow)
+        case Some(e)                                     => refusalOf(e)
       }
       val written = value.toSeq.flatMap { e =>
         Seq(
@@ -104,11 +107,22 @@ object PredicateParser {
       }
     }
 
+  private val OfNow = "its value depends on when, where or by whom it is computed"
+  private val SpecialValue = "(?i)(date|timestamp\\w*)\\s*['\"]\\s*(now|today|tomorrow|yesterday)".r
+
+  /** Such as current_date(), which is computed again by the job that records statistics. */
+  private def isOfNow(e: Expression): Boolean = e match {
+    case _: Literal | _: LeafMathExpression => false
+    case leaf: LeafExpression               => leaf.foldable
+    case _                                  => false
+  }
+
   private def refusalOf(e: Expression): Option[String] =
     if (e.exists(_.isInstanceOf[SubqueryExpression])) Some("it contains a subquery")
     else if (e.exists(_.isInstanceOf[UserDefinedExpression]))
       Some("it calls a user-defined function, whose code may change")
     else if (!e.deterministic) Some("it is not deterministic")
+    else if (e.exists(isOfNow)) Some(OfNow)
     else if (e.references.isEmpty) Some("it names no column")
     else None
 

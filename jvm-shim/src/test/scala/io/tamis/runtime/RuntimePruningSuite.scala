@@ -5,8 +5,12 @@ import io.tamis.bridge.{PlannerUnavailable, StubAnswer, StubPlanner}
 import io.tamis.planning.{FileSelection, ScanPlanner}
 import java.util.BitSet
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, NamedExpression}
 import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.execution.{LocalTableScanExec, SubqueryExec}
+import org.apache.spark.sql.types.{ArrayType, IntegerType}
 
 class RuntimePruningSuite extends PlanSuite {
   private def in(column: String, values: Any*): Predicate = {
@@ -26,6 +30,20 @@ class RuntimePruningSuite extends PlanSuite {
     val ordinals = Seq.newBuilder[Int]
     new RuntimePruning(table, kept)(predicates).foreach(ordinals += _)
     ordinals.result()
+  }
+
+  test("a subquery that fails leaves out no file, also by a partition column") {
+    val failing = new SubqueryExec("keys", LocalTableScanExec(Nil, Nil, None)) {
+      override def executeCollect(): Array[InternalRow] = throw new IllegalStateException("killed")
+    }
+    val column = AttributeReference("day", IntegerType)()
+    val condition = KeyMembership(column, Awaited(ArrayType(IntegerType), isList = true))
+    val filter = new RuntimeFilterExec(column, failing, NamedExpression.newExprId, condition)
+    for (_ <- 1 to 2) {
+      val Some(Array(value)) = filter.values(): @unchecked
+      assertEquals(value.asInstanceOf[RuntimeFilter].predicate, None)
+      filter.updateResult()
+    }
   }
 
   test("the planner chooses among the files that are left") {

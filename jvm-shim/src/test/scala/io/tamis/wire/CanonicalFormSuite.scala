@@ -130,6 +130,37 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertEquals(SQLConf.withExistingConf(legacy)(key(parsed)), None)
   }
 
+  test("a parser that gives timestamps has no key: it may take the current day") {
+    def parsed(ddl: String) = key(JsonToStructs(StructType.fromDDL(ddl), Map.empty, s, Some("UTC")))
+    assertEquals(parsed("t TIMESTAMP"), None)
+    assert(parsed("t INT, n TIMESTAMP_NTZ").isDefined)
+  }
+
+  test("a cast whose time zone the canonical form leaves out has no key") {
+    def texts(element: DataType) =
+      key(Cast(AttributeReference("a", ArrayType(element))(), StringType, Some("UTC")))
+    assertEquals(texts(TimestampType), None)
+    assert(texts(DateType).isDefined)
+    assert(key(Cast(AttributeReference("a", TimestampType)(), StringType, Some("UTC"))).isDefined)
+  }
+
+  test("nested lambdas have no key: the canonical form does not tell their variables apart") {
+    def column(name: String) = AttributeReference(name, ArrayType(IntegerType))()
+    def lambda(body: NamedLambdaVariable => Expression) = {
+      val x = NamedLambdaVariable("x", IntegerType, nullable = true)
+      LambdaFunction(body(x), Seq(x))
+    }
+    val one = ArrayFilter(column("a"), lambda(x => GreaterThan(x, Literal(1))))
+    assert(key(Size(one)).isDefined)
+    val two = ArrayFilter(
+      column("a"),
+      lambda(x =>
+        ArrayExists(column("b"), lambda(y => EqualTo(x, y)), followThreeValuedLogic = true)
+      )
+    )
+    assertEquals(key(Size(two)), None)
+  }
+
   test("a struct field is a path, whatever its position in the struct") {
     def field(ddl: String) = {
       val struct = StructType.fromDDL(ddl)

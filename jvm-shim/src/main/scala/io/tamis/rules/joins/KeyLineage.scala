@@ -1,18 +1,14 @@
 package io.tamis.rules.joins
 
 import io.tamis.wire.{ExpressionWriter, TypeSets}
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  Attribute,
-  AttributeMap,
-  AttributeReference,
-  Expression,
-  Literal
-}
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
 
+import scala.collection.mutable
 import scala.util.Try
 
 /** A child from which the values of a key come.
@@ -42,7 +38,13 @@ object KeyLineage {
   /** The children from which the values of the key come. Nil: not supported. A UNION ALL has
     * several, and the values come from all of them.
     */
-  def step(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = plan match {
+  def step(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = {
+    val below = origins(key, plan)
+    if (below.exists(_.mayLose) && mayRaiseForParts(plan)) below.map(_.copy(mayLose = false))
+    else below
+  }
+
+  private def origins(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = plan match {
     case _ if !isKey(key) || isStateful(plan) => Nil
     // One output row for each input row, with the expression that the key refers to.
     case Project(list, child) =>
@@ -50,7 +52,8 @@ object KeyLineage {
     // The condition depends on each row alone.
     case Filter(condition, _) => Seq(KeyBelow(0, key, condition.deterministic))
     case join: Join           => ofJoin(key, join)
-    // A group has one value of each grouping column, and so one key: it stays or goes as a whole.
+    // A group has one value of each grouping column, and so one key: what is above it is missing as a
+    // whole. But only some of its rows may be left out, so its aggregates may have other values.
     case groups: Aggregate if groups.groupingExpressions.nonEmpty =>
       replaced(key, groups.aggregateExpressions)
         .filter(k => !k.exists(_.isInstanceOf[AggregateExpression]))
@@ -107,6 +110,60 @@ object KeyLineage {
   private def losing(key: Expression, plan: LogicalPlan): Seq[KeyBelow] = {
     val steps = step(key, plan)
     if (steps.forall(_.mayLose)) steps else Nil
+  }
+
+  /** Whether the node may raise an error for a group of which only some rows are left, as
+    * `10 / count(*)` or a sum of BIGINT may. The join drops the group, but only after that.
+    */
+  private def mayRaiseForParts(plan: LogicalPlan): Boolean =
+    plan.exists(_.isInstanceOf[Aggregate]) && {
+      val computed = mutable.Set.empty[ExprId]
+      def isOfGroup(e: Expression): Boolean = e.exists {
+        case _: AggregateExpression => true
+        case a: Attribute           => computed(a.exprId)
+        case _                      => false
+      }
+      plan.foreachUp {
+        case union: Union =>
+          union.children.foreach { child =>
+            computed ++= union.output.zip(child.output).collect {
+              case (above, below) if computed(below.exprId) => above.exprId
+            }
+          }
+        case node =>
+          computed ++= node.expressions.collect { case a: Alias if isOfGroup(a) => a.exprId }
+      }
+      plan.expressions.exists(e => isOfGroup(e) && mayRaise(e))
+    }
+
+  /** The arguments of an aggregate function do not count: they are computed for each row. */
+  private def mayRaise(e: Expression): Boolean =
+    raisesItself(e) || !e.isInstanceOf[AggregateFunction] && e.children.exists(mayRaise)
+
+  private def raisesItself(e: Expression): Boolean = e match {
+    case _: Attribute | _: Literal | _: Alias | _: SortOrder | _: GetStructField       => false
+    case _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull      => false
+    case _: In | _: InSet | _: Coalesce | _: If | _: CaseWhen | _: AggregateExpression => false
+    case _: KnownNotNull | _: KnownFloatingPointNormalized                             => false
+    case _: Min | _: Max | _: Count | _: First | _: Last | _: CentralMomentAgg         => false
+    case sum: Sum         => SQLConf.get.ansiEnabled && mayOverflow(sum.child.dataType)
+    case average: Average => SQLConf.get.ansiEnabled && isLong(average.child.dataType)
+    case c: Cast          => c.dataType != DoubleType || !c.child.dataType.isInstanceOf[NumericType]
+    case arithmetic @ (_: Add | _: Subtract | _: Multiply) =>
+      !TypeSets.isFloating(arithmetic.dataType)
+    case _ => true
+  }
+
+  /** Whether a sum may leave its type after fewer than ten billion rows. */
+  private def mayOverflow(t: DataType): Boolean = t match {
+    case ByteType | ShortType | IntegerType | FloatType | DoubleType => false
+    case _                                                           => isLong(t) || t == LongType
+  }
+
+  private def isLong(t: DataType): Boolean = t match {
+    case d: DecimalType => d.precision > DecimalType.MAX_PRECISION - 10
+    case _: NumericType => false
+    case _              => true
   }
 
   /** A key that comes from one side. Dropping a row of that side drops the rows that it is joined

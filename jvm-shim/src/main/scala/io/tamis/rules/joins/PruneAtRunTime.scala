@@ -61,7 +61,12 @@ object PruneAtRunTime extends GoalRule {
   private def awaitsOneValue(e: Expression): Boolean = {
     val values = e.collect { case s: ScalarSubquery => s }
     val isOne = values.map(_.plan.canonicalized).distinct.size == 1
-    isOne && values.forall(_.children.isEmpty) && e.references.nonEmpty && e.deterministic &&
+    // without adaptive execution, the subquery of the condition may be computed by itself
+    val isSame =
+      conf.adaptiveExecutionEnabled || values.forall(s => RuntimeKeys.isRepeatable(s.plan))
+    isOne && isSame && values.forall(
+      _.children.isEmpty
+    ) && e.references.nonEmpty && e.deterministic &&
     !e.exists {
       case _: ScalarSubquery => false
       case part              => !ExpressionWriter.isPlain(part)

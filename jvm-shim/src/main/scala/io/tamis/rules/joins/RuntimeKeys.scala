@@ -2,7 +2,7 @@ package io.tamis.rules.joins
 
 import io.tamis.planning.{Clustering, ScanPlanner, SeemsSelective}
 import io.tamis.rules.RowOrder
-import io.tamis.rules.relations.{FilteredRelation, TamisRelation, TamisScanRelation}
+import io.tamis.rules.relations.{FileRelation, FilteredRelation, TamisRelation, TamisScanRelation}
 import io.tamis.runtime.{KeyMembership, RuntimeCondition, RuntimeValues}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{ExpressionWriter, TypeSets}
@@ -152,9 +152,14 @@ object RuntimeKeys {
     * latter deterministic, such as `first`, which also evaluates `dropDuplicates`. Plans that cost
     * much more than reading their files do not qualify either.
     */
-  private def isRepeatable(plan: LogicalPlan): Boolean = !plan.exists {
-    case node if !node.expressions.forall(isRepeatable)             => true
-    case TamisRelation(_) | TamisScanRelation(_) | _: LocalRelation => false
+  def isRepeatable(plan: LogicalPlan): Boolean = !plan.exists {
+    case node if !node.expressions.forall(isRepeatable) => true
+    // of equal values that differ, such as -0.0 and 0.0, or a and A under a collation, any is kept
+    case groups: Aggregate
+        if !groups.output.forall(a => TypeSets.areIdenticalIfEqual(a.dataType)) =>
+      true
+    case TamisRelation(_) | TamisScanRelation(_) | FileRelation(_)  => false
+    case _: LocalRelation                                           => false
     case _: Project | _: Filter | _: Join | _: Union | _: Aggregate => false
     case _                                                          => true
   }

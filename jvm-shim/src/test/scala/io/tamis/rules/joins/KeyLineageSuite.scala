@@ -141,6 +141,20 @@ class KeyLineageSuite extends PlanSuite {
     check("SELECT k AS key, count(DISTINCT v), count(DISTINCT s) FROM t GROUP BY k", "t.k")
   }
 
+  test("no row is left out of a group if its aggregates may raise an error for some of its rows") {
+    check("SELECT k AS key, 10 / count(*) FROM t GROUP BY k", "t.k, all rows")
+    check("SELECT k AS key, sum(k) FROM t GROUP BY k", "t.k, all rows")
+    check("SELECT k AS key, sum(CAST(k AS INT)), avg(v) FROM t GROUP BY k", "t.k")
+    check("SELECT k AS key FROM t GROUP BY k HAVING 10 / count(*) > 1", "t.k, all rows")
+    check("SELECT k AS key FROM t GROUP BY k HAVING count(*) > 1", "t.k")
+    val groups = "(SELECT k, v, min(v) AS n, max(s) AS s FROM t GROUP BY k, v)"
+    check(s"SELECT k AS key, 10 / n FROM $groups", "t.k, all rows")
+    check(s"SELECT k AS key, 10 / v FROM $groups", "t.k")
+    withConf("spark.sql.ansi.enabled" -> "false") {
+      check("SELECT k AS key, sum(k) FROM t GROUP BY k", "t.k")
+    }
+  }
+
   test("a key made of an aggregate function has no known origin") {
     check("SELECT max(k) AS key FROM t GROUP BY v")
     check("SELECT v + max(k) AS key FROM t GROUP BY v")
