@@ -64,14 +64,16 @@ if TYPE_CHECKING:
 
 #: Columns whose footer statistics are read; None: all.
 Selected: TypeAlias = Sequence[str] | None
-#: Why statistics that read a timestamp cannot be recorded, by format.
-_DEPENDENCE: Final = {
-    "orc": "reads an ORC timestamp. Its value depends on the time zone of the JVM that reads it, "
-    "so it cannot be recorded: leave it out",
-    "": "reads a date or timestamp of a text file. Its value may depend on the current day (10:30 "
-    "is a time of today), so it cannot be recorded: set the option timestampFormat of the reader, "
-    "and do not use the time parser policy LEGACY, or leave it out",
-}
+#: Why statistics that read a timestamp cannot be recorded.
+_OF_ORC: Final = (
+    "reads an ORC timestamp. Its value depends on the time zone of the JVM that reads it, so it "
+    "cannot be recorded: leave it out"
+)
+_OF_TEXT: Final = (
+    "reads a date or timestamp of a text file. Its value may depend on the current day (10:30 is a "
+    "time of today), so it cannot be recorded: set the option timestampFormat of the reader, and "
+    "do not use the time parser policy LEGACY, or leave it out"
+)
 #: Attempts to write a specification while other processes commit builds.
 _ATTEMPTS: Final = 10
 
@@ -400,9 +402,8 @@ class Index:
             return entries
         for entry in entries:
             if is_of_reader(entry, listing.reading):
-                raise StatisticsIndexError(
-                    f"{entry.name} {_DEPENDENCE['orc' if listing.reading.format == 'orc' else '']}"
-                )
+                why = _OF_ORC if listing.reading.format == "orc" else _OF_TEXT
+                raise StatisticsIndexError(f"{entry.name} {why}")
         # bounds of columns are in the index already
         return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")
 

@@ -24,8 +24,7 @@ def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Le
     Beside those that `leaves_of` leaves out, these are left out: columns with a default, which
     Spark fills in for files without them; CHAR columns, which Spark pads when it reads them;
     timestamps of ORC; timestamps of text, if a time without a date is one of the current day; and
-    the column of malformed records, whose content depends on the other
-    columns that are read.
+    the column of malformed records, whose content depends on the other columns that are read.
     """
     charred = {path for path, field in _fields(json.loads(schema), ()) if is_char(field)}
     return tuple(

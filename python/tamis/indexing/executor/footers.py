@@ -8,7 +8,7 @@ unless the row group has no value. Runs on executors, which need only pyarrow: s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,11 +143,9 @@ class FooterReader:
             group = metadata.row_group(i)
             unusable = frozenset() if stated is None else stated[i].unusable
             columns = [
-                _whole(entry, group.num_rows)
-                if not isinstance(entry, Reader)
-                else UNKNOWN
-                if entry.ordinal in unusable
-                else _chunk_triple(group, entry, writer)
+                _chunk_triple(group, entry, writer, unusable)
+                if isinstance(entry, Reader)
+                else _whole(entry, group.num_rows)
                 for entry in plan
             ]
             groups.append(RowGroup(*places[i], group.num_rows, columns))
@@ -282,9 +280,13 @@ def _whole(entry: Absent | None, rows: int) -> Triple:
     return UNKNOWN if entry is None else (None, None, rows)
 
 
-def _chunk_triple(group: pq.RowGroupMetaData, reader: Reader, writer: Writer) -> Triple:
+def _chunk_triple(
+    group: pq.RowGroupMetaData, reader: Reader, writer: Writer, unusable: Set[int]
+) -> Triple:
     """Return the known statistics of one column chunk."""
     rows = group.num_rows
+    if reader.ordinal in unusable:
+        return UNKNOWN
     if rows == 0:
         return (None, None, 0)
     try:

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TypeVar
 
 import msgspec
@@ -94,10 +95,6 @@ class IndexStatistics(Statistics):
     def num_containers(self) -> int:
         return len(self._num_records)
 
-    def has(self, path: tuple[str, ...]) -> bool:
-        """Return whether the index describes a column."""
-        return self._entry(path) is not None
-
     def is_recorded_over(self, names: Iterable[str]) -> bool:
         """Return whether expressions are recorded, and the table had a column of one of the names.
 
@@ -105,9 +102,13 @@ class IndexStatistics(Statistics):
         """
         if self._recordings is None:
             return False
+        return any(name.lower() in self._names for name in names)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The columns of the table when the index was built, in lower case."""
         fields = json.loads(self._pointer.schema)["fields"]
-        folded = {field["name"].lower() for field in fields}
-        return any(name.lower() in folded for name in names)
+        return frozenset(field["name"].lower() for field in fields)
 
     def bounds(self, column: Column) -> Bounds:
         key = (tuple(column.path), column.type)
