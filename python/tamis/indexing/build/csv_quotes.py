@@ -14,10 +14,8 @@ from typing import Final
 
 from tamis.indexing.read.reader_options import Reading
 
-__all__ = ["LINE", "SUSPICIOUS", "plain_lines"]
+__all__ = ["SUSPICIOUS", "plain_lines"]
 
-#: The column that has the lines of the files.
-LINE: Final = "__tamis_line"
 #: The problem of a file with other quotes.
 SUSPICIOUS: Final = (
     "some lines have quotes or escape characters inside of quotes, and what Spark reads from these "

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark import cloudpickle
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing import storage
 from tamis.indexing.build import row_aggregation
-from tamis.indexing.build.csv_quotes import LINE, plain_lines
+from tamis.indexing.build.csv_quotes import plain_lines
 from tamis.indexing.build.listing import TableListing, shim_of
 from tamis.indexing.build.progress import progress_of
 from tamis.indexing.build.row_job import harvest_rows, no_row_groups
@@ -120,32 +120,25 @@ def read_rows(
     schema: Schema,
 ) -> Harvest:
     """Read the statistics of files that are not Parquet from their rows: see `harvest_rows`."""
-    frame = _all_rows(spark, path_or_table, listing)
+    frame = _everything(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
     keys, malformed = listing.snapshot.files, listing.malformed
     lines, pattern = None, None if listing.reading is None else plain_lines(listing.reading)
     if pattern is not None:
-        lines = _all_lines(spark, path_or_table, listing).withColumn(
-            "suspicious", ~functions.col(LINE).rlike(pattern)
-        )
+        text = _everything(spark, path_or_table, listing, as_lines=True)
+        lines = text.withColumn("suspicious", ~text[text.columns[0]].rlike(pattern))
     files = harvest_rows(spark, frame, keys, ordinals, columns, schema, malformed, watch, lines)
     return Harvest(files, no_row_groups(columns))
 
 
-def _all_rows(spark: SparkSession, path_or_table: str, listing: TableListing) -> DataFrame:
+def _everything(
+    spark: SparkSession, path_or_table: str, listing: TableListing, as_lines: bool = False
+) -> DataFrame:
+    """Return all rows of the table, or the lines of its text files in the first column."""
     shim = shim_of(spark)
     assert shim is not None  # the listing came from it
-    if listing.loaded is None:
-        return DataFrame(shim.files(spark._jsparkSession, path_or_table), spark)
-    return DataFrame(shim.files(listing.loaded._jdf, path_or_table), spark)
-
-
-def _all_lines(spark: SparkSession, path_or_table: str, listing: TableListing) -> DataFrame:
-    shim = shim_of(spark)
-    assert shim is not None  # the listing came from it
-    if listing.loaded is None:
-        return DataFrame(shim.lines(spark._jsparkSession, path_or_table), spark)
-    return DataFrame(shim.lines(listing.loaded._jdf, path_or_table), spark)
+    source = spark._jsparkSession if listing.loaded is None else listing.loaded._jdf
+    return DataFrame(shim.files(source, path_or_table, as_lines), spark)
 
 
 def aggregate_rows(
@@ -179,7 +172,7 @@ def aggregate_rows(
             "Spark then shifts INT96 timestamps of other writers by the session's time zone: SET "
             f"{_MOVES_INT96} = false"
         )
-    frame = _all_rows(spark, path_or_table, listing)
+    frame = _everything(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
     keys = listing.snapshot.files
     return row_aggregation.aggregate(spark, frame, keys, ordinals, num_records, entries, watch)

@@ -127,38 +127,30 @@ object Tamis {
 
   /** Every row of the files that `exportListing` lists. What a view adds is left out. Text files
     * get one more column, see MalformedRecords.
+    *
+    * @param asLines
+    *   whether to return the lines of the files instead, as one column of text
     */
-  def files(session: SparkSession, pathOrTable: String): Dataset[Row] = {
+  def files(session: SparkSession, pathOrTable: String, asLines: Boolean): Dataset[Row] = {
     val classic = session.asInstanceOf[ClassicSession]
-    classic.withActive(allRows(classic, fileRelation(classic, pathOrTable)))
+    classic.withActive(everything(classic, fileRelation(classic, pathOrTable), asLines))
   }
 
   /** The overload for the result of a reader. */
-  def files(loaded: Dataset[_], name: String): Dataset[Row] = {
+  def files(loaded: Dataset[_], name: String, asLines: Boolean): Dataset[Row] = {
     val session = execution(loaded).sparkSession
-    session.withActive(allRows(session, fileRelation(execution(loaded), name)))
+    session.withActive(everything(session, fileRelation(execution(loaded), name), asLines))
   }
 
-  /** Every line of the text files that `files` reads, as one column of text. */
-  def lines(session: SparkSession, pathOrTable: String): Dataset[Row] = {
-    val classic = session.asInstanceOf[ClassicSession]
-    classic.withActive(allLines(classic, fileRelation(classic, pathOrTable)))
-  }
-
-  /** The overload for the result of a reader. */
-  def lines(loaded: Dataset[_], name: String): Dataset[Row] = {
-    val session = execution(loaded).sparkSession
-    session.withActive(allLines(session, fileRelation(execution(loaded), name)))
-  }
-
-  private def allLines(session: ClassicSession, relation: HadoopFsRelation): Dataset[Row] = {
+  private def everything(
+      session: ClassicSession,
+      relation: HadoopFsRelation,
+      asLines: Boolean
+  ): Dataset[Row] = {
     relation.location.refresh()
-    session.baseRelationToDataFrame(MalformedRecords.lines(relation))
-  }
-
-  private def allRows(session: ClassicSession, relation: HadoopFsRelation): Dataset[Row] = {
-    relation.location.refresh()
-    session.baseRelationToDataFrame(MalformedRecords.shown(relation))
+    session.baseRelationToDataFrame(
+      if (asLines) MalformedRecords.lines(relation) else MalformedRecords.shown(relation)
+    )
   }
 
   /** Directory where Python leaves files for the sidecar. Only this user can read it, and it is

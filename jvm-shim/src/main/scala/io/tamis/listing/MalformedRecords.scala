@@ -31,13 +31,12 @@ object MalformedRecords {
 
   /** The lines of the same files, with the line ends and the encoding of the reader. */
   def lines(relation: HadoopFsRelation): HadoopFsRelation = relation.copy(
-    dataSchema = StructType(Seq(StructField(Line, StringType))),
+    dataSchema = StructType(Seq(StructField("__tamis_line", StringType))),
     bucketSpec = None,
     fileFormat = new TextFileFormat,
     options = relation.options.filter { case (key, _) => LineOptions(key.toLowerCase(Locale.ROOT)) }
   )(relation.sparkSession)
 
-  private val Line = "__tamis_line"
   private val LineOptions = Set("linesep", "encoding", "charset")
 
   /** The relation with that column. Its CSV parser reads all columns, whichever a query needs. */

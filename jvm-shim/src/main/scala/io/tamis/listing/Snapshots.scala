@@ -92,16 +92,17 @@ object Snapshots {
     }
   }
 
-  /** Whether values of a decimal partition column have another scale than its type. Under a
-    * user-specified schema Spark keeps a decimal in the scale of its directory, 3.00 as
-    * DECIMAL(20,4), but reads the digits in the scale of the type, as 0.0300. Such a column must
-    * not be compared.
-    */
+  /** Whether any partition column holds values of another scale than its type. */
   def holdsOtherScales(listing: Listing): Boolean =
     listing.partitionSchema.fields.toSeq.zipWithIndex.exists { case (f, i) =>
       holdsOtherScales(listing, f, i)
     }
 
+  /** Whether values of a decimal partition column have another scale than its type. Under a
+    * user-specified schema Spark keeps a decimal in the scale of its directory, 3.00 as
+    * DECIMAL(20,4), but reads the digits in the scale of the type, as 0.0300. Such a column must
+    * not be compared.
+    */
   private def holdsOtherScales(listing: Listing, f: StructField, i: Int): Boolean =
     f.dataType match {
       case d: DecimalType =>

@@ -147,7 +147,7 @@ object KeyLineage {
     case _: KnownNotNull | _: KnownFloatingPointNormalized                             => false
     case _: Min | _: Max | _: Count | _: First | _: Last | _: CentralMomentAgg         => false
     case sum: Sum         => SQLConf.get.ansiEnabled && mayOverflow(sum.child.dataType)
-    case average: Average => SQLConf.get.ansiEnabled && isLong(average.child.dataType)
+    case average: Average => SQLConf.get.ansiEnabled && isWide(average.child.dataType)
     case c: Cast          => c.dataType != DoubleType || !c.child.dataType.isInstanceOf[NumericType]
     case arithmetic @ (_: Add | _: Subtract | _: Multiply) =>
       !TypeSets.isFloating(arithmetic.dataType)
@@ -156,11 +156,11 @@ object KeyLineage {
 
   /** Whether a sum may leave its type after fewer than ten billion rows. */
   private def mayOverflow(t: DataType): Boolean = t match {
-    case ByteType | ShortType | IntegerType | FloatType | DoubleType => false
-    case _                                                           => isLong(t) || t == LongType
+    case LongType => true
+    case _        => isWide(t)
   }
 
-  private def isLong(t: DataType): Boolean = t match {
+  private def isWide(t: DataType): Boolean = t match {
     case d: DecimalType => d.precision > DecimalType.MAX_PRECISION - 10
     case _: NumericType => false
     case _              => true
