@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.types import LongType, StructField, StructType
 from typer.testing import CliRunner
 
 import tamis
@@ -339,10 +340,25 @@ def test_converted_int96_does_not_prune(spark: SparkSession, path: str) -> None:
     tamis.index(spark, path).build(columns={"ts": "bounds"})
     condition = "ts < TIMESTAMP '1970-02-01 00:00:00Z'"
     assert check(spark, path, condition) == 1
-    spark.conf.set("spark.sql.parquet.int96TimestampConversion", "true")
-    assert check(spark, path, condition) == FILES
-    with pytest.raises(StatisticsIndexError, match="int96TimestampConversion is true"):
-        tamis.index(spark, path).build(columns={"ts": "bounds"})
+    for value in ("true", "TRUE"):
+        spark.conf.set("spark.sql.parquet.int96TimestampConversion", value)
+        assert check(spark, path, condition) == FILES
+        with pytest.raises(StatisticsIndexError, match="int96TimestampConversion is true"):
+            tamis.index(spark, path).build(columns={"ts": "bounds"})
+
+
+def test_rows_of_columns_with_field_ids_are_read_by_name(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Queries that read by field id are left to Spark, so the index describes reads by name."""
+    path = str(tmp_path / "t")
+    field = StructField("a", LongType(), metadata={"parquet.field.id": 1})
+    spark.createDataFrame([(7,)], StructType([field])).write.parquet(path)
+    index = tamis.index(spark, path)
+    index.build(expressions=["a % 5"])
+    spark.conf.set("spark.sql.parquet.fieldId.read.enabled", "True")
+    with pytest.raises(StatisticsIndexError, match="the columns of .* have field ids"):
+        index.build(expressions=["a % 5"])
 
 
 def test_view_is_indexed_by_its_files(spark: SparkSession, path: str) -> None:
@@ -364,6 +380,8 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"expressions": ["uper(kind)"]}, "uper.*write it as in a SELECT"),
     ({"expressions": ["upper(kind"]}, r"upper\(kind cannot be analyzed"),
     ({"expressions": ["rand() + id"]}, "it is not deterministic"),
+    ({"expressions": ["id + year(current_date())"]}, "depends on when, where or by whom"),
+    ({"expressions": ["id + year(DATE 'today')"]}, "depends on when, where or by whom"),
     ({"expressions": ["max(id)"]}, "it is an aggregate"),
     ({"expressions": ["row_number() OVER (ORDER BY id)"]}, "it is an aggregate, window"),
     ({"expressions": ["explode(array(id))"]}, "it is an aggregate, window"),

@@ -141,3 +141,16 @@ def test_decimal_partitions_with_a_user_schema(
         same(f"SELECT * FROM t WHERE {predicate}")
     view(spark, folder, "id BIGINT, n DECIMAL(20, 2)")
     assert kept(same("SELECT * FROM t WHERE n = 3 OR id < -1")) == [1]
+
+
+def test_decimal_partitions_beside_another_partition_column(
+    spark: SparkSession, folder: str, same: Same
+) -> None:
+    for text in ("1.50", "3.00"):
+        spark.range(4).coalesce(1).write.parquet(f"{folder}/n={text}/m=1")
+    view(spark, folder, "id BIGINT, n DECIMAL(20, 4), m INT")
+    tamis.index(spark, "t").build()
+    for _ in range(2):  # the values of the listing, which Spark caches, stay as they are
+        same("SELECT id, n FROM t")
+        same("SELECT count(*) FROM t WHERE n = 3 OR id < -1")
+        same("SELECT id, n FROM t WHERE id > 1")

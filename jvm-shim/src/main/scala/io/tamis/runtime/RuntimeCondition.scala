@@ -118,13 +118,10 @@ final class RuntimeFilterExec(
       } catch { case NonFatal(_) => None }
 
   /** Never empty: Spark would hand on an IN without values, which no partition value satisfies. */
-  override def values(): Option[Array[Any]] = Some(
-    Array(
-      rows.fold(new RuntimeFilter(Literal.TrueLiteral, Array.empty))(
-        new RuntimeFilter(condition, _)
-      )
-    )
-  )
+  override def values(): Option[Array[Any]] = {
+    def unknown = new RuntimeFilter(Literal.TrueLiteral, Array.empty)
+    Some(Array(rows.fold(unknown)(new RuntimeFilter(condition, _))))
+  }
 
   override def withNewPlan(plan: BaseSubqueryExec): InSubqueryExec =
     new RuntimeFilterExec(child, plan, exprId, condition)
