@@ -357,7 +357,7 @@ def test_rows_of_columns_with_field_ids_are_read_by_name(
     index = tamis.index(spark, path)
     index.build(expressions=["a % 5"])
     spark.conf.set("spark.sql.parquet.fieldId.read.enabled", "True")
-    with pytest.raises(StatisticsIndexError, match="the columns of .* have field ids"):
+    with pytest.raises(StatisticsIndexError, match=r"the columns of .* have field ids"):
         index.build(expressions=["a % 5"])
 
 
