@@ -554,7 +554,9 @@ def test_command_of_a_stale_index_refreshes_it(
     more = next((tmp_path / "more").glob("*.csv"))
     more.rename(Path(path, "more.csv"))
     text = str(tamis.index(spark, path, reader=reader).describe())
-    (command,) = re.findall(r"1 added, 0 deleted since the build \((.*)\)", text)
+    (command,) = re.findall(
+        r"1 added, 0 deleted since the build. To update the index, run: (.*)", text
+    )
     build = import_module("tamis.indexing.build.jobs")
     monkeypatch.setattr(build, "own_session", lambda settings: _UnstoppableSession(spark))
     words = shlex.split(command)

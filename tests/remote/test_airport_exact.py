@@ -88,7 +88,7 @@ def test_server_that_refuses_filters_applies_none_exactly() -> None:
 def test_required_filter_that_is_not_applied_is_an_error(required: tuple[Any, ...]) -> None:
     with (
         serving(served(declares=1)) as server,
-        pytest.raises(RemoteError, match="no longer declares these filters as applied exactly"),
+        pytest.raises(RemoteError, match="no longer declares every filter as applied exactly"),
     ):
         source(server).tasks(ReadRequest(("n",), required=required))
 
@@ -241,4 +241,4 @@ def test_slow_server_keeps_every_filter(spark: SparkSession) -> None:
         answers.set()
         assert frame.count() == 14
         warnings = list(spark._jvm.io.tamis.bridge.Warnings.all().mkString("\n").splitlines())
-    assert any("tamis.airport: the server gave no answer within" in each for each in warnings)
+    assert any(" gave no answer within" in each for each in warnings)

@@ -167,7 +167,7 @@ class Description:
             command = refresh_command(pointer.root, location, command_options(self.built_for))
             head.append(
                 f"stale: {staleness.changed:,} files changed, {staleness.added:,} added, "
-                f"{staleness.gone:,} deleted since the build ({command})"
+                f"{staleness.gone:,} deleted since the build. To update the index, run: {command}"
             )
         return head
 

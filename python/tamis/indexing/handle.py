@@ -116,7 +116,8 @@ class Index:
         if the table has many files). Exact bounds of their columns are always recorded. Text files
         with a record that does not parse are indexed as unknown.
 
-        The new index replaces the old one, with everything that it recorded. Use `add` to keep it.
+        The new index replaces the old one, and what the old one recorded is lost. Use `add` to keep
+        it.
 
         Args:
             columns: A list or a mapping. Default: all columns, and nothing from the rows.
@@ -140,7 +141,8 @@ class Index:
         """Rebuild the index with everything that it holds already and with these statistics.
 
         The arguments are those of `build`. An index that is missing or damaged is built. If an
-        overwrite of the table deleted the index, the new one also holds what that one held.
+        overwrite of the table deleted the index, the new index also holds what the deleted one
+        held. Without a list of columns, the new index describes all columns.
 
         Example:
             index.add(columns={"id": "bloom"})
@@ -365,9 +367,9 @@ class Index:
         except (OSError, StatisticsIndexError) as problem:
             warnings.warn(
                 f"the columns and expressions that the index of {listing.root} records cannot be "
-                f"saved in {file.path} ({problem}). Make that directory writable, or set "
-                "spark.tamis.index.location. Otherwise refresh() cannot restore the index after an "
-                "overwrite of the table.",
+                f"saved in {file.path} ({problem}). Make the directory of this file writable, or "
+                "set spark.tamis.index.location. Otherwise refresh() cannot restore the index "
+                "after an overwrite of the table.",
                 stacklevel=5,
             )
 

@@ -46,8 +46,9 @@ def planned_reader(
     if any(offered.get(field.name) != field for field in schema):
         raise RemoteError(
             source.label, "", "planning the scan",
-            f"the columns of the server are {declared}, but Spark expects {schema.simpleString()}",
-            "Do not pass a schema, and run the query again if the table has changed",
+            f"the table has the columns {', '.join(f'{f.name}: {f.type}' for f in declared)}, but "
+            f"Spark expects {schema.simpleString()}",
+            "If the reader calls .schema(…), remove that. If the table has changed, try again",
         )  # fmt: skip
     # Executors may have no tamis. The reader and its tasks are pickled after this call, in this
     # process.

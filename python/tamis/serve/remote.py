@@ -47,7 +47,11 @@ def answer_remote(text: str) -> str:
     except RemoteError as error:
         answer = RemoteAnswer(request.id, problem=str(error))
     except queue.Empty:
-        problem = f"{request.format}: the server gave no answer within {request.seconds:.1f} s"
+        label = open_source(request.format, request.options).label
+        problem = (
+            f"{label} gave no answer within {request.seconds:.1f} s. If it is only slow, raise "
+            "spark.tamis.timeout"
+        )
         answer = RemoteAnswer(request.id, problem=problem)
     return write_answer(answer)
 

@@ -33,6 +33,6 @@ ENTRIES = (
         "primitive argument of a Scala UDF",
         Knowledge.MONOTONE,
         known_not_null,
-        note="Spark wraps such an argument in it where the argument is not NULL",
+        note="Spark wraps the argument in KnownNotNull for rows in which it is not NULL",
     ),
 )

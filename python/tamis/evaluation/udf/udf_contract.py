@@ -77,8 +77,9 @@ class Contract:
             holds.
         null_to_null: f(NULL) is NULL. If False, `monotone` is called with None; for an `image`,
             f(NULL) is not known, so a file that may hold NULL is read.
-        function_digest: Internal: identifies the Python function that `tamis.declare` was called
-            for, as another one may be registered under its name. None: any function of the name.
+        function_digest: Internal: identifies the Python function for which `tamis.declare` was
+            called, because another one may be registered under the same name later. None: the
+            contract applies to any function with this name.
 
     >>> Contract("tens", monotone=lambda x: x // 10, types=["INT"]).types
     ('integral',)

@@ -43,7 +43,7 @@ def selected_leaves(
             gone[name] = "the table has no such column that can have statistics"
         elif not named:
             near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
-            hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
+            hint = f"did you mean {near[0]}?" if near else "check its name and type"
             raise StatisticsIndexError(
                 f"columns: the table has no column {name} that can have statistics: {hint}",
                 shell=f"{name}: the table has no such column that can have statistics: {hint}",

@@ -235,7 +235,7 @@ def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema) -> list[Leaf]:
                 "directories: leave it out"
             )
         near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
-        hint = f"did you mean {near[0]}?" if near else "see df.printSchema()"
+        hint = f"did you mean {near[0]}?" if near else "check its name and type"
         raise StatisticsIndexError(
             f"columns: the table has no column {name} that can have statistics: {hint}",
             shell=f"{name}: the table has no such column that can have statistics: {hint}",

@@ -178,7 +178,8 @@ class AirportSource(RemoteSource):
             if len(must) < len(required) or not exact.issuperset(range(len(must))):
                 raise self._connection.error(
                     "endpoints",
-                    "the server no longer declares these filters as applied exactly",
+                    "the server no longer declares every filter as applied exactly that it "
+                    "declared so when the query was planned",
                     self._label,
                     "Run the query again",
                 )

@@ -189,6 +189,10 @@ def _before_spaces(edge: pa.Array) -> tuple[pa.Array, Flags]:
     return strings_of(rows, np.minimum(stop, lengths), known), known & (stop > 0)
 
 
+_LEFT: Final = (
+    "of spaces, if no string begins with a space or a lower character; else, only a single value"
+)
+
 ENTRIES: Final = (
     FunctionEntry(
         "Substring",
@@ -203,6 +207,7 @@ ENTRIES: Final = (
         "trim",
         Knowledge.MONOTONE,
         trimmed(str.strip, left=True, right=True),
+        note=_LEFT,
         never_raises=True,
     ),
     FunctionEntry(
@@ -210,6 +215,7 @@ ENTRIES: Final = (
         "ltrim",
         Knowledge.MONOTONE,
         trimmed(str.lstrip, left=True, right=False),
+        note=_LEFT,
         never_raises=True,
     ),
     FunctionEntry(
@@ -217,6 +223,7 @@ ENTRIES: Final = (
         "rtrim",
         Knowledge.MONOTONE,
         trimmed(str.rstrip, left=False, right=True),
+        note="of spaces; of other characters, only a single value",
         never_raises=True,
     ),
 )

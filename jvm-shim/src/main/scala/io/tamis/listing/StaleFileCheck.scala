@@ -77,8 +77,8 @@ object StaleFileCheck {
       val root = relation.location.rootPaths.headOption.fold("a table")(_.toString)
       Warnings.once(
         s"changed:$root",
-        s"$count files of $root have changed or disappeared since Spark listed them, so tamis does " +
-          "not skip them. Run REFRESH TABLE, or create the DataFrame again with spark.read."
+        s"files of $root have changed or disappeared since Spark listed them ($count in all), so " +
+          "tamis does not skip them. Run REFRESH TABLE, or create the DataFrame again with spark.read."
       )
     }
   }

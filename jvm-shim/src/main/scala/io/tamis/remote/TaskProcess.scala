@@ -60,9 +60,11 @@ private[remote] final class TaskProcess(
 
   /** Waits for a process that has ended, and says how. */
   def end(): String = {
-    val code = if (process.waitFor(5, TimeUnit.SECONDS)) process.exitValue.toString else "none"
-    s"reading failed: the Python process that reads the table has ended (exit code $code). The log " +
-      "of the executor may say why."
+    val end =
+      if (process.waitFor(5, TimeUnit.SECONDS)) s"has ended (exit code ${process.exitValue})"
+      else "has closed its connection"
+    s"reading failed: the Python process that reads the table $end. The log of the executor may say " +
+      "why."
   }
 
   /** Makes the process available for another task. */

@@ -153,18 +153,21 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
     files
   }
 
-  /** Whether partitions were left out. The metastore lists only the partitions that match; the
-    * names of all partitions are enough to know whether there are others.
+  /** Whether the predicates leave out partitions of the metastore. The listing cannot tell: it does
+    * not contain the partitions that were left out, nor those without files.
     */
   private def leavesOutPartitions(table: PlannedFiles, decision: Decision): Boolean =
     (table.relation.location, table.catalogTable) match {
       case (_: CatalogFileIndex, Some(metadata)) =>
         val schema = table.relation.partitionSchema
-        decision.conjuncts.exists { c =>
-          isPredicate(c) && PartitionPredicate.isPartitionOnly(c.expression, schema)
-        } && {
-          val every = session.sessionState.catalog.listPartitionNames(metadata.identifier).size
-          decision.kept.listing.groups.size < every
+        val predicates = decision.conjuncts.collect {
+          case c if isPredicate(c) && PartitionPredicate.isPartitionOnly(c.expression, schema) =>
+            c.expression
+        }
+        predicates.nonEmpty && {
+          val (catalog, name) = (session.sessionState.catalog, metadata.identifier)
+          catalog.listPartitionsByFilter(name, predicates).size <
+            catalog.listPartitionNames(name).size
         }
       case _ => false
     }
@@ -190,7 +193,7 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
     if (each.isEmpty)
       "no filter rules out a file. Filter on a column by which the files are clustered or " +
         "partitioned, and build the statistics index. "
-    else s"its filters rule out none of the ${decision.kept.listing.size} files:${each.mkString}\n"
+    else s"its filters rule out no file (${decision.kept.listing.size} in all):${each.mkString}\n"
   }
 
   private def refuse(name: String, why: String): Nothing = throw new QueryRefused(
@@ -210,7 +213,7 @@ private object AssertedPruning {
             case (Some(0), total) if total > 0 =>
               val why = decision.fallback.orElse(c.reason.map(_.sentence))
               refuse(
-                s"$text, but ${c.sql} rules out none of the $total files of ${table.name()}",
+                s"$text, but ${c.sql} rules out no file of ${table.name()} ($total in all)",
                 why.getOrElse("every file may hold a row that passes")
               )
             case (None, total) if total > 0 =>
