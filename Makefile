@@ -41,7 +41,8 @@ lint-python:
 lint-scala:
 	$(SBT) scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck </dev/null
 
-PYTEST := $(PYTHON) -m pytest --dist loadfile --doctest-modules
+# Files in the order of tests/conftest.py: those with slow tests first.
+PYTEST := $(PYTHON) -m pytest --dist loadfile --no-loadscope-reorder --doctest-modules
 
 # One more than the two cores, because tests wait for the processes that they start.
 WORKERS := 3
