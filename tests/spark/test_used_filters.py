@@ -11,6 +11,8 @@ import tamis
 from tests.spark.conftest import scans
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
 Same = Callable[[str], "DataFrame"]
@@ -323,3 +325,27 @@ def test_predicate_that_spark_considers_unselective_does_not_stay(
     statement = "SELECT count(*) FROM fact f JOIN dim d ON f.k = d.k WHERE d.chosen"
     assert filters_with_tamis_off(views, statement)["bloom"] == 0
     assert set(conjuncts(same(statement)).values()) == {"exact"}
+
+
+def test_keys_of_a_join_with_several_bloom_filters(
+    spark: SparkSession,
+    settings: Callable[[dict[str, str]], None],
+    same: Same,
+    tmp_path: Path,
+) -> None:
+    # The keys of `large` come from a query with two Bloom filters, whose subqueries Spark merges.
+    columns = {"large": ["id", "uuid() AS v"], "small": ["id", "CAST(id % 30 AS INT) AS a"]}
+    for name, rows, files in (("large", 2000, 4), ("small", 50, 2)):
+        path = str(tmp_path / name)
+        spark.range(0, rows, 1, files).selectExpr(*columns[name]).write.parquet(path)
+        tamis.index(spark, path).build()
+        spark.read.parquet(path).createOrReplaceTempView(name)
+    settings(BLOOM | {"spark.sql.cbo.enabled": "true"})
+    frame = same(
+        "SELECT v FROM (SELECT nvl2(l.a, r.id, 0) AS x FROM (SELECT * FROM small WHERE id >= 10) l "
+        "LEFT JOIN (SELECT * FROM small WHERE abs(a) < 9) r ON l.a <=> r.id) q "
+        "JOIN large ON q.x = large.id"
+    )
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    assert plan.count("might_contain") >= 2
+    assert "keymembership" in plan

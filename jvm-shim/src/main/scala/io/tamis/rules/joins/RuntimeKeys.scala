@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   LocalRelation,
   LogicalPlan,
   Project,
+  Subquery,
   Union
 }
 import org.apache.spark.sql.internal.SQLConf
@@ -106,7 +107,9 @@ object RuntimeKeys {
   /** A subquery for the distinct keys, limited to one more than a scan accepts.
     *
     * It is optimized here, including its scans: Spark plans what a rule adds after the batches for
-    * subqueries without optimizing it (seen on 4.0 to 4.3).
+    * subqueries without optimizing it (seen on 4.0 to 4.3). As in OptimizeSubqueries, the node
+    * Subquery keeps MergeScalarSubqueries from merging the Bloom filters inside. That rule runs
+    * again over the whole query, and fails on subqueries that it has merged before.
     */
   private def listOf(session: SparkSession, key: Expression, plan: LogicalPlan): Expression = {
     val named = Alias(key, "key")()
@@ -114,7 +117,8 @@ object RuntimeKeys {
     val keys = Project(Seq(named), Filter(IsNotNull(key), plan))
     val distinct = keys.groupBy(column)(column).limit(Literal(RuntimeValues.Most + 1))
     val list = Alias(new CollectList(column).toAggregateExpression(), "keys")()
-    val optimized = session.sessionState.optimizer.execute(distinct.groupBy()(list))
+    val Subquery(optimized, _) =
+      session.sessionState.optimizer.execute(Subquery(distinct.groupBy()(list), correlated = false))
     // plan, outer attributes, id, join conditions, hint and two flags of decorrelation: the same
     // parameters on 4.0.5, 4.1.3, 4.2.1 and 4.3.0
     ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
