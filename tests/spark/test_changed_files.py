@@ -60,7 +60,7 @@ def test_file_overwritten_in_place_gives_its_new_rows(
         same(sql)
     assert kept(same(QUERIES[0])) == [1]
     warnings = [text for text in spark._jvm.io.tamis.Tamis.warnings() if str(folder.name) in text]
-    assert any("1 files" in text and "REFRESH TABLE" in text for text in warnings)
+    assert any("(1 in all)" in text and "REFRESH TABLE" in text for text in warnings)
     spark.catalog.refreshTable("t")
     tamis.index(spark, str(folder)).refresh()
     assert kept(same("SELECT * FROM t WHERE id >= 5000")) == [1]
