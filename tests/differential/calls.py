@@ -159,7 +159,7 @@ def _timestamp_add(unit: str, count: int, moment: int) -> int:
     return _add_months(moment // DAY, months) * DAY + moment % DAY
 
 
-def _formatted(moment: int, pattern: str) -> str:
+def written(moment: int, pattern: str) -> str:
     """Format with full-width fields, for the years that Python supports."""
     at = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=moment)
     fields = {"yyyy": f"{at.year:04d}", "MM": f"{at:%m}", "dd": f"{at:%d}"}
@@ -330,8 +330,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Hour": lambda moment: moment % DAY // 3_600_000_000,
     "Minute": lambda moment: moment % 3_600_000_000 // 60_000_000,
     "Second": lambda moment: moment % 60_000_000 // 1_000_000,
-    "DateFormatClass": lambda moment, pattern: _formatted(moment, pattern),
-    "FromUnixTime": lambda seconds, pattern: _formatted(seconds * 1_000_000, pattern),
+    "DateFormatClass": lambda moment, pattern: written(moment, pattern),
+    "FromUnixTime": lambda seconds, pattern: written(seconds * 1_000_000, pattern),
     "UnixSeconds": lambda moment: moment // 1_000_000,
     "UnixMillis": lambda moment: moment // 1_000,
     "UnixMicros": lambda moment: moment,

@@ -47,6 +47,7 @@ _PARTS = _each("""
 _CLOCK = _each("hour(x); minute(x); second(x); extract(SECOND FROM x)")
 _TEXT = _each("""
     CAST(x AS STRING); date_format(x, 'yyyy-MM'); date_format(x, 'yyyyMMdd HH:mm')
+    date_format(x, 'MM/dd/yyyy'); date_format(x, 'dd.MM.yyyy HH:mm'); date_format(x, 'HH:mm')
     CAST(CAST(x AS STRING) AS DATE); CAST(CAST(x AS STRING) AS TIMESTAMP)
     try_cast(CAST(x AS STRING) AS TIMESTAMP_NTZ)
 """)
@@ -196,7 +197,7 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
         *_WHOLE,
         *_each("""
             timestamp_seconds(x); timestamp_millis(x); timestamp_micros(x)
-            from_unixtime(x, 'yyyy-MM-dd HH'); hour(CAST(x AS TIMESTAMP))
+            from_unixtime(x, 'yyyy-MM-dd HH'); from_unixtime(x, 'HH:mm dd.MM.yyyy'); hour(CAST(x AS TIMESTAMP))
         """),
     ),
     "float": (*_ANY, *_FLOATING),

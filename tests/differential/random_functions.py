@@ -22,6 +22,8 @@ _DAYS = [
     "date_trunc('MONTH', {x}) = date_trunc('MONTH', {v})",
     "trunc({x}, 'YEAR') = trunc({v}, 'YEAR')",
     "date_format({x}, 'yyyy-MM') = '{year}-0{digit}'",
+    "date_format({x}, 'dd.MM.yyyy') LIKE '0{digit}.%'",
+    "date_format({x}, 'MM/dd/yyyy') {op} date_format({v}, 'MM/dd/yyyy')",
     "coalesce({x}, {v}) = {v}",
     "coalesce(year({x}), {year}) = {year}",
     "datediff({x}, {v}) BETWEEN -5 AND 40",

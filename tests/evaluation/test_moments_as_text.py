@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tamis.evaluation.interpreter import value
 from tamis.expr.nodes import Call, Column, Expr, Literal
 from tamis.expr.types import DATE, DOUBLE, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from tests.differential.calls import written
 from tests.evaluation.given import Given, between
 
 DAY = 86_400_000_000
@@ -69,7 +73,7 @@ def test_seconds_of_a_moment_have_its_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data_type", "pattern"), [(STRING, SECONDS), (DOUBLE, SECONDS), (LONG, "MM"), (LONG, "")]
+    ("data_type", "pattern"), [(STRING, SECONDS), (DOUBLE, SECONDS), (LONG, "M"), (LONG, "")]
 )
 def test_seconds_that_are_not_whole_or_do_not_sort_have_no_text(
     data_type: DataType, pattern: str
@@ -105,3 +109,59 @@ def test_moment_of_a_zone_is_written_in_its_local_time() -> None:
     assert None not in edges("DateFormatClass", TIMESTAMP, FIRST - hour, 0, "yyyy", zone="+01:00")
     beyond = edges("DateFormatClass", TIMESTAMP, FIRST - hour - 1, 0, "yyyy", zone="+01:00")
     assert beyond == (None, None)
+
+
+def micros(*fields: int) -> int:
+    return int((datetime.datetime(*fields) - datetime.datetime(1970, 1, 1)).total_seconds()) * 10**6
+
+
+@pytest.mark.parametrize(
+    ("pattern", "low", "high", "text"),
+    [
+        ("MM/dd/yyyy", (2024, 2, 3), (2024, 11, 30), ("02/03/2024", "11/30/2024")),
+        ("MM/dd/yyyy", (2023, 12, 31), (2024, 1, 1), None),
+        ("dd.MM.yyyy", (2024, 2, 3), (2024, 2, 29, 23), ("03.02.2024", "29.02.2024")),
+        ("dd.MM.yyyy", (2024, 2, 3), (2024, 3, 3), None),
+        ("yyyy-dd", (2024, 2, 3), (2024, 2, 5), ("2024-03", "2024-05")),
+        ("yyyy-dd", (2024, 2, 3), (2024, 3, 5), None),
+        ("yyyy-dd-MM", (2024, 2, 3), (2024, 2, 5), ("2024-03-02", "2024-05-02")),
+        ("HH:mm", (2024, 2, 3, 4), (2024, 2, 3, 23, 1), ("04:00", "23:01")),
+        ("HH:mm", (2024, 2, 3, 4), (2024, 2, 4, 5), None),
+        ("MM", (2024, 2, 3), (2024, 11, 3), ("02", "11")),
+        ("MM", (2023, 12, 3), (2024, 1, 3), None),
+        ("mm HH", (2024, 2, 3, 4, 5), (2024, 2, 3, 4, 59), ("05 04", "59 04")),
+        ("mm HH", (2024, 2, 3, 4, 5), (2024, 2, 3, 5, 4), None),
+        ("MM/MM", (2024, 2, 3), (2024, 11, 3), None),
+        ("MM/MM", (2024, 2, 3), (2024, 2, 29), ("02/02", "02/02")),
+        ("yyyy yyyy-MM", (2024, 2, 3), (2024, 11, 3), ("2024 2024-02", "2024 2024-11")),
+        ("ss mm", (2024, 2, 3, 4, 5, 6), (2024, 2, 3, 4, 5, 6), ("06 05", "06 05")),
+    ],
+)
+def test_patterns_that_sort_where_the_first_fields_are_equal(
+    pattern: str, low: tuple[int, ...], high: tuple[int, ...], text: tuple[str, str] | None
+) -> None:
+    found = edges("DateFormatClass", TIMESTAMP_NTZ, micros(*low), micros(*high), pattern)
+    assert found == ((None, None) if text is None else tuple(each.encode() for each in text))
+
+
+FIELDS = ["yyyy", "MM", "dd", "HH", "mm", "ss"]
+UNITS = [1, 60, 3600, 86_400, 86_400 * 31, 86_400 * 366]
+
+
+@given(
+    st.lists(st.sampled_from(FIELDS), min_size=1, max_size=7),
+    st.integers(micros(1900, 1, 1), micros(2100, 1, 1)),
+    st.sampled_from(UNITS),
+    st.lists(st.floats(0, 1), min_size=1, max_size=5),
+)
+def test_texts_of_the_moments_of_a_container_lie_between_the_edges(
+    fields: list[str], low: int, unit: int, places: list[float]
+) -> None:
+    pattern = " ".join(fields)
+    high = low + unit * 3_000_000
+    lower, upper = edges("DateFormatClass", TIMESTAMP_NTZ, low, high, pattern)
+    for place in (0.0, 1.0, *places):
+        moment = low + round((high - low) * place)
+        text = written(moment, pattern).encode()
+        assert lower is None or lower <= text
+        assert upper is None or text <= upper

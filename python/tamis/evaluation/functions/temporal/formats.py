@@ -1,7 +1,13 @@
-"""Dates and timestamps as text in patterns that sort chronologically.
+"""Dates and timestamps as text in patterns of year, month, day, hour, minute and second.
 
-These are year, month, day, hour, minute and second, or the first few of them, each in full width
-and in this order. Only the years 1900 to 9999 are known: later years have more digits, and for
+Each field has its full width, so that two texts of a pattern are compared field by field. Let the
+first n of these six fields be equal at both edges of a container, and so in all of its moments. If
+the pattern without these n fields is empty, or consists of the fields that follow, in this order,
+each once, then an earlier moment has no greater text: the texts agree in the n fields and in all
+separators, and the other fields are compared in the order in which they count. So yyyy-MM-dd is
+known of every container, MM/dd/yyyy where all moments are of one year, dd.MM.yyyy of one month.
+
+Only the years 1900 to 9999 are known: later years have more digits, and for
 old dates the calendars of Spark's two parsers (`spark.sql.legacy.timeParserPolicy`) differ. Where
 clocks change, date_format and from_unixtime are known up to 2036
 (evaluation.functions.temporal.zones, Zone.legacy).
@@ -9,10 +15,12 @@ clocks change, date_format and from_unixtime are known up to 2036
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -44,17 +52,42 @@ _FIELDS: Final = {
 _TOKEN: Final = re.compile(r"yyyy|MM|dd|HH|mm|ss|[-/:._ ,]")
 
 
-def _sorting_tokens(pattern: str) -> list[str] | None:
-    """Return the tokens of a pattern that sorts chronologically; None for any other pattern.
+def _tokens(pattern: str) -> list[str] | None:
+    """Return the tokens of a pattern; None if it has others than these fields and separators.
 
-    >>> _sorting_tokens("yyyy-MM"), _sorting_tokens("dd.MM.yyyy"), _sorting_tokens("yyyy'a'")
-    (['yyyy', '-', 'MM'], None, None)
+    >>> _tokens("dd.MM.yyyy"), _tokens("yyyy'a'"), _tokens("MMMM")
+    (['dd', '.', 'MM', '.', 'yyyy'], None, None)
     """
     tokens = _TOKEN.findall(pattern)
-    fields = [token for token in tokens if token in _FIELDS]
-    if "".join(tokens) != pattern or not fields or fields != list(_FIELDS)[: len(fields)]:
+    if "".join(tokens) != pattern or not any(token in _FIELDS for token in tokens):
         return None
-    return tokens
+    # MMMM is the name of a month
+    is_longer = any(a == b and a in _FIELDS for a, b in itertools.pairwise(tokens))
+    return None if is_longer else tokens
+
+
+def _sorts(tokens: list[str]) -> list[bool]:
+    """Return for n = 0 to 6 whether the text sorts chronologically if the first n fields are equal.
+
+    >>> _sorts(["MM", "/", "dd", "/", "yyyy"])
+    [False, True, True, True, True, True, True]
+    """
+    fields = list(_FIELDS)
+    result = []
+    for n in range(len(fields) + 1):
+        others = [token for token in tokens if token in fields[n:]]
+        result.append(others == fields[n : n + len(others)])
+    return result
+
+
+def _equal_fields(low: Numbers, high: Numbers, inside: Flags) -> npt.NDArray[np.int64]:
+    """Return how many of the fields, from the year on, are equal in two local times."""
+    texts = [_written(each, inside, _TIME_TOKENS) for each in (low, high)]
+    equal = np.zeros(len(texts[0]), np.int64)
+    for _, end in _FIELDS.values():
+        same = pc.equal(*(pc.binary_slice(text, 0, end) for text in texts))
+        equal += pc.fill_null(same, False).to_numpy(zero_copy_only=False)
+    return equal
 
 
 def _written(moment: Numbers, inside: Flags, tokens: list[str], end: str = "") -> pa.Array:
@@ -92,6 +125,9 @@ def _formatted(
     first, last = max(within[0], _FIRST), min(within[1], _LAST)
     inside = np.atleast_1d((low >= first) & (high <= last) & x.can_be_value)
     low, high = (np.broadcast_to(each, inside.shape) for each in (low, high))
+    sorts = _sorts(tokens)
+    if not sorts[0]:
+        inside = inside & np.array(sorts)[_equal_fields(low, high, inside)]
     return text_result(STRING, _written(low, inside, tokens), _written(high, inside, tokens), x)
 
 
@@ -104,10 +140,10 @@ def _local(x: Interval, clock: Zone) -> tuple[Numbers, Numbers] | None:
 
 
 def date_format(call: Call, statistics: Statistics) -> Bounds | None:
-    """Return the bounds of date_format with a constant pattern that sorts chronologically."""
+    """Return the bounds of date_format with a constant pattern."""
     match call.arguments:
         case (argument, Literal(value=str(pattern))):
-            tokens = _sorting_tokens(pattern)
+            tokens = _tokens(pattern)
             x = interval(value(argument, statistics))
         case _:
             return None
@@ -122,10 +158,10 @@ def date_format(call: Call, statistics: Statistics) -> Bounds | None:
 
 
 def from_unix_time(call: Call, statistics: Statistics) -> Bounds | None:
-    """Return the bounds of from_unixtime with a constant pattern that sorts chronologically."""
+    """Return the bounds of from_unixtime with a constant pattern."""
     match call.arguments:
         case (argument, Literal(value=str(pattern))):
-            tokens = _sorting_tokens(pattern)
+            tokens = _tokens(pattern)
             x = interval(value(argument, statistics))
         case _:
             return None
@@ -166,19 +202,16 @@ def moment_text(x: Interval, clock: Zone) -> Bounds | None:
     )
 
 
+_PATTERNS: Final = (
+    "fields of full width, such as yyyy-MM-dd; MM/dd/yyyy only for files within one year, "
+    "dd.MM.yyyy only for files within one month"
+)
+
 ENTRIES: Final = (
     FunctionEntry(
-        "DateFormatClass",
-        "date_format",
-        Knowledge.MONOTONE,
-        date_format,
-        note="only patterns whose text sorts in order of time",
+        "DateFormatClass", "date_format", Knowledge.MONOTONE, date_format, note=_PATTERNS
     ),
     FunctionEntry(
-        "FromUnixTime",
-        "from_unixtime",
-        Knowledge.MONOTONE,
-        from_unix_time,
-        note="only patterns whose text sorts in order of time",
+        "FromUnixTime", "from_unixtime", Knowledge.MONOTONE, from_unix_time, note=_PATTERNS
     ),
 )
