@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.expr.nodes import Column
+from tamis import evaluate
+from tamis.expr.nodes import Column, Expr, IsNull, Not
 from tamis.expr.types import DOUBLE, LONG, STRING
 from tamis.files.exact_counts import certain_columns
 from tamis.files.partition import PartitionField
@@ -115,3 +116,61 @@ def test_value_in_a_partition_of_nan_is_a_contradiction(edge: str) -> None:
     assert bounds.can_be_value.tolist() == [True, False]
     assert bounds.can_be_nan.all()
     assert bounds.can_be_null.tolist() == [True, False]
+
+
+NULL_VALUES = {
+    "num_records": [5, 5, 5, 5, 0, 5],
+    "partition.p": [None, None, None, 7, None, None],
+    "null_count.partition.p": [5, None, 0, 0, 0, 3],
+}
+KEPT_BY_NULL = [True, True, True, False, False, True]
+KEPT_BY_VALUE = [False, True, True, True, False, True]
+
+
+def verdicts(files: dict[str, list[int | None]], condition: Expr, transform: str) -> list[str]:
+    kinds = {name: pa.int32() if name == "partition.p" else pa.int64() for name in files}
+    table = pa.table({name: pa.array(each, kinds[name]) for name, each in files.items()})
+    found: list[str] = evaluate(condition, table, [PartitionField("c", transform, "p")]).to_pylist()
+    return found
+
+
+@pytest.mark.parametrize("transform", ["bucket[16]", "identity", "truncate[1]"])
+def test_partition_value_that_is_null(transform: str) -> None:
+    found = verdicts(NULL_VALUES, IsNull(C), transform)
+    assert [each != "none" for each in found] == KEPT_BY_NULL
+    assert found[0] == "all"
+    found = verdicts(NULL_VALUES, Not(IsNull(C)), transform)
+    assert [each != "none" for each in found] == KEPT_BY_VALUE
+
+
+def test_null_value_of_a_transform_that_says_nothing() -> None:
+    for transform in ("void", "other"):
+        found = verdicts(NULL_VALUES, IsNull(C), transform)
+        assert [each for each in found if each != "some"] == ["none"]  # the empty file
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"partition.p": [7]},  # a value, although it is NULL
+        {"min.c": [1]},
+        {"max.c": [1]},
+        {"null_count.c": [4]},
+        {"num_records": [None]},
+        {"num_records": [4]},
+        {"num_records": [-5]},
+        {"min.partition.p": [1]},  # the count is that of a column
+        {"max.partition.p": [None]},
+        {"nan_count.partition.p": [0]},
+    ],
+)
+def test_null_value_that_is_contradicted_or_unclear(more: dict[str, list[int | None]]) -> None:
+    files = {"num_records": [5], "partition.p": [None], "null_count.partition.p": [5]}
+    assert verdicts(files, IsNull(C), "identity") == ["all"]
+    assert verdicts({**files, **more}, IsNull(C), "identity") == ["some"]
+    assert verdicts({**files, **more}, Not(IsNull(C)), "identity") == ["some"]
+
+
+def test_null_value_without_a_column_of_values() -> None:
+    files: dict[str, list[int | None]] = {"num_records": [5], "null_count.partition.p": [5]}
+    assert verdicts(files, IsNull(C), "day") == ["all"]

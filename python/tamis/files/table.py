@@ -4,15 +4,18 @@
     min.c  max.c                the type of column c; may be wider than the data
     null_count.c  nan_count.c   int64
     partition.<field>           the value of a partition field of the spec
+    null_count.partition.<field>
+                                int64, the number of rows for which this value is NULL
 
 Names use dots for struct fields. A part that contains a dot itself may be quoted: min.`b.c`.
 
-A null cell and an absent column both mean "not known", and so does a name that occurs twice.
+A null cell and an absent column both mean "not known", and so does a name that occurs twice. A
+partition value is NULL if its cell is null and its count is the number of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,10 +28,11 @@ from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
 from tamis.evaluation.domain.intersection import forget, intersect
 from tamis.evaluation.statistics import BlockStatistics, SelectedStatistics, Statistics
 from tamis.expr.nodes import Column
+from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_column, plain
 from tamis.files.exact_counts import certain_columns, is_true
-from tamis.files.partition import PartitionField, Transform
+from tamis.files.partition import PartitionField, Transform, TransformKind
 from tamis.files.transforms import partition_bounds
 
 __all__ = ["ArrowStatistics", "dotted", "spellings"]
@@ -117,14 +121,51 @@ class ArrowStatistics(Statistics):
         for field in self._fields:
             if field.source != name:
                 continue
-            transform = Transform.parse(field.transform)
-            values = self._column("partition." + field.name)
-            if transform is None or values is None:
-                continue
-            partition = partition_bounds(column.type, transform, values)
-            denied = _denied(partition, (minimum, maximum), nulls, nans)
-            bounds = forget(intersect(bounds, partition), denied)
+            for partition in self._partition_bounds(column.type, field, nulls):
+                denied = _denied(partition, (minimum, maximum), nulls, nans)
+                bounds = forget(intersect(bounds, partition), denied)
         return bounds
+
+    def _partition_bounds(
+        self, data_type: DataType, field: PartitionField, source_nulls: pa.Array | None
+    ) -> Iterator[Bounds]:
+        """Yield the bounds of the source of a partition field, from its values.
+
+        The value of every transform but `void` is NULL only if that of the source is NULL.
+        """
+        transform = Transform.parse(field.transform)
+        values = self._column(f"partition.{field.name}")
+        if transform is None:
+            return
+        count = count_column(self._null_count(field))
+        if count is not None:
+            is_null = np.ones(self.num_containers, np.bool_)
+            if values is not None:
+                is_null = ~_valid(values)
+                # a value that is NULL for some rows contradicts itself
+                some = pa.array(count[1] & (count[0] != 0))
+                values = pc.if_else(some, pa.scalar(None, values.type), values)
+            if transform.kind is not TransformKind.VOID and self._num_records is not None:
+                nulls = pa.array(count[0], mask=~(count[1] & is_null))
+                agrees = pc.equal(nulls, self._num_records)
+                if source_nulls is not None:
+                    agrees = pc.and_(agrees, pc.fill_null(pc.equal(nulls, source_nulls), True))
+                nulls = pc.if_else(agrees, nulls, pa.scalar(None, pa.int64()))
+                yield column_bounds(data_type, None, None, nulls, None, self._num_records)
+        if values is not None:
+            yield partition_bounds(data_type, transform, values)
+
+    def _null_count(self, field: PartitionField) -> pa.Array | None:
+        """Return for how many rows the value of a partition field is NULL; None: not known.
+
+        The name is also that of the field of a struct `partition`, if the table has one. Other
+        statistics of such a field show that.
+        """
+        name = f"partition.{field.name}"
+        others = {f"{kind}.{name}" for kind in ("min", "max", "nan_count", "attained")}
+        if not others.isdisjoint(self._table.column_names):
+            return None
+        return self._column(f"null_count.{name}")
 
     def _spelling(self, path: tuple[str, ...]) -> str:
         """Return the spelling of a column under which this table has statistics.
