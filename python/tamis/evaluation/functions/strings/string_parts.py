@@ -190,7 +190,8 @@ def _before_spaces(edge: pa.Array) -> tuple[pa.Array, Flags]:
 
 
 _LEFT: Final = (
-    "of spaces, if no string begins with a space or a lower character; else, only a single value"
+    "of spaces, if every string begins with a character that sorts after the space; otherwise, "
+    "only a single value"
 )
 
 ENTRIES: Final = (
