@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
+from tamis.indexing.build.footer_gaps import fill
 from tamis.indexing.build.listing import TableListing
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.executor_job import files_table, harvest, row_groups_table
@@ -175,6 +176,22 @@ class LocalIndex(Index):
         column = {"n": "col", "p": ["a"], "t": "long"}
         call = {"n": "call", "f": "Twice", "t": "long", "a": [column], "k": "key of twice(a)"}
         return {"refusal": None, "type": "long", "document": call}
+
+    def _fill_gaps(
+        self,
+        listing: TableListing,
+        ordinals: np.ndarray,
+        files: pa.Table,
+        candidates: Sequence[Entry],
+        known: Sequence[Entry],
+    ) -> tuple[list[Entry], RowStatistics, dict[str, list[str]]]:
+        """Fill the gaps of top-level columns."""
+
+        def aggregate(places: np.ndarray, entries: Sequence[Entry]) -> RowStatistics:
+            return self._aggregate(listing, places, files, entries)
+
+        shallow = [entry for entry in candidates if len(entry.path or ()) == 1]
+        return *fill(shallow, files, ordinals, known, aggregate), {}
 
     def _aggregate(
         self,

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import tamis
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.executor import executor_job
+from tests.indexing.commands import use_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -148,19 +149,9 @@ def test_errors_state_a_fix(spark: SparkSession, tmp_path: Path) -> None:
 def test_command_line_builds_describes_and_drops(
     spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tamis.indexing.build import jobs
     from tamis.indexing.cli import app
 
-    class UnstoppableSession:
-        """The session of the tests, whose stop() has no effect."""
-
-        def __getattr__(self, name: str) -> Any:
-            return (lambda: None) if name == "stop" else getattr(spark, name)
-
-    confs_of_session: dict[str, str] = {}
-    monkeypatch.setattr(
-        jobs, "own_session", lambda confs: confs_of_session.update(confs) or UnstoppableSession()
-    )
+    confs_of_session = use_session(monkeypatch, spark)
     run = CliRunner().invoke
     built = run(app, ["build", str(table), "--column", "id", "--conf", "spark.x=a=b"])
     assert built.exit_code == 0, built.output

@@ -163,7 +163,7 @@ class TestRefresh:
     def test_refresh_builds_a_missing_index_from_footers_with_a_warning(
         self, index: LocalIndex, opened: Any
     ) -> None:
-        with pytest.warns(UserWarning, match=r"there is no index at .* builds one from footers"):
+        with pytest.warns(UserWarning, match=r"there is no index at .* builds one as build"):
             index.refresh()
         assert lowers(opened()) == [1, 3, 5]
         with warnings.catch_warnings():
@@ -350,7 +350,7 @@ class TestDamage:
                 else:  # a byte of another column, or of the row groups, which are not read
                     assert result == good, (path.name, position)
                 flip(path, position)
-        assert detected == {"_checksums.json", "_files.stats", "_index.json"}
+        assert detected == {"_checksums.json", "_files.stats", "_index.json", "_recorded.json"}
 
     @pytest.mark.parametrize("keep", [0, 100, -1])
     def test_truncated_file_is_damage(

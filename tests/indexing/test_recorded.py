@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import tamis
 from tamis.errors import StatisticsIndexError
+from tests.indexing.commands import use_session
 from tests.spark.conftest import kept, rows, scans
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def is_exact(spark: SparkSession, path: str, condition: str) -> bool:
 
 
 def test_reason_for_int96_proposes_bounds(spark: SparkSession, path: str) -> None:
-    index = tamis.index(spark, path).build()
+    index = tamis.index(spark, path).build(fill_gaps=False)
     condition = "ts < TIMESTAMP '1970-02-01 00:00:00Z'"
     assert check(spark, path, condition) == FILES
     document = tamis.explain(spark.read.parquet(path).where(condition)).to_dict()
@@ -235,7 +236,7 @@ def test_refresh_preserves_the_recorded_parts(
     index.refresh()
     after = index.describe().to_dict()["recorded"]
     assert [(e["of"], e["kind"]) for e in after] == [(e["of"], e["kind"]) for e in before]
-    assert {e["files"] for e in after} == {FILES}
+    assert {e["files"] for e in after if not e["fills_gap"]} == {FILES}
     for condition, files in [
         ("kind = 'sell'", 1),
         ("kind = 'buy'", 2),
@@ -325,7 +326,8 @@ def test_old_dates_are_not_recorded(spark: SparkSession, tmp_path: Path) -> None
         index = tamis.index(spark, str(folder)).build(
             columns={"d": kind, "ts": kind}, expressions={"datediff(ts, d)": kind}
         )
-        assert {e["files"] for e in index.describe().to_dict()["recorded"]} == {1}
+        entries = index.describe().to_dict()["recorded"]
+        assert {e["files"] for e in entries if not e["fills_gap"]} == {1}
         for mode in ("CORRECTED", "LEGACY"):
             spark.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", mode)
             spark.conf.set("spark.sql.parquet.int96RebaseModeInRead", mode)
@@ -421,16 +423,9 @@ def test_char_columns_are_refused(spark: SparkSession, tmp_path: Path) -> None:
 def test_command_line_builds_and_describes(
     spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tamis.indexing.build import jobs
     from tamis.indexing.cli import app
 
-    class UnstoppableSession:
-        """The session of the tests, whose stop() has no effect."""
-
-        def __getattr__(self, name: str) -> Any:
-            return (lambda: None) if name == "stop" else getattr(spark, name)
-
-    monkeypatch.setattr(jobs, "own_session", lambda confs: UnstoppableSession())
+    use_session(monkeypatch, spark)
     run = CliRunner().invoke
     options = [
         "--bounds",
@@ -447,7 +442,8 @@ def test_command_line_builds_and_describes(
     for line in ("bloom key 8 / 8", "values upper(kind) 8 / 8"):
         assert line in " ".join(built.output.split())
     described = json.loads(run(app, ["describe", path, "--json"]).output)
-    assert [(e["of"], e["kind"], e["is_expression"]) for e in described["recorded"]] == [
+    requested = [e for e in described["recorded"] if not e["fills_gap"]]
+    assert [(e["of"], e["kind"], e["is_expression"]) for e in requested] == [
         ("ts", "bounds", False),
         ("key", "bloom", False),
         ("kind", "values", False),

@@ -59,7 +59,7 @@ class World:
     def table(self, name: str = "t", by: str = "id", index: dict[str, Any] | None = None) -> None:
         """Replace a table, clustered by an expression.
 
-        index: arguments of `build`; None: no index.
+        index: arguments of `build`, and without gaps filled by default; None: no index.
         """
         from pyspark.sql.functions import expr
 
@@ -86,7 +86,7 @@ class World:
         return self.paths[name]
 
     def index(self, name: str = "t", **what: Any) -> None:
-        tamis.index(self.spark, self.paths[name]).build(**what)
+        tamis.index(self.spark, self.paths[name]).build(**{"fill_gaps": False, **what})
 
     def set(self, key: str, value: str) -> None:
         self.spark.conf.set(key, value)

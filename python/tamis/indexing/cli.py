@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn, TypeAlias
 
 import typer
 from rich.console import Console
@@ -93,7 +93,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 #: The `columns` argument of Index.build.
 _Columns: TypeAlias = list[str] | dict[str, list[str]] | None
-_Record: TypeAlias = "Callable[[Index, _Columns, list[str] | None], None]"
+_Record: TypeAlias = "Callable[[Index, _Columns, list[str] | None, bool | None], None]"
+_GAPS: Final = (
+    "Record the bounds of columns whose footers do not suffice, such as INT96 timestamps, FLOAT "
+    "and DOUBLE."
+)
 
 
 def _columns(
@@ -115,11 +119,12 @@ def _columns(
     return recorded or described
 
 
-def _recording(column_help: str) -> Callable[[_Record], _Record]:
+def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]:
     """Add a command with the options that say what to record. Its help is the docstring.
 
     Args:
         column_help: The help of --column.
+        gaps_help: The help of --fill-gaps.
     """
 
     def add_command(record: _Record) -> _Record:
@@ -132,6 +137,9 @@ def _recording(column_help: str) -> Callable[[_Record], _Record]:
             bloom: Bloom = None,
             values: Values = None,
             expression: Expressions = None,
+            fill_gaps: bool | None = typer.Option(
+                None, "--fill-gaps/--no-fill-gaps", help=gaps_help, show_default=False
+            ),
             format: Format = None,
             schema: SchemaText = None,
             option: Options = None,
@@ -139,7 +147,7 @@ def _recording(column_help: str) -> Callable[[_Record], _Record]:
         ) -> None:
             columns = _columns(column, bounds, bloom, values)
             with _opened(target, conf, _Reads(format, schema, option)) as index:
-                record(index, columns, expression)
+                record(index, columns, expression, fill_gaps)
                 _show(index, as_json=False)
 
         app.command(name=record.__name__, help=record.__doc__)(command)
@@ -148,23 +156,31 @@ def _recording(column_help: str) -> Callable[[_Record], _Record]:
     return add_command
 
 
-@_recording("Record statistics of this column only; repeatable. Default: all columns.")
-def build(index: Index, columns: _Columns, expressions: list[str] | None) -> None:
-    """Build the index from the footers of all files and, if requested, from the rows.
+@_recording(
+    "Record statistics of this column only; repeatable. Default: all columns.",
+    f"{_GAPS} This is the default.",
+)
+def build(
+    index: Index, columns: _Columns, expressions: list[str] | None, fill_gaps: bool | None
+) -> None:
+    """Build the index from the footers of all files, and from rows where footers do not suffice.
 
     The index of ORC, CSV and JSON is built from the rows. A path to such files
     needs --format, a table does not.
     """
-    index.build(columns=columns, expressions=expressions)
+    index.build(columns=columns, expressions=expressions, fill_gaps=fill_gaps is not False)
 
 
 @_recording(
     "Also record statistics of this column; repeatable. Without --column, the new index describes "
-    "all columns."
+    "all columns.",
+    f"{_GAPS} Default: as the index was built.",
 )
-def add(index: Index, columns: _Columns, expressions: list[str] | None) -> None:
+def add(
+    index: Index, columns: _Columns, expressions: list[str] | None, fill_gaps: bool | None
+) -> None:
     """Add statistics to the index, and keep everything that it records already."""
-    index.add(columns=columns, expressions=expressions)
+    index.add(columns=columns, expressions=expressions, fill_gaps=fill_gaps)
 
 
 @app.command()

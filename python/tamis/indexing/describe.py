@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tamis.indexing.format.layout import Pointer, index_uri
+from tamis.indexing.format.layout import ColumnEntry, Pointer, index_uri
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FLOATING
 from tamis.indexing.problems import refresh_command
@@ -85,10 +85,7 @@ class Description:
                     "type": column.type,
                     "files_with_bounds": column.files_with_bounds,
                     "files_with_null_count": column.files_with_null_count,
-                    # footers have no NaN count
-                    "files_with_nan_count": column.files_with_null_count
-                    if self.built_for is not None and column.type in FLOATING
-                    else 0,
+                    "files_with_nan_count": self._nan_counts(column),
                 }
                 for column in pointer.columns
             ],
@@ -101,6 +98,7 @@ class Description:
                     "files": entry.files,
                     "bytes": entry.bytes,
                     "seconds": entry.seconds,
+                    "fills_gap": entry.fills_gap,
                 }
                 for entry in self.recorded
             ],
@@ -111,6 +109,15 @@ class Description:
                 "gone": staleness.gone,
             },
         }
+
+    def _nan_counts(self, column: ColumnEntry) -> int:
+        """Return for how many files the number of NaN is known. Footers do not have it."""
+        if column.type not in FLOATING:
+            return 0
+        if self.built_for is not None:
+            return column.files_with_null_count
+        bounds = (e for e in self.recorded if e.kind == "bounds" and e.path == column.path)
+        return max((entry.files for entry in bounds), default=0)
 
     def __str__(self) -> str:
         rows: list[tuple[str, ...]] = [_COLUMNS, *self._rows()]
@@ -175,7 +182,7 @@ class Description:
         files = self.pointer.totals.files
         return [
             (
-                entry.kind,
+                f"{entry.kind} (footers do not suffice)" if entry.fills_gap else entry.kind,
                 entry.name,
                 f"{entry.files:,} / {files:,}",
                 f"{entry.bytes:,} bytes",

@@ -22,6 +22,7 @@ from tamis.indexing.build.current_index import (
     selected_leaves,
     staleness,
 )
+from tamis.indexing.build.footer_gaps import gap_entries
 from tamis.indexing.build.generation import Generation, assemble, merge
 from tamis.indexing.build.listing import (
     TableListing,
@@ -31,6 +32,7 @@ from tamis.indexing.build.listing import (
     parse_value,
     storage_settings,
 )
+from tamis.indexing.build.row_bounds import unknown_bounds
 from tamis.indexing.build.row_columns import is_of_reader, readable_schema, row_leaves
 from tamis.indexing.build.row_job import CHANGED
 from tamis.indexing.describe import Description
@@ -104,12 +106,19 @@ class Index:
         return f"tamis.index(spark, {self._target!r})"
 
     def build(
-        self, columns: Columns | None = None, expressions: Expressions | None = None
+        self,
+        columns: Columns | None = None,
+        expressions: Expressions | None = None,
+        fill_gaps: bool = True,
     ) -> Index:
         """Build the index from the footers of all files, and commit it.
 
         The next query of this session uses it. Files that cannot be read are indexed as unknown:
         no filter on their columns skips them.
+
+        The footers of some columns do not suffice: those of INT96 timestamps have no bounds, and
+        those of FLOAT and DOUBLE do not count NaN. By default, Spark reads these columns, and the
+        exact bounds of their values are recorded (see docs/statistics_index.md).
 
         The index of ORC, CSV and JSON is built from all rows. Spark reads them once, once
         more for bounds of expressions, and at least twice more for "bloom" and "values" (more often
@@ -130,27 +139,40 @@ class Index:
             expressions: SQL of deterministic expressions over the columns of a row. A list records
                 "bounds" and "values" of them, a mapping the kinds that it names. Queries may spell
                 them differently: an expression is identified by what it computes.
+            fill_gaps: Whether to record bounds where the footers of Parquet files do not suffice.
+                If False, and nothing else is recorded from the rows, only footers are read.
 
         Example:
-            index.build(columns={"ts": "bounds", "id": "bloom"}, expressions=["upper(name)"])
+            index.build(columns={"id": "bloom"}, expressions=["upper(name)"])
         """
-        selected, spec = requested_statistics(columns, expressions)
+        selected, spec = requested_statistics(columns, expressions, fill_gaps)
         return self._build(self._list(), selected, spec)
 
-    def add(self, columns: Columns | None = None, expressions: Expressions | None = None) -> Index:
+    def add(
+        self,
+        columns: Columns | None = None,
+        expressions: Expressions | None = None,
+        fill_gaps: bool | None = None,
+    ) -> Index:
         """Rebuild the index with everything that it holds already and with these statistics.
 
         The arguments are those of `build`. An index that is missing or damaged is built. If an
         overwrite of the table deleted the index, the new index also holds what the deleted one
         held. Without a list of columns, the new index describes all columns.
 
+        Args:
+            columns: As for `build`.
+            expressions: As for `build`.
+            fill_gaps: As for `build`. None: as the index was built before.
+
         Example:
             index.add(columns={"id": "bloom"})
         """
         listing = self._list()
-        selected, more = requested_statistics(columns, expressions)
+        selected, more = requested_statistics(columns, expressions, bool(fill_gaps))
         requested = self._requested(listing)
         if requested is None:
+            more = msgspec.structs.replace(more, fills_gaps=fill_gaps is not False)
             return self._build(listing, selected, more)
         before, spec = requested
         self._entries(listing, more)  # a missing column is an error only if it is requested now
@@ -159,7 +181,10 @@ class Index:
             selected = [*before, *(each for each in selected if each not in before)]
         else:
             selected = None
-        return self._build(listing, selected, union_of(spec, more), lenient=True)
+        union = union_of(spec, more)
+        if fill_gaps is False:
+            union = msgspec.structs.replace(union, fills_gaps=False)
+        return self._build(listing, selected, union, lenient=True)
 
     def _build(
         self, listing: TableListing, selected: Selected, spec: RecordingSpec, lenient: bool = False
@@ -170,6 +195,8 @@ class Index:
             lenient: Warn of columns that the table does not have, instead of raising an error.
         """
         _require_indexable(listing, self._target)
+        if listing.reading is not None:  # everything is from rows
+            spec = msgspec.structs.replace(spec, fills_gaps=False)
         gone: dict[str, str] | None = {} if lenient else None
         leaves = selected_leaves(_leaves_of(listing), selected, gone)
         if gone and not leaves:  # none of the selected columns is left
@@ -180,8 +207,8 @@ class Index:
         content = assemble(listing.snapshot.files, leaves, *read)
         parts = None
         if spec:
-            rows = self._aggregate(listing, everything, content.files, entries)
-            parts = encode(spec, timed(entries, rows), rows.parts, len(everything))
+            found, rows = self._of_rows(listing, spec, entries, leaves, content.files, everything)
+            parts = encode(spec, timed(found, rows), rows.parts, len(everything))
         self._commit(listing, selected, content, parts)
         self._warn_of(gone, stacklevel=4)
         return self
@@ -202,9 +229,9 @@ class Index:
         The index keeps what its build requested, even if an overwrite of the table deleted the
         index together with the files. All files are read if the index is missing or damaged, if an
         older version wrote it in another format, and if the table has new columns or columns of
-        other types. If there is neither an index nor a list of
-        what an earlier one recorded, it is built from footers alone, with a warning. Columns that
-        were dropped from the table cause a warning, too.
+        other types. If there is neither an index nor a list of what an earlier one recorded, it is
+        built as by `build` without arguments, with a warning. Columns that were dropped from the
+        table cause a warning, too.
         """
         listing = self._list()
         _require_indexable(listing, self._target)
@@ -215,11 +242,12 @@ class Index:
             if requested is None and store.stamp() is None:
                 warnings.warn(
                     f"there is no index at {store.uri}, and no list of what an earlier one "
-                    "recorded. refresh() builds one from footers alone: to record more, call "
-                    "build() with the columns and expressions that you want.",
+                    "recorded. refresh() builds one as build() does without arguments: to record "
+                    "more, call build() with the columns and expressions that you want.",
                     stacklevel=2,
                 )
-            return self._build(listing, *(requested or (None, RecordingSpec())), lenient=True)
+            default = None, RecordingSpec(fills_gaps=True)
+            return self._build(listing, *(requested or default), lenient=True)
         old, recording, reading = held
         selected = old.selected
         spec = RecordingSpec() if recording is None else recording.spec
@@ -227,17 +255,20 @@ class Index:
         leaves = selected_leaves(_leaves_of(listing), selected, gone)
         entries = self._entries(listing, spec, gone)
         before = () if recording is None else recording.entries
+        requested_before = [entry.meaning for entry in before if not entry.fills_gap]
         if (
             old.format < COUNTED_FORMAT
             or reading != listing.reading
             or old.case_sensitive != listing.case_sensitive
             or not set(leaves) <= {entry.leaf for entry in old.columns}
-            or [entry.meaning for entry in entries] != [entry.meaning for entry in before]
+            or [entry.meaning for entry in entries] != requested_before
         ):
             return self._build(listing, selected, spec, lenient=True)
         try:
             old_files, old_row_groups = load_generation(store, old)
-            old_parts = [load(store, old, k, entry) for k, entry in enumerate(before)]
+            old_parts = {
+                entry.meaning: load(store, old, k, entry) for k, entry in enumerate(before)
+            }
         except IndexUnusable as problem:
             if problem.code == "index.damaged":
                 return self._build(listing, selected, spec, lenient=True)
@@ -250,12 +281,20 @@ class Index:
         content = assemble(listing.snapshot.files, leaves, *merged)
         parts = None
         if spec:
-            fresh = self._aggregate(listing, changed, content.files, entries)
+            gaps = [entry for entry in before if entry.fills_gap]
+            found, fresh = self._of_rows(
+                listing, spec, entries, leaves, content.files, changed, gaps
+            )
             both = [
-                merge_parts(entry, was, rows, now)
-                for entry, was, now in zip(entries, old_parts, fresh.parts, strict=True)
+                merge_parts(
+                    entry,
+                    old_parts.get(entry.meaning) or unknown_bounds(entry, len(old_files)),
+                    rows,
+                    now,
+                )
+                for entry, now in zip(found, fresh.parts, strict=True)
             ]
-            parts = encode(spec, timed(entries, fresh), both, len(rows))
+            parts = encode(spec, timed(found, fresh), both, len(rows))
         self._commit(listing, selected, content, parts)
         self._warn_of(gone, stacklevel=3)
         return self
@@ -337,7 +376,8 @@ class Index:
         if kept is not None:
             return kept.selected, kept.recorded
         try:
-            return store.pointer().selected, RecordingSpec()  # only the row statistics are damaged
+            # only the row statistics are damaged
+            return store.pointer().selected, RecordingSpec(fills_gaps=True)
         except IndexUnusable:
             return None
 
@@ -411,6 +451,60 @@ class Index:
 
     def _parse(self, sql: str, schema: str) -> dict[str, Any]:
         return parse_value(self._spark, sql, schema)
+
+    def _of_rows(
+        self,
+        listing: TableListing,
+        spec: RecordingSpec,
+        entries: Sequence[Entry],
+        leaves: Sequence[Leaf],
+        files: pa.Table,
+        ordinals: np.ndarray,
+        gaps_before: Sequence[Entry] = (),
+    ) -> tuple[list[Entry], RowStatistics]:
+        """Return the statistics from the rows of the files at these ordinals, with their entries.
+
+        Args:
+            listing: The files.
+            spec: What to record.
+            entries: The entries that were requested.
+            leaves: The described columns.
+            files: The footer statistics of all files.
+            ordinals: The files to read.
+            gaps_before: The entries that fill gaps of other files.
+        """
+        rows = RowStatistics((), ())
+        if entries:
+            rows = self._aggregate(listing, ordinals, files, entries)
+        if not spec.fills_gaps:
+            return list(entries), rows
+        bounded = {entry.path for entry in entries if entry.kind == "bounds"}
+        candidates = [
+            entry for entry in gap_entries(leaves, _schema_of(listing)) if entry.path not in bounded
+        ]
+        filled, more, problems = self._fill_gaps(listing, ordinals, files, candidates, gaps_before)
+        for why, names in problems.items():
+            warnings.warn(
+                f"the footers of {', '.join(names)} do not suffice, and the index of "
+                f"{self._target} lacks bounds from their rows ({why}). Everything else is indexed. "
+                "To try again, run add(); to leave these columns out, pass fill_gaps=False.",
+                stacklevel=5,
+            )
+        both = RowStatistics((*rows.parts, *more.parts), (*rows.seconds, *more.seconds))
+        return [*entries, *filled], both
+
+    def _fill_gaps(
+        self,
+        listing: TableListing,
+        ordinals: np.ndarray,
+        files: pa.Table,
+        candidates: Sequence[Entry],
+        known: Sequence[Entry],
+    ) -> tuple[list[Entry], RowStatistics, dict[str, list[str]]]:
+        """Fill the gaps of these files: see `jobs.fill_gaps`."""
+        from tamis.indexing.build.jobs import fill_gaps
+
+        return fill_gaps(self._spark, self._target, listing, candidates, files, ordinals, known)
 
     def _aggregate(
         self,

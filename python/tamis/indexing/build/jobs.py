@@ -20,11 +20,13 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing import storage
-from tamis.indexing.build import row_aggregation
+from tamis.indexing.build import footer_gaps, row_aggregation
 from tamis.indexing.build.csv_quotes import plain_lines
 from tamis.indexing.build.listing import TableListing, shim_of
 from tamis.indexing.build.progress import progress_of
+from tamis.indexing.build.row_bounds import unknown_bounds
 from tamis.indexing.build.row_job import harvest_rows, no_row_groups
+from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.executor import (
     columns_schema,
     decoding,
@@ -34,7 +36,7 @@ from tamis.indexing.executor import (
     thrift,
 )
 from tamis.indexing.executor.columns_schema import Leaf
-from tamis.indexing.format.entry_statistics import RowStatistics
+from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.recording_spec import Entry, Schema
 from tamis.indexing.read.snapshot import FileKeys
 
@@ -132,13 +134,17 @@ def read_rows(
 
 
 def _everything(
-    spark: SparkSession, path_or_table: str, listing: TableListing, as_lines: bool = False
+    spark: SparkSession,
+    path_or_table: str,
+    listing: TableListing,
+    as_lines: bool = False,
+    skips_unreadable: bool = False,
 ) -> DataFrame:
     """Return all rows of the table, or the lines of its text files in the first column."""
     shim = shim_of(spark)
     assert shim is not None  # the listing came from it
     source = spark._jsparkSession if listing.loaded is None else listing.loaded._jdf
-    return DataFrame(shim.files(source, path_or_table, as_lines), spark)
+    return DataFrame(shim.files(source, path_or_table, as_lines, skips_unreadable), spark)
 
 
 def aggregate_rows(
@@ -155,27 +161,94 @@ def aggregate_rows(
         StatisticsIndexError: An entry reads a timestamp, and the session converts INT96 timestamps;
             or the session matches columns by field id.
     """
+    for entry in entries:
+        why = _refusal(spark, path_or_table, listing, entry)
+        if why is not None:
+            raise StatisticsIndexError(why)
+    frame = _everything(spark, path_or_table, listing)
+    watch = partial(progress_of, spark.sparkContext)
+    keys = listing.snapshot.files
+    return row_aggregation.aggregate(spark, frame, keys, ordinals, num_records, entries, watch)
+
+
+def _refusal(
+    spark: SparkSession, path_or_table: str, listing: TableListing, entry: Entry
+) -> str | None:
+    """Return why an entry cannot be recorded by this session; None if it can."""
 
     def is_true(conf: str) -> bool:
         return (spark.conf.get(conf, "false") or "").strip().lower() == "true"
 
     if listing.reading is None and "parquet.field.id" in listing.schema and is_true(_BY_FIELD_ID):
-        raise StatisticsIndexError(
+        return (
             f"statistics of rows cannot be recorded while {_BY_FIELD_ID} is true, because the "
             f"columns of {path_or_table} have field ids: SET {_BY_FIELD_ID} = false"
         )
-    if any(kind == "timestamp" for entry in entries for _, kind in entry.guards) and is_true(
-        _MOVES_INT96
-    ):
-        raise StatisticsIndexError(
+    if any(kind == "timestamp" for _, kind in entry.guards) and is_true(_MOVES_INT96):
+        return (
             f"statistics of timestamps cannot be recorded while {_MOVES_INT96} is true, because "
             "Spark then shifts INT96 timestamps of other writers by the session's time zone: SET "
             f"{_MOVES_INT96} = false"
         )
-    frame = _everything(spark, path_or_table, listing)
+    return None
+
+
+def fill_gaps(
+    spark: SparkSession,
+    path_or_table: str,
+    listing: TableListing,
+    entries: Sequence[Entry],
+    files: pa.Table,
+    ordinals: npt.NDArray[np.int64],
+    known: Sequence[Entry],
+) -> tuple[list[Entry], RowStatistics, dict[str, list[str]]]:
+    """Record the bounds of columns whose footers do not suffice: see `footer_gaps.fill`.
+
+    Files that Spark cannot read have fewer rows than their footers state, so nothing is recorded of
+    them.
+
+    Returns:
+        The entries, their statistics, and the columns that could not be recorded, by the reason.
+    """
+    problems: dict[str, list[str]] = {}
+    frames: list[DataFrame] = []
     watch = partial(progress_of, spark.sparkContext)
-    keys = listing.snapshot.files
-    return row_aggregation.aggregate(spark, frame, keys, ordinals, num_records, entries, watch)
+
+    def aggregate(places: npt.NDArray[np.int64], chosen: Sequence[Entry]) -> RowStatistics:
+        usable = []
+        for entry in chosen:
+            why = _refusal(spark, path_or_table, listing, entry)
+            if why is None:
+                usable.append(entry)
+            else:
+                problems.setdefault(why, []).append(entry.name)
+        parts: Sequence[Columns] = ()
+        seconds: Sequence[float] = ()
+        try:
+            if usable:
+                if not frames:  # Spark lists the table
+                    skipping = _everything(spark, path_or_table, listing, skips_unreadable=True)
+                    frames.append(skipping)
+                records = files.column("num_records").take(pa.array(places)).to_pylist()
+                found = row_aggregation.aggregate(
+                    spark, frames[0], listing.snapshot.files, places, records, usable, watch
+                )
+                parts, seconds = found.parts, found.seconds
+        except Exception as problem:  # an error of Spark or py4j; the footers are read already
+            why = str(problem) if isinstance(problem, StatisticsIndexError) else causes(problem)
+            problems.setdefault(why, []).extend(entry.name for entry in usable)
+        recorded = dict(zip((entry.meaning for entry in usable), parts, strict=False))
+        spent = dict(zip((entry.meaning for entry in usable), seconds, strict=False))
+        return RowStatistics(
+            tuple(
+                recorded.get(entry.meaning) or unknown_bounds(entry, len(places))
+                for entry in chosen
+            ),
+            tuple(spent.get(entry.meaning, 0.0) for entry in chosen),
+        )
+
+    filled, rows = footer_gaps.fill(entries, files, ordinals, known, aggregate)
+    return filled, rows, problems
 
 
 def _split(table: pa.Table, parts: int) -> list[bytes]:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.build.row_bounds import bounds_at, no_bounds
+from tamis.indexing.build.row_bounds import bounds_at, unknown_bounds
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.build.value_job_result import ValueJobResult
 from tamis.indexing.format import blooms, value_lists
@@ -96,7 +96,9 @@ def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
 
 def _nothing(entry: Entry) -> Columns:
     """Return the statistics of an entry for zero files."""
-    return no_bounds(entry) if entry.kind == "bounds" else ValueJobResult(entry, 0).finished([])
+    if entry.kind == "bounds":
+        return unknown_bounds(entry, 0)
+    return ValueJobResult(entry, 0).finished([])
 
 
 class Job:

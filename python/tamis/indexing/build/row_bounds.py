@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.indexing.executor.columns_schema import arrow_type
+from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.decoding import cut_lower, cut_lower_text, cut_upper, cut_upper_text
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.recording_spec import Entry
-from tamis.indexing.format.row_sql import FLOATING, TEXT
+from tamis.indexing.format.row_sql import FLOATING, MAX_BOUND, TEXT
 
-__all__ = ["bounds_at", "no_bounds"]
-
-#: Longer bounds of strings and binary are truncated, outward; in bytes.
-_MAX_BOUND: Final = 1024
+__all__ = ["bounds_at", "kinds_of", "unknown_bounds"]
 
 
 def bounds_at(k: int, entry: Entry, table: pa.Table, at: npt.NDArray[np.int64]) -> Columns:
@@ -56,15 +51,19 @@ def bounds_at(k: int, entry: Entry, table: pa.Table, at: npt.NDArray[np.int64]) 
     return Columns(columns=columns)
 
 
-def no_bounds(entry: Entry) -> Columns:
-    """Return the bounds and counts of zero files."""
-    kind, counts = arrow_type(entry.leaf), pa.array([], pa.int64())
-    columns = {"min": pa.array([], kind), "max": pa.array([], kind), "null_count": counts}
-    if entry.type in FLOATING:
-        columns["nan_count"] = counts
-    if entry.type in TEXT:
-        columns["attained"] = pa.array([], pa.bool_())
-    return Columns(columns)
+def unknown_bounds(entry: Entry, files: int) -> Columns:
+    """Return the bounds and counts of files of which nothing is known."""
+    return Columns({name: pa.nulls(files, kind) for name, kind in kinds_of(entry.leaf).items()})
+
+
+def kinds_of(leaf: Leaf) -> dict[str, pa.DataType]:
+    """Return the names and types of the bounds and counts of a leaf."""
+    kinds = {"min": arrow_type(leaf), "max": arrow_type(leaf), "null_count": pa.int64()}
+    if leaf.type in FLOATING:
+        kinds["nan_count"] = pa.int64()
+    if leaf.type in TEXT:
+        kinds["attained"] = pa.bool_()
+    return kinds
 
 
 def _cut(edge: pa.Array, kind: str, lower: bool) -> pa.Array:
@@ -73,7 +72,7 @@ def _cut(edge: pa.Array, kind: str, lower: bool) -> pa.Array:
     def one(raw: bytes | None) -> bytes | None:
         if raw is None:
             return None
-        if len(raw) <= _MAX_BOUND and (not of_text or _is_text(raw)):
+        if len(raw) <= MAX_BOUND and (not of_text or _is_text(raw)):
             return raw
         if lower:
             return cut_lower_text(raw) if of_text else cut_lower(raw)

@@ -19,11 +19,11 @@ import pyarrow as pa
 from tamis.expr.sql import identifier
 from tamis.indexing.build.csv_quotes import SUSPICIOUS
 from tamis.indexing.build.row_aggregation import Job, Watch, failed
-from tamis.indexing.build.row_bounds import bounds_at
-from tamis.indexing.executor.columns_schema import Leaf, arrow_type
+from tamis.indexing.build.row_bounds import bounds_at, kinds_of
+from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import row_groups_table
 from tamis.indexing.format.recording_spec import Entry, Schema, guards_of
-from tamis.indexing.format.row_sql import FILE, FLOATING, TEXT, bounds_sql
+from tamis.indexing.format.row_sql import FILE, TEXT, bounds_sql
 from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -153,15 +153,6 @@ def _table(
     }
     for k, (leaf, entry) in enumerate(zip(leaves, entries, strict=True)):
         part = {} if table is None else (bounds_at(k, entry, table, at).columns or {})
-        for name, kind in _kinds(leaf).items():
+        for name, kind in kinds_of(leaf).items():
             columns[f"{name}.{leaf.name}"] = part.get(name, pa.nulls(len(ordinals), kind))
     return pa.table(columns)
-
-
-def _kinds(leaf: Leaf) -> dict[str, pa.DataType]:
-    kinds = {"min": arrow_type(leaf), "max": arrow_type(leaf), "null_count": pa.int64()}
-    if leaf.type in FLOATING:
-        kinds["nan_count"] = pa.int64()
-    if leaf.type in TEXT:
-        kinds["attained"] = pa.bool_()
-    return kinds

@@ -46,13 +46,21 @@ Expressions: TypeAlias = Sequence[str] | Mapping[str, Kinds]
 
 
 class RecordingSpec(msgspec.Struct, frozen=True):
-    """Requested kinds by column and by expression, as users wrote them. A refresh keeps them."""
+    """The requested row statistics, as users wrote them. A refresh keeps them.
+
+    Attributes:
+        columns: Kinds by column.
+        expressions: Kinds by expression.
+        fills_gaps: Whether bounds are recorded of the columns of Parquet files whose footers do not
+            suffice, see `build.footer_gaps`. False in indexes of older versions.
+    """
 
     columns: dict[str, tuple[str, ...]] = {}
     expressions: dict[str, tuple[str, ...]] = {}
+    fills_gaps: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.columns or self.expressions)
+        return bool(self.columns or self.expressions or self.fills_gaps)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -67,6 +75,7 @@ class Entry(msgspec.Struct, frozen=True):
         files: Number of files for which the statistic is known.
         bytes: Size in the durable form.
         seconds: Its share of the time of the jobs of the latest build.
+        fills_gap: It was not requested, but recorded because footers do not suffice.
     """
 
     kind: str
@@ -79,6 +88,7 @@ class Entry(msgspec.Struct, frozen=True):
     files: int = 0
     bytes: int = 0
     seconds: float = 0.0
+    fills_gap: bool = False
 
     @property
     def leaf(self) -> Leaf:
@@ -92,7 +102,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def requested_statistics(
-    columns: Columns | None, expressions: Expressions | None
+    columns: Columns | None, expressions: Expressions | None, fills_gaps: bool = False
 ) -> tuple[Sequence[str] | None, RecordingSpec]:
     """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
@@ -111,6 +121,7 @@ def requested_statistics(
             if isinstance(expressions, Mapping)
             else dict.fromkeys(expressions or (), _OF_EXPRESSIONS),
         ),
+        fills_gaps,
     )
     return (None if isinstance(columns, Mapping) else columns), recorded
 
@@ -127,7 +138,9 @@ def union_of(before: RecordingSpec, more: RecordingSpec) -> RecordingSpec:
         return {name: tuple(k for k in KINDS if k in each) for name, each in kinds.items()}
 
     return RecordingSpec(
-        joined(before.columns, more.columns), joined(before.expressions, more.expressions)
+        joined(before.columns, more.columns),
+        joined(before.expressions, more.expressions),
+        before.fills_gaps or more.fills_gaps,
     )
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "FILE",
     "FLOATING",
     "ID",
+    "MAX_BOUND",
     "NAN",
     "ORDINARY",
     "TEXT",
@@ -35,6 +36,8 @@ OLDEST: Final = {
     "timestamp_ntz": "TIMESTAMP_NTZ '1900-01-03 00:00:00'",
 }
 TEXT: Final = ("string", "binary")
+#: Longer bounds of strings and binary are truncated, outward; in bytes.
+MAX_BOUND: Final = 1024
 FLOATING: Final = ("float", "double")
 ORDINARY, _NULL, NAN, _LONG, _OLD = range(5)
 
@@ -52,12 +55,15 @@ def _is_nan(name: str, entry: Entry) -> str:
 def bounds_sql(k: int, entry: Entry) -> list[str]:
     """Return SQL of the columns `min<k>`, `max<k>`, `null<k>`, `nan<k>` and `old<k>`.
 
-    Minimum and maximum are those of values that are neither NULL nor NaN.
+    Minimum and maximum are those of values that are neither NULL nor NaN. If they are longer than
+    MAX_BOUND bytes, they are cut off, behind one more byte or character.
     """
     value = f"v{k}"
     nan = _is_nan(value, entry)
     ordinary = value if nan == "false" else f"IF({nan}, NULL, {value})"
     bounds = [f"{kind}({ordinary})" for kind in ("min", "max")]
+    if entry.type in TEXT:
+        bounds = [f"substring({bound}, 1, {MAX_BOUND + 1})" for bound in bounds]
     if entry.type == "string":  # raw bytes, because strings need not be valid UTF-8
         bounds = [f"CAST({bound} AS BINARY)" for bound in bounds]
     return [

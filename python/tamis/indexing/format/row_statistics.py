@@ -85,8 +85,8 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
                 "index.newer_format",
                 f"the row statistics of the index {store.uri} were written by a newer version "
                 f"of tamis (format {written}, this tamis reads {FORMAT})",
-                "upgrade tamis, or rebuild the index with footer statistics only: "
-                f"{store.rebuild_command()}",
+                "upgrade tamis, or rebuild the index without the columns and expressions that it "
+                f"records: {store.rebuild_command()}",
             )
         return msgspec.json.decode(content, type=Recording)
     except msgspec.MsgspecError as problem:
@@ -105,7 +105,9 @@ def encode(
         known, size = _encode(k, entry, part, table, tables, raw)
         described.append(msgspec.structs.replace(entry, files=known, bytes=size))
     content = msgspec.json.encode(Recording(FORMAT, spec, tuple(described)))
-    return Parts({TABLE: pa.table(table), **tables}, {ENTRIES: memoryview(content), **raw})
+    if entries:
+        tables[TABLE] = pa.table(table)
+    return Parts(tables, {ENTRIES: memoryview(content), **raw})
 
 
 def _encode(

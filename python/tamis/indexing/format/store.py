@@ -148,8 +148,8 @@ class Store:
             raise IndexUnusable(
                 "index.newer_format",
                 f"the index {self.uri} was written by a newer version of tamis ({problem})",
-                "upgrade tamis, or rebuild the index with footer statistics only: "
-                f"{self.rebuild_command()}",
+                "upgrade tamis, or rebuild the index without the columns and expressions that it "
+                f"records: {self.rebuild_command()}",
             ) from problem
         except (OSError, ValueError) as problem:
             raise self._problem_with(name, problem) from problem
@@ -237,7 +237,7 @@ class Store:
         )
 
     def rebuild_command(self) -> str:
-        """Return the command that rebuilds the index with footer statistics only."""
+        """Return the command that builds the index, without what it records in addition."""
         return rebuild_command(self.root, self.location, self.options)
 
     def refresh_command(self) -> str:

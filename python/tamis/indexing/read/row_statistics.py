@@ -57,19 +57,19 @@ class Recordings:
         self._store, self._pointer, self._cache = store, pointer, cache
         self._num_records = num_records
         self._entries: dict[tuple[object, str], tuple[int, Entry]] = {}
+        self._types: dict[object, str] = {}
         for k, entry in enumerate(recording.entries):
             subject = entry.key if entry.path is None else fold(entry.path)
             self._entries[subject, entry.kind] = k, entry
+            self._types.setdefault(subject, entry.type)
 
     def has(self, subject: object, kind: str) -> bool:
         return (subject, kind) in self._entries
 
     def type_of(self, subject: object) -> DataType | None:
         """Return the type of a subject; None if nothing was recorded of it."""
-        for (recorded_subject, _), (_, entry) in self._entries.items():
-            if recorded_subject == subject:
-                return DataType.parse(entry.type)
-        return None
+        recorded = self._types.get(subject)
+        return None if recorded is None else DataType.parse(recorded)
 
     def columns(self, subject: object) -> Mapping[str, pa.Array] | None:
         """Return bounds and counts as arrays; None if they were not recorded."""

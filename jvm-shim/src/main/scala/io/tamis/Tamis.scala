@@ -130,28 +130,51 @@ object Tamis {
     *
     * @param asLines
     *   whether to return the lines of the files instead, as one column of text
+    * @param skipsUnreadable
+    *   whether to leave out files that are missing, and the rows after the first one that cannot be
+    *   read
     */
-  def files(session: SparkSession, pathOrTable: String, asLines: Boolean): Dataset[Row] = {
+  def files(
+      session: SparkSession,
+      pathOrTable: String,
+      asLines: Boolean,
+      skipsUnreadable: Boolean
+  ): Dataset[Row] = {
     val classic = session.asInstanceOf[ClassicSession]
-    classic.withActive(everything(classic, fileRelation(classic, pathOrTable), asLines))
+    val relation = fileRelation(classic, pathOrTable)
+    classic.withActive(everything(classic, relation, asLines, skipsUnreadable))
   }
 
   /** The overload for the result of a reader. */
-  def files(loaded: Dataset[_], name: String, asLines: Boolean): Dataset[Row] = {
+  def files(
+      loaded: Dataset[_],
+      name: String,
+      asLines: Boolean,
+      skipsUnreadable: Boolean
+  ): Dataset[Row] = {
     val session = execution(loaded).sparkSession
-    session.withActive(everything(session, fileRelation(execution(loaded), name), asLines))
+    val relation = fileRelation(execution(loaded), name)
+    session.withActive(everything(session, relation, asLines, skipsUnreadable))
   }
 
   private def everything(
       session: ClassicSession,
       relation: HadoopFsRelation,
-      asLines: Boolean
+      asLines: Boolean,
+      skipsUnreadable: Boolean
   ): Dataset[Row] = {
     relation.location.refresh()
-    session.baseRelationToDataFrame(
+    val shown =
       if (asLines) MalformedRecords.lines(relation) else MalformedRecords.shown(relation)
-    )
+    session.baseRelationToDataFrame(shown match {
+      case files: HadoopFsRelation if skipsUnreadable =>
+        val skipping = SkipsUnreadable.map(_ -> "true")
+        files.copy(options = files.options ++ skipping)(files.sparkSession)
+      case other => other
+    })
   }
+
+  private val SkipsUnreadable = Seq("ignoreCorruptFiles", "ignoreMissingFiles")
 
   /** Directory where Python leaves files for the sidecar. Only this user can read it, and it is
     * removed at exit.
