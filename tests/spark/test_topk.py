@@ -35,7 +35,7 @@ def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFa
     )
     frame.repartitionByRange(10, "id").sortWithinPartitions("id").write.parquet(path)
     tamis.index(spark_session, path).build(
-        columns={"x": "bounds", "zero": "bounds"}, expressions=["soundex(name)"]
+        fill_gaps=False, columns={"x": "bounds", "zero": "bounds"}, expressions=["soundex(name)"]
     )
     return path
 
@@ -165,11 +165,11 @@ def test_unpruned_topk_reports_the_reason(rows: SparkSession, statement: str, co
 def test_footers_without_nan_counts_do_not_prune_topk(spark: SparkSession, folder: str) -> None:
     frame = spark.range(100).selectExpr("CAST(id AS DOUBLE) AS x")
     frame.repartitionByRange(4, "x").write.parquet(f"{folder}/t")
-    tamis.index(spark, f"{folder}/t").build()
+    tamis.index(spark, f"{folder}/t").build(fill_gaps=False)
     spark.read.parquet(f"{folder}/t").createOrReplaceTempView("doubles")
     [scan] = scans(compared(spark, "SELECT x FROM doubles ORDER BY x LIMIT 3"))
     assert scan["goals"][0]["reason"]["code"] == "TOPK_MAY_BE_NAN"
-    tamis.index(spark, f"{folder}/t").build(columns={"x": "bounds"})
+    tamis.index(spark, f"{folder}/t").build()
     assert kept(compared(spark, "SELECT x FROM doubles ORDER BY x LIMIT 3")) == [1]
 
 

@@ -73,7 +73,8 @@ def test_estimate_is_close_to_the_real_layout(
     # One sorted partition cut by rows: range partitioning samples, so its files vary in size.
     ordered = mixed.coalesce(1).sortWithinPartitions(*columns)
     ordered.write.option("maxRecordsPerFile", ROWS // FILES).parquet(folder + "/then")
-    tamis.index(spark, folder + "/then").build()
+    # The pieces of the sample do not show which of them hold NaN.
+    tamis.index(spark, folder + "/then").build(fill_gaps=False)
     then = spark.read.parquet(folder + "/then").where(condition)
     (truth,) = kept(then)
     assert abs(scan["files_then"] - truth) <= 1
