@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-SEED, COUNT = 29, 45
+SEED, COUNT = 54, 50
 #: The methods of the grammar, without those of the common base class.
 PRODUCTIONS = {
     name
