@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from pytest_spark.config import SparkConfigBuilder
 
 from tests.class_archive import java_options
+from tests.small_queries import save_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,9 +79,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SPARK_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.spark)
-        rank = 0 if item.get_closest_marker("programs") else 1
-        if rank == 1 and not item.get_closest_marker("spark"):
-            rank = 2
+        marks = ("programs", "spark")
+        rank = next(
+            (k for k, mark in enumerate(marks) if item.get_closest_marker(mark)), len(marks)
+        )
         ranks[item.path] = min(rank, ranks.get(item.path, rank))
     items.sort(key=lambda item: ranks[item.path])
 
@@ -91,6 +93,13 @@ def repository() -> Path:
     return REPOSITORY
 
 
+@pytest.fixture(scope="session")
+def spark_session(spark_session: SparkSession) -> SparkSession:
+    """Return the session of pytest-spark, set up for many small queries."""
+    save_work(spark_session)
+    return spark_session
+
+
 @pytest.fixture
 def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
     """Yield a session with its own confs and temporary views over the one Spark of this run.
@@ -98,13 +107,6 @@ def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
     The extension is loaded and enabled. `spark.conf.set("spark.tamis.enabled", "false")` disables
     it for this test only.
     """
-    context = spark_session.sparkContext
-    # Each scan copies Hadoop's configuration and sends it to its tasks: 1,500 defaults, which the
-    # code contains anyway.
-    context._jsc.hadoopConfiguration().clear()
-    # A job records the call stack that started it unless a call site is set.
-    context.setLocalProperty("callSite.short", "test")
-    context.setLocalProperty("callSite.long", "test")
     session = spark_session.newSession()
     # Java methods called through py4j, such as `stats()`, read the confs of the active session
     session._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)

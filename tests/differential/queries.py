@@ -30,6 +30,7 @@ from tests.differential.grammar import Grammar, Statement
 from tests.differential.shrink import Shrinker
 from tests.differential.tree import Items
 from tests.differential.worlds import World, changes, random_world, settings
+from tests.small_queries import save_work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -179,19 +180,8 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
     for name, value in confs.items():
         builder = builder.config(name, value)
     spark = tamis.configure(builder).getOrCreate()
-    _save_work(spark)
+    save_work(spark)
     return spark
-
-
-def _save_work(spark: SparkSession) -> None:
-    """Avoid work that takes longer than the rows of small queries."""
-    context = spark.sparkContext._jsc
-    # Each scan copies Hadoop's configuration and sends it to its tasks: 1,500 defaults, which the
-    # code contains anyway.
-    context.hadoopConfiguration().clear()
-    # A job records the call stack that started it unless a call site is set.
-    context.sc().setLocalProperty("callSite.short", "query")
-    context.sc().setLocalProperty("callSite.long", "query")
 
 
 def cpu_seconds(spark: SparkSession) -> float:

@@ -169,8 +169,9 @@ def test_footers_without_nan_counts_do_not_prune_topk(spark: SparkSession, folde
     spark.read.parquet(f"{folder}/t").createOrReplaceTempView("doubles")
     [scan] = scans(compared(spark, "SELECT x FROM doubles ORDER BY x LIMIT 3"))
     assert scan["goals"][0]["reason"]["code"] == "TOPK_MAY_BE_NAN"
-    tamis.index(spark, f"{folder}/t").build()
-    assert kept(compared(spark, "SELECT x FROM doubles ORDER BY x LIMIT 3")) == [1]
+    for columns in ({"x": "bounds"}, None):  # requested, or because of a gap
+        tamis.index(spark, f"{folder}/t").build(columns)
+        assert kept(compared(spark, "SELECT x FROM doubles ORDER BY x LIMIT 3")) == [1]
 
 
 def test_topk_of_dataframes(rows: SparkSession) -> None:

@@ -169,10 +169,9 @@ class Index:
             index.add(columns={"id": "bloom"})
         """
         listing = self._list()
-        selected, more = requested_statistics(columns, expressions, bool(fill_gaps))
+        selected, more = requested_statistics(columns, expressions, fill_gaps is not False)
         requested = self._requested(listing)
         if requested is None:
-            more = msgspec.structs.replace(more, fills_gaps=fill_gaps is not False)
             return self._build(listing, selected, more)
         before, spec = requested
         self._entries(listing, more)  # a missing column is an error only if it is requested now
@@ -181,9 +180,8 @@ class Index:
             selected = [*before, *(each for each in selected if each not in before)]
         else:
             selected = None
-        union = union_of(spec, more)
-        if fill_gaps is False:
-            union = msgspec.structs.replace(union, fills_gaps=False)
+        fills_gaps = spec.fills_gaps if fill_gaps is None else fill_gaps
+        union = msgspec.structs.replace(union_of(spec, more), fills_gaps=fills_gaps)
         return self._build(listing, selected, union, lenient=True)
 
     def _build(

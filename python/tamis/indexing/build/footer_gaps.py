@@ -15,6 +15,7 @@ writer, such as documents and images. They are not read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -23,11 +24,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
-from tamis.expr.sql import identifier
 from tamis.indexing.build.row_bounds import unknown_bounds
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
-from tamis.indexing.format.recording_spec import Entry, Schema, guards_of
+from tamis.indexing.format.recording_spec import Entry, Schema, column_entry
 from tamis.indexing.format.row_sql import FLOATING, TEXT
 
 __all__ = ["fill", "gap_entries", "has_gap"]
@@ -52,16 +52,8 @@ def gap_entries(leaves: Sequence[Leaf], schema: Schema) -> list[Entry]:
     for leaf in leaves:
         if leaf.has_default:
             continue  # Spark fills in the default, also where the file does not have the column
-        try:
-            guards = guards_of([leaf.path], schema, leaf.name)
-        except StatisticsIndexError:
-            continue  # such as a CHAR column
-        sql = identifier(leaf.path)
-        entries.append(
-            Entry(
-                "bounds", leaf.name, sql, leaf.type, path=leaf.path, guards=guards, fills_gap=True
-            )
-        )
+        with suppress(StatisticsIndexError):  # such as a CHAR column
+            entries.append(column_entry("bounds", leaf, schema, fills_gap=True))
     return entries
 
 
@@ -81,7 +73,7 @@ def has_gap(leaf: Leaf, files: pa.Table) -> Flags:
     low, high = of_column("min"), of_column("max")
     gap = pc.or_(pc.is_null(nulls), pc.or_(pc.is_null(low), pc.is_null(high)))
     if leaf.type in FLOATING:
-        gap = pc.or_(gap, pa.scalar(True))
+        gap = pa.scalar(True)
     elif leaf.type in TEXT:
         # The writer counted NULLs and left out both bounds because they are too long.
         is_long = pc.and_(pc.is_valid(nulls), pc.and_(pc.is_null(low), pc.is_null(high)))
@@ -163,7 +155,7 @@ def _merged(groups: Mapping[bytes, list[int]], files: int) -> Iterator[tuple[Fla
 
 
 def _spread(part: Columns, places: npt.NDArray[np.int64], files: int) -> Columns:
-    """Return the bounds of `files` files, of which those at `places` are known."""
+    """Return the bounds of all files: those of `part` at `places`, and unknown ones elsewhere."""
     at = np.full(files, -1, np.int64)
     at[places] = np.arange(len(places))
     indices = pa.array(at, mask=at < 0)

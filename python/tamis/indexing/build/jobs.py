@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,36 +161,41 @@ def aggregate_rows(
         StatisticsIndexError: An entry reads a timestamp, and the session converts INT96 timestamps;
             or the session matches columns by field id.
     """
-    for entry in entries:
-        why = _refusal(spark, path_or_table, listing, entry)
-        if why is not None:
-            raise StatisticsIndexError(why)
+    why = next(filter(None, map(_refusals(spark, path_or_table, listing), entries)), None)
+    if why is not None:
+        raise StatisticsIndexError(why)
     frame = _everything(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
     keys = listing.snapshot.files
     return row_aggregation.aggregate(spark, frame, keys, ordinals, num_records, entries, watch)
 
 
-def _refusal(
-    spark: SparkSession, path_or_table: str, listing: TableListing, entry: Entry
-) -> str | None:
-    """Return why an entry cannot be recorded by this session; None if it can."""
+def _refusals(
+    spark: SparkSession, path_or_table: str, listing: TableListing
+) -> Callable[[Entry], str | None]:
+    """Return a function that says why this session cannot record an entry; None if it can."""
 
     def is_true(conf: str) -> bool:
         return (spark.conf.get(conf, "false") or "").strip().lower() == "true"
 
-    if listing.reading is None and "parquet.field.id" in listing.schema and is_true(_BY_FIELD_ID):
-        return (
-            f"statistics of rows cannot be recorded while {_BY_FIELD_ID} is true, because the "
-            f"columns of {path_or_table} have field ids: SET {_BY_FIELD_ID} = false"
-        )
-    if any(kind == "timestamp" for _, kind in entry.guards) and is_true(_MOVES_INT96):
-        return (
-            f"statistics of timestamps cannot be recorded while {_MOVES_INT96} is true, because "
-            "Spark then shifts INT96 timestamps of other writers by the session's time zone: SET "
-            f"{_MOVES_INT96} = false"
-        )
-    return None
+    has_ids = listing.reading is None and "parquet.field.id" in listing.schema
+    by_field_id, moves_int96 = has_ids and is_true(_BY_FIELD_ID), is_true(_MOVES_INT96)
+
+    def refusal(entry: Entry) -> str | None:
+        if by_field_id:
+            return (
+                f"statistics of rows cannot be recorded while {_BY_FIELD_ID} is true, because the "
+                f"columns of {path_or_table} have field ids: SET {_BY_FIELD_ID} = false"
+            )
+        if moves_int96 and any(kind == "timestamp" for _, kind in entry.guards):
+            return (
+                f"statistics of timestamps cannot be recorded while {_MOVES_INT96} is true, "
+                "because Spark then shifts INT96 timestamps of other writers by the session's time "
+                f"zone: SET {_MOVES_INT96} = false"
+            )
+        return None
+
+    return refusal
 
 
 def fill_gaps(
@@ -211,44 +216,41 @@ def fill_gaps(
         The entries, their statistics, and the columns that could not be recorded, by the reason.
     """
     problems: dict[str, list[str]] = {}
-    frames: list[DataFrame] = []
     watch = partial(progress_of, spark.sparkContext)
 
-    def aggregate(places: npt.NDArray[np.int64], chosen: Sequence[Entry]) -> RowStatistics:
-        usable = []
-        for entry in chosen:
-            why = _refusal(spark, path_or_table, listing, entry)
-            if why is None:
-                usable.append(entry)
-            else:
-                problems.setdefault(why, []).append(entry.name)
-        parts: Sequence[Columns] = ()
-        seconds: Sequence[float] = ()
-        try:
-            if usable:
-                if not frames:  # Spark lists the table
-                    skipping = _everything(spark, path_or_table, listing, skips_unreadable=True)
-                    frames.append(skipping)
-                records = files.column("num_records").take(pa.array(places)).to_pylist()
-                found = row_aggregation.aggregate(
-                    spark, frames[0], listing.snapshot.files, places, records, usable, watch
-                )
-                parts, seconds = found.parts, found.seconds
-        except Exception as problem:  # an error of Spark or py4j; the footers are read already
-            why = str(problem) if isinstance(problem, StatisticsIndexError) else causes(problem)
-            problems.setdefault(why, []).extend(entry.name for entry in usable)
-        recorded = dict(zip((entry.meaning for entry in usable), parts, strict=False))
-        spent = dict(zip((entry.meaning for entry in usable), seconds, strict=False))
-        return RowStatistics(
-            tuple(
-                recorded.get(entry.meaning) or unknown_bounds(entry, len(places))
-                for entry in chosen
-            ),
-            tuple(spent.get(entry.meaning, 0.0) for entry in chosen),
-        )
+    @cache
+    def rows() -> DataFrame:
+        return _everything(spark, path_or_table, listing, skips_unreadable=True)
 
-    filled, rows = footer_gaps.fill(entries, files, ordinals, known, aggregate)
-    return filled, rows, problems
+    def give_up(why: str, places: npt.NDArray[np.int64], chosen: Sequence[Entry]) -> RowStatistics:
+        problems.setdefault(why, []).extend(entry.name for entry in chosen)
+        unknown = tuple(unknown_bounds(entry, len(places)) for entry in chosen)
+        return RowStatistics(unknown, (0.0,) * len(chosen))
+
+    def read(places: npt.NDArray[np.int64], chosen: Sequence[Entry]) -> RowStatistics:
+        try:
+            records = files.column("num_records").take(pa.array(places)).to_pylist()
+            keys = listing.snapshot.files
+            return row_aggregation.aggregate(spark, rows(), keys, places, records, chosen, watch)
+        except StatisticsIndexError as problem:
+            return give_up(str(problem), places, chosen)
+        except Exception as problem:  # an error of Spark or py4j; the footers are read already
+            return give_up(causes(problem), places, chosen)
+
+    by_refusal: dict[str | None, list[Entry]] = {}
+    refusal = _refusals(spark, path_or_table, listing)
+    for entry in entries:
+        by_refusal.setdefault(refusal(entry), []).append(entry)
+    filled: list[Entry] = []
+    parts: list[Columns] = []
+    seconds: list[float] = []
+    for why, group in by_refusal.items():
+        aggregate = read if why is None else partial(give_up, why)
+        found, statistics = footer_gaps.fill(group, files, ordinals, known, aggregate)
+        filled += found
+        parts += statistics.parts
+        seconds += statistics.seconds
+    return filled, RowStatistics(tuple(parts), tuple(seconds)), problems
 
 
 def _split(table: pa.Table, parts: int) -> list[bytes]:

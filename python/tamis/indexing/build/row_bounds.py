@@ -52,7 +52,7 @@ def bounds_at(k: int, entry: Entry, table: pa.Table, at: npt.NDArray[np.int64]) 
 
 
 def unknown_bounds(entry: Entry, files: int) -> Columns:
-    """Return the bounds and counts of files of which nothing is known."""
+    """Return bounds and counts that say nothing about this number of files."""
     return Columns({name: pa.nulls(files, kind) for name, kind in kinds_of(entry.leaf).items()})
 
 

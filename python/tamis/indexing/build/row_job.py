@@ -22,7 +22,7 @@ from tamis.indexing.build.row_aggregation import Job, Watch, failed
 from tamis.indexing.build.row_bounds import bounds_at, kinds_of
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import row_groups_table
-from tamis.indexing.format.recording_spec import Entry, Schema, guards_of
+from tamis.indexing.format.recording_spec import Entry, Schema, column_entry
 from tamis.indexing.format.row_sql import FILE, TEXT, bounds_sql
 from tamis.indexing.read.snapshot import FileKeys
 
@@ -67,17 +67,7 @@ def harvest_rows(
     Raises:
         StatisticsIndexError: Spark cannot read the files.
     """
-    entries = [
-        Entry(
-            "bounds",
-            leaf.name,
-            identifier(leaf.path),
-            leaf.type,
-            path=leaf.path,
-            guards=guards_of([leaf.path], schema, leaf.name),
-        )
-        for leaf in leaves
-    ]
+    entries = [column_entry("bounds", leaf, schema) for leaf in leaves]
     job = Job(spark, frame, keys, ordinals, None, watch)
     if not len(ordinals):
         return _table(ordinals, leaves, entries, job, None)

@@ -27,6 +27,7 @@ __all__ = [
     "Expressions",
     "RecordingSpec",
     "Schema",
+    "column_entry",
     "entries_of",
     "guards_of",
     "is_char",
@@ -229,14 +230,20 @@ def _of_column(
 ) -> Iterator[Entry]:
     for leaf in _leaves(name, leaves, schema):
         for kind in kinds:
-            yield Entry(
-                kind,
-                leaf.name,
-                identifier(leaf.path),
-                leaf.type,
-                path=leaf.path,
-                guards=guards_of([leaf.path], schema, leaf.name),
-            )
+            yield column_entry(kind, leaf, schema)
+
+
+def column_entry(kind: str, leaf: Leaf, schema: Schema, fills_gap: bool = False) -> Entry:
+    """Return the entry of a column.
+
+    Raises:
+        StatisticsIndexError: The column cannot be recorded soundly.
+    """
+    guards = guards_of([leaf.path], schema, leaf.name)
+    sql = identifier(leaf.path)
+    return Entry(
+        kind, leaf.name, sql, leaf.type, path=leaf.path, guards=guards, fills_gap=fills_gap
+    )
 
 
 def _leaves(name: str, leaves: Sequence[Leaf], schema: Schema) -> list[Leaf]:

@@ -164,17 +164,15 @@ object Tamis {
       skipsUnreadable: Boolean
   ): Dataset[Row] = {
     relation.location.refresh()
-    val shown =
-      if (asLines) MalformedRecords.lines(relation) else MalformedRecords.shown(relation)
-    session.baseRelationToDataFrame(shown match {
-      case files: HadoopFsRelation if skipsUnreadable =>
-        val skipping = SkipsUnreadable.map(_ -> "true")
-        files.copy(options = files.options ++ skipping)(files.sparkSession)
-      case other => other
-    })
+    val skipping = relation.options ++ SkipsUnreadable
+    val files =
+      if (skipsUnreadable) relation.copy(options = skipping)(relation.sparkSession) else relation
+    session.baseRelationToDataFrame(
+      if (asLines) MalformedRecords.lines(files) else MalformedRecords.shown(files)
+    )
   }
 
-  private val SkipsUnreadable = Seq("ignoreCorruptFiles", "ignoreMissingFiles")
+  private val SkipsUnreadable = Seq("ignoreCorruptFiles" -> "true", "ignoreMissingFiles" -> "true")
 
   /** Directory where Python leaves files for the sidecar. Only this user can read it, and it is
     * removed at exit.

@@ -94,6 +94,7 @@ class GuardsSuite extends PlanSuite with SharedTables {
     answer(StubAnswer(pruned = Some(0)))
     val message = refused("SELECT k FROM t WHERE k > 1")(AssertPruned -> "k > 1")
     assert(message.contains("(k > 1L) rules out no file of"), message)
+    assert(message.contains("(4 in all)"), message)
     assert(message.contains("first run: SET spark.tamis.assertPruned="), message)
     refused("SELECT k FROM t WHERE k > 1")(AssertPruned -> "v = 1; k")
   }
