@@ -81,6 +81,13 @@ def test_statistics_that_no_file_has(kind: str) -> None:
     assert has_gap(leaf, table).tolist() == [True, False]
 
 
+def test_columns_with_a_default_are_left_out() -> None:
+    fields = spark_schema(a="long", b="double")
+    fields = fields.replace('"metadata": {}', '"metadata": {"EXISTS_DEFAULT": "7"}', 1)
+    schema = Schema(fields, spark_schema(), case_sensitive=False)
+    assert [entry.name for entry in gap_entries(leaves_of(fields), schema)] == ["b"]
+
+
 def test_columns_that_rows_cannot_describe_are_left_out() -> None:
     fields = spark_schema(a="long", b="string", c={"d": "double"})
     fields = fields.replace(
