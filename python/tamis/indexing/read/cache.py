@@ -4,6 +4,7 @@
     <cache>/<version>/<index>/<generation>/<entry>/words.bits     see row_statistics.py
     <cache>/<version>/<index>/<generation>/listing/table.arrow      keys of the indexed files
     <cache>/<version>/<index>/<generation>/row_groups/table.arrow   byte ranges of their row groups
+    <cache>/<version>/swept                                         see cache_sweep.py
 
 Every entry can be rebuilt from the index: an entry that cannot be read is made again. Without a
 writable directory the arrays stay in memory.
@@ -15,9 +16,7 @@ import hashlib
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -29,15 +28,13 @@ from tamis._version import __version__
 from tamis.evaluation.domain.bounds import Bounds
 from tamis.expr.types import DataType
 from tamis.indexing.read.arrays import map_bounds, write_bounds
+from tamis.indexing.read.cache_sweep import sweep_when_due
 from tamis.indexing.read.memory import release_unused_memory
 
 T = TypeVar("T")
 
 # Raise the suffix when this code would misread arrays written earlier under the same version.
 _VERSION = f"{__version__}-3"
-# Seconds since it was last opened after which another generation of an index is removed.
-_IDLE = 3600.0
-_LIMIT = 20 << 30  # bytes
 # The exceptions that damaged arrays and tables raise.
 _UNREADABLE = (OSError, ValueError, KeyError, EOFError, pa.ArrowException)
 
@@ -68,7 +65,7 @@ class LocalCache:
                 if status.st_uid != os.getuid() or status.st_mode & 0o022:
                     return LocalCache(None)
             os.utime(directory)  # records when it was last opened
-            _sweep(directory)
+            sweep_when_due(directory)
             return LocalCache(directory)
         except OSError:
             return LocalCache(None)
@@ -186,37 +183,3 @@ def _write_table(path: Path, table: pa.Table) -> None:
 def _map_table(path: Path) -> pa.Table:
     with pa.memory_map(str(path)) as source:
         return pa.ipc.open_file(source).read_all()
-
-
-def _sweep(current: Path) -> None:
-    """Remove idle generations of this index, then the oldest of all indexes beyond _LIMIT.
-
-    The current generation stays. A process that has a removed file mapped keeps its pages.
-    """
-    now = time.time()
-    for other in current.parent.iterdir():
-        if other != current and now - other.stat().st_mtime > _IDLE:
-            _remove(other)
-    generations = sorted(
-        (folder.stat().st_mtime, folder) for folder in current.parent.parent.glob("*/*")
-    )
-    sizes = {folder: _size(folder) for _, folder in generations}
-    total = sum(sizes.values())
-    for _, folder in generations:
-        if total <= _LIMIT:
-            return
-        if folder != current:
-            _remove(folder)
-            total -= sizes[folder]
-
-
-def _remove(generation: Path) -> None:
-    """Remove a generation. It gets another name first, so that no process opens a part of it."""
-    gone = generation.with_name(f".{generation.name}.{secrets.token_hex(4)}")
-    with suppress(OSError):
-        generation.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
-
-
-def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
