@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.differential.answers import drops_a_sort
 from tests.differential.grammar import Grammar
 from tests.differential.grammar.productions import Productions
 from tests.differential.queries import run
@@ -47,6 +48,16 @@ def test_random_queries_return_the_same_rows(spark: SparkSession, tmp_path: Path
     assert tally.goals > 0
     assert tally.rows > 0
     assert tally.files_kept < tally.files_total
+
+
+def test_sort_that_spark_drops_is_detected(spark: SparkSession) -> None:
+    spark.range(10).createOrReplaceTempView("t")
+    first = "(SELECT * FROM t ORDER BY id DESC LIMIT 5)"
+    for join, is_dropped in (("LEFT JOIN", True), ("JOIN", False)):
+        statement = f"SELECT q.id FROM {first} q {join} t ON q.id > t.id LIMIT 3"
+        assert drops_a_sort(spark, statement) == is_dropped
+    assert not drops_a_sort(spark, f"SELECT * FROM {first} LIMIT 3")
+    assert spark.conf.get("spark.tamis.enabled") == "true"
 
 
 @pytest.mark.skipif(
