@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import json
 import math
-import re
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -186,8 +185,14 @@ def drops_a_sort(spark: SparkSession, sql: str) -> bool:
 
 def _sorts(spark: SparkSession, sql: str) -> int:
     """Return the number of Sort nodes in the optimized plan of a statement."""
-    plan = _frame(spark, sql)._jdf.queryExecution().optimizedPlan()
-    return len(re.findall(r"\bSort \[", plan.treeString()))
+    left = [_frame(spark, sql)._jdf.queryExecution().optimizedPlan()]
+    sorts = 0
+    while left:
+        node = left.pop()
+        sorts += node.nodeName() == "Sort"
+        children = node.children()
+        left += map(children.apply, range(children.size()))
+    return sorts
 
 
 def _same_bag(off: list[tuple[Any, ...]], on: list[tuple[Any, ...]]) -> bool:
